@@ -1,0 +1,217 @@
+//! The one door to the Kubernetes API: every request of the host, of a plugin or of its own.
+//!
+//! - Every request has a deadline, and every answer a largest size.
+//! - Requests run as host tasks, so a guest's thread never does I/O.
+//! - Nothing is repeated here: whether that is safe is for the caller to know.
+
+mod discovery;
+mod error;
+mod resource;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::Method;
+use http_body_util::{BodyExt, Limited};
+use kube::client::Body;
+use serde_json::Value;
+
+pub use discovery::Discovery;
+pub use error::ApiError;
+pub use resource::{BadName, Resource, api_path, group_of};
+
+use crate::seams::Seams;
+
+/// An answer larger than this is refused. The API server itself takes objects of 3 MiB at most, and
+/// lists are asked for in pages.
+const LARGEST_ANSWER: usize = 64 << 20;
+
+/// How long one request may take, from sending it to the last byte of its answer.
+const REQUEST_DEADLINE: Duration = Duration::from_secs(20);
+
+/// A JSON object of the fields that are there.
+pub fn object<const N: usize>(fields: [(&str, Option<Value>); N]) -> Value {
+    let present = fields
+        .into_iter()
+        .filter_map(|(name, value)| Some((name.to_owned(), value?)));
+    Value::Object(present.collect())
+}
+
+/// A request to the API server.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// `GET`, `PATCH`, ...
+    pub method: Method,
+    /// Path and query, as [`api_path`] makes it.
+    pub uri: String,
+    /// The body and its media type.
+    pub body: Option<(&'static str, Vec<u8>)>,
+    /// What the answer should be.
+    pub accept: &'static str,
+}
+
+const JSON: &str = "application/json";
+const METADATA_LIST: &str =
+    "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io,application/json";
+
+impl Request {
+    /// A read.
+    pub fn get(uri: String) -> Self {
+        Self {
+            method: Method::GET,
+            uri,
+            body: None,
+            accept: JSON,
+        }
+    }
+
+    /// A list of which only the metadata is wanted.
+    pub fn list_metadata(uri: String) -> Self {
+        Self {
+            accept: METADATA_LIST,
+            ..Self::get(uri)
+        }
+    }
+
+    /// A JSON patch (RFC 6902).
+    pub fn json_patch(uri: String, operations: &Value) -> Self {
+        let body = Some((
+            "application/json-patch+json",
+            operations.to_string().into_bytes(),
+        ));
+        Self {
+            method: Method::PATCH,
+            uri,
+            body,
+            accept: JSON,
+        }
+    }
+
+    /// A JSON merge patch (RFC 7386).
+    pub fn merge_patch(uri: String, patch: &Value) -> Self {
+        let body = Some((
+            "application/merge-patch+json",
+            patch.to_string().into_bytes(),
+        ));
+        Self {
+            method: Method::PATCH,
+            uri,
+            body,
+            accept: JSON,
+        }
+    }
+
+    /// Server-side apply. JSON is YAML.
+    pub fn apply(uri: String, object: &Value) -> Self {
+        let body = Some((
+            "application/apply-patch+yaml",
+            object.to_string().into_bytes(),
+        ));
+        Self {
+            method: Method::PATCH,
+            uri,
+            body,
+            accept: JSON,
+        }
+    }
+
+    /// A request with a JSON body.
+    pub fn json(method: Method, uri: String, body: &Value) -> Self {
+        Self {
+            method,
+            uri,
+            body: Some((JSON, body.to_string().into_bytes())),
+            accept: JSON,
+        }
+    }
+}
+
+/// The door. Cheap to clone.
+#[derive(Clone)]
+pub struct Api {
+    client: kube::Client,
+    seams: Seams,
+}
+
+impl Api {
+    /// A door to the server that `client` speaks to.
+    pub fn new(client: kube::Client, seams: Seams) -> Self {
+        Self { client, seams }
+    }
+
+    /// The client, for watches, which are streams and not requests.
+    pub fn client(&self) -> kube::Client {
+        self.client.clone()
+    }
+
+    /// Sends `request` and waits for the whole answer.
+    ///
+    /// # Errors
+    /// The server said no, gave no answer in time, or gave one that is not Kubernetes'.
+    pub async fn send(&self, request: Request) -> Result<Value, ApiError> {
+        let (client, clock) = (self.client.clone(), self.seams.clock);
+        let exchange = self.seams.spawn.task(async move {
+            clock
+                .within(REQUEST_DEADLINE, exchange(client, request))
+                .await
+                .unwrap_or_else(|| {
+                    let message = format!("no answer within {} s", REQUEST_DEADLINE.as_secs());
+                    Err(ApiError::Unreachable(message))
+                })
+        });
+        let lost = |error: tokio::task::JoinError| {
+            Err(ApiError::Unreachable(format!(
+                "the request was dropped: {error}"
+            )))
+        };
+        exchange.await.unwrap_or_else(lost)
+    }
+
+    /// Reads one object; `None` if there is none.
+    ///
+    /// # Errors
+    /// As [`Api::send`], but for 404.
+    pub async fn read(&self, uri: String) -> Result<Option<Arc<Value>>, ApiError> {
+        match self.send(Request::get(uri)).await {
+            Ok(object) => Ok(Some(Arc::new(object))),
+            Err(error) if error.is_not_found() => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+async fn exchange(client: kube::Client, request: Request) -> Result<Value, ApiError> {
+    let mut builder = http::Request::builder()
+        .method(request.method)
+        .uri(request.uri)
+        .header(http::header::ACCEPT, request.accept);
+    let body = match request.body {
+        Some((media_type, bytes)) => {
+            builder = builder.header(http::header::CONTENT_TYPE, media_type);
+            Body::from(bytes)
+        }
+        None => Body::empty(),
+    };
+    let request = builder
+        .body(body)
+        .map_err(|error| ApiError::Garbled(error.to_string()))?;
+    let response = client
+        .send(request)
+        .await
+        .map_err(|error| ApiError::from_client(&error))?;
+    let (head, body) = response.into_parts();
+    let body = Limited::new(body, LARGEST_ANSWER).collect().await;
+    let body = body
+        .map_err(|error| ApiError::from_body(&*error))?
+        .to_bytes();
+    if head.status.is_success() {
+        return serde_json::from_slice(&body).map_err(|_| ApiError::not_json(&body));
+    }
+    let retry_after = head.headers.get(http::header::RETRY_AFTER);
+    let retry_after = retry_after.and_then(|seconds| seconds.to_str().ok()?.parse().ok());
+    Err(ApiError::from_status(
+        head.status.as_u16(),
+        retry_after,
+        &body,
+    ))
+}

@@ -1,0 +1,210 @@
+//! What the API server serves: which resource a kind is, and the other way round.
+//!
+//! - What was found is kept; what was not is asked for again, but not in quick succession.
+//! - A kind that nobody serves is `None`, never an error.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{APIGroupList, APIResourceList};
+use tokio::time::Instant;
+
+use super::{Api, ApiError, Request, Resource, api_path, group_of};
+use crate::seams::Clock;
+
+/// How long an absence is believed.
+const ABSENCE: Duration = Duration::from_secs(1);
+
+/// Looks resources up, with a memory.
+pub struct Discovery {
+    api: Api,
+    clock: Clock,
+    known: Mutex<HashMap<String, Known>>,
+}
+
+#[derive(Clone)]
+struct Known {
+    resources: Vec<Resource>,
+    asked: Instant,
+}
+
+impl Discovery {
+    /// Asks through `api`.
+    pub fn new(api: Api, clock: Clock) -> Self {
+        Self {
+            api,
+            clock,
+            known: Mutex::default(),
+        }
+    }
+
+    /// The resource of `kind` in `api_version`; `None` if the server does not serve it.
+    ///
+    /// # Errors
+    /// The server could not be asked.
+    pub async fn by_kind(
+        &self,
+        api_version: &str,
+        kind: &str,
+    ) -> Result<Option<Resource>, ApiError> {
+        self.find(api_version, |resource| resource.kind == kind)
+            .await
+    }
+
+    /// The resource called `plural` in the group's preferred version, or in the first of its other
+    /// versions that has it.
+    ///
+    /// # Errors
+    /// The server could not be asked.
+    pub async fn by_plural(&self, group: &str, plural: &str) -> Result<Option<Resource>, ApiError> {
+        for api_version in self.versions(group).await? {
+            let found = self
+                .find(&api_version, |resource| resource.plural == plural)
+                .await?;
+            if found.is_some() {
+                return Ok(found);
+            }
+        }
+        Ok(None)
+    }
+
+    /// The name of a resource of `group` that is nearest to `plural`, for a message.
+    pub async fn nearest(&self, group: &str, plural: &str) -> Option<String> {
+        let versions = self.versions(group).await.ok()?;
+        let api_version = versions.first()?;
+        let resources = self.resources(api_version, false).await.ok()?;
+        crate::text::nearest(
+            plural,
+            resources.iter().map(|resource| resource.plural.as_str()),
+        )
+    }
+
+    /// Every resource that can be listed and patched, each in its group's preferred version.
+    ///
+    /// # Errors
+    /// The server could not be asked.
+    pub async fn patchable(&self) -> Result<Vec<Resource>, ApiError> {
+        let groups: APIGroupList = decode(self.api.send(Request::get("/apis".to_owned())).await?)?;
+        let preferred = groups
+            .groups
+            .into_iter()
+            .filter_map(|group| group.preferred_version);
+        let mut found = Vec::new();
+        for api_version in
+            std::iter::once("v1".to_owned()).chain(preferred.map(|v| v.group_version))
+        {
+            let list = match self.api.send(Request::get(api_path(&api_version))).await {
+                Ok(list) => decode::<APIResourceList>(list)?,
+                // An aggregated API whose server is away: its objects cannot be reached anyway.
+                Err(error) if matches!(error.code(), Some(404 | 503)) => continue,
+                Err(error) => return Err(error),
+            };
+            let can = |verbs: &[String], verb: &str| verbs.iter().any(|held| held == verb);
+            let mut list = list;
+            list.resources
+                .retain(|resource| can(&resource.verbs, "list") && can(&resource.verbs, "patch"));
+            found.extend(from_list(&api_version, list));
+        }
+        Ok(found)
+    }
+
+    async fn find(
+        &self,
+        api_version: &str,
+        wanted: impl Fn(&Resource) -> bool,
+    ) -> Result<Option<Resource>, ApiError> {
+        for fresh in [false, true] {
+            let resources = self.resources(api_version, fresh).await?;
+            if let Some(found) = resources.into_iter().find(&wanted) {
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The versions of `group`, the preferred one first; none if nobody serves it.
+    async fn versions(&self, group: &str) -> Result<Vec<String>, ApiError> {
+        if group.is_empty() {
+            return Ok(vec!["v1".to_owned()]);
+        }
+        let groups = self.api.send(Request::get("/apis".to_owned())).await?;
+        let groups: APIGroupList = decode(groups)?;
+        let Some(group) = groups
+            .groups
+            .into_iter()
+            .find(|served| served.name == group)
+        else {
+            return Ok(Vec::new());
+        };
+        let preferred = group.preferred_version.map(|version| version.group_version);
+        let mut versions: Vec<_> = group
+            .versions
+            .into_iter()
+            .map(|v| v.group_version)
+            .collect();
+        versions.sort_by_key(|version| Some(version) != preferred.as_ref());
+        Ok(versions)
+    }
+
+    /// What is served in `api_version`, from memory unless `fresh` is asked for and the memory is
+    /// older than a moment.
+    async fn resources(&self, api_version: &str, fresh: bool) -> Result<Vec<Resource>, ApiError> {
+        let now = self.clock.now();
+        let known = self.known().get(api_version).cloned();
+        if let Some(known) = known
+            && (!fresh || now.saturating_duration_since(known.asked) < ABSENCE)
+        {
+            return Ok(known.resources);
+        }
+        // Checked before it becomes a path: a guest may have named it.
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-./".contains(c);
+        if !api_version.chars().all(plain)
+            || api_version
+                .split('/')
+                .any(|part| part.trim_matches('.').is_empty())
+        {
+            return Ok(Vec::new());
+        }
+        let resources = match self.api.send(Request::get(api_path(api_version))).await {
+            Ok(list) => from_list(api_version, decode(list)?),
+            Err(error) if error.is_not_found() => Vec::new(),
+            Err(error) => return Err(error),
+        };
+        let asked = self.clock.now();
+        self.known().insert(
+            api_version.to_owned(),
+            Known {
+                resources: resources.clone(),
+                asked,
+            },
+        );
+        Ok(resources)
+    }
+
+    fn known(&self) -> std::sync::MutexGuard<'_, HashMap<String, Known>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn decode<T: serde::de::DeserializeOwned>(value: serde_json::Value) -> Result<T, ApiError> {
+    serde_json::from_value(value).map_err(|error| ApiError::Garbled(error.to_string()))
+}
+
+/// Subresources are left out: they follow their resource.
+fn from_list(api_version: &str, list: APIResourceList) -> Vec<Resource> {
+    let version = api_version.rsplit('/').next().unwrap_or(api_version);
+    let resources = list
+        .resources
+        .into_iter()
+        .filter(|resource| !resource.name.contains('/'));
+    resources
+        .map(|resource| Resource {
+            group: group_of(api_version).to_owned(),
+            version: version.to_owned(),
+            kind: resource.kind,
+            plural: resource.name,
+            namespaced: resource.namespaced,
+        })
+        .collect()
+}

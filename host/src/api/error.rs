@@ -1,0 +1,143 @@
+//! Why a request to the API server gave no object.
+
+use std::error::Error;
+use std::time::Duration;
+
+use kube::core::response::Status;
+
+/// A longer wait than this is not asked for by a healthy server.
+const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(60);
+
+/// What went wrong with a request.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum ApiError {
+    /// The server answered no.
+    #[error("API server answered {code} {reason}: {message}")]
+    Status {
+        /// The HTTP status.
+        code: u16,
+        /// Kubernetes' word for it: `AlreadyExists`.
+        reason: String,
+        /// Its sentence.
+        message: String,
+        /// The fields or reasons that `details.causes` names.
+        causes: Vec<String>,
+        /// How long the server asks to wait.
+        retry_after: Option<Duration>,
+    },
+    /// No answer, or half of one. A write may have been carried out.
+    #[error("cannot reach the API server: {0}")]
+    Unreachable(String),
+    /// An answer, but not Kubernetes'. A write may have been carried out.
+    #[error("the API server's answer is not Kubernetes': {0}")]
+    Garbled(String),
+}
+
+impl ApiError {
+    pub(super) fn from_client(error: &kube::Error) -> Self {
+        Self::Unreachable(crate::error::Chain(error).to_string())
+    }
+
+    pub(super) fn from_body(error: &(dyn Error + 'static)) -> Self {
+        match error.downcast_ref::<http_body_util::LengthLimitError>() {
+            Some(_) => Self::Garbled("it is longer than any object or page may be".to_owned()),
+            None => Self::Unreachable(crate::error::Chain(error).to_string()),
+        }
+    }
+
+    pub(super) fn not_json(body: &[u8]) -> Self {
+        let start: String = String::from_utf8_lossy(body).chars().take(60).collect();
+        Self::Garbled(format!("it is no JSON, and begins with {start:?}"))
+    }
+
+    pub(super) fn from_status(code: u16, retry_after: Option<u64>, body: &[u8]) -> Self {
+        // A proxy in between answers in its own words, often HTML.
+        let status: Status = serde_json::from_slice(body).unwrap_or_default();
+        let details = status.details;
+        let asked = details
+            .as_ref()
+            .map_or(0, |details| details.retry_after_seconds);
+        let retry_after = retry_after.or((asked > 0).then_some(u64::from(asked)));
+        let causes = details.map_or_else(Vec::new, |details| details.causes);
+        Self::Status {
+            code,
+            reason: status.reason,
+            message: status.message,
+            causes: causes
+                .into_iter()
+                .flat_map(|cause| [cause.field, cause.reason])
+                .collect(),
+            retry_after: retry_after.map(|s| Duration::from_secs(s).min(LONGEST_RETRY_AFTER)),
+        }
+    }
+
+    /// The HTTP status, if there was one.
+    pub fn code(&self) -> Option<u16> {
+        match self {
+            Self::Status { code, .. } => Some(*code),
+            Self::Unreachable(_) | Self::Garbled(_) => None,
+        }
+    }
+
+    /// Whether there is no such object.
+    pub fn is_not_found(&self) -> bool {
+        self.code() == Some(404)
+    }
+
+    /// Whether somebody else was first, so that reading again and deciding anew may help: a
+    /// conflict, or a failed `test` of a JSON patch.
+    pub fn is_race(&self) -> bool {
+        matches!(self.code(), Some(409 | 422))
+    }
+
+    /// Whether the request may not be made as this user.
+    pub fn is_forbidden(&self) -> bool {
+        matches!(self.code(), Some(401 | 403))
+    }
+
+    /// How long the server asked to wait. A 429 without a word of it means a second.
+    pub fn slow_down(&self) -> Option<Duration> {
+        match self {
+            Self::Status {
+                code: 429,
+                retry_after,
+                ..
+            } => Some(retry_after.unwrap_or(Duration::from_secs(1))),
+            Self::Status { .. } | Self::Unreachable(_) | Self::Garbled(_) => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_status_keeps_what_decisions_need() {
+        let body = json!({
+            "kind": "Status", "code": 422, "reason": "Invalid", "message": "it is wrong",
+            "details": { "causes": [{ "field": "metadata.uid", "reason": "FieldValueInvalid" }] },
+        });
+        let error = ApiError::from_status(422, None, body.to_string().as_bytes());
+        assert!(error.is_race() && !error.is_not_found());
+        let ApiError::Status { causes, .. } = error else {
+            panic!("{error}")
+        };
+        assert_eq!(causes, ["metadata.uid", "FieldValueInvalid"]);
+    }
+
+    #[test]
+    fn a_429_says_how_long_to_wait_within_reason() {
+        let cases = [(Some(3), 3), (Some(86_400), 60), (None, 1)];
+        for (header, seconds) in cases {
+            let error = ApiError::from_status(429, header, b"<html>too many</html>");
+            assert_eq!(
+                error.slow_down(),
+                Some(Duration::from_secs(seconds)),
+                "{header:?}"
+            );
+        }
+        assert_eq!(ApiError::from_status(503, Some(9), b"").slow_down(), None);
+    }
+}

@@ -1,0 +1,199 @@
+//! Flags and environment: the only place that reads either.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::lease::Times;
+
+/// Runs Kubernetes controllers whose logic lives in sandboxed WebAssembly plugins.
+#[derive(Debug, Parser)]
+#[command(name = "windlass", version, max_term_width = 100)]
+pub struct Windlass {
+    /// How the log is written: text or json. Text on a terminal and json elsewhere, unless said.
+    #[arg(
+        long,
+        global = true,
+        env = "WINDLASS_LOG_FORMAT",
+        value_name = "FORMAT"
+    )]
+    pub log_format: Option<LogFormat>,
+    /// What is logged: a level, or a filter such as info,plugin=debug
+    #[arg(
+        long,
+        global = true,
+        env = "WINDLASS_LOG",
+        default_value = "info",
+        value_name = "FILTER"
+    )]
+    pub log: String,
+    /// What to do
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// How the log is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum LogFormat {
+    /// For people.
+    Text,
+    /// For machines.
+    Json,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run every plugin of a config folder against a cluster
+    Run(Run),
+    /// Take a plugin's finalizers off all objects, once no host runs it any more
+    Release(Release),
+}
+
+/// Run every plugin of a config folder against a cluster.
+#[derive(Debug, Args)]
+pub struct Run {
+    /// Folder with Plugin documents (*.yaml) and their components (*.wasm)
+    #[arg(long, env = "WINDLASS_CONFIG", value_name = "DIR")]
+    pub config: PathBuf,
+    /// Private folder for compiled code; made if absent [default: windlass/code in the user's cache folder]
+    #[arg(long, env = "WINDLASS_CODE_CACHE", value_name = "DIR")]
+    pub code_cache: Option<PathBuf>,
+    /// Threads that run plugins [default: one for each processor]
+    #[arg(long, env = "WINDLASS_GUEST_THREADS", value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub guest_threads: Option<u16>,
+    /// How long running passes may take to end after SIGTERM, for example 30s
+    #[arg(long, env = "WINDLASS_GRACEFUL_SHUTDOWN_TIMEOUT", default_value = "30s", value_parser = duration, value_name = "DURATION")]
+    pub graceful_shutdown_timeout: Duration,
+    /// Name of this host in leases and Events [default: host name and a random suffix]
+    #[arg(long, env = "WINDLASS_IDENTITY", value_name = "NAME")]
+    pub identity: Option<String>,
+    /// Which cluster
+    #[command(flatten)]
+    pub cluster: Cluster,
+    /// Times of the leases
+    #[command(flatten)]
+    pub leases: Leases,
+}
+
+/// Take a plugin's finalizers off all objects.
+#[derive(Debug, Args)]
+pub struct Release {
+    /// The plugin's name
+    pub plugin: String,
+    /// Look at this resource only, for example greetings.examples.windlass.dev
+    #[arg(long, value_name = "RESOURCE")]
+    pub resource: Option<String>,
+    /// Print what would be released, and change nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Which cluster
+    #[command(flatten)]
+    pub cluster: Cluster,
+}
+
+/// Which cluster.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Cluster")]
+pub struct Cluster {
+    /// Kubeconfig file [default: KUBECONFIG, then ~/.kube/config, then the pod's service account]
+    #[arg(long, value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+    /// Context of the kubeconfig
+    #[arg(long, value_name = "NAME")]
+    pub context: Option<String>,
+    /// Namespace of the leases [default: the context's, or the pod's]
+    #[arg(long, short, env = "WINDLASS_NAMESPACE", value_name = "NAMESPACE")]
+    pub namespace: Option<String>,
+}
+
+/// Times of the leases, as kube-controller-manager names them.
+#[derive(Clone, Copy, Debug, Args)]
+#[command(next_help_heading = "Leader election")]
+pub struct Leases {
+    /// How long others wait after the last renewal before they take over
+    #[arg(long, default_value = "15s", value_parser = duration, value_name = "DURATION")]
+    pub leader_elect_lease_duration: Duration,
+    /// How long the holder tries to renew before it gives up
+    #[arg(long, default_value = "10s", value_parser = duration, value_name = "DURATION")]
+    pub leader_elect_renew_deadline: Duration,
+    /// How long to wait between tries
+    #[arg(long, default_value = "2s", value_parser = duration, value_name = "DURATION")]
+    pub leader_elect_retry_period: Duration,
+}
+
+impl Leases {
+    /// The times, if they fit together.
+    ///
+    /// # Errors
+    /// They do not.
+    pub fn times(self) -> Result<Times, String> {
+        let times = Times {
+            lease_duration: self.leader_elect_lease_duration,
+            renew_deadline: self.leader_elect_renew_deadline,
+            retry_period: self.leader_elect_retry_period,
+        };
+        if times.lease_duration <= times.renew_deadline {
+            return Err(
+                "--leader-elect-lease-duration must be longer than --leader-elect-renew-deadline"
+                    .into(),
+            );
+        }
+        if times.renew_deadline <= times.retry_period || times.retry_period.is_zero() {
+            return Err("--leader-elect-renew-deadline must be longer than --leader-elect-retry-period, and that longer than 0".into());
+        }
+        Ok(times)
+    }
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    let parsed = text
+        .parse::<kube::core::Duration>()
+        .map_err(|error| error.to_string())?;
+    if parsed.is_negative() {
+        Err("must not be negative".into())
+    } else {
+        Ok(parsed.into())
+    }
+}
+
+/// The folder for compiled code, if no flag names one: in `XDG_CACHE_HOME`, or `~/.cache`.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this is the place that reads the environment"
+)]
+pub fn user_code_cache() -> Option<PathBuf> {
+    let cache = match std::env::var_os("XDG_CACHE_HOME") {
+        Some(cache) if !cache.is_empty() => PathBuf::from(cache),
+        _ => {
+            PathBuf::from(std::env::var_os("HOME").filter(|home| !home.is_empty())?).join(".cache")
+        }
+    };
+    Some(cache.join("windlass").join("code"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Windlass::command().debug_assert();
+    }
+
+    #[test]
+    fn lease_times_must_fit_together() {
+        let seconds = Duration::from_secs;
+        let times = |lease, renew, retry| Leases {
+            leader_elect_lease_duration: seconds(lease),
+            leader_elect_renew_deadline: seconds(renew),
+            leader_elect_retry_period: seconds(retry),
+        };
+        assert!(times(15, 10, 2).times().is_ok());
+        assert!(times(10, 10, 2).times().is_err());
+        assert!(times(15, 2, 2).times().is_err());
+        assert!(times(15, 10, 0).times().is_err());
+    }
+}

@@ -1,0 +1,92 @@
+//! Delays that grow with each failure of a key: 5 ms · 2ⁿ, at most 1000 s, as client-go's.
+//!
+//! - Only failures of scheduled runs count, and a change of generation starts over: events that
+//!   arrive for a failing object do not make its delay grow (kubernetes/kubernetes#132805).
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::time::Duration;
+
+const FIRST: Duration = Duration::from_millis(5);
+const LONGEST: Duration = Duration::from_secs(1000);
+
+/// The failures of each key since it last succeeded.
+#[derive(Debug)]
+pub(super) struct Backoff<K> {
+    failures: HashMap<K, Failures>,
+}
+
+#[derive(Debug)]
+struct Failures {
+    count: u32,
+    generation: Option<i64>,
+}
+
+impl<K> Default for Backoff<K> {
+    fn default() -> Self {
+        Self {
+            failures: HashMap::new(),
+        }
+    }
+}
+
+impl<K: Clone + Eq + Hash> Backoff<K> {
+    /// How often `key` has failed in a row at this `generation`.
+    pub(super) fn attempt(&self, key: &K, generation: Option<i64>) -> u32 {
+        self.failures
+            .get(key)
+            .filter(|failures| failures.generation == generation)
+            .map_or(0, |failures| failures.count)
+    }
+
+    /// Counts a failure, and says how long to wait before the next try.
+    pub(super) fn failed(&mut self, key: &K, generation: Option<i64>) -> Duration {
+        let attempt = self.attempt(key, generation);
+        let count = attempt.saturating_add(1);
+        self.failures
+            .insert(key.clone(), Failures { count, generation });
+        delay(attempt)
+    }
+
+    /// Forgets the failures of `key`.
+    pub(super) fn forget(&mut self, key: &K) {
+        self.failures.remove(key);
+    }
+}
+
+/// The delay after `attempt` earlier failures.
+fn delay(attempt: u32) -> Duration {
+    let factor = 1_u32.checked_shl(attempt).unwrap_or(u32::MAX);
+    FIRST.saturating_mul(factor).min(LONGEST)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn delays_double_up_to_a_thousand_seconds() {
+        let mut backoff = Backoff::default();
+        let delays: Vec<u128> = (0..40)
+            .map(|_| backoff.failed(&"a", Some(1)).as_millis())
+            .collect();
+        assert_eq!(delays[..4], [5, 10, 20, 40]);
+        assert_eq!(delays[17], 655_360);
+        assert!(
+            delays[18..].iter().all(|delay| *delay == 1_000_000),
+            "{delays:?}"
+        );
+    }
+
+    #[test]
+    fn success_and_a_new_generation_start_over() {
+        let mut backoff = Backoff::default();
+        backoff.failed(&"a", Some(1));
+        backoff.failed(&"a", Some(1));
+        assert_eq!(backoff.attempt(&"a", Some(1)), 2);
+        assert_eq!(backoff.attempt(&"a", Some(2)), 0);
+        assert_eq!(backoff.failed(&"a", Some(2)).as_millis(), 5);
+        backoff.forget(&"a");
+        assert_eq!(backoff.attempt(&"a", Some(2)), 0);
+    }
+}

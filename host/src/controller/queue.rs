@@ -1,0 +1,217 @@
+//! A queue of keys that need work.
+//!
+//! - **Deduplicated**: a key waiting to run is in the queue once.
+//! - **Exclusive**: a key handed out is not handed out again until it is done.
+//! - **Never lost**: a key added while it runs will run again.
+//! - **Delays**: the earliest delay of a key wins, and an immediate add cancels it.
+//!
+//! No lock, no clock, no await: [`super::work`] owns those.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap, HashSet, VecDeque};
+use std::hash::Hash;
+
+/// A queue of keys. `T` is a point in time.
+#[derive(Debug)]
+pub(super) struct Queue<K, T> {
+    ready: VecDeque<K>,
+    /// Keys that must run: every key in `ready`, plus running keys that changed again.
+    dirty: HashSet<K>,
+    running: HashSet<K>,
+    /// When each delayed key is due. What `alarms` says beside this is out of date.
+    delayed: HashMap<K, T>,
+    alarms: BinaryHeap<Reverse<(T, K)>>,
+}
+
+impl<K: Clone + Ord + Hash, T: Copy + Ord> Default for Queue<K, T> {
+    fn default() -> Self {
+        Self {
+            ready: VecDeque::new(),
+            dirty: HashSet::new(),
+            running: HashSet::new(),
+            delayed: HashMap::new(),
+            alarms: BinaryHeap::new(),
+        }
+    }
+}
+
+impl<K: Clone + Ord + Hash, T: Copy + Ord> Queue<K, T> {
+    /// Marks `key` as needing work now. A delay it had is forgotten.
+    pub(super) fn add(&mut self, key: K) {
+        self.delayed.remove(&key);
+        if self.dirty.insert(key.clone()) && !self.running.contains(&key) {
+            self.ready.push_back(key);
+        }
+    }
+
+    /// Marks `key` as needing work at `due`, unless it is to run earlier anyway.
+    pub(super) fn add_at(&mut self, key: K, due: T) {
+        if self.dirty.contains(&key) || self.delayed.get(&key).is_some_and(|held| *held <= due) {
+            return;
+        }
+        self.delayed.insert(key.clone(), due);
+        self.alarms.push(Reverse((due, key)));
+    }
+
+    /// Takes the oldest key that is ready at `now`. Hand it back with [`Queue::done`].
+    pub(super) fn take(&mut self, now: T) -> Option<K> {
+        self.promote(now);
+        let key = self.ready.pop_front()?;
+        self.dirty.remove(&key);
+        self.running.insert(key.clone());
+        Some(key)
+    }
+
+    /// Ends a run. If `key` was added meanwhile, it becomes ready again.
+    pub(super) fn done(&mut self, key: &K) {
+        if self.running.remove(key) && self.dirty.contains(key) {
+            self.ready.push_back(key.clone());
+        }
+    }
+
+    /// When the next delayed key becomes due.
+    pub(super) fn next_due(&mut self) -> Option<T> {
+        while let Some(Reverse((due, key))) = self.alarms.peek() {
+            if self.delayed.get(key) == Some(due) {
+                return Some(*due);
+            }
+            self.alarms.pop();
+        }
+        None
+    }
+
+    /// How many keys wait to run, not counting delayed ones.
+    pub(super) fn depth(&self) -> usize {
+        self.ready.len()
+    }
+
+    /// How many keys run now.
+    pub(super) fn running(&self) -> usize {
+        self.running.len()
+    }
+
+    fn promote(&mut self, now: T) {
+        while let Some(due) = self.next_due() {
+            if due > now {
+                return;
+            }
+            if let Some(Reverse((_, key))) = self.alarms.pop() {
+                self.add(key);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    fn queue(keys: &[&'static str]) -> Queue<&'static str, u64> {
+        let mut queue = Queue::default();
+        keys.iter().for_each(|key| queue.add(*key));
+        queue
+    }
+
+    #[test]
+    fn a_key_added_twice_runs_once() {
+        let mut queue = queue(&["a", "b", "a"]);
+        assert_eq!(
+            (queue.take(0), queue.take(0), queue.take(0)),
+            (Some("a"), Some("b"), None)
+        );
+    }
+
+    #[test]
+    fn a_running_key_is_not_handed_out_again() {
+        let mut queue = queue(&["a"]);
+        queue.take(0);
+        queue.add("a");
+        assert_eq!(queue.take(0), None);
+    }
+
+    #[test]
+    fn a_key_that_changes_while_running_runs_again() {
+        let mut queue = queue(&["a"]);
+        queue.take(0);
+        queue.add("a");
+        queue.done(&"a");
+        assert_eq!(queue.take(0), Some("a"));
+    }
+
+    #[test]
+    fn the_earliest_delay_wins_in_either_order() {
+        for delays in [[5, 9], [9, 5]] {
+            let mut queue = queue(&[]);
+            delays.iter().for_each(|due| queue.add_at("a", *due));
+            assert_eq!(queue.next_due(), Some(5));
+            assert_eq!((queue.take(4), queue.take(5)), (None, Some("a")));
+            queue.done(&"a");
+            assert_eq!(queue.take(100), None, "the later delay is forgotten");
+        }
+    }
+
+    #[test]
+    fn an_immediate_add_cancels_a_delay() {
+        let mut queue = queue(&[]);
+        queue.add_at("a", 5);
+        queue.add("a");
+        assert_eq!(queue.take(0), Some("a"));
+        queue.done(&"a");
+        assert_eq!((queue.next_due(), queue.take(10)), (None, None));
+    }
+
+    #[test]
+    fn a_delay_that_ends_while_the_key_runs_runs_it_again() {
+        let mut queue = queue(&["a"]);
+        queue.take(0);
+        queue.add_at("a", 5);
+        assert_eq!(queue.take(6), None);
+        queue.done(&"a");
+        assert_eq!(queue.take(6), Some("a"));
+    }
+
+    /// Random operations against a model that keeps nothing but sets.
+    #[test]
+    fn no_key_is_lost_doubled_or_run_twice_at_once() {
+        let mut rng = fastrand::Rng::with_seed(11);
+        for _ in 0..200 {
+            let mut queue: Queue<u8, u64> = Queue::default();
+            let mut wanted: BTreeMap<u8, u64> = BTreeMap::new();
+            let mut running: Vec<u8> = Vec::new();
+            for now in 0..400 {
+                let key = rng.u8(0..6);
+                match rng.u8(0..4) {
+                    0 => {
+                        queue.add(key);
+                        wanted.insert(key, now);
+                    }
+                    1 => {
+                        let due = now + rng.u64(0..20);
+                        queue.add_at(key, due);
+                        let held = wanted.entry(key).or_insert(due);
+                        *held = due.min(*held);
+                    }
+                    2 => {
+                        if let Some(taken) = queue.take(now) {
+                            assert!(!running.contains(&taken), "exclusive");
+                            let due = wanted.remove(&taken).expect("somebody asked for it");
+                            assert!(due <= now, "not before its time");
+                            running.push(taken);
+                        } else {
+                            let waiting = wanted
+                                .iter()
+                                .any(|(k, due)| *due <= now && !running.contains(k));
+                            assert!(!waiting, "lost: {wanted:?} {queue:?}");
+                        }
+                    }
+                    _ => {
+                        if let Some(ended) = running.pop() {
+                            queue.done(&ended);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

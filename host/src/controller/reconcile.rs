@@ -1,0 +1,304 @@
+//! One pass over one object.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::finalizer::{self, Step, finalizer_of, next_step};
+use super::key::Key;
+use super::object::{Metadata, Object};
+use crate::api::{Api, ApiError, Request as ApiRequest, Resource};
+use crate::plugin::cluster::{Call, Door, Primary, Traffic};
+use crate::plugin::{Action, CallError, Called, Cancel, Plugin, Progress, Request};
+
+/// How often a finalizer patch is tried against others who change the list.
+const RACES: u32 = 10;
+
+/// Makes passes for one plugin.
+pub(super) struct Reconciler {
+    plugin: Arc<Plugin>,
+    door: Arc<Door>,
+    primary: Resource,
+    finalizer: String,
+    cancel: Cancel,
+}
+
+/// How a pass ended well.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Done {
+    /// Nothing to do until something changes.
+    Rest,
+    /// Run again from the server's answer.
+    Again,
+    /// Run again after so many milliseconds, if nothing changes before.
+    After(u32),
+}
+
+/// Why a pass failed.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum PassError {
+    /// The plugin gave no useful answer.
+    #[error(transparent)]
+    Call(#[from] CallError),
+    /// The finalizer could not be changed.
+    #[error("cannot update finalizers")]
+    Finalizer(#[source] ApiError),
+    /// The object could not be read.
+    #[error("cannot read the object")]
+    Read(#[source] ApiError),
+}
+
+impl PassError {
+    /// Names the failure in logs and metrics.
+    pub(super) fn label(&self) -> &'static str {
+        match self {
+            Self::Call(call) => call.label(),
+            Self::Finalizer(_) => "finalizer",
+            Self::Read(_) => "read",
+        }
+    }
+}
+
+/// A pass that has ended.
+#[derive(Debug)]
+pub(super) struct Pass {
+    pub(super) step: Step,
+    pub(super) outcome: Result<Done, PassError>,
+    /// What the pass did at the API server.
+    pub(super) traffic: Traffic,
+    /// What the guest used, if it was called.
+    pub(super) cpu: Duration,
+    pub(super) memory: usize,
+    /// What the guest wrote to standard output and error, if its call failed.
+    pub(super) output: String,
+}
+
+impl Reconciler {
+    pub(super) fn new(
+        plugin: Arc<Plugin>,
+        door: Arc<Door>,
+        primary: Resource,
+        cancel: Cancel,
+    ) -> Self {
+        let finalizer = finalizer_of(&plugin.name);
+        Self {
+            plugin,
+            door,
+            primary,
+            finalizer,
+            cancel,
+        }
+    }
+
+    pub(super) fn door(&self) -> &Door {
+        &self.door
+    }
+
+    /// The primary called `key` as an Event or a log line names it.
+    pub(super) fn primary(&self, object: &Metadata) -> Primary {
+        Primary {
+            resource: self.primary.clone(),
+            key: object.key(),
+            uid: object.uid.clone(),
+        }
+    }
+
+    /// The object to make a pass over: one that is watched, or one outside the selector that waits
+    /// for our finalizer. `None`: gone since it was queued.
+    pub(super) fn find(&self, key: &Key) -> Option<Object> {
+        let view = &self.door.view;
+        view.get(&self.primary, key)
+            .or_else(|| view.stray(key).filter(|object| object.metadata.deleting))
+    }
+
+    /// Makes one pass over `object`, which has failed `attempt` times before.
+    pub(super) async fn pass(&self, object: &Object, attempt: u32) -> Pass {
+        let step = next_step(
+            &object.metadata,
+            &self.finalizer,
+            self.plugin.description.finalizes,
+        );
+        match step {
+            Step::Protect => {
+                let patched = self.settle(&object.metadata, FinalizerPatch::Protect).await;
+                Pass::of(step, patched.map(|()| Done::Again))
+            }
+            Step::Release => {
+                let patched = self.settle(&object.metadata, FinalizerPatch::Release).await;
+                Pass::of(step, patched.map(|()| Done::Again))
+            }
+            Step::Ignore => Pass::of(step, Ok(Done::Rest)),
+            Step::Reconcile => {
+                let (request, call) = self.request(object, attempt);
+                let called = self.plugin.reconcile(request, call, &self.cancel).await;
+                Pass::called(step, called, |action| match action {
+                    Action::AwaitChange => Done::Rest,
+                    Action::RequeueAfter(millis) => Done::After(millis),
+                })
+            }
+            Step::Finalize => self.finalize(object, attempt).await,
+        }
+    }
+
+    async fn finalize(&self, object: &Object, attempt: u32) -> Pass {
+        // Of an object outside the selector only the metadata is known.
+        let whole = match self.whole(object).await {
+            Ok(Some(whole)) => whole,
+            Ok(None) => return Pass::of(Step::Finalize, Ok(Done::Rest)),
+            Err(error) => return Pass::of(Step::Finalize, Err(PassError::Read(error))),
+        };
+        let (request, call) = self.request(&whole, attempt);
+        let called = self.plugin.finalize(request, call, &self.cancel).await;
+        let done = matches!(called.answer, Ok(Progress::Done));
+        let mut pass = Pass::called(Step::Finalize, called, |progress| match progress {
+            Progress::Done => Done::Rest,
+            Progress::Pending(millis) => Done::After(millis),
+        });
+        if done && let Err(error) = self.settle(&whole.metadata, FinalizerPatch::Release).await {
+            pass.outcome = Err(error);
+        }
+        pass
+    }
+
+    async fn whole(&self, object: &Object) -> Result<Option<Object>, ApiError> {
+        let key = object.metadata.key();
+        if self.door.view.get(&self.primary, &key).is_some() {
+            return Ok(Some(object.clone()));
+        }
+        let Ok(uri) = path(&self.primary, &object.metadata) else {
+            return Ok(None);
+        };
+        let read = self.door.api.read(uri).await?;
+        let whole = read.and_then(|value| Object::new(value.as_ref().clone()));
+        Ok(whole.filter(|whole| whole.metadata.uid == object.metadata.uid))
+    }
+
+    fn request(&self, object: &Object, attempt: u32) -> (Request, Call) {
+        let shown = self.door.view.show(&self.primary, object);
+        let call = Call::new(self.door.clone(), self.primary(&object.metadata));
+        (
+            Request {
+                object: shown,
+                attempt,
+            },
+            call,
+        )
+    }
+
+    async fn settle(&self, object: &Metadata, patch: FinalizerPatch) -> Result<(), PassError> {
+        let settled = settle_finalizer(
+            &self.door.api,
+            &self.primary,
+            object,
+            &self.finalizer,
+            patch,
+        )
+        .await;
+        if let Some(answer) = settled.map_err(PassError::Finalizer)? {
+            self.door.view.learn(&self.primary, &answer, &object.key());
+        }
+        Ok(())
+    }
+}
+
+impl Pass {
+    fn of(step: Step, outcome: Result<Done, PassError>) -> Self {
+        let slow_down = match &outcome {
+            Err(PassError::Finalizer(error) | PassError::Read(error)) => error.slow_down(),
+            Err(PassError::Call(_)) | Ok(_) => None,
+        };
+        let traffic = Traffic {
+            requests: 0,
+            slow_down,
+        };
+        Self {
+            step,
+            outcome,
+            traffic,
+            cpu: Duration::ZERO,
+            memory: 0,
+            output: String::new(),
+        }
+    }
+
+    fn called<T>(step: Step, called: Called<T>, done: impl FnOnce(T) -> Done) -> Self {
+        let Called {
+            answer,
+            cpu,
+            memory,
+            traffic,
+            output,
+        } = called;
+        let outcome = answer.map(done).map_err(PassError::Call);
+        Self {
+            step,
+            outcome,
+            traffic,
+            cpu,
+            memory,
+            output,
+        }
+    }
+}
+
+/// Which way a finalizer goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FinalizerPatch {
+    /// On.
+    Protect,
+    /// Off.
+    Release,
+}
+
+/// Puts `finalizer` on or takes it off, however the list changes meanwhile: reads again and tries
+/// again at once, outside the failure backoff. Answers the object as it is then; `None` if it is
+/// gone or replaced, which is fine either way.
+///
+/// # Errors
+/// The API server refused for another reason, or others kept changing the list.
+pub async fn settle_finalizer(
+    api: &Api,
+    resource: &Resource,
+    object: &Metadata,
+    finalizer: &str,
+    patch: FinalizerPatch,
+) -> Result<Option<Object>, ApiError> {
+    let Ok(uri) = path(resource, object) else {
+        return Ok(None);
+    };
+    let patch_uri = format!("{uri}?fieldManager=windlass");
+    let mut latest = object.clone();
+    let mut known = None;
+    let mut races = 0;
+    loop {
+        let operations = match patch {
+            FinalizerPatch::Protect if latest.deleting || latest.has_finalizer(finalizer) => None,
+            FinalizerPatch::Protect => Some(finalizer::protect(&latest, finalizer)),
+            FinalizerPatch::Release => finalizer::release(&latest, finalizer),
+        };
+        let Some(operations) = operations else {
+            return Ok(known);
+        };
+        match api
+            .send(ApiRequest::json_patch(patch_uri.clone(), &operations))
+            .await
+        {
+            Ok(answer) => return Ok(Object::new(answer)),
+            Err(error) if error.is_not_found() => return Ok(None),
+            Err(error) if error.is_race() && races < RACES => races += 1,
+            Err(error) => return Err(error),
+        }
+        let read = api.read(uri.clone()).await?;
+        let Some(read) = read.and_then(|value| Object::new(value.as_ref().clone())) else {
+            return Ok(None);
+        };
+        if read.metadata.uid != object.uid {
+            return Ok(None);
+        }
+        latest = read.metadata.as_ref().clone();
+        known = Some(read);
+    }
+}
+
+fn path(resource: &Resource, object: &Metadata) -> Result<String, crate::api::BadName> {
+    resource.path(object.namespace.as_deref(), Some(&object.name), None)
+}

@@ -1,0 +1,112 @@
+//! The whole retry policy, in one match.
+
+use std::time::Duration;
+
+use super::reconcile::{Done, PassError};
+use crate::plugin::{CallError, Failure};
+
+/// A guest that asks for less is given this: it must not make the host spin.
+const SHORTEST_REQUEUE: Duration = Duration::from_millis(100);
+
+/// What happens to a key once its pass has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Next {
+    /// Forget past failures; wait for a change.
+    Rest,
+    /// Forget past failures; run again at once.
+    Again,
+    /// Forget past failures; run again after this long.
+    After(Duration),
+    /// Count a failure; run again after backoff.
+    Backoff,
+    /// The API server is busy: run again after this long, and count nothing.
+    SlowDown(Duration),
+}
+
+/// Decides what happens next. `slow_down` is how long the API server asked to wait, if it did.
+pub(super) fn next(outcome: &Result<Done, PassError>, slow_down: Option<Duration>) -> Next {
+    let failed = slow_down.map_or(Next::Backoff, Next::SlowDown);
+    match outcome {
+        Ok(Done::Rest) => Next::Rest,
+        Ok(Done::Again) => Next::Again,
+        Ok(Done::After(millis)) => {
+            Next::After(Duration::from_millis(u64::from(*millis)).max(SHORTEST_REQUEUE))
+        }
+        Err(PassError::Call(CallError::Failed(Failure::Terminal(_)))) => Next::Rest,
+        Err(PassError::Call(
+            CallError::Failed(Failure::Transient(_)) | CallError::DeadlineExceeded(_),
+        )) => failed,
+        Err(PassError::Call(
+            CallError::CpuExceeded(_) | CallError::Trapped(_) | CallError::Host(_),
+        )) => Next::Backoff,
+        // Whoever runs next, here or elsewhere, starts afresh.
+        Err(PassError::Call(CallError::Stopped)) => Next::Rest,
+        Err(PassError::Finalizer(_) | PassError::Read(_)) => failed,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::ApiError;
+
+    #[test]
+    fn every_outcome_has_its_next_step() {
+        let text = || "why".to_owned();
+        let call = |error| Err(PassError::Call(error));
+        let api = || ApiError::Unreachable(text());
+        let second = Duration::from_secs(1);
+        let cases = [
+            (Ok(Done::Rest), None, Next::Rest),
+            (Ok(Done::Again), None, Next::Again),
+            (
+                Ok(Done::After(5_000)),
+                None,
+                Next::After(Duration::from_secs(5)),
+            ),
+            (Ok(Done::After(0)), None, Next::After(SHORTEST_REQUEUE)),
+            (
+                call(CallError::Failed(Failure::Terminal(text()))),
+                Some(second),
+                Next::Rest,
+            ),
+            (
+                call(CallError::Failed(Failure::Transient(text()))),
+                None,
+                Next::Backoff,
+            ),
+            (
+                call(CallError::Failed(Failure::Transient(text()))),
+                Some(second),
+                Next::SlowDown(second),
+            ),
+            (
+                call(CallError::DeadlineExceeded(second)),
+                None,
+                Next::Backoff,
+            ),
+            (
+                call(CallError::CpuExceeded(second)),
+                Some(second),
+                Next::Backoff,
+            ),
+            (
+                call(CallError::Trapped(text())),
+                Some(second),
+                Next::Backoff,
+            ),
+            (call(CallError::Host(text())), None, Next::Backoff),
+            (call(CallError::Stopped), None, Next::Rest),
+            (Err(PassError::Finalizer(api())), None, Next::Backoff),
+            (
+                Err(PassError::Read(api())),
+                Some(second),
+                Next::SlowDown(second),
+            ),
+            (Ok(Done::Rest), Some(second), Next::Rest),
+        ];
+        for (outcome, slow_down, want) in cases {
+            assert_eq!(next(&outcome, slow_down), want, "{outcome:?} {slow_down:?}");
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! Whom a change wakes: the primary itself, or the primaries that own what changed.
+//!
+//! - Owners are taken from the object as it was *and* as it is, so one that loses its child hears
+//!   of it too.
+
+use super::key::Key;
+use super::object::{Metadata, Object};
+use super::store::Change;
+use super::view::same_fields;
+use crate::api::{Resource, group_of};
+use crate::projection::Fields;
+
+/// The rule of one plugin.
+#[derive(Debug)]
+pub(super) struct Wakes {
+    primary: Resource,
+    spec_change_only: bool,
+    fields: Fields,
+}
+
+impl Wakes {
+    pub(super) fn new(primary: Resource, spec_change_only: bool, fields: Fields) -> Self {
+        Self {
+            primary,
+            spec_change_only,
+            fields,
+        }
+    }
+
+    /// The keys to run after `change` of an object of `resource`.
+    pub(super) fn woken(&self, resource: &Resource, change: &Change) -> Vec<Key> {
+        let sides = [&change.old, &change.new];
+        let mut keys: Vec<Key> = Vec::new();
+        if *resource == self.primary && self.concerns_primary(change) {
+            keys.extend(
+                sides
+                    .into_iter()
+                    .flatten()
+                    .map(|object| object.metadata.key()),
+            );
+        }
+        for object in sides.into_iter().flatten() {
+            keys.extend(self.owners(&object.metadata));
+        }
+        keys.sort();
+        keys.dedup();
+        keys
+    }
+
+    fn owners(&self, metadata: &Metadata) -> impl Iterator<Item = Key> {
+        let ours = |api_version: &str, kind: &str| {
+            group_of(api_version) == self.primary.group && kind == self.primary.kind
+        };
+        let namespace = metadata
+            .namespace
+            .clone()
+            .filter(|_| self.primary.namespaced);
+        let owners = metadata
+            .owners
+            .iter()
+            .filter(move |owner| ours(&owner.api_version, &owner.kind));
+        owners.map(move |owner| Key {
+            namespace: namespace.clone(),
+            name: owner.name.clone(),
+        })
+    }
+
+    fn concerns_primary(&self, change: &Change) -> bool {
+        let (Some(old), Some(new)) = (&change.old, &change.new) else {
+            return true;
+        };
+        if is_spec_change(&old.metadata, &new.metadata) {
+            return true;
+        }
+        // A kind without a generation cannot tell its spec from its status.
+        let only_spec = self.spec_change_only && new.metadata.generation.is_some();
+        !only_spec && !self.same_to_the_plugin(old, new)
+    }
+
+    fn same_to_the_plugin(&self, old: &Object, new: &Object) -> bool {
+        old.json == new.json || same_fields(&old.value(), &new.value(), &self.fields)
+    }
+}
+
+fn is_spec_change(old: &Metadata, new: &Metadata) -> bool {
+    old.uid != new.uid
+        || old.generation != new.generation
+        || old.labels != new.labels
+        || old.annotations != new.annotations
+        || old.finalizers != new.finalizers
+        || old.deleting != new.deleting
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn resource(kind: &str) -> Resource {
+        Resource {
+            group: if kind == "Greeting" {
+                "x.dev".into()
+            } else {
+                String::new()
+            },
+            version: "v1".into(),
+            kind: kind.into(),
+            plural: format!("{}s", kind.to_lowercase()),
+            namespaced: true,
+        }
+    }
+
+    fn object(owner: &str, extra: &Value) -> Option<Object> {
+        let mut object = json!({
+            "metadata": { "name": "a", "namespace": "n", "uid": "u", "generation": 1,
+                "ownerReferences": [{ "apiVersion": "x.dev/v9", "kind": "Greeting", "name": owner }] },
+        });
+        for (path, value) in extra.as_object().unwrap() {
+            object[path] = value.clone();
+        }
+        Object::new(object)
+    }
+
+    fn names(keys: &[Key]) -> Vec<String> {
+        keys.iter().map(Key::to_string).collect()
+    }
+
+    fn wakes(spec_change_only: bool, fields: &[&str]) -> Wakes {
+        Wakes::new(
+            resource("Greeting"),
+            spec_change_only,
+            Fields::parse(fields.iter().copied()).unwrap(),
+        )
+    }
+
+    #[test]
+    fn the_old_and_the_new_owner_of_a_child_are_woken() {
+        let wakes = wakes(false, &[]);
+        let child = resource("ConfigMap");
+        let woken = |old, new| names(&wakes.woken(&child, &Change { old, new }));
+        assert_eq!(woken(None, object("one", &json!({}))), ["n/one"]);
+        assert_eq!(
+            woken(object("one", &json!({})), object("two", &json!({}))),
+            ["n/one", "n/two"]
+        );
+        assert_eq!(woken(object("one", &json!({})), None), ["n/one"]);
+    }
+
+    #[test]
+    fn a_primary_is_woken_by_what_its_plugin_asked_for() {
+        let primary = resource("Greeting");
+        let change = |extra: Value| Change {
+            old: object("", &json!({})),
+            new: object("", &extra),
+        };
+        let status = || change(json!({ "status": { "a": 1 } }));
+        let spec = || change(json!({ "spec": { "a": 1, "b": 1 } }));
+        let woken = |wakes: &Wakes, change: Change| {
+            wakes
+                .woken(&primary, &change)
+                .iter()
+                .any(|key| key.name == "a")
+        };
+        assert!(woken(&wakes(false, &[]), status()));
+        assert!(
+            !woken(&wakes(true, &[]), status()),
+            "status alone is left out"
+        );
+        assert!(
+            !woken(&wakes(false, &[".spec"]), status()),
+            "an undeclared field wakes nobody"
+        );
+        assert!(woken(&wakes(false, &[".spec.a"]), spec()));
+        assert!(!woken(&wakes(false, &[".spec.c"]), spec()));
+        assert!(
+            !woken(&wakes(false, &[]), change(json!({}))),
+            "nothing changed"
+        );
+    }
+
+    #[test]
+    fn deletion_marks_finalizers_and_labels_always_wake() {
+        let metadata = |extra: Value| {
+            let mut metadata =
+                json!({ "name": "a", "namespace": "n", "uid": "u", "generation": 1 });
+            for (field, value) in extra.as_object().unwrap() {
+                metadata[field] = value.clone();
+            }
+            Object::new(json!({ "metadata": metadata }))
+        };
+        for extra in [
+            json!({ "deletionTimestamp": "2026-01-01T00:00:00Z" }),
+            json!({ "finalizers": ["f"] }),
+            json!({ "labels": { "a": "b" } }),
+            json!({ "annotations": { "a": "b" } }),
+            json!({ "generation": 2 }),
+            json!({ "uid": "another" }),
+        ] {
+            let change = Change {
+                old: metadata(json!({})),
+                new: metadata(extra.clone()),
+            };
+            let woken = wakes(true, &[".spec"]).woken(&resource("Greeting"), &change);
+            assert_eq!(names(&woken), ["n/a"], "{extra}");
+        }
+    }
+}

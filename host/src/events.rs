@@ -1,0 +1,248 @@
+//! Kubernetes Events (`events.k8s.io/v1`), recorded off the hot path.
+//!
+//! - Publishing never waits: what exceeds the queue is dropped and counted.
+//! - Repetitions become one series: the first is created, the second and every doubling after it
+//!   update the count. The key of a series leaves the note out, as client-go's does.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use http::Method;
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+use crate::api::{Api, Request, object};
+use crate::seams::{Seams, Task};
+
+/// Events that wait to be sent.
+const WAITING: usize = 1000;
+
+/// Series that are remembered at most.
+const SERIES: usize = 4096;
+
+/// A series ends after this long without a repetition.
+const SERIES_END: Duration = Duration::from_secs(360);
+
+/// What an Event is about.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct About {
+    /// `apps/v1`.
+    pub api_version: String,
+    /// `Deployment`.
+    pub kind: String,
+    /// None for a cluster-scoped object: its Events are in `default`.
+    pub namespace: Option<String>,
+    /// Its name.
+    pub name: String,
+    /// Its UID, if it is known.
+    pub uid: Option<String>,
+}
+
+/// How an Event is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Severity {
+    /// Good to know.
+    Normal,
+    /// Somebody should look.
+    Warning,
+}
+
+/// One thing worth telling.
+#[derive(Clone, Debug)]
+pub struct Note {
+    /// Which plugin it comes from.
+    pub plugin: Arc<str>,
+    /// What it is about.
+    pub regarding: About,
+    /// What else plays a part.
+    pub related: Option<About>,
+    /// How it is shown.
+    pub severity: Severity,
+    /// Why, in CamelCase.
+    pub reason: String,
+    /// What was done, in CamelCase.
+    pub action: String,
+    /// A sentence.
+    pub note: String,
+}
+
+/// Where Events go. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Recorder {
+    notes: mpsc::Sender<Note>,
+    dropped: Arc<AtomicU64>,
+}
+
+impl Recorder {
+    /// Starts the task that sends Events as `instance`.
+    pub fn start(api: Api, seams: &Seams, instance: &str) -> (Self, Task) {
+        let (notes, mut waiting) = mpsc::channel::<Note>(WAITING);
+        let mut writer = Writer {
+            api,
+            seams: seams.clone(),
+            instance: instance.to_owned(),
+            series: HashMap::new(),
+        };
+        let task = seams.spawn.task(async move {
+            while let Some(note) = waiting.recv().await {
+                writer.write(note).await;
+            }
+        });
+        (
+            Self {
+                notes,
+                dropped: Arc::default(),
+            },
+            task,
+        )
+    }
+
+    /// Records an Event, if there is room.
+    pub fn publish(&self, note: Note) {
+        if self.notes.try_send(note).is_err() && self.dropped.fetch_add(1, Ordering::Relaxed) == 0 {
+            tracing::warn!("more Events than the API server takes: some are dropped");
+        }
+    }
+}
+
+struct Writer {
+    api: Api,
+    seams: Seams,
+    instance: String,
+    series: HashMap<SeriesKey, Series>,
+}
+
+type SeriesKey = (Arc<str>, About, Severity, String, String);
+
+struct Series {
+    name: String,
+    count: u64,
+    last: Instant,
+}
+
+enum Send {
+    Create,
+    Update(u64),
+    Nothing,
+}
+
+impl Writer {
+    async fn write(&mut self, note: Note) {
+        let now = self.seams.clock.now();
+        let key = (
+            note.plugin.clone(),
+            note.regarding.clone(),
+            note.severity,
+            note.reason.clone(),
+            note.action.clone(),
+        );
+        if self.series.len() >= SERIES {
+            self.series
+                .retain(|_, series| now - series.last < SERIES_END / 2);
+        }
+        let sent = match self.series.get_mut(&key) {
+            Some(series) if now - series.last < SERIES_END => {
+                series.last = now;
+                series.count += 1;
+                if series.count.is_power_of_two() {
+                    Send::Update(series.count)
+                } else {
+                    Send::Nothing
+                }
+            }
+            Some(_) | None => Send::Create,
+        };
+        let namespace = note
+            .regarding
+            .namespace
+            .clone()
+            .unwrap_or_else(|| "default".to_owned());
+        let path = format!("/apis/events.k8s.io/v1/namespaces/{namespace}/events");
+        let result = match sent {
+            Send::Nothing => return,
+            Send::Create => {
+                let name = format!(
+                    "{:.200}.{:016x}",
+                    note.regarding.name,
+                    self.seams.rng.number()
+                );
+                let event = self.event(&note, &name, &namespace);
+                self.series.insert(
+                    key,
+                    Series {
+                        name,
+                        count: 1,
+                        last: now,
+                    },
+                );
+                self.api
+                    .send(Request::json(Method::POST, path, &event))
+                    .await
+            }
+            Send::Update(count) => {
+                let name = self
+                    .series
+                    .get(&key)
+                    .map(|series| series.name.clone())
+                    .unwrap_or_default();
+                let series = json!({ "count": count, "lastObservedTime": self.time() });
+                let patch = json!({ "series": series, "note": note.note });
+                self.api
+                    .send(Request::merge_patch(format!("{path}/{name}"), &patch))
+                    .await
+            }
+        };
+        if let Err(error) = result {
+            let plugin = &*note.plugin;
+            tracing::debug!(plugin, "cannot record an Event: {error}");
+        }
+    }
+
+    fn time(&self) -> String {
+        // MicroTime wants six digits.
+        format!("{:.6}", self.seams.clock.wall())
+    }
+
+    fn event(&self, note: &Note, name: &str, namespace: &str) -> Value {
+        let severity = match note.severity {
+            Severity::Normal => "Normal",
+            Severity::Warning => "Warning",
+        };
+        object([
+            ("apiVersion", Some("events.k8s.io/v1".into())),
+            ("kind", Some("Event".into())),
+            (
+                "metadata",
+                Some(json!({ "name": name, "namespace": namespace })),
+            ),
+            ("eventTime", Some(self.time().into())),
+            (
+                "reportingController",
+                Some(format!("windlass.dev/{}", note.plugin).into()),
+            ),
+            (
+                "reportingInstance",
+                Some(format!("{:.128}", self.instance).into()),
+            ),
+            ("action", Some(note.action.clone().into())),
+            ("reason", Some(note.reason.clone().into())),
+            ("regarding", Some(reference(&note.regarding))),
+            ("related", note.related.as_ref().map(reference)),
+            ("note", Some(note.note.clone().into())),
+            ("type", Some(severity.into())),
+        ])
+    }
+}
+
+fn reference(about: &About) -> Value {
+    object([
+        ("apiVersion", Some(about.api_version.clone().into())),
+        ("kind", Some(about.kind.clone().into())),
+        ("name", Some(about.name.clone().into())),
+        ("namespace", about.namespace.clone().map(Value::from)),
+        ("uid", about.uid.clone().map(Value::from)),
+    ])
+}

@@ -1,0 +1,278 @@
+//! What a plugin may touch: pure answers to "may it?".
+//!
+//! - Nothing is allowed that no grant names.
+//! - A grant is *plain*, *powerful* (only with `acknowledge: true`) or *never* given to a plugin.
+
+mod power;
+
+use std::fmt;
+
+use serde::Deserialize;
+
+use crate::api::Resource;
+pub use power::Power;
+
+/// The verbs that grants know. Applying takes `create` and `patch`.
+const VERBS: [&str; 7] = ["get", "list", "watch", "create", "patch", "delete", "*"];
+
+/// One permission, in the form of an RBAC rule, and where it holds.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Grant {
+    /// `apps`, or empty for the core group.
+    pub api_groups: Vec<String>,
+    /// Plural and lower case, subresources after a slash.
+    pub resources: Vec<String>,
+    /// Empty means any.
+    #[serde(default)]
+    pub resource_names: Vec<String>,
+    /// `get`, `list`, `watch`, `create`, `patch`, `delete`.
+    pub verbs: Vec<String>,
+    /// Where.
+    #[serde(default)]
+    pub namespaces: Namespaces,
+    /// Whether the operator knows that this grant is powerful.
+    #[serde(default)]
+    pub acknowledge: bool,
+}
+
+/// Where a grant holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Namespaces {
+    /// In the namespace of the primary that a call is about.
+    #[default]
+    SameAsPrimary,
+    /// In these.
+    Only(Vec<String>),
+    /// In all of them, and for what has no namespace.
+    All,
+}
+
+impl<'de> Deserialize<'de> for Namespaces {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl<'de> serde::de::Visitor<'de> for Visitor {
+            type Value = Namespaces;
+            fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+                out.write_str("namespaces: `all`, `same-as-primary`, or a list of names")
+            }
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Namespaces, E> {
+                match text {
+                    "all" => Ok(Namespaces::All),
+                    "same-as-primary" => Ok(Namespaces::SameAsPrimary),
+                    _ => Err(E::invalid_value(serde::de::Unexpected::Str(text), &self)),
+                }
+            }
+            fn visit_seq<A: serde::de::SeqAccess<'de>>(
+                self,
+                mut list: A,
+            ) -> Result<Namespaces, A::Error> {
+                let mut names = Vec::new();
+                while let Some(name) = list.next_element()? {
+                    names.push(name);
+                }
+                Ok(Namespaces::Only(names))
+            }
+        }
+        from.deserialize_any(Visitor)
+    }
+}
+
+/// What somebody wants to do, with the resource as discovery knows it.
+#[derive(Clone, Copy, Debug)]
+pub struct Access<'a> {
+    /// `get`, `create`, ...
+    pub verb: &'a str,
+    /// What it is done to.
+    pub resource: &'a Resource,
+    /// `status`.
+    pub subresource: Option<&'a str>,
+    /// None for all namespaces, or for a cluster-scoped resource.
+    pub namespace: Option<&'a str>,
+    /// None for the whole collection.
+    pub name: Option<&'a str>,
+}
+
+/// `create secrets in namespace x`: ends the sentence "plugin p may not ...".
+impl fmt::Display for Access<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{} {}", self.verb, self.resource)?;
+        if let Some(subresource) = self.subresource {
+            write!(out, "/{subresource}")?;
+        }
+        match self.namespace {
+            Some(namespace) => write!(out, " in namespace {namespace}"),
+            None if self.resource.namespaced => write!(out, " in all namespaces"),
+            None => write!(
+                out,
+                " (cluster-scoped: only a grant with `namespaces: all` covers it)"
+            ),
+        }
+    }
+}
+
+/// The grants of one plugin.
+#[derive(Clone, Debug, Default)]
+pub struct Grants(Vec<Grant>);
+
+impl Grants {
+    /// Checks the verbs and the power of each grant; on an error, which grant and why.
+    ///
+    /// # Errors
+    /// An unknown verb, a powerful grant that is not acknowledged, or one that is never given.
+    pub fn new(grants: Vec<Grant>) -> Result<Self, String> {
+        for (index, grant) in grants.iter().enumerate() {
+            match power::power(grant) {
+                Power::Never(why) => {
+                    return Err(format!("[{index}]: {why}: a plugin is never given that"));
+                }
+                Power::Powerful(why) if !grant.acknowledge => {
+                    return Err(format!(
+                        "[{index}]: {why} is powerful: write `acknowledge: true` beside it if it is meant"
+                    ));
+                }
+                Power::Powerful(_) | Power::Plain => {}
+            }
+            if let Some(wrong) = grant
+                .verbs
+                .iter()
+                .find(|verb| !VERBS.contains(&verb.as_str()))
+            {
+                let known = VERBS.join(", ");
+                return Err(format!("[{index}].verbs: {wrong:?} is not one of {known}"));
+            }
+        }
+        Ok(Self(grants))
+    }
+
+    /// Whether `access` is allowed to a call about a primary in `home` (none for a cluster-scoped
+    /// primary).
+    pub fn allow(&self, access: &Access<'_>, home: Option<&str>) -> bool {
+        // A wildcard covers these by its letters, but not in fact.
+        if power::is_never(
+            &access.resource.group,
+            &access.resource.plural,
+            access.subresource,
+        ) {
+            return false;
+        }
+        self.0.iter().any(|grant| {
+            grant.names(
+                access.verb,
+                &access.resource.group,
+                &access.resource.plural,
+                access.subresource,
+            ) && grant.names_object(access.name)
+                && grant.namespaces.cover(access.namespace, home)
+        })
+    }
+
+    /// Whether any grant is about `group` at all: what a plugin may know of kinds that are not
+    /// served.
+    pub fn know_group(&self, group: &str) -> bool {
+        self.0.iter().any(|grant| matches(&grant.api_groups, group))
+    }
+
+    /// Whether `verb` on a resource is granted anywhere to any name: how needs are compared.
+    pub fn cover_need(&self, verb: &str, group: &str, resource: &str, names: &[String]) -> bool {
+        let (plural, subresource) = split_subresource(resource);
+        self.0.iter().any(|grant| {
+            grant.names(verb, group, plural, subresource)
+                && (grant.resource_names.is_empty()
+                    || (!names.is_empty()
+                        && names.iter().all(|name| grant.resource_names.contains(name))))
+        })
+    }
+
+    /// In which namespaces `watch` on a resource is granted, given where the primary is watched
+    /// (`None` if that is what is asked).
+    pub fn watch_scope(&self, group: &str, plural: &str, primary: Option<&Scope>) -> Scope {
+        let mut scope = Scope::Namespaces(Vec::new());
+        for grant in self
+            .0
+            .iter()
+            .filter(|grant| grant.names("watch", group, plural, None))
+        {
+            let more = match (&grant.namespaces, primary) {
+                (Namespaces::All, _) => Scope::All,
+                (Namespaces::Only(names), _) => Scope::Namespaces(names.clone()),
+                (Namespaces::SameAsPrimary, Some(primary)) => primary.clone(),
+                (Namespaces::SameAsPrimary, None) => continue,
+            };
+            scope = scope.union(more);
+        }
+        scope
+    }
+}
+
+/// Where something is watched.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// In all namespaces, or cluster-scoped.
+    All,
+    /// In these, each by itself; sorted.
+    Namespaces(Vec<String>),
+}
+
+impl Scope {
+    fn union(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::All, _) | (_, Self::All) => Self::All,
+            (Self::Namespaces(mut names), Self::Namespaces(more)) => {
+                names.extend(more);
+                names.sort();
+                names.dedup();
+                Self::Namespaces(names)
+            }
+        }
+    }
+
+    /// Whether nothing is watched.
+    pub fn is_empty(&self) -> bool {
+        matches!(self, Self::Namespaces(names) if names.is_empty())
+    }
+}
+
+impl Grant {
+    fn names(&self, verb: &str, group: &str, plural: &str, subresource: Option<&str>) -> bool {
+        let resource = match subresource {
+            Some(subresource) => format!("{plural}/{subresource}"),
+            None => plural.to_owned(),
+        };
+        matches(&self.verbs, verb)
+            && matches(&self.api_groups, group)
+            && matches(&self.resources, &resource)
+    }
+
+    fn names_object(&self, name: Option<&str>) -> bool {
+        self.resource_names.is_empty()
+            || name.is_some_and(|name| self.resource_names.iter().any(|held| held == name))
+    }
+}
+
+impl Namespaces {
+    fn cover(&self, namespace: Option<&str>, home: Option<&str>) -> bool {
+        match self {
+            Self::All => true,
+            Self::Only(names) => {
+                namespace.is_some_and(|wanted| names.iter().any(|name| name == wanted))
+            }
+            Self::SameAsPrimary => namespace.is_some() && namespace == home,
+        }
+    }
+}
+
+fn matches(held: &[String], wanted: &str) -> bool {
+    held.iter().any(|held| held == "*" || held == wanted)
+}
+
+/// `pods/eviction` → (`pods`, `eviction`).
+pub fn split_subresource(resource: &str) -> (&str, Option<&str>) {
+    match resource.split_once('/') {
+        Some((plural, subresource)) => (plural, Some(subresource)),
+        None => (resource, None),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,331 @@
+//! Tables: which access which grant allows, and how powerful a grant is.
+
+use super::*;
+
+fn resource(group: &str, plural: &str, namespaced: bool) -> Resource {
+    let text = |text: &str| text.to_owned();
+    Resource {
+        group: text(group),
+        version: text("v1"),
+        kind: text("K"),
+        plural: text(plural),
+        namespaced,
+    }
+}
+
+fn grant(groups: &[&str], resources: &[&str], verbs: &[&str], namespaces: Namespaces) -> Grant {
+    let list = |list: &[&str]| list.iter().map(|entry| (*entry).to_owned()).collect();
+    Grant {
+        api_groups: list(groups),
+        resources: list(resources),
+        resource_names: Vec::new(),
+        verbs: list(verbs),
+        namespaces,
+        acknowledge: true,
+    }
+}
+
+fn only(names: &[&str]) -> Namespaces {
+    Namespaces::Only(names.iter().map(|name| (*name).to_owned()).collect())
+}
+
+#[test]
+fn access_is_allowed_only_where_a_grant_names_it() {
+    let mut named = grant(&["apps"], &["deployments"], &["patch"], Namespaces::All);
+    named.resource_names = vec!["web".into()];
+    let grants = Grants::new(vec![
+        grant(
+            &[""],
+            &["configmaps"],
+            &["get", "create"],
+            Namespaces::SameAsPrimary,
+        ),
+        grant(
+            &[""],
+            &["configmaps", "configmaps/status"],
+            &["delete"],
+            only(&["shared"]),
+        ),
+        grant(&["x.dev"], &["*"], &["*"], Namespaces::All),
+        named,
+    ])
+    .unwrap();
+    let core = |plural| resource("", plural, true);
+    let x = resource("x.dev", "things", false);
+    let apps = resource("apps", "deployments", true);
+    let cases = [
+        (
+            "get",
+            &core("configmaps"),
+            None,
+            Some("home"),
+            Some("a"),
+            true,
+        ),
+        (
+            "get",
+            &core("configmaps"),
+            None,
+            Some("other"),
+            Some("a"),
+            false,
+        ),
+        ("get", &core("configmaps"), None, None, None, false),
+        (
+            "patch",
+            &core("configmaps"),
+            None,
+            Some("home"),
+            Some("a"),
+            false,
+        ),
+        (
+            "get",
+            &core("secrets"),
+            None,
+            Some("home"),
+            Some("a"),
+            false,
+        ),
+        (
+            "delete",
+            &core("configmaps"),
+            None,
+            Some("shared"),
+            Some("a"),
+            true,
+        ),
+        (
+            "delete",
+            &core("configmaps"),
+            Some("status"),
+            Some("shared"),
+            Some("a"),
+            true,
+        ),
+        (
+            "delete",
+            &core("configmaps"),
+            Some("scale"),
+            Some("shared"),
+            Some("a"),
+            false,
+        ),
+        (
+            "delete",
+            &core("configmaps"),
+            None,
+            Some("home"),
+            Some("a"),
+            false,
+        ),
+        ("patch", &x, None, None, Some("a"), true),
+        ("patch", &apps, None, Some("home"), Some("web"), true),
+        ("patch", &apps, None, Some("home"), Some("db"), false),
+        ("patch", &apps, None, Some("home"), None, false),
+    ];
+    for (verb, resource, subresource, namespace, name, want) in cases {
+        let access = Access {
+            verb,
+            resource,
+            subresource,
+            namespace,
+            name,
+        };
+        assert_eq!(grants.allow(&access, Some("home")), want, "{access}");
+    }
+}
+
+#[test]
+fn a_cluster_scoped_object_takes_a_grant_for_all_namespaces() {
+    let things = resource("x.dev", "things", false);
+    let access = Access {
+        verb: "get",
+        resource: &things,
+        subresource: None,
+        namespace: None,
+        name: Some("a"),
+    };
+    for (namespaces, want) in [
+        (Namespaces::All, true),
+        (Namespaces::SameAsPrimary, false),
+        (only(&["a"]), false),
+    ] {
+        let grants =
+            Grants::new(vec![grant(&["x.dev"], &["things"], &["get"], namespaces)]).unwrap();
+        assert_eq!(grants.allow(&access, None), want);
+        assert_eq!(grants.allow(&access, Some("a")), want);
+    }
+}
+
+#[test]
+fn a_wildcard_does_not_reach_what_is_never_given() {
+    let everything = grant(&["*"], &["*"], &["*"], Namespaces::All);
+    let grants = Grants::new(vec![everything]).unwrap();
+    let plugins = resource("windlass.dev", "plugins", true);
+    let nodes = resource("", "nodes", false);
+    let may = |resource, subresource| {
+        let access = Access {
+            verb: "get",
+            resource,
+            subresource,
+            namespace: Some("a"),
+            name: Some("a"),
+        };
+        grants.allow(&access, Some("a"))
+    };
+    assert!(!may(&plugins, None) && !may(&plugins, Some("status")) && !may(&nodes, Some("proxy")));
+    assert!(may(&nodes, None));
+}
+
+#[test]
+fn a_refusal_says_what_was_wanted() {
+    let secrets = resource("", "secrets", true);
+    let access = Access {
+        verb: "create",
+        resource: &secrets,
+        subresource: None,
+        namespace: Some("x"),
+        name: None,
+    };
+    assert_eq!(access.to_string(), "create secrets in namespace x");
+}
+
+#[test]
+fn power_is_told_apart() {
+    let same = Namespaces::SameAsPrimary;
+    let cases = [
+        (
+            grant(&[""], &["configmaps"], &["create"], Namespaces::All),
+            "plain",
+        ),
+        (
+            grant(&["apps"], &["deployments"], &["patch"], same.clone()),
+            "plain",
+        ),
+        (
+            grant(&["apps"], &["deployments"], &["get"], Namespaces::All),
+            "plain",
+        ),
+        (
+            grant(&["apps"], &["deployments"], &["patch"], Namespaces::All),
+            "powerful",
+        ),
+        (
+            grant(&["apps"], &["deployments"], &["create"], only(&["b"])),
+            "powerful",
+        ),
+        (
+            grant(&[""], &["secrets"], &["get"], same.clone()),
+            "powerful",
+        ),
+        (
+            grant(&[""], &["pods"], &["create"], same.clone()),
+            "powerful",
+        ),
+        (grant(&[""], &["pods"], &["get"], same.clone()), "plain"),
+        (
+            grant(&["*"], &["configmaps"], &["get"], same.clone()),
+            "powerful",
+        ),
+        (
+            grant(
+                &["rbac.authorization.k8s.io"],
+                &["roles"],
+                &["get"],
+                same.clone(),
+            ),
+            "powerful",
+        ),
+        (
+            grant(
+                &["rbac.authorization.k8s.io"],
+                &["roles"],
+                &["escalate"],
+                same.clone(),
+            ),
+            "never",
+        ),
+        (
+            grant(&[""], &["serviceaccounts"], &["impersonate"], same.clone()),
+            "never",
+        ),
+        (
+            grant(&["windlass.dev"], &["plugins"], &["get"], same.clone()),
+            "never",
+        ),
+        (
+            grant(&["coordination.k8s.io"], &["leases"], &["get"], same),
+            "never",
+        ),
+    ];
+    for (grant, want) in cases {
+        let power = power::power(&grant);
+        let label = match power {
+            Power::Plain => "plain",
+            Power::Powerful(_) => "powerful",
+            Power::Never(_) => "never",
+        };
+        assert_eq!(label, want, "{grant:?}");
+    }
+}
+
+#[test]
+fn a_powerful_grant_must_be_acknowledged() {
+    let mut secrets = grant(&[""], &["secrets"], &["get"], Namespaces::SameAsPrimary);
+    secrets.acknowledge = false;
+    let error = Grants::new(vec![secrets]).unwrap_err();
+    assert!(
+        error.contains("[0]: secrets is powerful: write `acknowledge: true`"),
+        "{error}"
+    );
+}
+
+#[test]
+fn the_scope_of_a_watch_is_the_union_of_its_grants() {
+    let watch = |namespaces| grant(&[""], &["configmaps"], &["watch"], namespaces);
+    let scope = |grants: Vec<Grant>, primary: Option<Scope>| {
+        Grants::new(grants)
+            .unwrap()
+            .watch_scope("", "configmaps", primary.as_ref())
+    };
+    let names =
+        |names: &[&str]| Scope::Namespaces(names.iter().map(|name| (*name).to_owned()).collect());
+    assert_eq!(
+        scope(vec![watch(only(&["b", "a"])), watch(only(&["a"]))], None),
+        names(&["a", "b"])
+    );
+    assert_eq!(
+        scope(vec![watch(only(&["b"])), watch(Namespaces::All)], None),
+        Scope::All
+    );
+    assert_eq!(
+        scope(vec![watch(Namespaces::SameAsPrimary)], Some(Scope::All)),
+        Scope::All
+    );
+    assert!(scope(vec![watch(Namespaces::SameAsPrimary)], None).is_empty());
+}
+
+#[test]
+fn a_need_is_covered_by_one_grant_that_names_all_of_it() {
+    let mut named = grant(&[""], &["secrets"], &["get"], Namespaces::All);
+    named.resource_names = vec!["a".into(), "b".into()];
+    let grants = Grants::new(vec![
+        grant(
+            &["apps"],
+            &["deployments", "deployments/scale"],
+            &["get"],
+            Namespaces::All,
+        ),
+        named,
+    ])
+    .unwrap();
+    let names =
+        |names: &[&str]| -> Vec<String> { names.iter().map(|name| (*name).to_owned()).collect() };
+    assert!(grants.cover_need("get", "apps", "deployments", &[]));
+    assert!(grants.cover_need("get", "apps", "deployments/scale", &[]));
+    assert!(!grants.cover_need("patch", "apps", "deployments", &[]));
+    assert!(!grants.cover_need("get", "", "secrets", &[]));
+    assert!(grants.cover_need("get", "", "secrets", &names(&["a"])));
+    assert!(!grants.cover_need("get", "", "secrets", &names(&["c"])));
+}

@@ -1,0 +1,291 @@
+//! One Lease for each plugin: who runs it. Two hosts never run the same plugin at once.
+//!
+//! - Whether another holder is alive is judged by local time: its `renewTime` must not move for a
+//!   whole lease duration, whatever the clocks say (client-go's rule).
+//! - Clients promise no fencing: a host that cannot renew in time stops its calls and ends.
+
+use std::time::Duration;
+
+use http::Method;
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use crate::api::{Api, ApiError, Request, object};
+use crate::seams::Seams;
+
+/// The times of a lease, with the names of client-go's flags.
+#[derive(Clone, Copy, Debug)]
+pub struct Times {
+    /// How long others wait after the last renewal before they take over.
+    pub lease_duration: Duration,
+    /// How long the holder tries to renew before it gives up.
+    pub renew_deadline: Duration,
+    /// How long to wait between tries.
+    pub retry_period: Duration,
+}
+
+impl Default for Times {
+    fn default() -> Self {
+        let seconds = Duration::from_secs;
+        Self {
+            lease_duration: seconds(15),
+            renew_deadline: seconds(10),
+            retry_period: seconds(2),
+        }
+    }
+}
+
+/// The Lease of one plugin.
+pub struct Lease {
+    api: Api,
+    seams: Seams,
+    namespace: String,
+    name: String,
+    identity: String,
+    times: Times,
+}
+
+/// What the Lease object says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Record {
+    holder: String,
+    renewed: String,
+    transitions: i64,
+    version: String,
+}
+
+impl Lease {
+    /// The Lease of `plugin` in `namespace`, wanted by `identity`.
+    pub fn new(
+        api: Api,
+        seams: Seams,
+        namespace: &str,
+        plugin: &str,
+        identity: &str,
+        times: Times,
+    ) -> Self {
+        Self {
+            api,
+            seams,
+            namespace: namespace.to_owned(),
+            name: format!("windlass-{plugin}"),
+            identity: identity.to_owned(),
+            times,
+        }
+    }
+
+    /// Waits until the Lease is ours. Says once whom it waits for.
+    pub async fn acquire(&self) {
+        let mut said = None;
+        let mut watched: Option<(Record, Instant)> = None;
+        loop {
+            match self.try_acquire(&mut watched).await {
+                Ok(None) => return,
+                Ok(Some(holder)) => {
+                    if said.as_ref() != Some(&holder) {
+                        tracing::info!(
+                            lease = self.name,
+                            holder,
+                            "waiting: another host runs this plugin"
+                        );
+                        said = Some(holder);
+                    }
+                }
+                Err(error) => {
+                    let text = error.to_string();
+                    if said.as_ref() != Some(&text) {
+                        tracing::warn!(
+                            lease = self.name,
+                            "cannot take the lease, trying again: {text}"
+                        );
+                        said = Some(text);
+                    }
+                }
+            }
+            self.seams
+                .clock
+                .sleep(self.seams.rng.spread(self.times.retry_period, 0.2))
+                .await;
+        }
+    }
+
+    /// Renews until that fails for too long; then it is lost.
+    pub async fn hold(&self) {
+        let mut renewed = self.seams.clock.now();
+        loop {
+            self.seams.clock.sleep(self.times.retry_period).await;
+            let sent = self.seams.clock.now();
+            match self.renew().await {
+                Ok(true) => renewed = sent,
+                Ok(false) => {
+                    tracing::error!(lease = self.name, "another host has taken the lease");
+                    return;
+                }
+                Err(error) => {
+                    tracing::warn!(lease = self.name, "cannot renew the lease: {error}");
+                    if self.seams.clock.now() - renewed > self.times.renew_deadline {
+                        tracing::error!(
+                            lease = self.name,
+                            "the lease could not be renewed in time"
+                        );
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Gives the Lease up, so that another host need not wait.
+    pub async fn release(&self) {
+        if let Ok(Some(record)) = self.read().await
+            && record.holder == self.identity
+        {
+            let _ = self.write(&record, "").await;
+        }
+    }
+
+    /// Who runs the plugin now, if anybody does. Watches a lease that is not renewed for as long as
+    /// its duration, before it calls its holder dead.
+    ///
+    /// # Errors
+    /// The API server could not be asked.
+    pub async fn holder(&self) -> Result<Option<String>, ApiError> {
+        let mut watched = None;
+        loop {
+            let Some(record) = self.read().await? else {
+                return Ok(None);
+            };
+            let before = watched
+                .as_ref()
+                .map(|(record, _): &(Record, Instant)| record.clone());
+            if before.is_some_and(|before| before != record) {
+                return Ok(Some(record.holder));
+            }
+            if self.is_free(&record, &mut watched) {
+                return Ok(None);
+            }
+            self.seams.clock.sleep(self.times.retry_period / 2).await;
+        }
+    }
+
+    /// `None` if the Lease is ours now, otherwise whose it is.
+    async fn try_acquire(
+        &self,
+        watched: &mut Option<(Record, Instant)>,
+    ) -> Result<Option<String>, ApiError> {
+        let written = match self.read().await? {
+            None => self.create().await,
+            Some(record) if record.holder == self.identity || self.is_free(&record, watched) => {
+                self.write(&record, &self.identity).await
+            }
+            Some(record) => return Ok(Some(record.holder)),
+        };
+        match written {
+            Ok(()) => Ok(None),
+            Err(error) if error.is_race() => Ok(Some("another host, which was first".to_owned())),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Whether a lease has no holder, or one that has not renewed for as long as we have watched.
+    fn is_free(&self, record: &Record, watched: &mut Option<(Record, Instant)>) -> bool {
+        if record.holder.is_empty() {
+            return true;
+        }
+        let now = self.seams.clock.now();
+        match watched {
+            Some((before, since)) if before == record => now - *since >= self.times.lease_duration,
+            _ => {
+                *watched = Some((record.clone(), now));
+                false
+            }
+        }
+    }
+
+    async fn renew(&self) -> Result<bool, ApiError> {
+        let Some(record) = self.read().await? else {
+            return self.create().await.map(|()| true);
+        };
+        if record.holder != self.identity {
+            return Ok(false);
+        }
+        match self.write(&record, &self.identity).await {
+            Ok(()) => Ok(true),
+            // Somebody wrote in between: the next read says who.
+            Err(error) if error.is_race() => Ok(true),
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn read(&self) -> Result<Option<Record>, ApiError> {
+        let read = self
+            .api
+            .read(format!("{}/{}", self.collection(), self.name))
+            .await?;
+        Ok(read.map(|lease| {
+            let text = |path: &str| {
+                lease
+                    .pointer(path)
+                    .and_then(Value::as_str)
+                    .unwrap_or_default()
+                    .to_owned()
+            };
+            Record {
+                holder: text("/spec/holderIdentity"),
+                renewed: text("/spec/renewTime"),
+                transitions: lease
+                    .pointer("/spec/leaseTransitions")
+                    .and_then(Value::as_i64)
+                    .unwrap_or(0),
+                version: text("/metadata/resourceVersion"),
+            }
+        }))
+    }
+
+    async fn create(&self) -> Result<(), ApiError> {
+        let lease = self.lease(&self.identity, 0, None);
+        self.api
+            .send(Request::json(Method::POST, self.collection(), &lease))
+            .await
+            .map(drop)
+    }
+
+    /// Writes the lease for `holder`, if it is still as `record` says.
+    async fn write(&self, record: &Record, holder: &str) -> Result<(), ApiError> {
+        let changes = i64::from(record.holder != holder && !holder.is_empty());
+        let lease = self.lease(holder, record.transitions + changes, Some(&record.version));
+        let uri = format!("{}/{}", self.collection(), self.name);
+        self.api
+            .send(Request::json(Method::PUT, uri, &lease))
+            .await
+            .map(drop)
+    }
+
+    fn lease(&self, holder: &str, transitions: i64, version: Option<&str>) -> Value {
+        let now = format!("{:.6}", self.seams.clock.wall());
+        let metadata = object([
+            ("name", Some(self.name.clone().into())),
+            ("namespace", Some(self.namespace.clone().into())),
+            ("resourceVersion", version.map(Value::from)),
+        ]);
+        json!({
+            "apiVersion": "coordination.k8s.io/v1",
+            "kind": "Lease",
+            "metadata": metadata,
+            "spec": {
+                "holderIdentity": holder,
+                "leaseDurationSeconds": self.times.lease_duration.as_secs().max(1),
+                "acquireTime": now,
+                "renewTime": now,
+                "leaseTransitions": transitions,
+            },
+        })
+    }
+
+    fn collection(&self) -> String {
+        format!(
+            "/apis/coordination.k8s.io/v1/namespaces/{}/leases",
+            self.namespace
+        )
+    }
+}

@@ -1,0 +1,34 @@
+//! Runs Kubernetes controllers whose logic lives in sandboxed WebAssembly plugins.
+//!
+//! One object's journey: an informer ([`controller`]) sees it change and adds its key to the queue;
+//! a worker takes the key and makes one pass; the [`plugin`] answers, and reaches the cluster
+//! through its door ([`plugin::cluster`]) and the one door of the host ([`api`]); the retry policy
+//! says when to look again. Nothing else moves objects.
+//!
+//! ```text
+//! manifest, source   what an operator wrote            -> runtime   wires everything
+//! controller         informer -> store, queue -> worker -> pass -> retry -> queue
+//! plugin             a fresh sandbox for each call      -> cluster   grants, then store or api
+//! api                every request to the API server    <- seams     time, chance, tasks
+//! ```
+
+pub mod api;
+pub mod args;
+pub mod connect;
+pub mod controller;
+pub mod error;
+pub mod events;
+pub mod grants;
+pub mod lease;
+pub mod manifest;
+pub mod memory;
+pub mod plugin;
+pub mod projection;
+pub mod release;
+pub mod runtime;
+pub mod seams;
+pub mod selector;
+pub mod shutdown;
+pub mod source;
+pub mod telemetry;
+pub mod text;

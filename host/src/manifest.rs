@@ -1,0 +1,289 @@
+//! The Plugin document: what an operator says about one plugin.
+//!
+//! - The same document works wherever it stands; here it is read from YAML files.
+//! - What is not understood is an error that says where, and which word was perhaps meant.
+
+mod limits;
+mod units;
+
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use serde_json::Value;
+
+pub use limits::{Limits, MOST_MEMORY};
+
+use crate::grants::{Grant, Grants};
+use crate::text;
+
+/// The only version of the document so far.
+const API_VERSION: &str = "windlass.dev/v1alpha1";
+const KIND: &str = "Plugin";
+
+/// A Plugin document, checked.
+#[derive(Clone, Debug)]
+pub struct Plugin {
+    /// `metadata.name`: the finalizer, the field manager and the log follow it.
+    pub name: String,
+    /// The file that holds the document.
+    pub file: PathBuf,
+    /// The file that holds the component.
+    pub component: PathBuf,
+    /// Handed to the guest as JSON; `{}` if there is none.
+    pub config: String,
+    /// What the plugin may touch.
+    pub grants: Grants,
+    /// How much it may use.
+    pub limits: Limits,
+}
+
+/// A document that cannot be used, with everything that a person needs to mend it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct ManifestError(String);
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct Document {
+    api_version: String,
+    kind: String,
+    metadata: Metadata,
+    spec: Spec,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Metadata {
+    name: String,
+    #[serde(default, rename = "labels")]
+    _labels: std::collections::BTreeMap<String, String>,
+    #[serde(default, rename = "annotations")]
+    _annotations: std::collections::BTreeMap<String, String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Spec {
+    source: Source,
+    #[serde(default)]
+    config: serde_json::Map<String, Value>,
+    #[serde(default)]
+    grants: Vec<Grant>,
+    #[serde(default)]
+    limits: limits::Raw,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Source {
+    file: PathBuf,
+}
+
+/// Reads every Plugin document in `text`, which is the content of `file`. Documents are separated
+/// by `---`.
+///
+/// # Errors
+/// The first thing that is wrong, with file, line and column where YAML has them.
+pub fn parse(file: &Path, text: &str) -> Result<Vec<Plugin>, ManifestError> {
+    let documents: Vec<Document> =
+        serde_saphyr::from_multiple(text).map_err(|error| explain(file, &error))?;
+    documents
+        .into_iter()
+        .map(|document| check(file, document))
+        .collect()
+}
+
+fn check(file: &Path, document: Document) -> Result<Plugin, ManifestError> {
+    let name = document.metadata.name;
+    let fail = |what: String| {
+        Err(ManifestError(format!(
+            "{}: plugin {name}: {what}",
+            file.display()
+        )))
+    };
+    if document.api_version != API_VERSION || document.kind != KIND {
+        let (version, kind) = (document.api_version, document.kind);
+        return fail(format!(
+            "is a {kind} of {version}; this host reads {KIND} of {API_VERSION}"
+        ));
+    }
+    if !is_dns_label(&name) {
+        return fail("metadata.name must be a DNS label: at most 63 of a-z, 0-9 and `-`, with a letter or digit at both ends".into());
+    }
+    let limits = match document.spec.limits.check() {
+        Ok(limits) => limits,
+        Err(problem) => return fail(format!("spec.limits.{problem}")),
+    };
+    let grants = match Grants::new(document.spec.grants) {
+        Ok(grants) => grants,
+        Err(problem) => return fail(format!("spec.grants{problem}")),
+    };
+    let folder = file.parent().unwrap_or(Path::new("."));
+    Ok(Plugin {
+        component: folder.join(document.spec.source.file),
+        file: file.to_owned(),
+        config: Value::Object(document.spec.config).to_string(),
+        grants,
+        limits,
+        name,
+    })
+}
+
+/// RFC 1123, as Kubernetes checks it.
+fn is_dns_label(name: &str) -> bool {
+    let inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    !name.is_empty()
+        && name.len() <= 63
+        && name.chars().all(inner)
+        && !name.starts_with('-')
+        && !name.ends_with('-')
+}
+
+/// The parser's error with its source line, and the word that was perhaps meant.
+fn explain(file: &Path, error: &serde_saphyr::Error) -> ManifestError {
+    let name = file.display().to_string();
+    let options = serde_saphyr::render_options! { source_name: Some(name.as_str()) };
+    let mut message = error.render_with_options(options).trim_end().to_owned();
+    let place = error.without_snippet().location();
+    if let Some(rest) = message.strip_prefix("error: ") {
+        // `line 7 column 3: ` comes first in the parser's text; ours names the file there.
+        let rest = match (place, rest.split_once(": ")) {
+            (Some(_), Some((front, back))) if front.starts_with("line ") => back,
+            _ => rest,
+        };
+        message = rest.to_owned();
+    }
+    let place = place.map_or(String::new(), |place| {
+        format!(":{}:{}", place.line(), place.column())
+    });
+    let mut explained = format!("{name}{place}: {message}");
+    if let serde_saphyr::Error::SerdeUnknownField {
+        field, expected, ..
+    } = error.without_snippet()
+    {
+        if let Some(meant) = text::nearest(field, expected.iter().copied()) {
+            explained.push_str(&format!("\n  = help: did you mean `{meant}`?"));
+        }
+        if let Some(later) = LATER.iter().find(|later| **later == field) {
+            explained.push_str(&format!(
+                "\n  = help: `{later}` is planned, but this version does not have it"
+            ));
+        }
+    }
+    ManifestError(explained)
+}
+
+/// Fields of the agreed document that this version has not built.
+const LATER: [&str; 8] = [
+    "oci",
+    "configMap",
+    "verify",
+    "serviceAccount",
+    "http",
+    "resync",
+    "crds",
+    "build",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GOOD: &str = r#"
+apiVersion: windlass.dev/v1alpha1
+kind: Plugin
+metadata: { name: greeter }
+spec:
+  source: { file: greeter.wasm }
+  config: { greeting: Ahoy }
+  grants:
+    - apiGroups: [examples.windlass.dev]
+      resources: [greetings]
+      verbs: [get, list, watch]
+      namespaces: all
+  limits: { memory: 32Mi, cpu: 500ms, deadline: 10s, concurrency: 2 }
+"#;
+
+    fn read(text: &str) -> Result<Vec<Plugin>, String> {
+        parse(Path::new("plugins/greeter.yaml"), text).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_document_is_read_whole() {
+        let plugin = read(GOOD).unwrap().remove(0);
+        assert_eq!(plugin.name, "greeter");
+        assert_eq!(plugin.component, Path::new("plugins/greeter.wasm"));
+        assert_eq!(plugin.config, r#"{"greeting":"Ahoy"}"#);
+        assert_eq!(
+            (plugin.limits.memory, plugin.limits.concurrency),
+            (32 << 20, 2)
+        );
+        assert_eq!(
+            plugin.limits.api_calls, 100,
+            "what is not said has its default"
+        );
+    }
+
+    #[test]
+    fn an_unknown_field_is_named_with_its_place_and_the_nearest_valid_one() {
+        let error = read(&GOOD.replace("  grants:", "  gants:")).unwrap_err();
+        assert!(
+            error.starts_with("plugins/greeter.yaml:8:3: unknown field `gants`"),
+            "{error}"
+        );
+        assert!(error.contains("did you mean `grants`?"), "{error}");
+        let error = read(&GOOD.replace("  grants:", "  resync:")).unwrap_err();
+        assert!(error.contains("`resync` is planned"), "{error}");
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_its_place() {
+        let cases = [
+            (
+                "source: { file: greeter.wasm }",
+                "source: 7",
+                "plugins/greeter.yaml:6:11",
+            ),
+            (
+                "source: { file: greeter.wasm }",
+                "source: {}",
+                "missing field `file`",
+            ),
+            (
+                "name: greeter",
+                "name: Greeter_1",
+                "metadata.name must be a DNS label",
+            ),
+            (
+                "kind: Plugin",
+                "kind: Pod",
+                "this host reads Plugin of windlass.dev/v1alpha1",
+            ),
+            ("memory: 32Mi", "memory: 32MB", "plugins/greeter.yaml:13:21"),
+            ("memory: 32Mi", "memory: 1Ki", "spec.limits.memory must be"),
+            (
+                "verbs: [get, list, watch]",
+                "verbs: [get, see]",
+                "spec.grants[0].verbs",
+            ),
+            ("namespaces: all", "namespaces: some", "namespaces"),
+            (
+                "config: { greeting: Ahoy }",
+                "config: { a: 1, a: 2 }",
+                "duplicate",
+            ),
+        ];
+        for (from, to, want) in cases {
+            assert!(GOOD.contains(from), "{from}");
+            let error = read(&GOOD.replace(from, to)).unwrap_err();
+            assert!(error.contains(want), "{to}: {error}");
+        }
+    }
+
+    #[test]
+    fn several_documents_in_a_file_and_none_are_both_fine() {
+        let second = GOOD.replace("name: greeter", "name: second");
+        assert_eq!(read(&format!("{GOOD}---{second}")).unwrap().len(), 2);
+        assert!(read("# nothing yet\n").unwrap().is_empty());
+    }
+}

@@ -1,0 +1,159 @@
+//! Which components are let in: what they import, and whether they export a controller.
+//!
+//! Everything that can be wrong with a file gets its own sentence, with what to do about it.
+
+use wasmtime::Engine;
+use wasmtime::component::Component;
+
+/// A larger file is refused unread. The largest measured toolchain output is 18 MiB (Python).
+pub const LARGEST_FILE: usize = 32 << 20;
+
+const CONTROLLER: &str = "windlass:plugin/controller";
+const OURS: [&str; 6] = ["types", "cluster", "events", "log", "config", "clock"];
+const WASI: [&str; 6] = ["cli", "io", "clocks", "random", "filesystem", "sockets"];
+
+/// Why a file is not let in.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refused {
+    /// Nothing in it.
+    #[error("the file is empty: was the build or the copy cut off?")]
+    Empty,
+    /// Too much in it.
+    #[error("the file has {0} bytes; at most 32 MiB are taken")]
+    TooLarge(usize),
+    /// Not WebAssembly.
+    #[error("the file is not WebAssembly: it should begin with `\\0asm`")]
+    NotWasm,
+    /// WebAssembly, but a core module.
+    #[error(
+        "the file is a core module, not a component: build for wasm32-wasip2, or wrap it with `wasm-tools component new`"
+    )]
+    CoreModule,
+    /// A component that does not hold together.
+    #[error("the component is damaged or cut off: {0}")]
+    Damaged(String),
+    /// It wants something that the host does not have.
+    #[error(
+        "the component imports {0}, which this host does not offer: plugins may import windlass:plugin@0.1 and WASI 0.2 ({wasi}) only",
+        wasi = "cli, io, clocks, random, filesystem, sockets"
+    )]
+    Import(String),
+    /// It is somebody else's component.
+    #[error("the component does not export {CONTROLLER}@0.1.0, so it is no controller plugin{0}")]
+    NoController(String),
+    /// Names fit, types do not.
+    #[error("the component does not fit the contract windlass:plugin@0.1.0: {0}")]
+    Mismatch(String),
+}
+
+/// Judges the bytes before anything is compiled.
+///
+/// # Errors
+/// Why they cannot be a component.
+pub fn judge_bytes(bytes: &[u8]) -> Result<(), Refused> {
+    if bytes.is_empty() {
+        return Err(Refused::Empty);
+    }
+    if bytes.len() > LARGEST_FILE {
+        return Err(Refused::TooLarge(bytes.len()));
+    }
+    // Magic, then version and layer: 1,0 is a core module, 13,1 a component.
+    match (bytes.get(..4), bytes.get(4..8)) {
+        (Some(b"\0asm"), Some([1, 0, 0, 0])) => Err(Refused::CoreModule),
+        (Some(b"\0asm"), Some(_)) => Ok(()),
+        (Some(b"\0asm"), None) => Err(Refused::Damaged("it ends after 4 to 7 bytes".into())),
+        _ => Err(Refused::NotWasm),
+    }
+}
+
+/// Judges what a compiled component imports and exports.
+///
+/// # Errors
+/// The first import that is not offered, or that it exports no controller.
+pub fn judge_component(engine: &Engine, component: &Component) -> Result<(), Refused> {
+    let kind = component.component_type();
+    if let Some((name, _)) = kind.imports(engine).find(|(name, _)| !is_offered(name)) {
+        return Err(Refused::Import(name.to_owned()));
+    }
+    let mut exports = kind.exports(engine).map(|(name, _)| name.to_owned());
+    if exports.any(|name| has_version(&name, CONTROLLER, "0.1.")) {
+        return Ok(());
+    }
+    let mut names: Vec<_> = kind
+        .exports(engine)
+        .map(|(name, _)| name.to_owned())
+        .collect();
+    names.truncate(5);
+    let hint = if names.is_empty() {
+        " (it exports nothing)".into()
+    } else {
+        format!(" (it exports {})", names.join(", "))
+    };
+    Err(Refused::NoController(hint))
+}
+
+fn is_offered(import: &str) -> bool {
+    OURS.iter()
+        .any(|name| has_version(import, &format!("windlass:plugin/{name}"), "0.1."))
+        || WASI.iter().any(|package| {
+            let rest = import
+                .strip_prefix("wasi:")
+                .and_then(|rest| rest.strip_prefix(package));
+            rest.is_some_and(|rest| {
+                rest.strip_prefix('/')
+                    .and_then(|rest| rest.split_once('@'))
+                    .is_some_and(|(_, version)| version.starts_with("0.2."))
+            })
+        })
+}
+
+fn has_version(name: &str, interface: &str, version: &str) -> bool {
+    name.strip_prefix(interface)
+        .and_then(|rest| rest.strip_prefix('@'))
+        .is_some_and(|rest| rest.starts_with(version))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn imports_are_offered_by_interface_and_version() {
+        let cases = [
+            ("windlass:plugin/cluster@0.1.0", true),
+            ("windlass:plugin/cluster@0.1.9", true),
+            ("windlass:plugin/cluster@0.2.0", false),
+            ("windlass:plugin/http@0.1.0", false),
+            ("wasi:cli/environment@0.2.6", true),
+            ("wasi:clocks/monotonic-clock@0.2.12", true),
+            ("wasi:cli/environment@0.3.0", false),
+            ("wasi:http/outgoing-handler@0.2.0", false),
+            ("wasi:clientele/x@0.2.0", false),
+            ("env", false),
+        ];
+        for (name, want) in cases {
+            assert_eq!(is_offered(name), want, "{name}");
+        }
+    }
+
+    #[test]
+    fn files_that_cannot_be_components_are_told_apart() {
+        let cases: [(&[u8], Refused); 4] = [
+            (b"", Refused::Empty),
+            (b"<html>", Refused::NotWasm),
+            (b"\0asm\x01\0\0\0", Refused::CoreModule),
+            (
+                b"\0asm\x0d",
+                Refused::Damaged("it ends after 4 to 7 bytes".into()),
+            ),
+        ];
+        for (bytes, want) in cases {
+            assert_eq!(judge_bytes(bytes), Err(want));
+        }
+        assert_eq!(judge_bytes(b"\0asm\x0d\0\x01\0"), Ok(()));
+        assert_eq!(
+            judge_bytes(&vec![0; LARGEST_FILE + 1]),
+            Err(Refused::TooLarge(LARGEST_FILE + 1))
+        );
+    }
+}

@@ -1,0 +1,10 @@
+//! The contract in `wit/`, as the host sees it: the one place that generates bindings.
+
+wasmtime::component::bindgen!({
+    path: "../wit",
+    world: "plugin",
+    imports: { default: async | trappable },
+    exports: { default: async },
+});
+
+pub(super) use self::windlass::plugin::{clock, cluster, config, events, log, types};

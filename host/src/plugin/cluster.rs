@@ -1,0 +1,251 @@
+//! The guest's door to the cluster: every import is checked against the grants, then answered.
+//!
+//! - `denied` comes before `not-found`: a plugin learns nothing of what it may not see.
+//! - What a call has read it writes with the UID that it saw: never to another object under the
+//!   same name.
+//! - What the API server answers is in the store before the guest has it.
+
+mod answer;
+mod check;
+mod events;
+mod read;
+mod write;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::bindings::cluster::Error;
+use super::bindings::types::ObjectRef;
+use crate::api::{Api, ApiError, Discovery, Request, Resource, group_of};
+use crate::controller::{Key, Object, View};
+use crate::events::Recorder;
+use crate::grants::{Access, Grants};
+use crate::text::clean;
+
+pub use check::owned_by;
+
+/// What all calls of one plugin share.
+pub struct Door {
+    /// The plugin's name.
+    pub plugin: Arc<str>,
+    /// To the API server.
+    pub api: Api,
+    /// What the API server serves.
+    pub discovery: Arc<Discovery>,
+    /// What the plugin may touch.
+    pub grants: Grants,
+    /// What the plugin watches.
+    pub view: Arc<View>,
+    /// Where Events go.
+    pub events: Recorder,
+    /// How many requests a call may make.
+    pub api_calls: u32,
+}
+
+/// The primary that a call is about.
+#[derive(Clone, Debug)]
+pub struct Primary {
+    /// Its kind.
+    pub resource: Resource,
+    /// Its namespace and name.
+    pub key: Key,
+    /// Its UID.
+    pub uid: String,
+}
+
+impl std::fmt::Display for Primary {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "{}/{}", self.resource.kind, self.key)
+    }
+}
+
+/// The cluster as one call sees it.
+pub struct Call {
+    door: Arc<Door>,
+    primary: Primary,
+    requests: u32,
+    /// What the call has read or written, so that it meets the same object again.
+    seen: HashMap<(Resource, Key), Seen>,
+    slow_down: Option<Duration>,
+}
+
+#[derive(Clone, Debug)]
+struct Seen {
+    uid: String,
+    /// The version, if the store answered.
+    stored_version: Option<String>,
+}
+
+/// What a call did at its door.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Traffic {
+    /// Requests to the API server.
+    pub requests: u32,
+    /// How long the API server asked to wait, if it did.
+    pub slow_down: Option<Duration>,
+}
+
+/// An object that an import names, resolved.
+struct Target {
+    resource: Resource,
+    key: Key,
+}
+
+impl Call {
+    /// A call about `primary`.
+    pub fn new(door: Arc<Door>, primary: Primary) -> Self {
+        let own = (primary.resource.clone(), primary.key.clone());
+        let seen = Seen {
+            uid: primary.uid.clone(),
+            stored_version: None,
+        };
+        Self {
+            door,
+            primary,
+            requests: 0,
+            seen: HashMap::from([(own, seen)]),
+            slow_down: None,
+        }
+    }
+
+    /// The primary that the call is about.
+    pub fn primary(&self) -> &Primary {
+        &self.primary
+    }
+
+    /// What the call has done so far.
+    pub fn traffic(&self) -> Traffic {
+        Traffic {
+            requests: self.requests,
+            slow_down: self.slow_down,
+        }
+    }
+
+    /// Finds the resource of a kind. One that is not served is `not-found`, but only to a plugin
+    /// that holds a grant in its group.
+    async fn resource(&mut self, api_version: &str, kind: &str) -> Result<Resource, Error> {
+        match self.door.discovery.by_kind(api_version, kind).await {
+            Ok(Some(resource)) => Ok(resource),
+            Ok(None) if self.door.grants.know_group(group_of(api_version)) => {
+                let (version, kind) = (clean(api_version, 100), clean(kind, 100));
+                self.remark(&format!("the cluster does not serve {kind} of {version}"));
+                Err(Error::NotFound)
+            }
+            Ok(None) => {
+                let (version, kind) = (clean(api_version, 100), clean(kind, 100));
+                Err(self.deny(&format!("touch {kind} of {version}")))
+            }
+            Err(error) => Err(self.failed("look up a kind", &error)),
+        }
+    }
+
+    /// Resolves an object, with its namespace as the kind's scope wants it.
+    async fn target(&mut self, target: &ObjectRef) -> Result<Target, Error> {
+        let resource = self.resource(&target.api_version, &target.kind).await?;
+        check::scope(&resource, target.namespace.as_deref())?;
+        let key = Key {
+            namespace: target.namespace.clone(),
+            name: target.name.clone(),
+        };
+        Ok(Target { resource, key })
+    }
+
+    /// Whether the plugin may do all of `verbs` to `target`.
+    fn permit(
+        &self,
+        verbs: &[&str],
+        target: &Target,
+        subresource: Option<&str>,
+    ) -> Result<(), Error> {
+        let (resource, namespace) = (&target.resource, target.key.namespace.as_deref());
+        let name = Some(target.key.name.as_str());
+        for verb in verbs {
+            self.permit_access(&Access {
+                verb,
+                resource,
+                subresource,
+                namespace,
+                name,
+            })?;
+        }
+        Ok(())
+    }
+
+    fn permit_access(&self, access: &Access<'_>) -> Result<(), Error> {
+        let home = self.primary.key.namespace.as_deref();
+        if self.door.grants.allow(access, home) {
+            return Ok(());
+        }
+        Err(self.deny(&access.to_string()))
+    }
+
+    /// Logs what the plugin may not do.
+    fn deny(&self, what: &str) -> Error {
+        let (plugin, object) = (&*self.door.plugin, self.primary.to_string());
+        tracing::warn!(
+            plugin,
+            object,
+            "plugin {plugin} may not {what}: add it to grants"
+        );
+        Error::Denied
+    }
+
+    fn remark(&self, what: &str) {
+        let (plugin, object) = (&*self.door.plugin, self.primary.to_string());
+        tracing::info!(plugin, object, "{what}");
+    }
+
+    /// Logs a failed request, and gives the guest its part of the news.
+    fn failed(&mut self, doing: &str, error: &ApiError) -> Error {
+        self.slow_down = self.slow_down.max(error.slow_down());
+        let (plugin, object) = (&*self.door.plugin, self.primary.to_string());
+        tracing::debug!(plugin, object, "cannot {doing}: {error}");
+        if error.is_forbidden() {
+            tracing::warn!(
+                plugin,
+                object,
+                "the API server forbids plugin {plugin} to {doing}: {error}; `windlass` itself lacks the right"
+            );
+        }
+        answer::error(error)
+    }
+
+    /// Sends a request, if the call may make one more.
+    async fn send(&mut self, doing: &str, request: Request) -> Result<Value, Error> {
+        if self.requests >= self.door.api_calls {
+            let limit = self.door.api_calls;
+            return Err(Error::Other(format!(
+                "the call has made all {limit} API requests that it may"
+            )));
+        }
+        self.requests += 1;
+        match self.door.api.send(request).await {
+            Ok(answer) => Ok(answer),
+            Err(error) => Err(self.failed(doing, &error)),
+        }
+    }
+
+    /// Remembers an object that the call has met, and gives the guest's view of it.
+    fn meet(&mut self, target: &Target, object: &Object, stored: bool) {
+        let version = stored.then(|| object.metadata.resource_version.clone());
+        let seen = Seen {
+            uid: object.metadata.uid.clone(),
+            stored_version: version,
+        };
+        self.seen
+            .insert((target.resource.clone(), target.key.clone()), seen);
+    }
+
+    fn seen(&self, target: &Target) -> Option<&Seen> {
+        self.seen
+            .get(&(target.resource.clone(), target.key.clone()))
+    }
+
+    /// The object as the guest may see it.
+    fn show(&self, resource: &Resource, object: &Object) -> String {
+        self.door.view.show(resource, object)
+    }
+}

@@ -1,0 +1,71 @@
+//! What the guest is told of a failed request: what it would do differently about, and no more.
+
+use crate::api::ApiError;
+use crate::plugin::bindings::cluster::Error;
+use crate::text::clean;
+
+/// The longest text from the API server that a guest is given.
+const TEXT: usize = 2 << 10;
+
+/// The guest's error for the server's.
+pub(super) fn error(error: &ApiError) -> Error {
+    let (code, message, causes) = match error {
+        ApiError::Unreachable(_) | ApiError::Garbled(_) => return Error::Unavailable,
+        ApiError::Status {
+            code,
+            message,
+            causes,
+            ..
+        } => (*code, message, causes),
+    };
+    let names = |wanted: &str| causes.iter().any(|cause| cause == wanted);
+    let text = || clean(message, TEXT);
+    match code {
+        404 => Error::NotFound,
+        403 if names("NamespaceTerminating") => Error::Gone,
+        401 | 403 => Error::Denied,
+        409 => Error::Conflict,
+        422 if names("metadata.uid") => Error::Conflict,
+        400 | 405 | 406 | 413 | 415 | 422 => Error::Invalid(text()),
+        408 | 429 | 500..=599 => Error::Unavailable,
+        _ => Error::Other(format!("API server answered {code}: {}", text())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn status(code: u16, cause: &str) -> ApiError {
+        ApiError::Status {
+            code,
+            reason: String::new(),
+            message: "why".into(),
+            causes: vec![cause.into()],
+            retry_after: None,
+        }
+    }
+
+    #[test]
+    fn the_guest_is_told_what_it_would_act_on() {
+        let cases = [
+            (status(404, ""), "NotFound"),
+            (status(403, ""), "Denied"),
+            (status(403, "NamespaceTerminating"), "Gone"),
+            (status(409, ""), "Conflict"),
+            (status(422, "metadata.uid"), "Conflict"),
+            (status(422, "spec.replicas"), "Invalid"),
+            (status(400, ""), "Invalid"),
+            (status(429, ""), "Unavailable"),
+            (status(500, ""), "Unavailable"),
+            (status(504, ""), "Unavailable"),
+            (status(418, ""), "Other"),
+            (ApiError::Unreachable("x".into()), "Unavailable"),
+            (ApiError::Garbled("x".into()), "Unavailable"),
+        ];
+        for (from, want) in cases {
+            let got = format!("{:?}", error(&from));
+            assert!(got.contains(want), "{from}: {got}");
+        }
+    }
+}

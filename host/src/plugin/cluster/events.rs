@@ -1,0 +1,68 @@
+//! `events.publish`: hands an Event to the host's recorder, if the plugin may see what it is about.
+
+use super::Call;
+use crate::controller::Key;
+use crate::events::{About, Note, Severity};
+use crate::plugin::bindings::events::{Event, Severity as Wanted};
+use crate::plugin::bindings::types::ObjectRef;
+use crate::text::clean;
+
+impl Call {
+    pub(crate) async fn publish(&mut self, event: Event) {
+        let regarding = match &event.regarding {
+            None => self.about_primary(),
+            Some(target) => match self.about(target).await {
+                Some(about) => about,
+                None => return,
+            },
+        };
+        let related = match &event.related {
+            None => None,
+            Some(target) => self.about(target).await,
+        };
+        self.door.events.publish(Note {
+            plugin: self.door.plugin.clone(),
+            regarding,
+            related,
+            severity: match event.severity {
+                Wanted::Normal => Severity::Normal,
+                Wanted::Warning => Severity::Warning,
+            },
+            reason: clean(&event.reason, 120),
+            action: clean(&event.action, 120),
+            note: clean(&event.note, 1000),
+        });
+    }
+
+    fn about_primary(&self) -> About {
+        self.primary.about()
+    }
+
+    /// An object that the plugin may `get`.
+    async fn about(&mut self, target: &ObjectRef) -> Option<About> {
+        let target = self.target(target).await.ok()?;
+        self.permit(&["get"], &target, None).ok()?;
+        let uid = self.seen(&target).map(|seen| seen.uid.clone());
+        let Key { namespace, name } = target.key;
+        Some(About {
+            api_version: target.resource.api_version(),
+            kind: target.resource.kind,
+            namespace,
+            name,
+            uid,
+        })
+    }
+}
+
+impl super::Primary {
+    /// The primary, as an Event names it.
+    pub fn about(&self) -> About {
+        About {
+            api_version: self.resource.api_version(),
+            kind: self.resource.kind.clone(),
+            namespace: self.key.namespace.clone(),
+            name: self.key.name.clone(),
+            uid: Some(self.uid.clone()),
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! `get` and `list`: from the store where the plugin watches, otherwise from the API server.
+
+use serde_json::Value;
+
+use super::check::invalid;
+use super::{Call, Target};
+use crate::api::{Request, Resource};
+use crate::controller::Object;
+use crate::grants::Access;
+use crate::plugin::bindings::cluster::{Consistency, Error, ListQuery};
+use crate::plugin::bindings::types::ObjectRef;
+use crate::plugin::sandbox::COPY;
+use crate::selector::LabelSelector;
+
+/// How many objects one request of a list asks for.
+const PAGE: usize = 500;
+
+impl Call {
+    pub(crate) async fn get(
+        &mut self,
+        target: ObjectRef,
+        subresource: Option<String>,
+        consistency: Consistency,
+    ) -> Result<String, Error> {
+        let target = self.target(&target).await?;
+        self.permit(&["get"], &target, subresource.as_deref())?;
+        if subresource.is_none()
+            && consistency == Consistency::Stored
+            && self.door.view.holds(&target.resource, &target.key)
+        {
+            return match self.door.view.get(&target.resource, &target.key) {
+                Some(object) => {
+                    self.meet(&target, &object, true);
+                    Ok(self.show(&target.resource, &object))
+                }
+                None => Err(Error::NotFound),
+            };
+        }
+        let uri = uri(&target, subresource.as_deref())?;
+        let answer = self.send("read an object", Request::get(uri)).await?;
+        let Some(object) = Object::new(answer) else {
+            return Err(Error::Other(
+                "the API server answered with something that is no object".into(),
+            ));
+        };
+        if subresource.is_none() {
+            self.meet(&target, &object, false);
+            self.door
+                .view
+                .learn(&target.resource, &object, &self.primary.key);
+        }
+        Ok(self.show(&target.resource, &object))
+    }
+
+    pub(crate) async fn list(&mut self, query: ListQuery) -> Result<Vec<String>, Error> {
+        let resource = self.resource(&query.api_version, &query.kind).await?;
+        let namespace = query.namespace.as_deref();
+        if !resource.namespaced && namespace.is_some() {
+            return invalid(format!(
+                "{} is cluster-scoped: it takes no namespace",
+                resource.kind
+            ));
+        }
+        self.permit_access(&Access {
+            verb: "list",
+            resource: &resource,
+            subresource: None,
+            namespace,
+            name: None,
+        })?;
+        let selector = query.label_selector.clone().unwrap_or_default();
+        let selector =
+            LabelSelector::parse(&selector).map_err(|error| Error::Invalid(error.to_string()))?;
+        let limit = query.limit.map_or(usize::MAX, |limit| {
+            usize::try_from(limit).unwrap_or(usize::MAX)
+        });
+        let stored = query.consistency == Consistency::Stored
+            && query
+                .field_selector
+                .as_deref()
+                .unwrap_or_default()
+                .is_empty()
+            && self.door.view.holds_all(&resource, namespace);
+        let objects = if stored {
+            let mut objects = self.door.view.list(&resource, namespace, &selector);
+            objects.truncate(limit);
+            objects
+        } else {
+            self.list_latest(&resource, &query, limit).await?
+        };
+        let mut shown = Vec::with_capacity(objects.len());
+        let mut bytes = 0;
+        for object in objects {
+            let target = Target {
+                resource: resource.clone(),
+                key: object.metadata.key(),
+            };
+            self.meet(&target, &object, stored);
+            let text = self.show(&resource, &object);
+            bytes += text.len();
+            if bytes > COPY {
+                return too_much();
+            }
+            shown.push(text);
+        }
+        Ok(shown)
+    }
+
+    async fn list_latest(
+        &mut self,
+        resource: &Resource,
+        query: &ListQuery,
+        limit: usize,
+    ) -> Result<Vec<Object>, Error> {
+        let path = resource.path(query.namespace.as_deref(), None, None);
+        let path = path.map_err(|error| Error::Invalid(error.to_string()))?;
+        let (mut objects, mut token, mut bytes) = (Vec::new(), String::new(), 0);
+        while objects.len() < limit {
+            let uri = format!(
+                "{path}?{}",
+                page_query(query, PAGE.min(limit - objects.len()), &token)
+            );
+            let mut page = self.send("list objects", Request::get(uri)).await?;
+            token = page
+                .pointer("/metadata/continue")
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+                .to_owned();
+            let items = page
+                .get_mut("items")
+                .and_then(Value::as_array_mut)
+                .map(std::mem::take)
+                .unwrap_or_default();
+            for mut item in items {
+                // Items of a list carry neither.
+                if let Some(fields) = item.as_object_mut() {
+                    fields.insert("apiVersion".into(), resource.api_version().into());
+                    fields.insert("kind".into(), resource.kind.clone().into());
+                }
+                let Some(object) = Object::new(item) else {
+                    continue;
+                };
+                bytes += object.json.len();
+                objects.push(object);
+            }
+            if bytes > COPY {
+                return too_much();
+            }
+            if token.is_empty() {
+                break;
+            }
+        }
+        objects.truncate(limit);
+        Ok(objects)
+    }
+}
+
+/// The query of one page of a list.
+fn page_query(query: &ListQuery, limit: usize, token: &str) -> String {
+    let mut parameters = form();
+    parameters.append_pair("limit", &limit.to_string());
+    for (name, value) in [
+        (
+            "labelSelector",
+            query.label_selector.as_deref().unwrap_or_default(),
+        ),
+        (
+            "fieldSelector",
+            query.field_selector.as_deref().unwrap_or_default(),
+        ),
+        ("continue", token),
+    ] {
+        if !value.is_empty() {
+            parameters.append_pair(name, value);
+        }
+    }
+    parameters.finish()
+}
+
+fn too_much<T>() -> Result<T, Error> {
+    Err(Error::Other("the list is more than a call may copy (8 MiB): narrow it by selector, limit or declared fields".into()))
+}
+
+/// The path of an object. A name that cannot be one is invalid.
+pub(super) fn uri(target: &Target, subresource: Option<&str>) -> Result<String, Error> {
+    let path = target.resource.path(
+        target.key.namespace.as_deref(),
+        Some(&target.key.name),
+        subresource,
+    );
+    path.map_err(|error| Error::Invalid(error.to_string()))
+}
+
+/// Query parameters, escaped.
+pub(super) fn form() -> form_urlencoded::Serializer<'static, String> {
+    form_urlencoded::Serializer::new(String::new())
+}

@@ -1,0 +1,218 @@
+//! `apply`, `apply-status` and `delete`.
+//!
+//! - Nothing is sent when nothing would change: the same intent as this manager's last apply, and
+//!   the object still as that apply left it.
+//! - Every write names the UID of the object that it means, where the call knows it.
+
+use http::Method;
+use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
+
+use super::check::{self, Intent, owned_by};
+use super::read::{form, uri};
+use super::{Call, Target};
+use crate::api::{Request, object as json_object};
+use crate::controller::{Applied, Object, finalizer_of};
+use crate::plugin::bindings::cluster::{DeleteOptions, Error, Propagation};
+use crate::plugin::bindings::types::ObjectRef;
+
+impl Call {
+    pub(crate) async fn apply(&mut self, object: String) -> Result<String, Error> {
+        let intent = check::intent(&object)?;
+        let target = self.intended(&intent).await?;
+        self.permit(&["create", "patch"], &target, None)?;
+        let finalizer = finalizer_of(&self.door.plugin);
+        if let Some(reason) = check::forbidden_metadata(&intent, &self.primary, &finalizer)? {
+            return Err(self.deny(&format!("{reason} on {} {}", target.resource, target.key)));
+        }
+        if owned_by(&intent.object, &self.primary) && self.primary_is_going() {
+            return Err(Error::Gone);
+        }
+        self.send_apply(&target, intent.object, None).await
+    }
+
+    pub(crate) async fn apply_status(&mut self, object: String) -> Result<String, Error> {
+        let intent = check::intent(&object)?;
+        let target = self.intended(&intent).await?;
+        self.permit(&["patch"], &target, Some("status"))?;
+        if let Some(other) = intent
+            .object
+            .keys()
+            .find(|field| !["apiVersion", "kind", "metadata", "status"].contains(&field.as_str()))
+        {
+            return check::invalid(format!("apply-status takes status alone, not {other}"));
+        }
+        let mut object = intent.object;
+        let uid = object
+            .get("metadata")
+            .and_then(|metadata| metadata.get("uid"))
+            .cloned();
+        let metadata = json_object([
+            ("name", Some(target.key.name.clone().into())),
+            ("namespace", target.key.namespace.clone().map(Value::from)),
+            ("uid", uid),
+        ]);
+        object.insert("metadata".into(), metadata);
+        self.send_apply(&target, object, Some("status")).await
+    }
+
+    pub(crate) async fn delete(
+        &mut self,
+        target: ObjectRef,
+        options: DeleteOptions,
+    ) -> Result<(), Error> {
+        let target = self.target(&target).await?;
+        self.permit(&["delete"], &target, None)?;
+        let uri = uri(&target, None)?;
+        let seen = self.seen(&target).cloned();
+        let (uid, version) = match (options.uid, seen) {
+            (Some(uid), _) => (uid, options.resource_version),
+            (None, Some(seen)) => (seen.uid, options.resource_version.or(seen.stored_version)),
+            // Unseen: what is there now is what is meant.
+            (None, None) => {
+                let there = self
+                    .send("read what is to be deleted", Request::get(uri.clone()))
+                    .await?;
+                let there = Object::new(there).ok_or(Error::NotFound)?;
+                (there.metadata.uid.clone(), options.resource_version)
+            }
+        };
+        let preconditions = json_object([
+            ("uid", Some(uid.clone().into())),
+            ("resourceVersion", version.map(Value::from)),
+        ]);
+        let body = json_object([
+            ("apiVersion", Some("v1".into())),
+            ("kind", Some("DeleteOptions".into())),
+            ("preconditions", Some(preconditions)),
+            (
+                "propagationPolicy",
+                options
+                    .propagation
+                    .map(|wanted| propagation_policy(wanted).into()),
+            ),
+            (
+                "gracePeriodSeconds",
+                options.grace_period_seconds.map(Value::from),
+            ),
+        ]);
+        let answer = self
+            .send(
+                "delete an object",
+                Request::json(Method::DELETE, uri, &body),
+            )
+            .await?;
+        self.seen
+            .remove(&(target.resource.clone(), target.key.clone()));
+        // A Status says that it is gone; the object itself, that it waits for its finalizers.
+        match Object::new(answer) {
+            Some(object) if object.metadata.uid == uid => {
+                self.door
+                    .view
+                    .learn(&target.resource, &object, &self.primary.key);
+            }
+            _ => self
+                .door
+                .view
+                .forget(&target.resource, &target.key, &uid, &self.primary.key),
+        }
+        Ok(())
+    }
+
+    async fn intended(&mut self, intent: &Intent) -> Result<Target, Error> {
+        self.target(&ObjectRef {
+            api_version: intent.api_version.clone(),
+            kind: intent.kind.clone(),
+            namespace: intent.namespace.clone(),
+            name: intent.name.clone(),
+        })
+        .await
+    }
+
+    /// Whether the store knows that the primary is being deleted or has been replaced. A finalizing
+    /// call may still write what it does not own.
+    fn primary_is_going(&self) -> bool {
+        let (resource, key) = (&self.primary.resource, &self.primary.key);
+        match self.door.view.get(resource, key) {
+            Some(object) => object.metadata.deleting || object.metadata.uid != self.primary.uid,
+            None => self.door.view.holds(resource, key),
+        }
+    }
+
+    async fn send_apply(
+        &mut self,
+        target: &Target,
+        mut object: Map<String, Value>,
+        subresource: Option<&str>,
+    ) -> Result<String, Error> {
+        let manager = self.field_manager(target, &object);
+        let seen = self.seen(target).map(|seen| seen.uid.clone());
+        if let Some(Value::Object(metadata)) = object.get_mut("metadata")
+            && let Some(uid) = seen
+        {
+            metadata.entry("uid").or_insert_with(|| uid.into());
+        }
+        let object = Value::Object(object);
+        let intent: [u8; 32] = Sha256::digest(object.to_string()).into();
+        let slot = (manager.clone(), subresource.is_some());
+        if let Some(unchanged) =
+            self.door
+                .view
+                .still_applied(&target.resource, &target.key, &slot, &intent)
+        {
+            return Ok(self.show(&target.resource, &unchanged));
+        }
+        let parameters = form()
+            .append_pair("fieldManager", &manager)
+            .append_pair("force", "true")
+            .finish();
+        let uri = format!("{}?{parameters}", uri(target, subresource)?);
+        let answer = self
+            .send("apply an object", Request::apply(uri, &object))
+            .await?;
+        let Some(object) = Object::new(answer) else {
+            return Err(Error::Other(
+                "the API server answered with something that is no object".into(),
+            ));
+        };
+        self.meet(target, &object, false);
+        self.door
+            .view
+            .learn(&target.resource, &object, &self.primary.key);
+        let version = object.metadata.resource_version.clone();
+        self.door.view.applied(
+            &target.resource,
+            &target.key,
+            slot,
+            Applied { intent, version },
+        );
+        Ok(self.show(&target.resource, &object))
+    }
+
+    /// Who owns the fields: the plugin, for the primary and what it owns; otherwise the plugin on
+    /// behalf of this primary, so that two primaries can share an object and each takes back only
+    /// its own part.
+    fn field_manager(&self, target: &Target, object: &Map<String, Value>) -> String {
+        let plugin = &self.door.plugin;
+        let own = target.resource == self.primary.resource && target.key == self.primary.key;
+        if own || owned_by(object, &self.primary) {
+            return format!("windlass/{plugin}");
+        }
+        let uid: String = self
+            .primary
+            .uid
+            .chars()
+            .filter(char::is_ascii_hexdigit)
+            .take(8)
+            .collect();
+        format!("windlass/{plugin}/{uid}")
+    }
+}
+
+fn propagation_policy(propagation: Propagation) -> &'static str {
+    match propagation {
+        Propagation::Background => "Background",
+        Propagation::Foreground => "Foreground",
+        Propagation::Orphan => "Orphan",
+    }
+}

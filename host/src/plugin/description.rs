@@ -1,0 +1,140 @@
+//! What a plugin says about itself, checked: kinds, needs, declared fields.
+
+use super::bindings::types;
+use crate::api::group_of;
+use crate::grants::{Grants, split_subresource};
+use crate::projection::Fields;
+use crate::selector::LabelSelector;
+use crate::text::clean;
+
+/// A plugin's description, parsed.
+#[derive(Clone, Debug)]
+pub struct Description {
+    /// What the plugin calls itself.
+    pub name: String,
+    /// Its own version.
+    pub version: String,
+    /// `examples.windlass.dev/v1`.
+    pub api_version: String,
+    /// `Greeting`.
+    pub kind: String,
+    /// Which primaries it reconciles.
+    pub label_selector: Option<String>,
+    /// Which primaries it reconciles.
+    pub field_selector: Option<String>,
+    /// Whether changes of status alone are left out.
+    pub spec_change_only: bool,
+    /// What it reads of a primary.
+    pub fields: Fields,
+    /// Whether its primaries wait for `finalize`.
+    pub finalizes: bool,
+    /// What it may want to touch.
+    pub needs: Vec<Need>,
+}
+
+/// One need, for one resource of one group.
+#[derive(Clone, Debug)]
+pub struct Need {
+    /// `apps`, or empty.
+    pub group: String,
+    /// `deployments` or `deployments/scale`.
+    pub resource: String,
+    /// Empty means any.
+    pub names: Vec<String>,
+    /// `get`, `list`, ...
+    pub verbs: Vec<String>,
+    /// What it reads of it.
+    pub fields: Fields,
+}
+
+impl Description {
+    /// Reads what the guest answered.
+    ///
+    /// # Errors
+    /// What in it cannot be used.
+    pub fn read(raw: types::Description) -> Result<Self, String> {
+        let primary = raw.primary;
+        if primary.kind.is_empty() || primary.api_version.is_empty() {
+            return Err("it names no primary kind".into());
+        }
+        if let Some(selector) = &primary.label_selector {
+            LabelSelector::parse(selector).map_err(|error| error.to_string())?;
+        }
+        let mut needs = Vec::new();
+        for rule in raw.needs {
+            let fields = fields(&rule.fields)?;
+            let watches = rule.verbs.iter().any(|verb| verb == "watch");
+            let wild = |list: &[String]| list.iter().any(|entry| entry.contains('*'));
+            if watches && (wild(&rule.api_groups) || wild(&rule.resources)) {
+                return Err(
+                    "a need with `watch` must name its groups and resources, not `*`".into(),
+                );
+            }
+            for group in &rule.api_groups {
+                for resource in &rule.resources {
+                    needs.push(Need {
+                        group: group.clone(),
+                        resource: resource.clone(),
+                        names: rule.resource_names.clone(),
+                        verbs: rule.verbs.clone(),
+                        fields: fields.clone(),
+                    });
+                }
+            }
+        }
+        Ok(Self {
+            name: clean(&raw.name, 63),
+            version: clean(&raw.version, 64),
+            fields: fields(&primary.fields)?,
+            spec_change_only: primary.trigger == types::Trigger::SpecChange,
+            api_version: primary.api_version,
+            kind: primary.kind,
+            label_selector: primary
+                .label_selector
+                .filter(|selector| !selector.trim().is_empty()),
+            field_selector: primary
+                .field_selector
+                .filter(|selector| !selector.trim().is_empty()),
+            finalizes: raw.finalizes,
+            needs,
+        })
+    }
+
+    /// The group of the primary.
+    pub fn group(&self) -> &str {
+        group_of(&self.api_version)
+    }
+
+    /// Whether only some objects of the primary kind are reconciled.
+    pub fn selects(&self) -> bool {
+        self.label_selector.is_some() || self.field_selector.is_some()
+    }
+
+    /// The needs that `grants` leave open, as the grant to add for each: `create configmaps`.
+    pub fn missing(&self, grants: &Grants) -> Vec<String> {
+        let mut missing = Vec::new();
+        for need in &self.needs {
+            let open = need
+                .verbs
+                .iter()
+                .filter(|verb| !grants.cover_need(verb, &need.group, &need.resource, &need.names));
+            let verbs: Vec<&str> = open.map(String::as_str).collect();
+            if !verbs.is_empty() {
+                let (plural, subresource) = split_subresource(&need.resource);
+                let group = if need.group.is_empty() {
+                    String::new()
+                } else {
+                    format!(".{}", need.group)
+                };
+                let subresource =
+                    subresource.map_or(String::new(), |subresource| format!("/{subresource}"));
+                missing.push(format!("{} {plural}{group}{subresource}", verbs.join(" ")));
+            }
+        }
+        missing
+    }
+}
+
+fn fields(paths: &[String]) -> Result<Fields, String> {
+    Fields::parse(paths.iter().map(String::as_str)).map_err(|error| error.to_string())
+}

@@ -1,0 +1,71 @@
+//! The one wasmtime engine of the process, and the clock that interrupts its guests.
+
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+use wasmtime::{Config, Engine, PoolingAllocationConfig};
+
+use crate::manifest::MOST_MEMORY;
+use crate::seams::Spawn;
+
+/// How long a guest runs before it hands back its turn.
+pub const SLICE: Duration = Duration::from_millis(10);
+
+/// How many calls can be in flight at once, over all plugins.
+pub const SLOTS: u32 = 64;
+
+/// The stack of a guest, in bytes.
+const STACK: usize = 512 << 10;
+
+/// Builds the engine that every plugin shares and starts its clock.
+///
+/// One function does both, so interruption cannot be switched on without something to trigger it.
+/// The clock stops when the last engine is dropped.
+///
+/// # Errors
+/// The machine cannot run it: no memory for the pool, no thread for the clock.
+pub(super) fn engine(spawn: &Spawn) -> wasmtime::Result<Engine> {
+    let mut config = Config::new();
+    config
+        .epoch_interruption(true)
+        // Component-model async is not compiled in; without its structures calls cost a third.
+        .concurrency_support(false)
+        .max_wasm_stack(STACK)
+        .async_stack_size(2 * STACK)
+        // What no guest needs and advisories were about.
+        .wasm_memory64(false)
+        .allocation_strategy(pool());
+    let engine = Engine::new(&config)?;
+    let weak = engine.weak();
+    spawn.every(SLICE, "epochs", move || match weak.upgrade() {
+        Some(engine) => {
+            engine.increment_epoch();
+            ControlFlow::Continue(())
+        }
+        None => ControlFlow::Break(()),
+    })?;
+    Ok(engine)
+}
+
+/// Room for every language measured: Python has 38 core instances, QuickJS 3 memories, JavaScript
+/// tables of 7,692 elements. Address space is reserved, memory is not.
+fn pool() -> PoolingAllocationConfig {
+    let mut pool = PoolingAllocationConfig::default();
+    pool.total_component_instances(SLOTS)
+        .total_stacks(SLOTS)
+        .total_memories(4 * SLOTS)
+        .total_core_instances(60 * SLOTS)
+        .max_core_instances_per_component(80)
+        .max_memories_per_component(8)
+        .total_tables(60 * SLOTS)
+        .max_tables_per_component(80)
+        .table_elements(20_000)
+        .max_core_instance_size(1 << 20)
+        .max_component_instance_size(1 << 20)
+        .max_memory_size(MOST_MEMORY)
+        // With many plugins a large resident part is wrong: each has its own warm slots.
+        .linear_memory_keep_resident(128 << 10)
+        .table_keep_resident(128 << 10)
+        .max_unused_warm_slots(8);
+    pool
+}

@@ -1,0 +1,272 @@
+//! What came of a call: the guest's answer, or why there is none.
+
+use std::time::Duration;
+
+use wasmtime::{Store, Trap};
+use wasmtime_wasi::I32Exit;
+
+use super::bindings::PluginPre;
+use super::bindings::types::{Action, Description, Failure, Progress, Request};
+use super::cancel::Stop;
+use super::cluster::Traffic;
+use super::limiter::Denied;
+use super::sandbox::State;
+use super::wasi::Output;
+use crate::manifest::Limits;
+use crate::text::clean;
+
+/// The longest text of a failure or trap that is kept.
+const TEXT: usize = 4 << 10;
+
+/// Why a call produced no answer from the plugin.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum CallError {
+    /// The plugin answered, and its answer was a failure.
+    #[error("plugin reported a {} failure: {}", self.label(), failure_text(.0))]
+    Failed(Failure),
+    /// The plugin ran past its deadline.
+    #[error("plugin ran past its deadline of {0:?}: raise spec.limits.deadline if that is right")]
+    DeadlineExceeded(Duration),
+    /// The plugin used up its CPU time.
+    #[error("plugin used up its CPU time of {0:?}: raise spec.limits.cpu if that is right")]
+    CpuExceeded(Duration),
+    /// The plugin crashed: unreachable code, out of bounds, out of memory.
+    #[error("plugin trapped: {0}")]
+    Trapped(String),
+    /// The host is shutting down.
+    #[error("the call was stopped, since the host is shutting down")]
+    Stopped,
+    /// The host could not run the plugin at all.
+    #[error("cannot run plugin: {0}")]
+    Host(String),
+}
+
+impl CallError {
+    /// Names the failure in logs and metrics. The set is closed, so cardinality is too.
+    pub fn label(&self) -> &'static str {
+        match self {
+            Self::Failed(Failure::Transient(_)) => "transient",
+            Self::Failed(Failure::Terminal(_)) => "terminal",
+            Self::DeadlineExceeded(_) => "deadline_exceeded",
+            Self::CpuExceeded(_) => "cpu_exceeded",
+            Self::Trapped(_) => "trapped",
+            Self::Stopped => "stopped",
+            Self::Host(_) => "host",
+        }
+    }
+}
+
+fn failure_text(failure: &Failure) -> &str {
+    match failure {
+        Failure::Transient(text) | Failure::Terminal(text) => text,
+    }
+}
+
+/// A call that has ended, with what it used.
+#[derive(Debug)]
+pub struct Called<T> {
+    /// The plugin's answer.
+    pub answer: Result<T, CallError>,
+    /// CPU time.
+    pub cpu: Duration,
+    /// Peak memory in bytes.
+    pub memory: usize,
+    /// What it did at its door to the cluster.
+    pub traffic: Traffic,
+    /// What it wrote to standard output and error; shown only when it failed.
+    pub output: String,
+}
+
+impl<T> Called<T> {
+    pub(super) fn never(error: CallError) -> Self {
+        Self {
+            answer: Err(error),
+            cpu: Duration::ZERO,
+            memory: 0,
+            traffic: Traffic::default(),
+            output: String::new(),
+        }
+    }
+
+    pub(super) fn narrow<U>(self, answer: impl FnOnce(T) -> Result<U, CallError>) -> Called<U> {
+        let Self {
+            answer: whole,
+            cpu,
+            memory,
+            traffic,
+            output,
+        } = self;
+        Called {
+            answer: whole.and_then(answer),
+            cpu,
+            memory,
+            traffic,
+            output,
+        }
+    }
+}
+
+/// What is asked of a guest.
+pub(super) enum Asked {
+    Describe,
+    Reconcile(Request),
+    Finalize(Request),
+}
+
+/// What a guest answered.
+pub(super) enum Answer {
+    Description(Box<Description>),
+    Action(Action),
+    Progress(Progress),
+}
+
+const WRONG_ANSWER: &str = "the sandbox answered another question than was asked";
+
+impl Answer {
+    pub(super) fn description(self) -> Option<Description> {
+        match self {
+            Self::Description(description) => Some(*description),
+            Self::Action(_) | Self::Progress(_) => None,
+        }
+    }
+
+    pub(super) fn action(self) -> Result<Action, CallError> {
+        match self {
+            Self::Action(action) => Ok(action),
+            Self::Description(_) | Self::Progress(_) => Err(CallError::Host(WRONG_ANSWER.into())),
+        }
+    }
+
+    pub(super) fn progress(self) -> Result<Progress, CallError> {
+        match self {
+            Self::Progress(progress) => Ok(progress),
+            Self::Description(_) | Self::Action(_) => Err(CallError::Host(WRONG_ANSWER.into())),
+        }
+    }
+}
+
+/// What a guest's thread brings back.
+pub(super) struct Report {
+    answer: wasmtime::Result<Result<Answer, Failure>>,
+    memory: usize,
+    denied: Option<Denied>,
+    traffic: Traffic,
+}
+
+/// Instantiates the plugin in `store` and asks it. The store ends with the call.
+pub(super) async fn ask(pre: PluginPre<State>, mut store: Store<State>, ask: Asked) -> Report {
+    let answer = exchange(&pre, &mut store, ask).await;
+    let state = store.data();
+    Report {
+        answer,
+        memory: state.limiter.used(),
+        denied: state.limiter.denied(),
+        traffic: state
+            .call
+            .as_ref()
+            .map(super::cluster::Call::traffic)
+            .unwrap_or_default(),
+    }
+}
+
+async fn exchange(
+    pre: &PluginPre<State>,
+    store: &mut Store<State>,
+    ask: Asked,
+) -> wasmtime::Result<Result<Answer, Failure>> {
+    let plugin = pre.instantiate_async(&mut *store).await?;
+    let controller = plugin.windlass_plugin_controller();
+    Ok(match ask {
+        Asked::Describe => Ok(Answer::Description(Box::new(
+            controller.call_describe(store).await?,
+        ))),
+        Asked::Reconcile(request) => controller
+            .call_reconcile(store, &request)
+            .await?
+            .map(Answer::Action),
+        Asked::Finalize(request) => controller
+            .call_finalize(store, &request)
+            .await?
+            .map(Answer::Progress),
+    })
+}
+
+impl Report {
+    /// A call that never reported.
+    pub(super) fn lost(why: String) -> Self {
+        Self {
+            answer: Err(wasmtime::Error::msg(why)),
+            memory: 0,
+            denied: None,
+            traffic: Traffic::default(),
+        }
+    }
+
+    /// Sorts out how the call ended. `late` says that its deadline had passed.
+    pub(super) fn judge(
+        self,
+        late: bool,
+        cpu: Duration,
+        limits: &Limits,
+        output: &Output,
+    ) -> Called<Answer> {
+        let Self {
+            answer,
+            memory,
+            denied,
+            traffic,
+        } = self;
+        let answer = match answer {
+            // An answer that arrives after the deadline is no answer: retried like any other.
+            _ if late => Err(CallError::DeadlineExceeded(limits.deadline)),
+            Ok(Ok(answer)) => Ok(answer),
+            Ok(Err(failure)) => Err(CallError::Failed(tidy(failure))),
+            Err(error) => Err(classify(&error, denied, limits)),
+        };
+        let output = if answer.is_err() {
+            output.text()
+        } else {
+            String::new()
+        };
+        Called {
+            answer,
+            cpu,
+            memory,
+            traffic,
+            output,
+        }
+    }
+}
+
+fn tidy(failure: Failure) -> Failure {
+    match failure {
+        Failure::Transient(text) => Failure::Transient(clean(&text, TEXT)),
+        Failure::Terminal(text) => Failure::Terminal(clean(&text, TEXT)),
+    }
+}
+
+fn classify(error: &wasmtime::Error, denied: Option<Denied>, limits: &Limits) -> CallError {
+    match error.downcast_ref::<Stop>() {
+        Some(Stop::Cancelled) => return CallError::Stopped,
+        Some(Stop::Cpu) => return CallError::CpuExceeded(limits.cpu),
+        None => {}
+    }
+    if let Some(I32Exit(code)) = error.downcast_ref::<I32Exit>() {
+        return CallError::Trapped(format!("it exited with code {code} instead of answering"));
+    }
+    let mut text = match error.downcast_ref::<Trap>() {
+        Some(trap) => trap.to_string(),
+        None => format!("{error:#}"),
+    };
+    match denied {
+        Some(Denied::Plugin) => {
+            let limit = limits.memory >> 20;
+            text.push_str(&format!(" (after it was refused memory beyond its limit of {limit} MiB: raise spec.limits.memory if that is right)"));
+        }
+        Some(Denied::Host) => text.push_str(
+            " (after it was refused memory: the host's memory for all plugins is used up)",
+        ),
+        None => {}
+    }
+    CallError::Trapped(clean(&text, TEXT))
+}

@@ -1,0 +1,113 @@
+//! One call's sandbox: a store with its limits, its WASI, and what the imports work on.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use wasmtime::component::ResourceTable;
+use wasmtime::{Engine, Store, UpdateDeadline};
+use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
+
+use super::cancel::{Cancel, Stop};
+use super::cluster::Call;
+use super::limiter::{Budget, Limiter};
+use super::meter::Cpu;
+use super::wasi::{self, Output};
+use crate::manifest::Limits;
+
+/// Bytes that a guest can hand to the host in one call of an import.
+pub(super) const COPY: usize = 8 << 20;
+
+/// Resources that a guest can hold.
+const HANDLES: usize = 1_000;
+
+/// Log lines that a call can write.
+const LOG_LINES: u32 = 200;
+
+/// The data of one call's store.
+pub(super) struct State {
+    pub(super) wasi: WasiCtx,
+    pub(super) table: ResourceTable,
+    pub(super) limiter: Limiter,
+    pub(super) cancel: Cancel,
+    /// The door to the cluster; none while the guest describes itself.
+    pub(super) call: Option<Call>,
+    /// The plugin's name.
+    pub(super) plugin: Arc<str>,
+    /// The primary that the call is about, for the log; empty while the guest describes itself.
+    pub(super) object: String,
+    pub(super) config: Arc<str>,
+    pub(super) now: Timestamp,
+    pub(super) log_lines_left: u32,
+}
+
+impl WasiView for State {
+    fn ctx(&mut self) -> WasiCtxView<'_> {
+        WasiCtxView {
+            ctx: &mut self.wasi,
+            table: &mut self.table,
+        }
+    }
+}
+
+/// What a call starts with.
+pub(super) struct Start {
+    /// The door to the cluster; none for `describe`.
+    pub call: Option<Call>,
+    /// The plugin's name.
+    pub plugin: Arc<str>,
+    /// The plugin's configuration, as JSON.
+    pub config: Arc<str>,
+    /// When the call began.
+    pub now: Timestamp,
+    /// What WASI random gives.
+    pub random: Vec<u8>,
+    /// How much the call may use.
+    pub limits: Limits,
+    /// The memory of all guests together.
+    pub budget: Budget,
+    /// Stops the call.
+    pub cancel: Cancel,
+    /// Counts the call's CPU time.
+    pub cpu: Cpu,
+}
+
+/// Makes the store of one call. Epochs are points to be stopped at: whether CPU time is left is
+/// asked of the thread's clock.
+pub(super) fn sandbox(engine: &Engine, start: Start) -> (Store<State>, Output) {
+    let (wasi, output) = wasi::context(start.now, start.random);
+    let object = start
+        .call
+        .as_ref()
+        .map(|call| call.primary().to_string())
+        .unwrap_or_default();
+    let state = State {
+        wasi,
+        table: ResourceTable::new(),
+        limiter: Limiter::new(start.limits.memory, start.budget),
+        cancel: start.cancel.clone(),
+        call: start.call,
+        plugin: start.plugin,
+        object,
+        config: start.config,
+        now: start.now,
+        log_lines_left: LOG_LINES,
+    };
+    let mut store = Store::new(engine, state);
+    store.data_mut().table.set_max_capacity(HANDLES);
+    store.limiter(|state| &mut state.limiter);
+    store.set_hostcall_fuel(COPY);
+    store.set_max_component_handles(HANDLES);
+    store.set_epoch_deadline(1);
+    let (cancel, cpu, limit) = (start.cancel, start.cpu, start.limits.cpu);
+    store.epoch_deadline_callback(move |_| {
+        cancel.check()?;
+        if cpu.used_now() > limit {
+            return Err(Stop::Cpu.into());
+        }
+        Ok(UpdateDeadline::YieldCustom(
+            1,
+            Box::pin(tokio::task::yield_now()),
+        ))
+    });
+    (store, output)
+}

@@ -1,0 +1,141 @@
+//! WASI with nothing in it: no environment, no files, no sockets, output kept, time standing still.
+//!
+//! - Clocks show the instant at which the call began, so a guest cannot time what it does.
+//! - A guest that sleeps sleeps until its call is stopped: there is nothing worth waiting for.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use wasmtime::component::{HasData, Linker, Resource, ResourceTable};
+use wasmtime_wasi::clocks::{HostMonotonicClock, HostWallClock};
+use wasmtime_wasi::p2::bindings::clocks::monotonic_clock;
+use wasmtime_wasi::p2::pipe::MemoryOutputPipe;
+use wasmtime_wasi::p2::{DynPollable, Pollable, subscribe};
+use wasmtime_wasi::random::Deterministic;
+use wasmtime_wasi::{WasiCtx, async_trait};
+
+use super::cancel::Cancel;
+use super::sandbox::State;
+
+/// How much of standard output and error is kept for each call.
+const OUTPUT: usize = 64 << 10;
+
+/// What a guest wrote to standard output and error, one after the other as it came.
+#[derive(Clone)]
+pub(super) struct Output(MemoryOutputPipe);
+
+impl Output {
+    /// The text so far.
+    pub(super) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.0.contents()).into_owned()
+    }
+}
+
+/// A context for one call that begins at `now`; WASI random gives `random`, over and over.
+pub(super) fn context(now: Timestamp, random: Vec<u8>) -> (WasiCtx, Output) {
+    let output = MemoryOutputPipe::new(OUTPUT);
+    let context = WasiCtx::builder()
+        .stdout(output.clone())
+        .stderr(output.clone())
+        .wall_clock(Frozen(now))
+        .monotonic_clock(Frozen(now))
+        .insecure_random_seed(u128::from(random.first().copied().unwrap_or(1)))
+        .secure_random(Deterministic::new(random.clone()))
+        .insecure_random(Deterministic::new(random))
+        .max_random_size(64 << 10)
+        .allow_tcp(false)
+        .allow_udp(false)
+        .allow_ip_name_lookup(false)
+        .build();
+    (context, Output(output))
+}
+
+/// Links WASI 0.2, with our own way of sleeping.
+///
+/// # Errors
+/// Two definitions of the same name.
+pub(super) fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
+    wasmtime_wasi::p2::add_to_linker_async(linker)?;
+    linker.allow_shadowing(true);
+    monotonic_clock::add_to_linker::<State, SleepForever>(linker, |state| Sleeper {
+        table: &mut state.table,
+        cancel: &state.cancel,
+    })?;
+    linker.allow_shadowing(false);
+    Ok(())
+}
+
+struct Frozen(Timestamp);
+
+impl HostWallClock for Frozen {
+    fn resolution(&self) -> Duration {
+        Duration::from_millis(1)
+    }
+
+    fn now(&self) -> Duration {
+        Duration::from_millis(u64::try_from(self.0.as_millisecond()).unwrap_or(0))
+    }
+}
+
+impl HostMonotonicClock for Frozen {
+    fn resolution(&self) -> u64 {
+        1_000_000
+    }
+
+    fn now(&self) -> u64 {
+        0
+    }
+}
+
+struct SleepForever;
+
+impl HasData for SleepForever {
+    type Data<'a> = Sleeper<'a>;
+}
+
+struct Sleeper<'a> {
+    table: &'a mut ResourceTable,
+    cancel: &'a Cancel,
+}
+
+impl Sleeper<'_> {
+    fn sleep(&mut self, over: bool) -> wasmtime::Result<Resource<DynPollable>> {
+        let sleep = self.table.push(Sleep {
+            over,
+            cancel: self.cancel.clone(),
+        })?;
+        subscribe(self.table, sleep)
+    }
+}
+
+impl monotonic_clock::Host for Sleeper<'_> {
+    fn now(&mut self) -> wasmtime::Result<u64> {
+        Ok(0)
+    }
+
+    fn resolution(&mut self) -> wasmtime::Result<u64> {
+        Ok(1_000_000)
+    }
+
+    fn subscribe_instant(&mut self, when: u64) -> wasmtime::Result<Resource<DynPollable>> {
+        self.sleep(when == 0)
+    }
+
+    fn subscribe_duration(&mut self, when: u64) -> wasmtime::Result<Resource<DynPollable>> {
+        self.sleep(when == 0)
+    }
+}
+
+struct Sleep {
+    over: bool,
+    cancel: Cancel,
+}
+
+#[async_trait]
+impl Pollable for Sleep {
+    async fn ready(&mut self) {
+        if !self.over {
+            self.cancel.stopped().await;
+        }
+    }
+}

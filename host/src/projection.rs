@@ -1,0 +1,243 @@
+//! Declared fields: cuts an object to what a plugin said that it reads.
+//!
+//! - Paths are the simple JSONPaths of CustomResourceDefinitions: `.spec.replicas`,
+//!   `.data['app.conf']`, `.spec.containers[*].image`.
+//! - `apiVersion`, `kind` and `metadata` are always there; `managedFields` never is.
+
+use serde_json::{Map, Value};
+
+/// The fields that a plugin declared for one kind. None declared means all.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Fields(Vec<Vec<Step>>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Step {
+    Field(String),
+    Each,
+}
+
+/// A path that is not of the simple form.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{0:?} is no simple JSONPath such as .spec.replicas, .data['app.conf'] or .spec.containers[*].image"
+)]
+pub struct BadPath(String);
+
+impl Fields {
+    /// Reads the paths.
+    ///
+    /// # Errors
+    /// The first path that is not of the simple form.
+    pub fn parse<'a>(paths: impl IntoIterator<Item = &'a str>) -> Result<Self, BadPath> {
+        let parsed = paths.into_iter().map(|path| {
+            steps(path)
+                .filter(|steps| !steps.is_empty())
+                .ok_or_else(|| BadPath(path.to_owned()))
+        });
+        parsed.collect::<Result<_, _>>().map(Self)
+    }
+
+    /// What both name: empty means all, so all wins.
+    pub fn union(mut self, other: Self) -> Self {
+        if self.0.is_empty() || other.0.is_empty() {
+            return Self::default();
+        }
+        self.0.extend(other.0);
+        self
+    }
+
+    /// Cuts `object` to the declared fields.
+    pub fn cut(&self, object: &Value) -> Value {
+        let Some(whole) = object.as_object() else {
+            return object.clone();
+        };
+        let mut kept = Map::new();
+        for always in ["apiVersion", "kind", "metadata"] {
+            if let Some(value) = whole.get(always) {
+                kept.insert(always.to_owned(), value.clone());
+            }
+        }
+        if let Some(Value::Object(metadata)) = kept.get_mut("metadata") {
+            metadata.remove("managedFields");
+        }
+        if self.0.is_empty() {
+            for (name, value) in whole {
+                if name != "metadata" {
+                    kept.insert(name.clone(), value.clone());
+                }
+            }
+            return Value::Object(kept);
+        }
+        let mut kept = Value::Object(kept);
+        for path in self
+            .0
+            .iter()
+            .filter(|path| path.first() != Some(&Step::Field("metadata".into())))
+        {
+            copy(object, &mut kept, path);
+        }
+        kept
+    }
+}
+
+/// Copies what `path` leads to from one tree to the other, making what is on the way.
+fn copy(from: &Value, to: &mut Value, path: &[Step]) {
+    match (path, from) {
+        ([], _) => *to = from.clone(),
+        ([Step::Field(name), rest @ ..], Value::Object(fields)) => {
+            let Some(inner) = fields.get(name).filter(|inner| reaches(inner, rest)) else {
+                return;
+            };
+            if !to.is_object() {
+                *to = Value::Object(Map::new());
+            }
+            if let Value::Object(kept) = to {
+                copy(
+                    inner,
+                    kept.entry(name.clone())
+                        .or_insert_with(|| empty_like(inner)),
+                    rest,
+                );
+            }
+        }
+        ([Step::Each, rest @ ..], Value::Array(items)) => {
+            if !to.is_array() {
+                *to = Value::Array(Vec::new());
+            }
+            if let Value::Array(kept) = to {
+                kept.resize(items.len(), Value::Null);
+                for (inner, slot) in items.iter().zip(kept) {
+                    if slot.is_null() {
+                        *slot = empty_like(inner);
+                    }
+                    copy(inner, slot, rest);
+                }
+            }
+        }
+        ([Step::Field(_) | Step::Each, ..], _) => {}
+    }
+}
+
+/// Whether `path` leads to something. Lists count as something, so that their items keep their
+/// places.
+fn reaches(value: &Value, path: &[Step]) -> bool {
+    match path {
+        [] => true,
+        [Step::Field(name), rest @ ..] => value.get(name).is_some_and(|inner| reaches(inner, rest)),
+        [Step::Each, ..] => value.is_array(),
+    }
+}
+
+fn empty_like(value: &Value) -> Value {
+    match value {
+        Value::Object(_) => Value::Object(Map::new()),
+        Value::Array(_) => Value::Array(Vec::new()),
+        _ => Value::Null,
+    }
+}
+
+fn steps(path: &str) -> Option<Vec<Step>> {
+    let mut steps = Vec::new();
+    let mut rest = path;
+    while !rest.is_empty() {
+        if let Some(after) = rest.strip_prefix('.') {
+            let end = after.find(['.', '[']).unwrap_or(after.len());
+            let (name, tail) = after.split_at(end);
+            let plain = |c: char| c.is_ascii_alphanumeric() || "_-$".contains(c);
+            if name.is_empty() || !name.chars().all(plain) {
+                return None;
+            }
+            steps.push(Step::Field(name.to_owned()));
+            rest = tail;
+        } else if let Some(after) = rest.strip_prefix("[*]") {
+            steps.push(Step::Each);
+            rest = after;
+        } else {
+            let (name, tail) = rest.strip_prefix("['")?.split_once("']")?;
+            steps.push(Step::Field(name.to_owned()));
+            rest = tail;
+        }
+    }
+    Some(steps)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn cut(paths: &[&str], object: &Value) -> Value {
+        Fields::parse(paths.iter().copied()).unwrap().cut(object)
+    }
+
+    #[test]
+    fn only_declared_fields_are_kept() {
+        let object = json!({
+            "apiVersion": "v1", "kind": "Pod",
+            "metadata": { "name": "a", "managedFields": [1] },
+            "spec": { "replicas": 2, "secret": "s", "containers": [{ "image": "x", "env": [1] }, { "image": "y" }] },
+            "data": { "app.conf": "c", "other": "o" },
+        });
+        let base = json!({ "apiVersion": "v1", "kind": "Pod", "metadata": { "name": "a" } });
+        let with = |field: &str, value: Value| {
+            let mut object = base.clone();
+            object[field] = value;
+            object
+        };
+        let cases = [
+            (
+                vec![".spec.replicas"],
+                with("spec", json!({ "replicas": 2 })),
+            ),
+            (
+                vec![".data['app.conf']"],
+                with("data", json!({ "app.conf": "c" })),
+            ),
+            (
+                vec![".spec.containers[*].image"],
+                with(
+                    "spec",
+                    json!({ "containers": [{ "image": "x" }, { "image": "y" }] }),
+                ),
+            ),
+            (
+                vec![".spec.replicas", ".spec.containers[*].env"],
+                with(
+                    "spec",
+                    json!({ "replicas": 2, "containers": [{ "env": [1] }, {}] }),
+                ),
+            ),
+            (vec![".status"], base.clone()),
+            (vec![".spec.replicas.deeper"], base.clone()),
+            (vec![".metadata.name"], base.clone()),
+        ];
+        for (paths, want) in cases {
+            assert_eq!(cut(&paths, &object), want, "{paths:?}");
+        }
+    }
+
+    #[test]
+    fn no_declaration_keeps_all_but_managed_fields() {
+        let object =
+            json!({ "metadata": { "name": "a", "managedFields": [] }, "data": { "k": "v" } });
+        assert_eq!(
+            cut(&[], &object),
+            json!({ "metadata": { "name": "a" }, "data": { "k": "v" } })
+        );
+    }
+
+    #[test]
+    fn other_forms_are_refused() {
+        for path in [
+            "spec",
+            "",
+            "..spec",
+            ".spec[0]",
+            ".spec[?(@.a)]",
+            ".spec.",
+            ".a['b",
+        ] {
+            assert!(Fields::parse([path]).is_err(), "{path}");
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! `windlass release PLUGIN`: takes a plugin's finalizers off, when it is uninstalled or broken for
+//! good.
+//!
+//! - It refuses while a host runs the plugin: that host would put them back.
+//! - What `finalize` would have undone stays; the objects are free to go.
+
+use anyhow::{Context, bail};
+use serde_json::Value;
+
+use crate::api::{Api, Discovery, Request, Resource};
+use crate::args::Release;
+use crate::connect::connect;
+use crate::controller::{FinalizerPatch, Object, finalizer_of, settle_finalizer};
+use crate::error::Chain;
+use crate::lease::{Lease, Times};
+use crate::seams::Seams;
+
+const PAGE: usize = 500;
+
+/// Releases, and prints a line on standard output for each object.
+///
+/// # Errors
+/// A host runs the plugin, or some object could not be released.
+pub async fn release(flags: Release, seams: Seams) -> anyhow::Result<()> {
+    let (api, namespace) = connect(&flags.cluster, &seams).await?;
+    let plugin = &flags.plugin;
+    let lease = Lease::new(
+        api.clone(),
+        seams.clone(),
+        &namespace,
+        plugin,
+        "",
+        Times::default(),
+    );
+    if let Some(holder) = lease
+        .holder()
+        .await
+        .context("cannot read the plugin's lease")?
+    {
+        bail!(
+            "host {holder} runs plugin {plugin} and would put its finalizers back: take the plugin out of its config folder and stop or restart it first"
+        );
+    }
+    let discovery = Discovery::new(api.clone(), seams.clock);
+    let mut resources = discovery
+        .patchable()
+        .await
+        .context("cannot ask what the cluster serves")?;
+    if let Some(wanted) = &flags.resource {
+        resources.retain(|resource| resource.to_string() == *wanted || resource.plural == *wanted);
+        if resources.is_empty() {
+            bail!(
+                "the cluster serves no resource called {wanted}: write it as kubectl does, for example greetings.examples.windlass.dev"
+            );
+        }
+    }
+    let finalizer = finalizer_of(plugin);
+    let (mut released, mut failed) = (0, 0);
+    for resource in &resources {
+        let objects = match carriers(&api, resource, &finalizer).await {
+            Ok(objects) => objects,
+            Err(error) => {
+                failed += 1;
+                eprintln!("cannot list {resource}: {error:#}");
+                continue;
+            }
+        };
+        for object in objects {
+            let name = format!(
+                "{}.{}/{}",
+                resource.kind.to_lowercase(),
+                resource.group,
+                object.metadata.key()
+            );
+            if flags.dry_run {
+                println!("{name} would be released (dry run)");
+                continue;
+            }
+            match settle_finalizer(
+                &api,
+                resource,
+                &object.metadata,
+                &finalizer,
+                FinalizerPatch::Release,
+            )
+            .await
+            {
+                Ok(_) => {
+                    released += 1;
+                    println!("{name} released");
+                }
+                Err(error) => {
+                    failed += 1;
+                    eprintln!("{name} not released: {}", Chain(&error));
+                }
+            }
+        }
+    }
+    if failed > 0 {
+        bail!("{failed} of the steps above failed; {released} objects were released");
+    }
+    if released == 0 && !flags.dry_run {
+        eprintln!("no object carries the finalizer {finalizer}");
+    }
+    Ok(())
+}
+
+/// The objects of `resource` that carry `finalizer`, by their metadata.
+async fn carriers(api: &Api, resource: &Resource, finalizer: &str) -> anyhow::Result<Vec<Object>> {
+    let path = resource.path(None, None, None)?;
+    let mut token = String::new();
+    let mut found = Vec::new();
+    loop {
+        let mut query = form_urlencoded::Serializer::new(String::new());
+        query.append_pair("limit", &PAGE.to_string());
+        if !token.is_empty() {
+            query.append_pair("continue", &token);
+        }
+        let mut page = api
+            .send(Request::list_metadata(format!("{path}?{}", query.finish())))
+            .await?;
+        let items = page
+            .get_mut("items")
+            .and_then(Value::as_array_mut)
+            .map(std::mem::take);
+        let objects = items
+            .unwrap_or_default()
+            .into_iter()
+            .filter_map(Object::new);
+        found.extend(objects.filter(|object| object.metadata.has_finalizer(finalizer)));
+        token = page
+            .pointer("/metadata/continue")
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned();
+        if token.is_empty() {
+            return Ok(found);
+        }
+    }
+}

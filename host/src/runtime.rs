@@ -1,0 +1,312 @@
+//! Wires a host: from flags to running controllers, and back to nothing.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use windlass_code_cache::CodeCache;
+
+use crate::api::{Api, Discovery, Resource};
+use crate::args::{self, Run};
+use crate::connect::connect;
+use crate::controller::{Controller, Parts};
+use crate::error::Chain;
+use crate::events::Recorder;
+use crate::lease::{Lease, Times};
+use crate::manifest;
+use crate::memory::guest_budget;
+use crate::plugin::{Description, Plugin, Sandboxes};
+use crate::seams::{Either, Seams, first};
+use crate::shutdown::{self, Phase, Phases, advance, reached};
+use crate::source::{read_component, read_folder};
+
+/// How often it is asked whether an absent primary kind is served by now.
+const ABSENT: Duration = Duration::from_secs(2);
+
+/// How long the host waits for passes that were told to stop.
+const ABORT: Duration = Duration::from_secs(3);
+
+/// What all plugins of a host share.
+struct Host {
+    seams: Seams,
+    api: Api,
+    discovery: Arc<Discovery>,
+    events: Recorder,
+    sandboxes: Arc<Sandboxes>,
+    cache: Arc<CodeCache>,
+    namespace: String,
+    identity: String,
+    times: Times,
+    grace: Duration,
+}
+
+/// Runs every plugin of the config folder until a signal comes.
+///
+/// # Errors
+/// The host cannot start, or has lost a lease.
+pub async fn run(flags: Run, guest_threads: usize, seams: Seams) -> anyhow::Result<()> {
+    let folder = read_folder(&flags.config)
+        .with_context(|| format!("cannot read the config folder {}", flags.config.display()))?;
+    for problem in &folder.problems {
+        tracing::error!("{problem}");
+    }
+    if folder.plugins.is_empty() {
+        bail!(
+            "there is no plugin to run in {}: put a Plugin document (*.yaml) and its component there",
+            flags.config.display()
+        );
+    }
+    let times = flags.leases.times().map_err(anyhow::Error::msg)?;
+    let code = flags.code_cache.clone().or_else(args::user_code_cache);
+    let code =
+        code.context("neither HOME nor XDG_CACHE_HOME is set: name a folder with --code-cache")?;
+    let cache = Arc::new(CodeCache::open(&code).context("cannot use the code cache")?);
+    let sandboxes = Sandboxes::new(seams.clone(), guest_threads, guest_budget(Path::new("/")));
+    let sandboxes = sandboxes
+        .map_err(|error| anyhow::anyhow!("cannot start the WebAssembly engine: {error:#}"))?;
+    let (api, namespace) = connect(&flags.cluster, &seams).await?;
+    let identity = flags.identity.clone().unwrap_or_else(|| identity(&seams));
+    let (events, _recorder) = Recorder::start(api.clone(), &seams, &identity);
+    let discovery = Arc::new(Discovery::new(api.clone(), seams.clock));
+    let grace = flags.graceful_shutdown_timeout;
+    let host = Host {
+        seams: seams.clone(),
+        api,
+        discovery,
+        events,
+        sandboxes,
+        cache,
+        namespace,
+        identity,
+        times,
+        grace,
+    };
+    let host = Arc::new(host);
+    let (phase, phases, _signals) =
+        shutdown::listen(&seams).context("cannot listen for signals")?;
+    let plugins = folder.plugins.into_iter().map(|document| {
+        let (host, phases, phase) = (host.clone(), phases.clone(), phase.clone());
+        seams.spawn.task(async move {
+            let name = document.name.clone();
+            let ended = host.run_plugin(document, &phases).await;
+            if let Err(error) = &ended {
+                tracing::error!(plugin = name, "{error:#}");
+            }
+            // A lost lease ends the host: whoever has it now must not find us still writing.
+            if matches!(&ended, Ok(Ended::LostLease)) {
+                advance(&phase, Phase::Abort);
+            }
+            ended
+        })
+    });
+    let plugins: Vec<_> = plugins.collect();
+    let count = plugins.len();
+    let mut failed = 0;
+    for plugin in plugins {
+        match plugin.await {
+            Ok(Ok(Ended::Asked)) => {}
+            Ok(Ok(Ended::LostLease)) => bail!("leader election lost"),
+            Ok(Err(_)) => failed += 1,
+            Err(error) => bail!("a plugin's task was lost: {error}"),
+        }
+    }
+    if failed == count {
+        bail!("no plugin could be started");
+    }
+    tracing::info!("stopped");
+    Ok(())
+}
+
+/// Why a plugin's loop has ended well enough.
+enum Ended {
+    Asked,
+    LostLease,
+}
+
+impl Host {
+    /// Loads a plugin, waits for its kind and its lease, and runs it.
+    async fn run_plugin(
+        &self,
+        document: manifest::Plugin,
+        phases: &Phases,
+    ) -> anyhow::Result<Ended> {
+        let plugin = Arc::new(self.load(&document).await?);
+        let Either::Left(primary) = first(
+            self.primary(&plugin, &document),
+            reached(phases, Phase::Drain),
+        )
+        .await
+        else {
+            return Ok(Ended::Asked);
+        };
+        let primary = primary?;
+        let Self {
+            api,
+            seams,
+            namespace,
+            identity,
+            times,
+            ..
+        } = self;
+        let lease = Lease::new(
+            api.clone(),
+            seams.clone(),
+            namespace,
+            &plugin.name,
+            identity,
+            *times,
+        );
+        if let Either::Right(()) = first(lease.acquire(), reached(phases, Phase::Drain)).await {
+            return Ok(Ended::Asked);
+        }
+        let parts = Parts {
+            plugin,
+            grants: document.grants,
+            api: api.clone(),
+            discovery: self.discovery.clone(),
+            events: self.events.clone(),
+            seams: seams.clone(),
+        };
+        let controlled = self.control(parts, primary, phases);
+        match first(lease.hold(), controlled).await {
+            Either::Left(()) => Ok(Ended::LostLease),
+            Either::Right(()) => {
+                lease.release().await;
+                Ok(Ended::Asked)
+            }
+        }
+    }
+
+    /// Runs the controller until it is asked to stop, and then to its last pass.
+    async fn control(&self, parts: Parts, primary: Resource, phases: &Phases) {
+        let started = first(
+            Controller::start(parts, primary),
+            reached(phases, Phase::Drain),
+        )
+        .await;
+        let Either::Left(controller) = started else {
+            return;
+        };
+        reached(phases, Phase::Drain).await;
+        controller.drain();
+        let drained = async {
+            let aborted = first(
+                reached(phases, Phase::Abort),
+                self.seams.clock.sleep(self.grace),
+            );
+            while controller.running() > 0 {
+                self.seams.clock.sleep(Duration::from_millis(10)).await;
+            }
+            drop(aborted);
+        };
+        let aborted = first(
+            reached(phases, Phase::Abort),
+            self.seams.clock.sleep(self.grace),
+        );
+        if let Either::Right(_) = first(drained, aborted).await {
+            controller.abort();
+        }
+        self.seams.clock.within(ABORT, controller.ended()).await;
+    }
+
+    async fn load(&self, document: &manifest::Plugin) -> anyhow::Result<Plugin> {
+        let bytes = read_component(document).map_err(anyhow::Error::msg)?;
+        let size = bytes.len();
+        let manifest::Plugin {
+            name,
+            config,
+            limits,
+            ..
+        } = document;
+        let loading = self
+            .sandboxes
+            .load(name, bytes, config, *limits, self.cache.clone());
+        let plugin = loading.await.map_err(|error| {
+            anyhow::anyhow!(
+                "{}: component {}: {}",
+                document.file.display(),
+                document.component.display(),
+                Chain(&error)
+            )
+        })?;
+        let Description {
+            version,
+            kind,
+            api_version,
+            ..
+        } = &plugin.description;
+        let missing = plugin.description.missing(&document.grants);
+        if !missing.is_empty() {
+            bail!(
+                "{}: plugin {name} is not started, since it needs what is not granted: {}; add it to grants, if it is to have it",
+                document.file.display(),
+                missing.join("; ")
+            );
+        }
+        tracing::info!(plugin = name, version, kind, api_version, size, "loaded");
+        Ok(plugin)
+    }
+
+    /// Waits until the primary kind is served, and checks that the plugin may watch it.
+    async fn primary(
+        &self,
+        plugin: &Plugin,
+        document: &manifest::Plugin,
+    ) -> anyhow::Result<Resource> {
+        let Description {
+            api_version, kind, ..
+        } = &plugin.description;
+        let name = &document.name;
+        let mut said = String::new();
+        let primary = loop {
+            let news = match self.discovery.by_kind(api_version, kind).await {
+                Ok(Some(resource)) => break resource,
+                Ok(None) => format!(
+                    "waiting: the cluster does not serve {kind} of {api_version}; install its CustomResourceDefinition"
+                ),
+                Err(error) => format!("cannot look up {kind} of {api_version}: {error}"),
+            };
+            if news != said {
+                tracing::warn!(plugin = name, "{news}");
+                said = news;
+            }
+            self.seams.clock.sleep(ABSENT).await;
+        };
+        let file = document.file.display();
+        if document
+            .grants
+            .watch_scope(&primary.group, &primary.plural, None)
+            .is_empty()
+        {
+            bail!(
+                "{file}: no grant says where plugin {name} may watch {primary}: grant watch on it with `namespaces: all` or a list of names"
+            );
+        }
+        let mut verbs = vec!["get", "list", "watch"];
+        verbs.extend(plugin.description.finalizes.then_some("patch"));
+        let granted = |verb: &&str| {
+            document
+                .grants
+                .cover_need(verb, &primary.group, &primary.plural, &[])
+        };
+        let open: Vec<&str> = verbs.into_iter().filter(|verb| !granted(verb)).collect();
+        if !open.is_empty() {
+            bail!(
+                "{file}: plugin {name} is not started: its primary kind needs a grant too; add {} on {primary} to grants",
+                open.join(" ")
+            );
+        }
+        Ok(primary)
+    }
+}
+
+/// The host's name and something random: two hosts on one machine are two.
+fn identity(seams: &Seams) -> String {
+    let uname = rustix::system::uname();
+    format!(
+        "{}_{:016x}",
+        uname.nodename().to_string_lossy(),
+        seams.rng.number()
+    )
+}

@@ -1,0 +1,26 @@
+//! Time, randomness and spawning, handed in so that a run can be repeated exactly.
+//!
+//! - Nothing else in the host reads a clock, draws a random number or starts a task or a thread;
+//!   `clippy.toml` fails the build where it does.
+//! - There is no global state: a host is the sum of its tasks and what it was handed.
+
+mod clock;
+mod first;
+mod rng;
+mod spawn;
+
+pub use clock::Clock;
+pub use first::{Either, first};
+pub use rng::Rng;
+pub use spawn::{Spawn, Task, guest_threads};
+
+/// The three seams, as every part of the host receives them.
+#[derive(Clone, Debug)]
+pub struct Seams {
+    /// Where the time comes from.
+    pub clock: Clock,
+    /// Where random numbers come from.
+    pub rng: Rng,
+    /// Where tasks and threads come from.
+    pub spawn: Spawn,
+}

@@ -1,0 +1,141 @@
+//! Label selectors in Kubernetes' own notation: `app=web,tier!=db,env in (a,b),!legacy`.
+//!
+//! Grammar and meaning: apimachinery `labels.Parse`, and
+//! <https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#label-selectors>.
+
+use std::collections::BTreeMap;
+
+use kube::core::{Expression, Selector, SelectorExt};
+
+/// A selector over labels.
+#[derive(Clone, Debug, Default)]
+pub struct LabelSelector(Selector);
+
+/// Text that is no selector.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is no label selector such as app=web,env in (a,b)")]
+pub struct BadSelector(String);
+
+impl LabelSelector {
+    /// Reads a selector; empty text selects all.
+    ///
+    /// # Errors
+    /// Text that is no selector.
+    pub fn parse(text: &str) -> Result<Self, BadSelector> {
+        let bad = || BadSelector(text.chars().take(200).collect());
+        let parts = split(text).into_iter().filter(|_| !text.trim().is_empty());
+        let expressions = parts.map(|part| expression(part.trim()).ok_or_else(bad));
+        Ok(Self(expressions.collect::<Result<Selector, _>>()?))
+    }
+
+    /// Whether an object with these labels is selected.
+    pub fn selects(&self, labels: &BTreeMap<String, String>) -> bool {
+        self.0.matches(labels)
+    }
+}
+
+/// Splits at commas outside parentheses.
+fn split(text: &str) -> Vec<&str> {
+    let mut depth = 0_u32;
+    let at_comma = |c: char| {
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        c == ',' && depth == 0
+    };
+    text.split(at_comma).collect()
+}
+
+fn expression(text: &str) -> Option<Expression> {
+    if let Some(key) = text.strip_prefix('!') {
+        return Some(Expression::DoesNotExist(word(key)?));
+    }
+    for (operator, make) in OPERATORS {
+        if let Some((key, value)) = text.split_once(operator) {
+            return Some(make(word(key)?, value_word(value)?));
+        }
+    }
+    let Some((key, rest)) = text.split_once(char::is_whitespace) else {
+        return Some(Expression::Exists(word(text)?));
+    };
+    let rest = rest.trim_start();
+    let set = |rest: &str| {
+        let inner = rest.trim().strip_prefix('(')?.strip_suffix(')')?;
+        inner.split(',').map(value_word).collect::<Option<_>>()
+    };
+    if let Some(rest) = rest.strip_prefix("notin") {
+        return Some(Expression::NotIn(word(key)?, set(rest)?));
+    }
+    Some(Expression::In(word(key)?, set(rest.strip_prefix("in")?)?))
+}
+
+type Make = fn(String, String) -> Expression;
+const OPERATORS: [(&str, Make); 3] = [
+    ("!=", Expression::NotEqual),
+    ("==", Expression::Equal),
+    ("=", Expression::Equal),
+];
+
+fn word(text: &str) -> Option<String> {
+    let text = text.trim();
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./".contains(c);
+    (!text.is_empty() && text.chars().all(plain)).then(|| text.to_owned())
+}
+
+/// As [`word`], but may be empty.
+fn value_word(text: &str) -> Option<String> {
+    if text.trim().is_empty() {
+        Some(String::new())
+    } else {
+        word(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn selectors_select_as_kubernetes_says() {
+        let labels: BTreeMap<String, String> = [("app", "web"), ("env", "a"), ("x.dev/y", "")]
+            .map(|(k, v)| (k.into(), v.into()))
+            .into();
+        let cases = [
+            ("", true),
+            ("app=web", true),
+            ("app==web", true),
+            ("app = web , env=a", true),
+            ("app=db", false),
+            ("app!=db", true),
+            ("tier!=db", true),
+            ("env in (a, b)", true),
+            ("env in (b)", false),
+            ("env notin (b,c)", true),
+            ("tier notin (b)", true),
+            ("app", true),
+            ("!app", false),
+            ("!tier", true),
+            ("x.dev/y", true),
+            ("x.dev/y=", true),
+            ("app=web,env in (a,b),!tier", true),
+        ];
+        for (text, want) in cases {
+            assert_eq!(
+                LabelSelector::parse(text).unwrap().selects(&labels),
+                want,
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_no_selector_is_refused() {
+        for text in [
+            "=", "a b", "a in b", "a in (b", "a,,b", ",", "a=b=c", "a in", "!", "ä=1",
+        ] {
+            assert!(LabelSelector::parse(text).is_err(), "{text}");
+        }
+    }
+}
