@@ -1,0 +1,131 @@
+//! Makes a [`Reconciler`] into what the contract exports.
+
+use std::marker::PhantomData;
+
+use crate::answer::Failure;
+use crate::bindings::exports::windlass::plugin::controller::Guest;
+use crate::bindings::windlass::plugin::types as wit;
+use crate::host::Host;
+use crate::reconciler::{Reconciler, all_needs};
+
+/// The plugin's name and version; [`export!`](crate::export) takes them from the package.
+pub trait Package {
+    /// A DNS label.
+    const NAME: &'static str;
+    /// As people write it.
+    const VERSION: &'static str;
+}
+
+/// The component that a reconciler and its package make.
+pub struct Adapter<R, P>(PhantomData<(R, P)>);
+
+impl<R: Reconciler, P: Package> Guest for Adapter<R, P> {
+    fn describe() -> wit::Description {
+        describe::<R>(P::NAME, P::VERSION)
+    }
+
+    fn reconcile(request: wit::Request) -> Result<wit::Action, wit::Failure> {
+        let run = || -> Result<_, Failure> {
+            R::default().reconcile(&serde_json::from_str(&request.object)?, &Host)
+        };
+        run().map(Into::into).map_err(Into::into)
+    }
+
+    fn finalize(request: wit::Request) -> Result<wit::Progress, wit::Failure> {
+        let Some(finalize) = R::FINALIZE else {
+            return Ok(wit::Progress::Done);
+        };
+        let run = || -> Result<_, Failure> {
+            finalize(
+                &R::default(),
+                &serde_json::from_str(&request.object)?,
+                &Host,
+            )
+        };
+        run().map(Into::into).map_err(Into::into)
+    }
+}
+
+/// What `R` says about itself.
+fn describe<R: Reconciler>(name: &str, version: &str) -> wit::Description {
+    let (api_version, kind) = R::WATCHES;
+    let watch = R::watch();
+    wit::Description {
+        name: name.to_owned(),
+        version: version.to_owned(),
+        primary: wit::Watch {
+            api_version: api_version.to_owned(),
+            kind: kind.to_owned(),
+            label_selector: watch.label_selector,
+            field_selector: watch.field_selector,
+            trigger: if watch.spec_changes_only {
+                wit::Trigger::SpecChange
+            } else {
+                wit::Trigger::AnyChange
+            },
+            fields: watch.fields,
+        },
+        finalizes: R::FINALIZE.is_some(),
+        needs: all_needs::<R>().rules().cloned().map(Into::into).collect(),
+        crds: Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Action, Cluster, Needs, Object, Progress, manage};
+
+    #[derive(Default)]
+    struct Rests;
+
+    impl Reconciler for Rests {
+        const WATCHES: (&'static str, &'static str) = ("x.dev/v1", "Policy");
+        type Object = Object<serde_json::Value>;
+
+        fn reconcile(&self, _: &Self::Object, _: &dyn Cluster) -> Result<Action, Failure> {
+            Ok(Action::AwaitChange)
+        }
+    }
+
+    #[derive(Default)]
+    struct Cleans;
+
+    impl Reconciler for Cleans {
+        const WATCHES: (&'static str, &'static str) = Rests::WATCHES;
+        const FINALIZE: Option<crate::Finalize<Self>> = Some(|_, _, _| Ok(Progress::Done));
+        type Object = Object<serde_json::Value>;
+
+        fn needs() -> Needs {
+            manage("v1", "ConfigMap")
+        }
+
+        fn reconcile(&self, _: &Self::Object, _: &dyn Cluster) -> Result<Action, Failure> {
+            Ok(Action::AwaitChange)
+        }
+    }
+
+    #[test]
+    fn the_primary_is_among_the_needs_and_finalizing_takes_patch() {
+        let needs = |description: &wit::Description| -> Vec<String> {
+            let line = |rule: &wit::Rule| rule.resources.join(" ") + ": " + &rule.verbs.join(" ");
+            description.needs.iter().map(line).collect()
+        };
+        let rests = describe::<Rests>("rests", "1.0.0");
+        assert_eq!(
+            needs(&rests),
+            ["policies: get list watch", "policies/status: patch"]
+        );
+        assert!(!rests.finalizes);
+        let cleans = describe::<Cleans>("cleans", "1.0.0");
+        assert_eq!(
+            needs(&cleans),
+            [
+                "policies: get list watch patch",
+                "policies/status: patch",
+                "configmaps: get list watch create patch delete",
+            ],
+        );
+        assert!(cleans.finalizes);
+    }
+}

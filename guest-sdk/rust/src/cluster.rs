@@ -1,0 +1,178 @@
+//! The cluster as a reconciler sees it: one trait with every effect, and its comfortable side.
+
+use std::fmt;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use crate::failed::{Code, Context, Error};
+use crate::object::Object;
+use crate::query::{Consistency, DeleteOptions, ListQuery, ObjectRef};
+use crate::report::{Event, Level};
+
+/// Everything that a reconciler can do beyond computing. The host implements it, and so does
+/// `testing::FakeCluster`; plugins call the methods of `dyn Cluster`, which take and give types.
+pub trait Cluster {
+    /// Reads one object, or a subresource of it.
+    ///
+    /// # Errors
+    /// [`Code::NotFound`] if it is not there; its absence is tracked.
+    fn get_json(
+        &self,
+        target: &ObjectRef,
+        subresource: Option<&str>,
+        consistency: Consistency,
+    ) -> Result<Value, Error>;
+
+    /// Reads the objects that match, in no particular order.
+    ///
+    /// # Errors
+    /// [`Code::NotFound`] if the cluster does not serve the kind.
+    fn list_json(&self, query: &ListQuery) -> Result<Vec<Value>, Error>;
+
+    /// Makes the named fields be as given, and removes those that are no longer named.
+    ///
+    /// # Errors
+    /// [`Code::Denied`] for an owner reference to anything but the primary.
+    fn apply_json(&self, object: &Value) -> Result<Value, Error>;
+
+    /// As [`Cluster::apply_json`], for the status.
+    ///
+    /// # Errors
+    /// [`Code::NotFound`] if the object is not there.
+    fn apply_status_json(&self, object: &Value) -> Result<Value, Error>;
+
+    /// Asks for an object to go.
+    ///
+    /// # Errors
+    /// [`Code::NotFound`] if it is gone already, [`Code::Conflict`] if it is not the one meant.
+    fn delete_with(&self, target: &ObjectRef, options: &DeleteOptions) -> Result<(), Error>;
+
+    /// Records an Event.
+    fn event(&self, event: Event);
+
+    /// Writes one line into the host's log.
+    fn log(&self, level: Level, message: &str, fields: &[(&str, &str)]);
+
+    /// The operator's configuration: a JSON object, `{}` if there is none.
+    fn config_json(&self) -> Value;
+
+    /// When this call began: RFC 3339 in UTC, with milliseconds. Does not move during the call.
+    fn now(&self) -> String;
+}
+
+impl dyn Cluster + '_ {
+    /// Reads one object.
+    ///
+    /// # Errors
+    /// As [`Cluster::get_json`]; an answer that does not fit `T` is [`Code::Other`].
+    pub fn get<T: DeserializeOwned>(&self, target: &ObjectRef) -> Result<T, Error> {
+        let value = self.get_json(target, None, Consistency::Stored)?;
+        typed(value).doing(|| format!("read {target}"))
+    }
+
+    /// Reads one object that may be absent.
+    ///
+    /// # Errors
+    /// As [`Cluster::get_json`], except that absence is `None`.
+    pub fn find<T: DeserializeOwned>(&self, target: &ObjectRef) -> Result<Option<T>, Error> {
+        match self.get(target) {
+            Ok(object) => Ok(Some(object)),
+            Err(error) if error.code == Code::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Reads the objects that match.
+    ///
+    /// # Errors
+    /// As [`Cluster::list_json`]; an item that does not fit `T` is [`Code::Other`].
+    pub fn list<T: DeserializeOwned>(&self, query: &ListQuery) -> Result<Vec<T>, Error> {
+        let items = self.list_json(query)?.into_iter().map(typed);
+        items
+            .collect::<Result<_, _>>()
+            .doing(|| format!("list {}", query.kind))
+    }
+
+    /// Makes the named fields of an object be as given: a [`Manifest`](crate::Manifest), or
+    /// anything else that serialises as an object.
+    ///
+    /// # Errors
+    /// As [`Cluster::apply_json`].
+    pub fn apply(&self, object: impl Serialize) -> Result<Value, Error> {
+        let object = serde_json::to_value(object)
+            .map_err(|error| Code::Invalid(error.to_string()))
+            .doing(|| "serialise an object".to_owned())?;
+        self.apply_json(&object)
+    }
+
+    /// Makes the status of `object` be as given.
+    ///
+    /// # Errors
+    /// As [`Cluster::apply_status_json`].
+    pub fn apply_status<Spec, Status>(
+        &self,
+        object: &Object<Spec, Status>,
+        status: impl Serialize,
+    ) -> Result<(), Error> {
+        let target = object.reference();
+        let status = serde_json::to_value(status)
+            .map_err(|error| Code::Invalid(error.to_string()))
+            .doing(|| format!("serialise the status of {target}"))?;
+        let mut body = target.skeleton();
+        if let Value::Object(fields) = &mut body {
+            fields.insert("status".into(), status);
+        }
+        self.apply_status_json(&body).map(drop)
+    }
+
+    /// Asks for an object to go. That it is gone already is as good.
+    ///
+    /// # Errors
+    /// As [`Cluster::delete_with`], except that absence is success.
+    pub fn delete(&self, target: &ObjectRef) -> Result<(), Error> {
+        match self.delete_with(target, &DeleteOptions::default()) {
+            Err(error) if error.code == Code::NotFound => Ok(()),
+            other => other,
+        }
+    }
+
+    /// Writes one line for whoever runs the plugin.
+    pub fn info(&self, message: impl fmt::Display) {
+        self.log(Level::Info, &message.to_string(), &[]);
+    }
+
+    /// One setting of the operator as text, or `default` where it is absent.
+    pub fn config(&self, key: &str, default: &str) -> String {
+        match self.config_json().get(key) {
+            None | Some(Value::Null) => default.to_owned(),
+            Some(Value::String(text)) => text.clone(),
+            Some(other) => other.to_string(),
+        }
+    }
+
+    /// All settings of the operator as one type.
+    ///
+    /// # Errors
+    /// If they do not fit `T`; as a [`Failure`](crate::Failure), that is terminal.
+    pub fn settings<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
+        serde_json::from_value(self.config_json())
+    }
+}
+
+/// Reads `value` as `T`.
+fn typed<T: DeserializeOwned>(value: Value) -> Result<T, Code> {
+    serde_json::from_value(value).map_err(|error| Code::Other(error.to_string()))
+}
+
+impl ObjectRef {
+    /// The object's name and kind and nothing else, as JSON.
+    pub(crate) fn skeleton(&self) -> Value {
+        let mut metadata = json!({ "name": self.name });
+        if let (Value::Object(fields), Some(namespace)) = (&mut metadata, &self.namespace) {
+            fields.insert("namespace".into(), json!(namespace));
+        }
+        json!({ "apiVersion": self.api_version, "kind": self.kind, "metadata": metadata })
+    }
+}

@@ -1,0 +1,79 @@
+//! Why a call to the cluster was not carried out, and what it was.
+
+use std::fmt;
+
+/// A call to the cluster that was not carried out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error {
+    /// What to decide by.
+    pub code: Code,
+    /// What was tried, for people: `apply ConfigMap/default/ada`.
+    pub call: String,
+}
+
+/// What a plugin can do differently about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Code {
+    /// No such object, namespace or kind.
+    NotFound,
+    /// A grant or a role is missing.
+    Denied,
+    /// Somebody else was first. Read again and decide anew, best in the next pass.
+    Conflict,
+    /// The request or the object is wrong as it stands.
+    Invalid(String),
+    /// What the write would belong to is going away.
+    Gone,
+    /// May work later; a write may have been carried out nevertheless.
+    Unavailable,
+    /// Anything else.
+    Other(String),
+}
+
+impl Error {
+    /// That `call` was not carried out because of `code`.
+    pub fn new(call: impl Into<String>, code: Code) -> Self {
+        Self {
+            code,
+            call: call.into(),
+        }
+    }
+
+    /// Whether there is no such object, namespace or kind.
+    pub fn is_not_found(&self) -> bool {
+        self.code == Code::NotFound
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "cannot {}: {}", self.call, self.code)
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NotFound => "not found",
+            Self::Denied => "denied",
+            Self::Conflict => "somebody else was first",
+            Self::Invalid(text) | Self::Other(text) => text,
+            Self::Gone => "what it belongs to is going away",
+            Self::Unavailable => "the API server is not available",
+        })
+    }
+}
+
+/// Adds to a bare code what was tried.
+pub(crate) trait Context<T> {
+    /// Names the call that failed.
+    fn doing(self, call: impl FnOnce() -> String) -> Result<T, Error>;
+}
+
+impl<T> Context<T> for Result<T, Code> {
+    fn doing(self, call: impl FnOnce() -> String) -> Result<T, Error> {
+        self.map_err(|code| Error::new(call(), code))
+    }
+}

@@ -1,0 +1,181 @@
+//! The real cluster: the host's imports, in the crate's own types.
+
+use serde_json::Value;
+
+use crate::bindings::windlass::plugin::{clock, cluster as wit, config, events, log, types};
+use crate::cluster::Cluster;
+use crate::failed::{Code, Context, Error};
+use crate::query::{Consistency, DeleteOptions, ListQuery, ObjectRef, Propagation};
+use crate::report::{Event, Level, Severity};
+
+/// The cluster behind the host's imports.
+pub(crate) struct Host;
+
+impl Cluster for Host {
+    fn get_json(
+        &self,
+        target: &ObjectRef,
+        subresource: Option<&str>,
+        consistency: Consistency,
+    ) -> Result<Value, Error> {
+        wit::get(&target.into(), subresource, consistency.into())
+            .map_err(Code::from)
+            .and_then(|answer| parse(&answer))
+            .doing(|| format!("get {target}"))
+    }
+
+    fn list_json(&self, query: &ListQuery) -> Result<Vec<Value>, Error> {
+        wit::list(&query.into())
+            .map_err(Code::from)
+            .and_then(|items| items.iter().map(|item| parse(item)).collect())
+            .doing(|| format!("list {}", query.kind))
+    }
+
+    fn apply_json(&self, object: &Value) -> Result<Value, Error> {
+        wit::apply(&object.to_string())
+            .map_err(Code::from)
+            .and_then(|answer| parse(&answer))
+            .doing(|| format!("apply {}", title(object)))
+    }
+
+    fn apply_status_json(&self, object: &Value) -> Result<Value, Error> {
+        wit::apply_status(&object.to_string())
+            .map_err(Code::from)
+            .and_then(|answer| parse(&answer))
+            .doing(|| format!("apply the status of {}", title(object)))
+    }
+
+    fn delete_with(&self, target: &ObjectRef, options: &DeleteOptions) -> Result<(), Error> {
+        wit::delete(&target.into(), &options.into())
+            .map_err(Code::from)
+            .doing(|| format!("delete {target}"))
+    }
+
+    fn event(&self, event: Event) {
+        events::publish(&events::Event {
+            regarding: event.regarding.as_ref().map(Into::into),
+            related: event.related.as_ref().map(Into::into),
+            severity: match event.severity {
+                Severity::Normal => events::Severity::Normal,
+                Severity::Warning => events::Severity::Warning,
+            },
+            reason: event.reason,
+            action: event.action,
+            note: event.note,
+        });
+    }
+
+    fn log(&self, level: Level, message: &str, fields: &[(&str, &str)]) {
+        let level = match level {
+            Level::Trace => log::Level::Trace,
+            Level::Debug => log::Level::Debug,
+            Level::Info => log::Level::Info,
+            Level::Warn => log::Level::Warn,
+            Level::Error => log::Level::Error,
+        };
+        let field = |(key, value): &(&str, &str)| log::Field {
+            key: (*key).to_owned(),
+            value: (*value).to_owned(),
+        };
+        log::log(
+            level,
+            message,
+            &fields.iter().map(field).collect::<Vec<_>>(),
+        );
+    }
+
+    fn config_json(&self) -> Value {
+        // The host hands over what it has checked to be an object.
+        serde_json::from_str(&config::get()).unwrap_or_default()
+    }
+
+    fn now(&self) -> String {
+        clock::now()
+    }
+}
+
+/// Reads an answer of the host.
+fn parse(answer: &str) -> Result<Value, Code> {
+    serde_json::from_str(answer).map_err(|error| Code::Other(error.to_string()))
+}
+
+/// `ConfigMap/default/ada`, as far as `object` says.
+pub(crate) fn title(object: &Value) -> String {
+    let text = |pointer| object.pointer(pointer).and_then(Value::as_str);
+    let parts = [
+        text("/kind"),
+        text("/metadata/namespace"),
+        text("/metadata/name"),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join("/")
+}
+
+impl From<&ObjectRef> for types::ObjectRef {
+    fn from(target: &ObjectRef) -> Self {
+        let ObjectRef {
+            api_version,
+            kind,
+            namespace,
+            name,
+        } = target.clone();
+        Self {
+            api_version,
+            kind,
+            namespace,
+            name,
+        }
+    }
+}
+
+impl From<Consistency> for wit::Consistency {
+    fn from(consistency: Consistency) -> Self {
+        match consistency {
+            Consistency::Stored => Self::Stored,
+            Consistency::Latest => Self::Latest,
+        }
+    }
+}
+
+impl From<&ListQuery> for wit::ListQuery {
+    fn from(query: &ListQuery) -> Self {
+        let query = query.clone();
+        Self {
+            api_version: query.api_version,
+            kind: query.kind,
+            namespace: query.namespace,
+            label_selector: query.label_selector,
+            field_selector: query.field_selector,
+            limit: query.limit,
+            consistency: query.consistency.into(),
+        }
+    }
+}
+
+impl From<&DeleteOptions> for wit::DeleteOptions {
+    fn from(options: &DeleteOptions) -> Self {
+        Self {
+            uid: options.uid.clone(),
+            resource_version: options.resource_version.clone(),
+            propagation: options.propagation.map(|propagation| match propagation {
+                Propagation::Background => wit::Propagation::Background,
+                Propagation::Foreground => wit::Propagation::Foreground,
+                Propagation::Orphan => wit::Propagation::Orphan,
+            }),
+            grace_period_seconds: options.grace_period_seconds,
+        }
+    }
+}
+
+impl From<wit::Error> for Code {
+    fn from(error: wit::Error) -> Self {
+        match error {
+            wit::Error::NotFound => Self::NotFound,
+            wit::Error::Denied => Self::Denied,
+            wit::Error::Conflict => Self::Conflict,
+            wit::Error::Invalid(text) => Self::Invalid(text),
+            wit::Error::Gone => Self::Gone,
+            wit::Error::Unavailable => Self::Unavailable,
+            wit::Error::Other(text) => Self::Other(text),
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! Write a Kubernetes controller as a Windlass plugin.
+//!
+//! ```
+//! use windlass_sdk::{Action, Cluster, Failure, Needs, Object, Reconciler, export, manage};
+//!
+//! #[derive(serde::Deserialize)]
+//! struct Spec {
+//!     message: String,
+//! }
+//!
+//! #[derive(Default)]
+//! struct Echo;
+//!
+//! impl Reconciler for Echo {
+//!     const WATCHES: (&'static str, &'static str) = ("examples.windlass.dev/v1", "Echo");
+//!     type Object = Object<Spec>;
+//!
+//!     fn needs() -> Needs {
+//!         manage("v1", "ConfigMap")
+//!     }
+//!
+//!     fn reconcile(&self, echo: &Self::Object, cluster: &dyn Cluster) -> Result<Action, Failure> {
+//!         let heard = echo.child("v1", "ConfigMap", echo.name()).data("heard", &echo.spec.message);
+//!         cluster.apply(heard)?;
+//!         Ok(Action::AwaitChange)
+//!     }
+//! }
+//!
+//! export!(Echo);
+//! ```
+//!
+//! A [`Reconciler`] gets its object and the [`Cluster`], and answers with an [`Action`] or a
+//! [`Failure`]; [`Adapter`] and [`export!`] make it a component. What it reads through the cluster
+//! is tracked by the host: when that changes, it runs again. Nothing else is kept between calls.
+//!
+//! With the feature `testing`, `testing::FakeCluster` stands in for the cluster in plain
+//! `cargo test`.
+
+mod adapter;
+mod answer;
+#[doc(hidden)]
+pub mod bindings;
+mod cluster;
+mod condition;
+mod failed;
+mod host;
+mod manifest;
+mod metadata;
+mod needs;
+mod object;
+mod query;
+mod reconciler;
+mod report;
+#[cfg(feature = "testing")]
+pub mod testing;
+
+pub use adapter::{Adapter, Package};
+pub use answer::{Action, Failure, Progress};
+pub use cluster::Cluster;
+pub use condition::Condition;
+pub use failed::{Code, Error};
+pub use manifest::Manifest;
+pub use metadata::{Metadata, OwnerReference};
+pub use needs::{Needs, Rule, manage, need, plural, read};
+pub use object::Object;
+pub use query::{Consistency, DeleteOptions, ListQuery, ObjectRef, Propagation};
+pub use reconciler::{Finalize, Reconciler, Watch};
+pub use report::{Event, Level, Severity};
+
+/// Exports `$reconciler` as this component's controller, under the package's name and version.
+#[macro_export]
+macro_rules! export {
+    ($reconciler:ty) => {
+        // Component export names are not valid symbols for a native linker, and
+        // plugins must stay testable with plain `cargo test`.
+        #[cfg(target_family = "wasm")]
+        const _: () = {
+            struct Package;
+            impl $crate::Package for Package {
+                const NAME: &'static str = env!("CARGO_PKG_NAME");
+                const VERSION: &'static str = env!("CARGO_PKG_VERSION");
+            }
+            type Component = $crate::Adapter<$reconciler, Package>;
+    $crate::bindings::export_component!(Component with_types_in $crate::bindings);
+        };
+    };
+}

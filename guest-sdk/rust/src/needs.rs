@@ -1,0 +1,241 @@
+//! What a plugin asks to touch, written short.
+
+use std::ops::Add;
+
+use crate::bindings::windlass::plugin::types as wit;
+
+/// A set of needs; sets add up: `manage("v1", "ConfigMap") + read("v1", "Node")`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Needs {
+    needs: Vec<Need>,
+}
+
+/// A rule, and the kind that it was written for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Need {
+    kind: Option<String>,
+    rule: Rule,
+}
+
+/// One need, in the form of an RBAC rule.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rule {
+    /// `apps`, or `""` for the core group.
+    pub api_groups: Vec<String>,
+    /// Plural and lower case, subresources after a slash.
+    pub resources: Vec<String>,
+    /// Empty means any name.
+    pub resource_names: Vec<String>,
+    /// `get`, `list`, `watch`, `create`, `patch`, `delete`.
+    pub verbs: Vec<String>,
+    /// The parts that the plugin reads, as simple JSONPaths. Empty means all.
+    pub fields: Vec<String>,
+}
+
+/// Reads, applies and deletes objects of a kind.
+pub fn manage(api_version: &str, kind: &str) -> Needs {
+    need(
+        api_version,
+        kind,
+        &["get", "list", "watch", "create", "patch", "delete"],
+    )
+}
+
+/// Reads objects of a kind.
+pub fn read(api_version: &str, kind: &str) -> Needs {
+    need(api_version, kind, &["get", "list", "watch"])
+}
+
+/// Does to objects of a kind what `verbs` say.
+pub fn need(api_version: &str, kind: &str, verbs: &[&str]) -> Needs {
+    let rule = Rule {
+        api_groups: vec![group(api_version).to_owned()],
+        resources: vec![plural(kind)],
+        verbs: verbs.iter().map(|&verb| verb.to_owned()).collect(),
+        ..Rule::default()
+    };
+    Needs {
+        needs: vec![Need {
+            kind: Some(kind.to_owned()),
+            rule,
+        }],
+    }
+}
+
+impl Needs {
+    /// Asks for nothing.
+    pub fn none() -> Self {
+        Self::default()
+    }
+
+    /// The resource's own plural, where Kubernetes' rule does not give it: `gateways`.
+    #[must_use]
+    pub fn plural(mut self, resource: &str) -> Self {
+        for need in &mut self.needs {
+            need.rule.resources = vec![resource.to_owned()];
+        }
+        self
+    }
+
+    /// Only objects with these names.
+    #[must_use]
+    pub fn named<const N: usize>(mut self, names: [&str; N]) -> Self {
+        for need in &mut self.needs {
+            need.rule.resource_names = names.map(str::to_owned).to_vec();
+        }
+        self
+    }
+
+    /// Reads only these parts: `.data`, `.spec.replicas`. Less memory, fewer wake-ups.
+    #[must_use]
+    pub fn fields<const N: usize>(mut self, paths: [&str; N]) -> Self {
+        for need in &mut self.needs {
+            need.rule.fields = paths.map(str::to_owned).to_vec();
+        }
+        self
+    }
+
+    /// As [`Needs::fields`], for paths that are not written out in the code.
+    pub(crate) fn set_fields(&mut self, paths: &[String]) {
+        for need in &mut self.needs {
+            need.rule.fields = paths.to_vec();
+        }
+    }
+
+    /// The rules, in the order in which they were added.
+    pub fn rules(&self) -> impl Iterator<Item = &Rule> {
+        self.needs.iter().map(|need| &need.rule)
+    }
+
+    /// Whether one rule covers `verb` for this kind, or for its subresource, and this name.
+    #[cfg(feature = "testing")]
+    pub(crate) fn cover(&self, verb: &str, target: &crate::ObjectRef, subresource: &str) -> bool {
+        let has = |list: &[String], word: &str| list.iter().any(|one| one == word || one == "*");
+        let group = group(&target.api_version);
+        let of_group = |need: &&Need| has(&need.rule.api_groups, group);
+        let named = |need: &&Need| need.kind.as_deref() == Some(target.kind.as_str());
+        let resource = match self.needs.iter().filter(of_group).find(named) {
+            Some(need) => need.rule.resources.concat(),
+            None => plural(&target.kind),
+        };
+        self.needs.iter().filter(of_group).any(|Need { rule, .. }| {
+            has(&rule.resources, &(resource.clone() + subresource))
+                && has(&rule.verbs, verb)
+                && (rule.resource_names.is_empty() || has(&rule.resource_names, &target.name))
+        })
+    }
+}
+
+impl From<Rule> for Needs {
+    fn from(rule: Rule) -> Self {
+        Self {
+            needs: vec![Need { kind: None, rule }],
+        }
+    }
+}
+
+impl Add for Needs {
+    type Output = Self;
+
+    fn add(mut self, other: Self) -> Self {
+        self.needs.extend(other.needs);
+        self
+    }
+}
+
+impl From<Rule> for wit::Rule {
+    fn from(rule: Rule) -> Self {
+        let Rule {
+            api_groups,
+            resources,
+            resource_names,
+            verbs,
+            fields,
+        } = rule;
+        Self {
+            api_groups,
+            resources,
+            resource_names,
+            verbs,
+            fields,
+        }
+    }
+}
+
+/// The group of `apps/v1`; empty for the core group.
+pub(crate) fn group(api_version: &str) -> &str {
+    api_version.split_once('/').map_or("", |(group, _)| group)
+}
+
+/// The resource of a kind by Kubernetes' rule (`meta.UnsafeGuessKindToResource`). It is wrong for
+/// a few kinds (`Gateway`): the host warns with the nearest name that the cluster knows.
+pub fn plural(kind: &str) -> String {
+    let singular = kind.to_ascii_lowercase();
+    if singular.is_empty() || singular.ends_with("endpoints") {
+        return singular;
+    }
+    if singular.ends_with('s') {
+        return singular + "es";
+    }
+    match singular.strip_suffix('y') {
+        Some(stem) => format!("{stem}ies"),
+        None => singular + "s",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plurals_follow_kubernetes_rule() {
+        let cases = [
+            ("ConfigMap", "configmaps"),
+            ("Endpoints", "endpoints"),
+            ("EndpointSlice", "endpointslices"),
+            ("Ingress", "ingresses"),
+            ("NetworkPolicy", "networkpolicies"),
+            ("StorageClass", "storageclasses"),
+            ("Greeting", "greetings"),
+            // What the rule makes of these is not what they are called: `plural` says it.
+            ("Gateway", "gatewaies"),
+            ("Prometheus", "prometheuses"),
+            ("", ""),
+        ];
+        for (kind, want) in cases {
+            assert_eq!(plural(kind), want, "{kind}");
+        }
+    }
+
+    #[test]
+    fn needs_add_up_and_narrow() {
+        let needs = manage("v1", "ConfigMap").named(["a", "b"])
+            + read("gateway.networking.k8s.io/v1", "Gateway")
+                .plural("gateways")
+                .fields([".spec"]);
+        let rules: Vec<_> = needs
+            .rules()
+            .map(|rule| {
+                (
+                    rule.api_groups.join(","),
+                    rule.resources.join(","),
+                    rule.verbs.len(),
+                )
+            })
+            .collect();
+        assert_eq!(
+            rules,
+            [
+                (String::new(), "configmaps".to_owned(), 6),
+                (
+                    "gateway.networking.k8s.io".to_owned(),
+                    "gateways".to_owned(),
+                    3
+                ),
+            ],
+        );
+        let rules: Vec<_> = needs.rules().collect();
+        assert_eq!(rules[0].resource_names, ["a", "b"]);
+        assert_eq!(rules[1].fields, [".spec"]);
+    }
+}

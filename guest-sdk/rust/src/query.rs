@@ -1,0 +1,149 @@
+//! What a read or a delete is about.
+
+use std::fmt;
+
+/// Names one object.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ObjectRef {
+    /// `apps/v1`, or `v1` for the core group.
+    pub api_version: String,
+    /// `ConfigMap`, not `configmaps`.
+    pub kind: String,
+    /// None for a cluster-scoped kind.
+    pub namespace: Option<String>,
+    /// `metadata.name`.
+    pub name: String,
+}
+
+impl ObjectRef {
+    /// An object in a namespace.
+    pub fn new(api_version: &str, kind: &str, namespace: &str, name: impl Into<String>) -> Self {
+        Self {
+            namespace: Some(namespace.to_owned()),
+            ..Self::cluster_scoped(api_version, kind, name)
+        }
+    }
+
+    /// An object of a cluster-scoped kind.
+    pub fn cluster_scoped(api_version: &str, kind: &str, name: impl Into<String>) -> Self {
+        Self {
+            api_version: api_version.to_owned(),
+            kind: kind.to_owned(),
+            namespace: None,
+            name: name.into(),
+        }
+    }
+}
+
+/// `ConfigMap/default/ada`; without the namespace for a cluster-scoped kind.
+impl fmt::Display for ObjectRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.namespace {
+            Some(namespace) => write!(f, "{}/{namespace}/{}", self.kind, self.name),
+            None => write!(f, "{}/{}", self.kind, self.name),
+        }
+    }
+}
+
+/// Where a read is answered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Consistency {
+    /// From the host's store where the plugin holds `watch`, and then tracked.
+    #[default]
+    Stored,
+    /// By the API server, at its newest. Costs a request and is not tracked.
+    Latest,
+}
+
+/// Which objects to list: all of a kind, narrowed by the methods.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListQuery {
+    /// `apps/v1`, or `v1` for the core group.
+    pub api_version: String,
+    /// `ConfigMap`, not `configmaps`.
+    pub kind: String,
+    /// None lists every namespace.
+    pub namespace: Option<String>,
+    /// Kubernetes' own selector text.
+    pub label_selector: Option<String>,
+    /// Kubernetes' own selector text.
+    pub field_selector: Option<String>,
+    /// Give at most this many.
+    pub limit: Option<u32>,
+    /// Where the answer comes from.
+    pub consistency: Consistency,
+}
+
+impl ListQuery {
+    /// Every object of a kind.
+    pub fn all(api_version: &str, kind: &str) -> Self {
+        Self {
+            api_version: api_version.to_owned(),
+            kind: kind.to_owned(),
+            namespace: None,
+            label_selector: None,
+            field_selector: None,
+            limit: None,
+            consistency: Consistency::default(),
+        }
+    }
+
+    /// Those in one namespace.
+    #[must_use]
+    pub fn in_namespace(mut self, namespace: impl Into<String>) -> Self {
+        self.namespace = Some(namespace.into());
+        self
+    }
+
+    /// Those whose labels match: `app=web,tier!=db`.
+    #[must_use]
+    pub fn labelled(mut self, selector: impl Into<String>) -> Self {
+        self.label_selector = Some(selector.into());
+        self
+    }
+
+    /// Those whose fields match: `spec.nodeName=a`.
+    #[must_use]
+    pub fn with_fields(mut self, selector: impl Into<String>) -> Self {
+        self.field_selector = Some(selector.into());
+        self
+    }
+
+    /// At most this many.
+    #[must_use]
+    pub fn at_most(mut self, limit: u32) -> Self {
+        self.limit = Some(limit);
+        self
+    }
+
+    /// By the API server, at its newest.
+    #[must_use]
+    pub fn latest(mut self) -> Self {
+        self.consistency = Consistency::Latest;
+        self
+    }
+}
+
+/// Conditions and manner of a delete. The default is right for most.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DeleteOptions {
+    /// Only the object with this UID. None stands for the one that this call read.
+    pub uid: Option<String>,
+    /// Only this version. None lets the host decide.
+    pub resource_version: Option<String>,
+    /// None leaves it to the API server's default for the kind.
+    pub propagation: Option<Propagation>,
+    /// None leaves it to the kind; 0 means at once.
+    pub grace_period_seconds: Option<u32>,
+}
+
+/// What happens to the objects that the deleted one owns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Propagation {
+    /// They go after it.
+    Background,
+    /// It goes after them.
+    Foreground,
+    /// They stay, without an owner.
+    Orphan,
+}

@@ -1,0 +1,105 @@
+//! The trait that a plugin implements, and what it says about itself with it.
+
+use serde::de::DeserializeOwned;
+
+use crate::answer::{Action, Failure, Progress};
+use crate::cluster::Cluster;
+use crate::needs::{self, Needs};
+
+/// A controller for one kind of object. Every call is made on a new value in a new sandbox.
+pub trait Reconciler: Default {
+    /// The API version and kind this controller reconciles.
+    const WATCHES: (&'static str, &'static str);
+
+    /// Cleans up before the object disappears: `Some(Self::finalize)`. Whether the plugin
+    /// finalizes follows from it, so the two cannot disagree. By default there is nothing to do.
+    const FINALIZE: Option<Finalize<Self>> = None;
+
+    /// The object: usually an [`Object`](crate::Object), whose unknown fields survive a round
+    /// trip.
+    type Object: DeserializeOwned;
+
+    /// Everything that the plugin touches beside its primary and the primary's status.
+    fn needs() -> Needs {
+        Needs::none()
+    }
+
+    /// Which objects of the kind, which parts of them, and which of their changes.
+    fn watch() -> Watch {
+        Watch::default()
+    }
+
+    /// Brings the cluster toward the state `object` asks for. Must be safe to repeat.
+    ///
+    /// # Errors
+    /// A [`Failure`], when that is not possible now, or not at all.
+    fn reconcile(&self, object: &Self::Object, cluster: &dyn Cluster) -> Result<Action, Failure>;
+}
+
+/// Undoes what `reconcile` made outside the object's ownership tree. Called until it answers
+/// [`Progress::Done`]; must tolerate that `reconcile` never ran, and that everything is gone.
+pub type Finalize<R> =
+    fn(&R, &<R as Reconciler>::Object, &dyn Cluster) -> Result<Progress, Failure>;
+
+/// Narrows the primary kind; the default is all of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Watch {
+    pub(crate) plural: Option<String>,
+    pub(crate) label_selector: Option<String>,
+    pub(crate) field_selector: Option<String>,
+    pub(crate) spec_changes_only: bool,
+    pub(crate) fields: Vec<String>,
+}
+
+impl Watch {
+    /// The resource's own plural, where Kubernetes' rule does not give it: `gateways`.
+    #[must_use]
+    pub fn plural(mut self, resource: &str) -> Self {
+        self.plural = Some(resource.to_owned());
+        self
+    }
+
+    /// Only objects whose labels match.
+    #[must_use]
+    pub fn labelled(mut self, selector: &str) -> Self {
+        self.label_selector = Some(selector.to_owned());
+        self
+    }
+
+    /// Only objects whose fields match.
+    #[must_use]
+    pub fn with_fields(mut self, selector: &str) -> Self {
+        self.field_selector = Some(selector.to_owned());
+        self
+    }
+
+    /// Not for changes of the status alone.
+    #[must_use]
+    pub fn spec_changes_only(mut self) -> Self {
+        self.spec_changes_only = true;
+        self
+    }
+
+    /// Reads only these parts: `.spec`, `.status.conditions`. Less memory, fewer wake-ups.
+    #[must_use]
+    pub fn fields<const N: usize>(mut self, paths: [&str; N]) -> Self {
+        self.fields = paths.map(str::to_owned).to_vec();
+        self
+    }
+}
+
+/// All that `R` touches: its primary (`patch` if it finalizes), the primary's status, and
+/// [`Reconciler::needs`].
+pub(crate) fn all_needs<R: Reconciler>() -> Needs {
+    let (api_version, kind) = R::WATCHES;
+    let watch = R::watch();
+    let resource = watch.plural.clone().unwrap_or_else(|| needs::plural(kind));
+    let verbs: &[&str] = match R::FINALIZE {
+        Some(_) => &["get", "list", "watch", "patch"],
+        None => &["get", "list", "watch"],
+    };
+    let mut primary = needs::need(api_version, kind, verbs).plural(&resource);
+    primary.set_fields(&watch.fields);
+    let status = needs::need(api_version, kind, &["patch"]).plural(&format!("{resource}/status"));
+    primary + status + R::needs()
+}

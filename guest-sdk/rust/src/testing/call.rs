@@ -1,0 +1,184 @@
+//! The cluster as one call sees it: what the host checks before it asks the API server.
+
+use std::cell::RefCell;
+
+use serde_json::Value;
+
+use super::parts::{name_of, text};
+use super::store::FakeCluster;
+use crate::cluster::Cluster;
+use crate::failed::{Code, Context, Error};
+use crate::host::title;
+use crate::needs::Needs;
+use crate::query::{Consistency, DeleteOptions, ListQuery, ObjectRef};
+use crate::report::{Event, Level};
+
+/// One call for one primary, on a [`FakeCluster`].
+pub(super) struct Call<'a> {
+    cluster: RefCell<&'a mut FakeCluster>,
+    primary: ObjectRef,
+    uid: String,
+    needs: Needs,
+    events: RefCell<Vec<Event>>,
+    logs: RefCell<Vec<String>>,
+}
+
+impl<'a> Call<'a> {
+    /// Begins a call for `primary`, of which the UID is `uid`, by a plugin with these `needs`.
+    pub(super) fn new(
+        cluster: &'a mut FakeCluster,
+        primary: ObjectRef,
+        uid: String,
+        needs: Needs,
+    ) -> Self {
+        Self {
+            cluster: RefCell::new(cluster),
+            primary,
+            uid,
+            needs,
+            events: RefCell::default(),
+            logs: RefCell::default(),
+        }
+    }
+
+    /// What was told during the call.
+    pub(super) fn told(self) -> (Vec<Event>, Vec<String>) {
+        (self.events.into_inner(), self.logs.into_inner())
+    }
+
+    fn may(&self, verbs: &[&str], target: &ObjectRef, subresource: &str) -> Result<(), Code> {
+        let may = |verb: &&str| self.needs.cover(verb, target, subresource);
+        if verbs.iter().all(may) {
+            Ok(())
+        } else {
+            Err(Code::Denied)
+        }
+    }
+
+    /// Whether `object` names the primary as its owner; an error if it names anything else, or
+    /// finalizers.
+    fn owned(&self, object: &Value) -> Result<bool, Code> {
+        let list = |pointer| {
+            object
+                .pointer(pointer)
+                .and_then(Value::as_array)
+                .into_iter()
+                .flatten()
+        };
+        if list("/metadata/finalizers").next().is_some() {
+            return Err(Code::Denied);
+        }
+        let mut owned = false;
+        for owner in list("/metadata/ownerReferences") {
+            if text(owner, "/uid") != Some(&self.uid) {
+                return Err(Code::Denied);
+            }
+            owned = true;
+        }
+        Ok(owned)
+    }
+
+    /// The primary is the same and stays.
+    fn check_alive(&self) -> Result<(), Code> {
+        match self.cluster.borrow().get(&self.primary) {
+            Ok(primary)
+                if text(&primary, "/metadata/uid") == Some(&self.uid)
+                    && primary.pointer("/metadata/deletionTimestamp").is_none() =>
+            {
+                Ok(())
+            }
+            _ => Err(Code::Gone),
+        }
+    }
+
+    /// Field managers are as the host's: apart for each primary where objects may be shared.
+    fn manager(&self, owned: bool) -> String {
+        match self.uid.get(..8) {
+            Some(uid) if !owned => format!("windlass/plugin/{uid}"),
+            _ => "windlass/plugin".to_owned(),
+        }
+    }
+
+    fn try_apply(&self, object: &Value) -> Result<Value, Code> {
+        let target = name_of(object)?;
+        self.may(&["create", "patch"], &target, "")?;
+        let owned = self.owned(object)?;
+        if owned {
+            self.check_alive()?;
+        }
+        self.cluster
+            .borrow_mut()
+            .apply(&self.manager(owned), object)
+    }
+
+    fn try_apply_status(&self, object: &Value) -> Result<Value, Code> {
+        let target = name_of(object)?;
+        self.may(&["patch"], &target, "/status")?;
+        let manager = self.manager(target == self.primary);
+        self.cluster.borrow_mut().apply_status(&manager, object)
+    }
+}
+
+impl Cluster for Call<'_> {
+    fn get_json(
+        &self,
+        target: &ObjectRef,
+        subresource: Option<&str>,
+        _: Consistency,
+    ) -> Result<Value, Error> {
+        let below = subresource
+            .map(|name| format!("/{name}"))
+            .unwrap_or_default();
+        self.may(&["get"], target, &below)
+            .and_then(|()| match subresource {
+                None => self.cluster.borrow().get(target),
+                Some(_) => Err(Code::Other("FakeCluster has no subresources".into())),
+            })
+            .doing(|| format!("get {target}"))
+    }
+
+    fn list_json(&self, query: &ListQuery) -> Result<Vec<Value>, Error> {
+        let any = ObjectRef::cluster_scoped(&query.api_version, &query.kind, "");
+        self.may(&["list"], &any, "")
+            .and_then(|()| self.cluster.borrow().list(query))
+            .doing(|| format!("list {}", query.kind))
+    }
+
+    fn apply_json(&self, object: &Value) -> Result<Value, Error> {
+        self.try_apply(object)
+            .doing(|| format!("apply {}", title(object)))
+    }
+
+    fn apply_status_json(&self, object: &Value) -> Result<Value, Error> {
+        self.try_apply_status(object)
+            .doing(|| format!("apply the status of {}", title(object)))
+    }
+
+    fn delete_with(&self, target: &ObjectRef, options: &DeleteOptions) -> Result<(), Error> {
+        self.may(&["delete"], target, "")
+            .and_then(|()| self.cluster.borrow_mut().delete(target, options))
+            .doing(|| format!("delete {target}"))
+    }
+
+    fn event(&self, event: Event) {
+        self.events.borrow_mut().push(event);
+    }
+
+    fn log(&self, level: Level, message: &str, fields: &[(&str, &str)]) {
+        let fields: String = fields
+            .iter()
+            .map(|(key, value)| format!(" {key}={value}"))
+            .collect();
+        self.logs
+            .borrow_mut()
+            .push(format!("{level:?}: {message}{fields}"));
+    }
+
+    fn config_json(&self) -> Value {
+        self.cluster.borrow().config.clone()
+    }
+
+    fn now(&self) -> String {
+        self.cluster.borrow().clock.clone()
+    }
+}
