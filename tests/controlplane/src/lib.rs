@@ -1,0 +1,34 @@
+//! A real etcd, kube-apiserver and kube-controller-manager for tests, and a proxy that breaks things.
+//!
+//! ```no_run
+//! # async fn example() -> anyhow::Result<()> {
+//! let control_plane = windlass_controlplane::ControlPlane::start()?;
+//! let namespace = control_plane.namespace("example").await?;
+//! let client = control_plane.client().await?;
+//! # Ok(()) }
+//! ```
+//!
+//! `assets` finds the binaries or has `build` make them; `start` brings them up with what `flags` and
+//! `certificates` say, as children that `process` never lets outlive us; [`ControlPlane`] hands out
+//! kubeconfigs, kubectl and the audit log. A [`FaultProxy`] before it loses, holds and spoils requests,
+//! and kills whoever sends them at a point a test chooses.
+
+mod assets;
+mod audit;
+pub mod background;
+mod build;
+mod certificates;
+mod controlplane;
+mod eventually;
+mod flags;
+mod kubeconfig;
+mod process;
+mod proxy;
+mod start;
+
+pub use assets::Assets;
+pub use audit::{AuditEvent, AuditObject, AuditStatus, AuditUser};
+pub use controlplane::{ControlPlane, client};
+pub use eventually::eventually;
+pub use kubeconfig::Identity;
+pub use proxy::{Fault, FaultProxy, RequestHead, RequestRecord, Rule};
