@@ -9,6 +9,7 @@ mod finalizer;
 mod informer;
 mod key;
 mod object;
+mod own_writes;
 mod queue;
 mod reconcile;
 mod retry;
@@ -25,7 +26,7 @@ pub use finalizer::{finalizer_of, release as release_patch};
 pub use key::Key;
 pub use object::{Metadata, Object};
 pub use reconcile::{FinalizerPatch, settle_finalizer};
-pub use view::{Applied, View};
+pub use view::{Applied, View, Write};
 
 use crate::api::{Api, Discovery, Resource};
 use crate::events::Recorder;

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::key::Key;
-use super::object::Object;
+use super::object::{Metadata, Object};
 use crate::api::Resource;
 use crate::selector::LabelSelector;
 
@@ -55,6 +55,13 @@ impl Store {
             .entry(resource.clone())
             .or_default()
             .delete(object)
+    }
+
+    /// Takes out an object that may be taken in again.
+    pub(super) fn take_out(&self, resource: &Resource, object: &Metadata) {
+        if let Some(collection) = self.collections().get_mut(resource) {
+            collection.objects.remove(&object.key());
+        }
     }
 
     /// Takes in a whole list: all there is in `namespace`, or everywhere.

@@ -1,12 +1,13 @@
 //! The cluster as one plugin sees it: the store of what it watches, cut to what it declared.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use serde_json::Value;
 
 use super::key::Key;
 use super::object::Object;
+use super::own_writes::OwnWrites;
 use super::store::{Change, Store};
 use super::wakes::Wakes;
 use super::work::WorkQueue;
@@ -40,6 +41,7 @@ pub struct View {
     watched: RwLock<HashMap<Resource, Scope>>,
     fields: HashMap<(String, String), Fields>,
     applied: Mutex<HashMap<(Resource, Key), HashMap<Slot, Applied>>>,
+    own: Mutex<OwnWrites<(Resource, Key), Key>>,
     wakes: Wakes,
     queue: Arc<WorkQueue>,
 }
@@ -90,6 +92,7 @@ impl View {
             watched: RwLock::default(),
             fields,
             applied: Mutex::default(),
+            own: Mutex::default(),
             wakes,
             queue,
         }
@@ -143,17 +146,37 @@ impl View {
         }
     }
 
-    /// Takes in what the API server answered to the key `by`, which is not woken by it.
+    /// A write by the key `by` is about to be sent. Hand the answer to it, or drop it if there is
+    /// none.
+    pub fn write(self: &Arc<Self>, resource: &Resource, key: &Key, by: &Key) -> Write {
+        let object = (resource.clone(), key.clone());
+        let id = self.own().begin(&object, by);
+        Write {
+            view: self.clone(),
+            object,
+            by: by.clone(),
+            id,
+            answer: None,
+        }
+    }
+
+    /// Takes in what the API server answered to a read or write of the key `by`, which is woken
+    /// only if its own object has changed in more than its status.
     pub fn learn(&self, resource: &Resource, object: &Object, by: &Key) {
         if self.holds(resource, &object.metadata.key())
             && let Some(change) = self.store.apply(resource, object.clone())
         {
-            self.changed(resource, &change, Some(by));
+            self.forget_applied(resource, &change);
+            for key in self.wakes.woken(resource, &change) {
+                if key != *by || self.wakes.is_news_to_author(resource, &change, by) {
+                    self.queue.add(key);
+                }
+            }
         }
     }
 
     /// Takes out what the API server said is gone.
-    pub fn forget(&self, resource: &Resource, key: &Key, uid: &str, by: &Key) {
+    fn forget(&self, resource: &Resource, key: &Key, uid: &str, by: &Key) {
         let held = self
             .store
             .get(resource, key)
@@ -161,7 +184,11 @@ impl View {
         if let Some(object) = held
             && let Some(change) = self.store.delete(resource, &object)
         {
-            self.changed(resource, &change, Some(by));
+            self.forget_applied(resource, &change);
+            let woken = self.wakes.woken(resource, &change).into_iter();
+            woken
+                .filter(|key| key != by)
+                .for_each(|key| self.queue.add(key));
         }
     }
 
@@ -192,15 +219,33 @@ impl View {
 
     /// An informer showed an object.
     pub(super) fn shown(&self, resource: &Resource, object: Object) {
-        if let Some(change) = self.store.apply(resource, object) {
-            self.changed(resource, &change, None);
-        }
+        let name = (resource.clone(), object.metadata.key());
+        let version = object.metadata.version();
+        let keys = match self.store.apply(resource, object) {
+            Some(change) => {
+                self.forget_applied(resource, &change);
+                self.wakes.woken(resource, &change)
+            }
+            // Older than the answer to a write of ours: no news to the store, but perhaps to those
+            // whom it concerns.
+            None => match self.store.get(resource, &name.1) {
+                Some(held) if held.metadata.version() > version => {
+                    self.wakes.concerned(resource, &held)
+                }
+                Some(_) | None => return,
+            },
+        };
+        self.wake(&name, version, keys);
     }
 
     /// An informer showed that an object is gone.
     pub(super) fn gone(&self, resource: &Resource, object: &Object) {
         if let Some(change) = self.store.delete(resource, object) {
-            self.changed(resource, &change, None);
+            self.forget_applied(resource, &change);
+            let name = (resource.clone(), object.metadata.key());
+            let keys = self.wakes.woken(resource, &change);
+            self.wake(&name, object.metadata.version(), keys);
+            self.own().forget(&name);
         }
     }
 
@@ -212,7 +257,13 @@ impl View {
         objects: Vec<Object>,
     ) {
         for change in self.store.replace(resource, namespace, objects) {
-            self.changed(resource, &change, None);
+            self.forget_applied(resource, &change);
+            let keys = self.wakes.woken(resource, &change);
+            let side = change.new.as_ref().or(change.old.as_ref());
+            if let Some(object) = side {
+                let name = (resource.clone(), object.metadata.key());
+                self.wake(&name, object.metadata.version(), keys);
+            }
         }
     }
 
@@ -220,7 +271,7 @@ impl View {
     pub(super) fn stray_shown(&self, object: Object, finalizer: &str) {
         let key = object.metadata.key();
         if !object.metadata.has_finalizer(finalizer) {
-            self.strays.delete(&self.primary, &object);
+            self.strays.take_out(&self.primary, &object.metadata);
         } else if self.strays.apply(&self.primary, object).is_some() {
             self.queue.add(key);
         }
@@ -228,7 +279,7 @@ impl View {
 
     /// A primary that was seen by its metadata is gone.
     pub(super) fn stray_gone(&self, object: &Object) {
-        self.strays.delete(&self.primary, object);
+        self.strays.take_out(&self.primary, &object.metadata);
     }
 
     /// From now on the store answers for `resource` in `scope`.
@@ -244,19 +295,35 @@ impl View {
         self.store.count()
     }
 
-    fn changed(&self, resource: &Resource, change: &Change, by: Option<&Key>) {
-        if let (Some(old), None) = (&change.old, &change.new) {
+    /// Wakes `keys` after a watch has shown `version` of an object, but for the keys whose own
+    /// write it is.
+    fn wake(&self, object: &(Resource, Key), version: u64, keys: Vec<Key>) {
+        let mut own = self.own();
+        for key in keys {
+            if !own.withhold(object, version, &key) {
+                self.queue.add(key);
+            }
+        }
+        own.shown(object, version);
+    }
+
+    /// What was applied to an object that is gone, or was replaced, has to be applied again.
+    fn forget_applied(&self, resource: &Resource, change: &Change) {
+        let uid =
+            |object: &Option<Object>| object.as_ref().map(|object| object.metadata.uid.clone());
+        if let Some(old) = &change.old
+            && uid(&change.old) != uid(&change.new)
+        {
             let name = (resource.clone(), old.metadata.key());
             self.applied
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
                 .remove(&name);
         }
-        for key in self.wakes.woken(resource, change) {
-            if Some(&key) != by {
-                self.queue.add(key);
-            }
-        }
+    }
+
+    fn own(&self) -> MutexGuard<'_, OwnWrites<(Resource, Key), Key>> {
+        self.own.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn covers(&self, resource: &Resource, namespace: Option<&str>) -> bool {
@@ -272,6 +339,38 @@ impl View {
 
     fn is_selected_primary(&self, resource: &Resource) -> bool {
         self.selects && *resource == self.primary
+    }
+}
+
+/// A write that is under way. Its end, with or without an answer, is its drop.
+pub struct Write {
+    view: Arc<View>,
+    object: (Resource, Key),
+    by: Key,
+    id: u64,
+    answer: Option<u64>,
+}
+
+impl Write {
+    /// The API server answered with the object as it is now.
+    pub fn answered(mut self, object: &Object) {
+        self.answer = Some(object.metadata.version());
+        self.view.learn(&self.object.0, object, &self.by);
+    }
+
+    /// The API server answered that the object with this UID is gone.
+    pub fn deleted(self, uid: &str) {
+        self.view
+            .forget(&self.object.0, &self.object.1, uid, &self.by);
+    }
+}
+
+impl Drop for Write {
+    fn drop(&mut self) {
+        let news = self.view.own().end(&self.object, self.id, self.answer);
+        if news {
+            self.view.queue.add(self.by.clone());
+        }
     }
 }
 

@@ -47,6 +47,32 @@ impl Wakes {
         keys
     }
 
+    /// The keys that any change of `object` may concern.
+    pub(super) fn concerned(&self, resource: &Resource, object: &Object) -> Vec<Key> {
+        let own = (*resource == self.primary).then(|| object.metadata.key());
+        own.into_iter()
+            .chain(self.owners(&object.metadata))
+            .collect()
+    }
+
+    /// Whether the answer to a write of the key `author` shows that its own object has changed in
+    /// what a write of status does not change: somebody else was there meanwhile.
+    pub(super) fn is_news_to_author(
+        &self,
+        resource: &Resource,
+        change: &Change,
+        author: &Key,
+    ) -> bool {
+        match (&change.old, &change.new) {
+            (Some(old), Some(new))
+                if *resource == self.primary && new.metadata.key() == *author =>
+            {
+                is_spec_change(&old.metadata, &new.metadata)
+            }
+            _ => false,
+        }
+    }
+
     fn owners(&self, metadata: &Metadata) -> impl Iterator<Item = Key> {
         let ours = |api_version: &str, kind: &str| {
             group_of(api_version) == self.primary.group && kind == self.primary.kind

@@ -96,25 +96,18 @@ impl Call {
                 options.grace_period_seconds.map(Value::from),
             ),
         ]);
-        let answer = self
-            .send(
-                "delete an object",
-                Request::json(Method::DELETE, uri, &body),
-            )
-            .await?;
+        let write = self
+            .door
+            .view
+            .write(&target.resource, &target.key, &self.primary.key);
+        let request = Request::json(Method::DELETE, uri, &body);
+        let answer = self.send("delete an object", request).await?;
         self.seen
             .remove(&(target.resource.clone(), target.key.clone()));
         // A Status says that it is gone; the object itself, that it waits for its finalizers.
         match Object::new(answer) {
-            Some(object) if object.metadata.uid == uid => {
-                self.door
-                    .view
-                    .learn(&target.resource, &object, &self.primary.key);
-            }
-            _ => self
-                .door
-                .view
-                .forget(&target.resource, &target.key, &uid, &self.primary.key),
+            Some(object) if object.metadata.uid == uid => write.answered(&object),
+            _ => write.deleted(&uid),
         }
         Ok(())
     }
@@ -167,6 +160,10 @@ impl Call {
             .append_pair("force", "true")
             .finish();
         let uri = format!("{}?{parameters}", uri(target, subresource)?);
+        let write = self
+            .door
+            .view
+            .write(&target.resource, &target.key, &self.primary.key);
         let answer = self
             .send("apply an object", Request::apply(uri, &object))
             .await?;
@@ -176,9 +173,7 @@ impl Call {
             ));
         };
         self.meet(target, &object, false);
-        self.door
-            .view
-            .learn(&target.resource, &object, &self.primary.key);
+        write.answered(&object);
         let version = object.metadata.resource_version.clone();
         self.door.view.applied(
             &target.resource,

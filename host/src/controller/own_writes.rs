@@ -1,0 +1,182 @@
+//! Tells the echo of a plugin's own write from somebody else's change.
+//!
+//! - A write counts as seen by the key that made it: its echo does not run that key again.
+//! - Anything else does, also when it comes while the write is under way, or is older than the
+//!   write's answer and so no news to the store.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+
+/// The own writes of one plugin. `N` names an object, `K` a key of the queue.
+#[derive(Debug)]
+pub(super) struct OwnWrites<N, K> {
+    objects: HashMap<N, Writes<K>>,
+    next: u64,
+}
+
+#[derive(Debug)]
+struct Writes<K> {
+    under_way: Vec<UnderWay<K>>,
+    /// Versions of answers whose echo is still to come, and who wrote them.
+    answered: Vec<(u64, K)>,
+}
+
+#[derive(Debug)]
+struct UnderWay<K> {
+    id: u64,
+    by: K,
+    /// Versions that were seen meanwhile, and whose wake-up is withheld until the answer is there.
+    withheld: Vec<u64>,
+}
+
+impl<N, K> Default for OwnWrites<N, K> {
+    fn default() -> Self {
+        Self {
+            objects: HashMap::new(),
+            next: 0,
+        }
+    }
+}
+
+impl<N: Clone + Eq + Hash, K: Clone + Eq> OwnWrites<N, K> {
+    /// A write by `by` is being sent. The answer names it.
+    pub(super) fn begin(&mut self, object: &N, by: &K) -> u64 {
+        self.next += 1;
+        let write = UnderWay {
+            id: self.next,
+            by: by.clone(),
+            withheld: Vec::new(),
+        };
+        let empty = || Writes {
+            under_way: Vec::new(),
+            answered: Vec::new(),
+        };
+        self.objects
+            .entry(object.clone())
+            .or_insert_with(empty)
+            .under_way
+            .push(write);
+        self.next
+    }
+
+    /// The write has ended, with the version of its answer if there was one. `true` if its author
+    /// must run again: something else happened meanwhile.
+    pub(super) fn end(&mut self, object: &N, id: u64, answer: Option<u64>) -> bool {
+        let Some(writes) = self.objects.get_mut(object) else {
+            return false;
+        };
+        let Some(index) = writes.under_way.iter().position(|write| write.id == id) else {
+            return false;
+        };
+        let write = writes.under_way.swap_remove(index);
+        let echoed = answer.is_some_and(|version| write.withheld.contains(&version));
+        if let Some(version) = answer.filter(|_| !echoed) {
+            writes.answered.push((version, write.by));
+        }
+        let news = write
+            .withheld
+            .iter()
+            .any(|version| Some(*version) != answer);
+        self.tidy(object);
+        news
+    }
+
+    /// A watch shows `version` of the object. `true` if the wake-up of `key` is withheld, since the
+    /// change is its own or may turn out to be.
+    pub(super) fn withhold(&mut self, object: &N, version: u64, key: &K) -> bool {
+        let Some(writes) = self.objects.get_mut(object) else {
+            return false;
+        };
+        let own = writes
+            .answered
+            .iter()
+            .any(|(own, by)| *own == version && by == key);
+        let mut withheld = own;
+        for write in writes
+            .under_way
+            .iter_mut()
+            .filter(|write| write.by == *key && !own)
+        {
+            write.withheld.push(version);
+            withheld = true;
+        }
+        withheld
+    }
+
+    /// A watch has shown `version` to everybody: older answers need no echo any more.
+    pub(super) fn shown(&mut self, object: &N, version: u64) {
+        if let Some(writes) = self.objects.get_mut(object) {
+            writes.answered.retain(|(own, _)| *own > version);
+            self.tidy(object);
+        }
+    }
+
+    /// The object is gone.
+    pub(super) fn forget(&mut self, object: &N) {
+        if let Some(writes) = self.objects.get_mut(object) {
+            writes.answered.clear();
+            self.tidy(object);
+        }
+    }
+
+    fn tidy(&mut self, object: &N) {
+        let idle = |writes: &Writes<K>| writes.under_way.is_empty() && writes.answered.is_empty();
+        if self.objects.get(object).is_some_and(idle) {
+            self.objects.remove(object);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Own = OwnWrites<&'static str, &'static str>;
+
+    #[test]
+    fn the_echo_after_the_answer_wakes_only_others() {
+        let mut own = Own::default();
+        let id = own.begin(&"child", &"a");
+        assert!(!own.end(&"child", id, Some(10)));
+        assert!(own.withhold(&"child", 10, &"a"));
+        assert!(!own.withhold(&"child", 10, &"b"));
+        own.shown(&"child", 10);
+        assert!(own.objects.is_empty(), "nothing is remembered for ever");
+    }
+
+    #[test]
+    fn the_echo_before_the_answer_wakes_only_others() {
+        let mut own = Own::default();
+        let id = own.begin(&"child", &"a");
+        assert!(own.withhold(&"child", 10, &"a"));
+        assert!(!own.withhold(&"child", 10, &"b"));
+        own.shown(&"child", 10);
+        assert!(!own.end(&"child", id, Some(10)), "it was the echo");
+        assert!(own.objects.is_empty());
+    }
+
+    #[test]
+    fn a_change_by_somebody_else_is_never_taken_for_an_echo() {
+        let mut own = Own::default();
+        let id = own.begin(&"child", &"a");
+        assert!(own.withhold(&"child", 9, &"a"));
+        assert!(own.end(&"child", id, Some(10)), "9 was somebody else's");
+        assert!(
+            !own.withhold(&"child", 8, &"a"),
+            "older than the answer, and not ours"
+        );
+        assert!(!own.withhold(&"child", 11, &"a"));
+        assert!(own.withhold(&"child", 10, &"a"));
+    }
+
+    #[test]
+    fn after_a_write_without_an_answer_whatever_was_seen_counts() {
+        let mut own = Own::default();
+        let id = own.begin(&"child", &"a");
+        assert!(own.withhold(&"child", 10, &"a"));
+        assert!(own.end(&"child", id, None));
+        let id = own.begin(&"child", &"a");
+        assert!(!own.end(&"child", id, None), "nothing was seen");
+        assert!(own.objects.is_empty());
+    }
+}
