@@ -2,13 +2,19 @@
 
 use std::time::Duration;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
+use http::HeaderValue;
+use http::header::USER_AGENT;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 
-use crate::api::{Api, Request};
+use crate::api::{Api, ApiError, Request};
 use crate::args::Cluster;
 use crate::error::Chain;
 use crate::seams::Seams;
+
+/// What the API server's audit log knows the host by.
+const AGENT: HeaderValue =
+    HeaderValue::from_static(concat!("windlass/", env!("CARGO_PKG_VERSION")));
 
 /// Opens the door to the cluster that `cluster` names, and asks it one question. Answers the
 /// namespace for the host's own objects as well.
@@ -20,9 +26,16 @@ pub async fn connect(cluster: &Cluster, seams: &Seams) -> anyhow::Result<(Api, S
         Some(file) => format!("kubeconfig {}", file.display()),
         None => "the default kubeconfig or the pod's service account".to_owned(),
     };
-    let mut config = config(cluster)
-        .await
-        .with_context(|| format!("cannot use {source}"))?;
+    let unusable = |error: &(dyn std::error::Error + 'static)| {
+        // What follows the first line of some is a picture of the file.
+        let cause = Chain(error).to_string();
+        let cause = cause.lines().next().unwrap_or_default();
+        anyhow::anyhow!(
+            "cannot use {source}: {cause}; correct it, or name another with --kubeconfig or --context"
+        )
+    };
+    let mut config = config(cluster).await.map_err(|error| unusable(&*error))?;
+    config.headers.push((USER_AGENT, AGENT));
     // Retries are for whoever knows whether they are safe.
     config.default_retry = false;
     config.connect_timeout = Some(Duration::from_secs(10));
@@ -34,18 +47,24 @@ pub async fn connect(cluster: &Cluster, seams: &Seams) -> anyhow::Result<(Api, S
         .namespace
         .clone()
         .unwrap_or_else(|| config.default_namespace.clone());
-    let client = kube::Client::try_from(config).with_context(|| format!("cannot use {source}"))?;
+    let client = kube::Client::try_from(config).map_err(|error| unusable(&error))?;
     let api = Api::new(client, seams.clone());
     match api.send(Request::get("/apis".to_owned())).await {
         Ok(_) => Ok((api, namespace)),
-        Err(error) if error.is_forbidden() => {
-            bail!(
-                "the API server {server} does not accept the credentials of {source}: have they expired? ({})",
-                Chain(&error)
-            )
-        }
-        Err(error) => bail!(
-            "the API server {server} of {source} does not answer: is it running, and is the address right? ({})",
+        Err(error) if error.code() == Some(401) => bail!(
+            "the API server {server} does not accept the credentials of {source}: have they expired? ({})",
+            Chain(&error)
+        ),
+        Err(error) if error.code() == Some(403) => bail!(
+            "the API server {server} forbids the user of {source} to look up what it serves: is it the right user, and has it the ClusterRole system:discovery? ({})",
+            Chain(&error)
+        ),
+        Err(error @ (ApiError::Status { .. } | ApiError::Garbled(_))) => bail!(
+            "what answers at {server} of {source} is not a healthy API server: is the address right? ({})",
+            Chain(&error)
+        ),
+        Err(error @ ApiError::Unreachable(_)) => bail!(
+            "the API server {server} of {source} does not answer: is it running, and are its address and its certificate authority right? ({})",
             Chain(&error)
         ),
     }

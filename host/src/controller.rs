@@ -4,6 +4,7 @@
 //! - A kind that the cluster does not serve counts as listed and empty; only an absent primary
 //!   holds a plugin back.
 
+mod applied;
 mod backoff;
 mod finalizer;
 mod informer;
@@ -19,14 +20,17 @@ mod wakes;
 mod watches;
 mod work;
 mod worker;
+mod write;
 
 use std::sync::Arc;
 
+pub use applied::{Applied, Extent};
 pub use finalizer::{finalizer_of, release as release_patch};
 pub use key::Key;
 pub use object::{Metadata, Object};
 pub use reconcile::{FinalizerPatch, settle_finalizer};
-pub use view::{Applied, View, Write};
+pub use view::View;
+pub use write::Write;
 
 use crate::api::{Api, Discovery, Resource};
 use crate::events::Recorder;

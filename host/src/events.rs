@@ -142,6 +142,10 @@ impl Writer {
         if self.series.len() >= SERIES {
             self.series
                 .retain(|_, series| now - series.last < SERIES_END / 2);
+            // All of them are young: a flood. Those who repeat themselves begin anew.
+            if self.series.len() >= SERIES {
+                self.series.clear();
+            }
         }
         let sent = match self.series.get_mut(&key) {
             Some(series) if now - series.last < SERIES_END => {
@@ -189,7 +193,8 @@ impl Writer {
                     .map(|series| series.name.clone())
                     .unwrap_or_default();
                 let series = json!({ "count": count, "lastObservedTime": self.time() });
-                let patch = json!({ "series": series, "note": note.note });
+                // The note cannot be changed: the first one stands for all.
+                let patch = json!({ "series": series });
                 self.api
                     .send(Request::merge_patch(format!("{path}/{name}"), &patch))
                     .await

@@ -119,9 +119,12 @@ impl Grants {
     /// Checks the verbs and the power of each grant; on an error, which grant and why.
     ///
     /// # Errors
-    /// An unknown verb, a powerful grant that is not acknowledged, or one that is never given.
+    /// A grant of nothing, an unknown verb, a powerful grant that is not acknowledged, or one that is never given.
     pub fn new(grants: Vec<Grant>) -> Result<Self, String> {
         for (index, grant) in grants.iter().enumerate() {
+            if let Some(problem) = grant.grants_nothing() {
+                return Err(format!("[{index}].{problem}"));
+            }
             match power::power(grant) {
                 Power::Never(why) => {
                     return Err(format!("[{index}]: {why}: a plugin is never given that"));
@@ -176,18 +179,22 @@ impl Grants {
     /// Whether `verb` on a resource is granted anywhere to any name: how needs are compared.
     pub fn cover_need(&self, verb: &str, group: &str, resource: &str, names: &[String]) -> bool {
         let (plural, subresource) = split_subresource(resource);
-        self.0.iter().any(|grant| {
-            grant.names(verb, group, plural, subresource)
-                && (grant.resource_names.is_empty()
-                    || (!names.is_empty()
-                        && names.iter().all(|name| grant.resource_names.contains(name))))
-        })
+        !power::is_never(group, plural, subresource)
+            && self.0.iter().any(|grant| {
+                grant.names(verb, group, plural, subresource)
+                    && (grant.resource_names.is_empty()
+                        || (!names.is_empty()
+                            && names.iter().all(|name| grant.resource_names.contains(name))))
+            })
     }
 
     /// In which namespaces `watch` on a resource is granted, given where the primary is watched
     /// (`None` if that is what is asked).
     pub fn watch_scope(&self, group: &str, plural: &str, primary: Option<&Scope>) -> Scope {
         let mut scope = Scope::Namespaces(Vec::new());
+        if power::is_never(group, plural, None) {
+            return scope;
+        }
         for grant in self
             .0
             .iter()
@@ -234,6 +241,32 @@ impl Scope {
 }
 
 impl Grant {
+    /// What in it can match nothing that there is, and how it should be written.
+    fn grants_nothing(&self) -> Option<String> {
+        let lists = [
+            ("apiGroups", self.api_groups.is_empty()),
+            ("resources", self.resources.is_empty()),
+            ("verbs", self.verbs.is_empty()),
+            (
+                "namespaces",
+                self.namespaces == Namespaces::Only(Vec::new()),
+            ),
+        ];
+        if let Some((field, _)) = lists.iter().find(|(_, empty)| *empty) {
+            return Some(format!("{field} is an empty list: that grants nothing"));
+        }
+        if let Some(group) = self.api_groups.iter().find(|group| group.contains('/')) {
+            return Some(format!(
+                "apiGroups: {group:?} has a version: write the group alone, such as apps"
+            ));
+        }
+        let upper = |name: &&String| split_subresource(name).0.chars().any(char::is_uppercase);
+        let kind = self.resources.iter().find(upper)?;
+        Some(format!(
+            "resources: {kind:?} is no resource: write the plural in lower case, such as deployments"
+        ))
+    }
+
     fn names(&self, verb: &str, group: &str, plural: &str, subresource: Option<&str>) -> bool {
         let resource = match subresource {
             Some(subresource) => format!("{plural}/{subresource}"),

@@ -54,6 +54,27 @@ struct Record {
     version: String,
 }
 
+impl Record {
+    fn of(lease: &Value) -> Self {
+        let text = |path: &str| {
+            lease
+                .pointer(path)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+                .to_owned()
+        };
+        Self {
+            holder: text("/spec/holderIdentity"),
+            renewed: text("/spec/renewTime"),
+            transitions: lease
+                .pointer("/spec/leaseTransitions")
+                .and_then(Value::as_i64)
+                .unwrap_or(0),
+            version: text("/metadata/resourceVersion"),
+        }
+    }
+}
+
 impl Lease {
     /// The Lease of `plugin` in `namespace`, wanted by `identity`.
     pub fn new(
@@ -109,15 +130,26 @@ impl Lease {
         }
     }
 
-    /// Renews until that fails for too long; then it is lost.
+    /// Renews until that fails for too long; then it is lost. Costs one request each time.
     pub async fn hold(&self) {
         let mut renewed = self.seams.clock.now();
+        let mut last = None;
         loop {
             self.seams.clock.sleep(self.times.retry_period).await;
             let sent = self.seams.clock.now();
-            match self.renew().await {
-                Ok(true) => renewed = sent,
-                Ok(false) => {
+            let renewal = self.renew(last.take());
+            let renewal = self
+                .seams
+                .clock
+                .within(self.times.renew_deadline, renewal)
+                .await;
+            let late = || Err(ApiError::Unreachable("no answer in time".to_owned()));
+            match renewal.unwrap_or_else(late) {
+                Ok(Some(record)) => {
+                    renewed = sent;
+                    last = Some(record);
+                }
+                Ok(None) => {
                     tracing::error!(lease = self.name, "another host has taken the lease");
                     return;
                 }
@@ -181,7 +213,7 @@ impl Lease {
             Some(record) => return Ok(Some(record.holder)),
         };
         match written {
-            Ok(()) => Ok(None),
+            Ok(_) => Ok(None),
             Err(error) if error.is_race() => Ok(Some("another host, which was first".to_owned())),
             Err(error) => Err(error),
         }
@@ -202,18 +234,21 @@ impl Lease {
         }
     }
 
-    async fn renew(&self) -> Result<bool, ApiError> {
-        let Some(record) = self.read().await? else {
-            return self.create().await.map(|()| true);
-        };
-        if record.holder != self.identity {
-            return Ok(false);
+    /// Renews from what the last renewal left; reads first if that is not known, or not so any
+    /// more. `None` if the lease is another's.
+    async fn renew(&self, last: Option<Record>) -> Result<Option<Record>, ApiError> {
+        if let Some(last) = last {
+            match self.write(&last, &self.identity).await {
+                Err(error) if error.is_race() || error.is_not_found() => {}
+                written => return written.map(Some),
+            }
         }
-        match self.write(&record, &self.identity).await {
-            Ok(()) => Ok(true),
-            // Somebody wrote in between: the next read says who.
-            Err(error) if error.is_race() => Ok(true),
-            Err(error) => Err(error),
+        match self.read().await? {
+            None => self.create().await.map(Some),
+            Some(record) if record.holder == self.identity => {
+                self.write(&record, &self.identity).await.map(Some)
+            }
+            Some(_) => Ok(None),
         }
     }
 
@@ -222,43 +257,26 @@ impl Lease {
             .api
             .read(format!("{}/{}", self.collection(), self.name))
             .await?;
-        Ok(read.map(|lease| {
-            let text = |path: &str| {
-                lease
-                    .pointer(path)
-                    .and_then(Value::as_str)
-                    .unwrap_or_default()
-                    .to_owned()
-            };
-            Record {
-                holder: text("/spec/holderIdentity"),
-                renewed: text("/spec/renewTime"),
-                transitions: lease
-                    .pointer("/spec/leaseTransitions")
-                    .and_then(Value::as_i64)
-                    .unwrap_or(0),
-                version: text("/metadata/resourceVersion"),
-            }
-        }))
+        Ok(read.map(|lease| Record::of(&lease)))
     }
 
-    async fn create(&self) -> Result<(), ApiError> {
+    async fn create(&self) -> Result<Record, ApiError> {
         let lease = self.lease(&self.identity, 0, None);
-        self.api
-            .send(Request::json(Method::POST, self.collection(), &lease))
-            .await
-            .map(drop)
+        let request = Request::json(Method::POST, self.collection(), &lease);
+        Ok(Record::of(&self.api.send(request).await?))
     }
 
     /// Writes the lease for `holder`, if it is still as `record` says.
-    async fn write(&self, record: &Record, holder: &str) -> Result<(), ApiError> {
+    async fn write(&self, record: &Record, holder: &str) -> Result<Record, ApiError> {
         let changes = i64::from(record.holder != holder && !holder.is_empty());
         let lease = self.lease(holder, record.transitions + changes, Some(&record.version));
         let uri = format!("{}/{}", self.collection(), self.name);
-        self.api
-            .send(Request::json(Method::PUT, uri, &lease))
-            .await
-            .map(drop)
+        Ok(Record::of(
+            &self
+                .api
+                .send(Request::json(Method::PUT, uri, &lease))
+                .await?,
+        ))
     }
 
     fn lease(&self, holder: &str, transitions: i64, version: Option<&str>) -> Value {

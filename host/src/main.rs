@@ -5,6 +5,7 @@ use std::thread::available_parallelism;
 
 use clap::Parser;
 use windlass::args::{Command, Run, Windlass};
+use windlass::error::Chain;
 use windlass::seams::{Clock, Rng, Seams, Spawn, guest_threads};
 use windlass::{release, runtime, telemetry};
 
@@ -12,7 +13,7 @@ fn main() -> ExitCode {
     match start(Windlass::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {error:#}");
+            eprintln!("error: {}", Chain(&*error));
             ExitCode::FAILURE
         }
     }

@@ -85,12 +85,34 @@ struct Source {
 /// # Errors
 /// The first thing that is wrong, with file, line and column where YAML has them.
 pub fn parse(file: &Path, text: &str) -> Result<Vec<Plugin>, ManifestError> {
-    let documents: Vec<Document> =
-        serde_saphyr::from_multiple(text).map_err(|error| explain(file, &error))?;
+    let documents: Vec<Document> = serde_saphyr::from_multiple(text)
+        .map_err(|error| foreign(file, text).unwrap_or_else(|| explain(file, &error)))?;
     documents
         .into_iter()
         .map(|document| check(file, document))
         .collect()
+}
+
+/// What a document says of itself, whatever else is in it.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Head {
+    api_version: String,
+    kind: String,
+}
+
+/// The error for a file with something else in it, such as a ConfigMap or a Plugin of another
+/// version: that its fields are not ours is beside the point.
+fn foreign(file: &Path, text: &str) -> Option<ManifestError> {
+    let heads: Vec<Head> = serde_saphyr::from_multiple(text).ok()?;
+    let Head { api_version, kind } = heads
+        .into_iter()
+        .filter(|head| !head.kind.is_empty() && !head.api_version.is_empty())
+        .find(|head| head.kind != KIND || head.api_version != API_VERSION)?;
+    let file = file.display();
+    Some(ManifestError(format!(
+        "{file}: holds a {kind} of {api_version}; this host reads {KIND} of {API_VERSION}: keep other files elsewhere"
+    )))
 }
 
 fn check(file: &Path, document: Document) -> Result<Plugin, ManifestError> {
@@ -153,6 +175,9 @@ fn explain(file: &Path, error: &serde_saphyr::Error) -> ManifestError {
         };
         message = rest.to_owned();
     }
+    for (its, ours) in WORDS {
+        message = message.replace(its, ours);
+    }
     let place = place.map_or(String::new(), |place| {
         format!(":{}:{}", place.line(), place.column())
     });
@@ -172,6 +197,15 @@ fn explain(file: &Path, error: &serde_saphyr::Error) -> ManifestError {
     }
     ManifestError(explained)
 }
+
+/// The parser's words that are about itself, and ours.
+const WORDS: [(&str, &str); 5] = [
+    ("expected sequence start", "expected a list"),
+    ("expected mapping start", "expected a mapping"),
+    ("expected string scalar", "expected a string"),
+    ("invalid u64", "expected a whole number"),
+    (", set DuplicateKeyPolicy in Options if acceptable", ""),
+];
 
 /// Fields of the agreed document that this version has not built.
 const LATER: [&str; 8] = [
@@ -244,6 +278,7 @@ spec:
                 "source: 7",
                 "plugins/greeter.yaml:6:11",
             ),
+            ("verbs: [get, list, watch]", "verbs: get", "expected a list"),
             (
                 "source: { file: greeter.wasm }",
                 "source: {}",
@@ -258,6 +293,16 @@ spec:
                 "kind: Plugin",
                 "kind: Pod",
                 "this host reads Plugin of windlass.dev/v1alpha1",
+            ),
+            (
+                "kind: Plugin",
+                "kind: ConfigMap\ndata: {}",
+                "holds a ConfigMap of windlass.dev/v1alpha1; this host reads Plugin",
+            ),
+            (
+                "concurrency: 2",
+                "concurrency: many",
+                "expected a whole number",
             ),
             ("memory: 32Mi", "memory: 32MB", "plugins/greeter.yaml:13:21"),
             ("memory: 32Mi", "memory: 1Ki", "spec.limits.memory must be"),

@@ -35,7 +35,7 @@ pub use outcome::{CallError, Called};
 pub use turns::Turns;
 
 use crate::manifest::Limits;
-use crate::seams::Seams;
+use crate::seams::{Either, Seams, first};
 use admission::Refused;
 use cluster::Call;
 use meter::{Cpu, Metered};
@@ -111,6 +111,11 @@ impl Sandboxes {
     /// The engine.
     pub fn engine(&self) -> &Engine {
         &self.engine
+    }
+
+    /// The bytes that all guests together hold now.
+    pub fn memory_in_use(&self) -> usize {
+        self.budget.used()
     }
 
     /// Judges, compiles and describes a component.
@@ -192,6 +197,8 @@ impl Sandboxes {
             return Called::never(CallError::Host("the host is shutting down".into()));
         };
         let cpu = Cpu::new(self.seams.clock);
+        // This call's own: `cancel` is shared by all calls of the plugin.
+        let stop = Cancel::default();
         let describing = matches!(ask, Asked::Describe);
         let start = Start {
             call,
@@ -210,7 +217,7 @@ impl Sandboxes {
             },
             limits,
             budget: self.budget.clone(),
-            cancel: cancel.clone(),
+            cancel: stop.clone(),
             cpu: cpu.clone(),
         };
         let (store, output) = sandbox(&self.engine, start);
@@ -221,12 +228,15 @@ impl Sandboxes {
             name.clone(),
         );
         let mut task = self.seams.spawn.guest(guest);
-        let mut late = false;
-        let report = match self.seams.clock.within(limits.deadline, &mut task).await {
+        let in_time = self.seams.clock.within(limits.deadline, &mut task);
+        let (late, report) = match first(in_time, cancel.stopped()).await {
+            Either::Left(report) => (report.is_none(), report),
+            Either::Right(()) => (false, None),
+        };
+        let report = match report {
             Some(report) => Some(report),
             None => {
-                late = true;
-                cancel.stop();
+                stop.stop();
                 self.seams.clock.within(GRACE, &mut task).await
             }
         };

@@ -46,6 +46,18 @@ impl Fields {
         self
     }
 
+    /// Whether two objects are the same in the declared fields, metadata aside.
+    pub fn same(&self, one: &Value, other: &Value) -> bool {
+        let cut = |object: &Value| {
+            let mut object = self.cut(object);
+            if let Some(object) = object.as_object_mut() {
+                object.remove("metadata");
+            }
+            object
+        };
+        cut(one) == cut(other)
+    }
+
     /// Cuts `object` to the declared fields.
     pub fn cut(&self, object: &Value) -> Value {
         let Some(whole) = object.as_object() else {

@@ -1,6 +1,7 @@
 //! Wires a host: from flags to running controllers, and back to nothing.
 
 use std::path::Path;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -23,6 +24,9 @@ use crate::source::{read_component, read_folder};
 
 /// How often it is asked whether an absent primary kind is served by now.
 const ABSENT: Duration = Duration::from_secs(2);
+
+/// How often it is asked whether the last pass has ended.
+const DRAIN_LOOK: Duration = Duration::from_millis(10);
 
 /// How long the host waits for passes that were told to stop.
 const ABORT: Duration = Duration::from_secs(3);
@@ -51,6 +55,12 @@ pub async fn run(flags: Run, guest_threads: usize, seams: Seams) -> anyhow::Resu
     for problem in &folder.problems {
         tracing::error!("{problem}");
     }
+    if folder.plugins.is_empty() && !folder.problems.is_empty() {
+        bail!(
+            "no Plugin document in {} can be used: see above",
+            flags.config.display()
+        );
+    }
     if folder.plugins.is_empty() {
         bail!(
             "there is no plugin to run in {}: put a Plugin document (*.yaml) and its component there",
@@ -61,7 +71,10 @@ pub async fn run(flags: Run, guest_threads: usize, seams: Seams) -> anyhow::Resu
     let code = flags.code_cache.clone().or_else(args::user_code_cache);
     let code =
         code.context("neither HOME nor XDG_CACHE_HOME is set: name a folder with --code-cache")?;
-    let cache = Arc::new(CodeCache::open(&code).context("cannot use the code cache")?);
+    let cache = Arc::new(
+        CodeCache::open(&code)
+            .context("cannot use the code cache; name another folder with --code-cache")?,
+    );
     let sandboxes = Sandboxes::new(seams.clone(), guest_threads, guest_budget(Path::new("/")));
     let sandboxes = sandboxes
         .map_err(|error| anyhow::anyhow!("cannot start the WebAssembly engine: {error:#}"))?;
@@ -168,46 +181,60 @@ impl Host {
             events: self.events.clone(),
             seams: seams.clone(),
         };
-        let controlled = self.control(parts, primary, phases);
-        match first(lease.hold(), controlled).await {
-            Either::Left(()) => Ok(Ended::LostLease),
-            Either::Right(()) => {
-                lease.release().await;
-                Ok(Ended::Asked)
+        let ended = self.control(parts, primary, &lease, phases).await;
+        if matches!(ended, Ended::Asked) {
+            lease.release().await;
+        }
+        Ok(ended)
+    }
+
+    /// Runs the controller until it is asked to stop, and then to its last pass; all the while it
+    /// holds the lease. Without the lease, calls that run are told to stop.
+    async fn control(
+        &self,
+        parts: Parts,
+        primary: Resource,
+        lease: &Lease,
+        phases: &Phases,
+    ) -> Ended {
+        let mut lost = pin!(lease.hold());
+        let asked = || reached(phases, Phase::Drain);
+        let started = first(Controller::start(parts, primary), asked());
+        let controller = match first(lost.as_mut(), started).await {
+            Either::Left(()) => return Ended::LostLease,
+            Either::Right(Either::Right(())) => return Ended::Asked,
+            Either::Right(Either::Left(controller)) => controller,
+        };
+        let mut ended = Ended::Asked;
+        if let Either::Left(()) = first(lost.as_mut(), asked()).await {
+            ended = Ended::LostLease;
+        } else {
+            controller.drain();
+            let drained = first(self.drained(&controller), self.impatient(phases));
+            match first(lost, drained).await {
+                Either::Left(()) => ended = Ended::LostLease,
+                Either::Right(Either::Left(()) | Either::Right(())) => {}
             }
+        }
+        controller.abort();
+        self.seams.clock.within(ABORT, controller.ended()).await;
+        ended
+    }
+
+    /// Waits until no pass runs.
+    async fn drained(&self, controller: &Controller) {
+        while controller.running() > 0 {
+            self.seams.clock.sleep(DRAIN_LOOK).await;
         }
     }
 
-    /// Runs the controller until it is asked to stop, and then to its last pass.
-    async fn control(&self, parts: Parts, primary: Resource, phases: &Phases) {
-        let started = first(
-            Controller::start(parts, primary),
-            reached(phases, Phase::Drain),
-        )
-        .await;
-        let Either::Left(controller) = started else {
-            return;
-        };
-        reached(phases, Phase::Drain).await;
-        controller.drain();
-        let drained = async {
-            let aborted = first(
-                reached(phases, Phase::Abort),
-                self.seams.clock.sleep(self.grace),
-            );
-            while controller.running() > 0 {
-                self.seams.clock.sleep(Duration::from_millis(10)).await;
-            }
-            drop(aborted);
-        };
-        let aborted = first(
+    /// Waits until nobody waits for running passes any longer.
+    async fn impatient(&self, phases: &Phases) {
+        first(
             reached(phases, Phase::Abort),
             self.seams.clock.sleep(self.grace),
-        );
-        if let Either::Right(_) = first(drained, aborted).await {
-            controller.abort();
-        }
-        self.seams.clock.within(ABORT, controller.ended()).await;
+        )
+        .await;
     }
 
     async fn load(&self, document: &manifest::Plugin) -> anyhow::Result<Plugin> {

@@ -7,6 +7,9 @@ use std::collections::BTreeMap;
 
 use kube::core::{Expression, Selector, SelectorExt};
 
+/// A longer selector is refused: it is judged for every object.
+const LONGEST: usize = 4 << 10;
+
 /// A selector over labels.
 #[derive(Clone, Debug, Default)]
 pub struct LabelSelector(Selector);
@@ -23,6 +26,9 @@ impl LabelSelector {
     /// Text that is no selector.
     pub fn parse(text: &str) -> Result<Self, BadSelector> {
         let bad = || BadSelector(text.chars().take(200).collect());
+        if text.len() > LONGEST {
+            return Err(bad());
+        }
         let parts = split(text).into_iter().filter(|_| !text.trim().is_empty());
         let expressions = parts.map(|part| expression(part.trim()).ok_or_else(bad));
         Ok(Self(expressions.collect::<Result<Selector, _>>()?))

@@ -34,7 +34,8 @@ pub fn read_folder(folder: &Path) -> io::Result<Folder> {
         let yaml = path
             .extension()
             .is_some_and(|extension| extension == "yaml" || extension == "yml");
-        if yaml && !hidden && path.is_file() {
+        // A link that leads nowhere is an error, not nothing.
+        if yaml && !hidden && !path.is_dir() {
             files.push(path);
         }
     }
@@ -54,17 +55,16 @@ pub fn read_folder(folder: &Path) -> io::Result<Folder> {
         }
     }
     let mut plugins = Vec::new();
-    for (name, mut same) in by_name {
-        if let (Some(plugin), true) = (same.pop(), same.is_empty()) {
-            plugins.push(plugin);
-        } else {
-            let mut places: Vec<_> = same
-                .iter()
-                .map(|plugin| plugin.file.display().to_string())
-                .collect();
-            places.dedup();
-            problems.push(format!("plugin {name} is declared more than once ({}, ...): none of them is run; rename or remove all but one", places.join(", ")));
+    for (name, same) in by_name {
+        if same.len() == 1 {
+            plugins.extend(same);
+            continue;
         }
+        let places = same.iter().map(|plugin| plugin.file.display().to_string());
+        let places = places.collect::<Vec<_>>().join(", ");
+        problems.push(format!(
+            "plugin {name} is declared more than once ({places}): none of them is run; rename or remove all but one"
+        ));
     }
     Ok(Folder { plugins, problems })
 }
@@ -119,6 +119,7 @@ mod tests {
         write("broken.yaml", "kind: [");
         write("notes.txt", "not a document");
         write(".hidden.yaml", "kind: [");
+        std::os::unix::fs::symlink("nowhere", folder.path().join("link.yaml")).unwrap();
         let read = read_folder(folder.path()).unwrap();
         let names: Vec<_> = read
             .plugins
@@ -126,16 +127,22 @@ mod tests {
             .map(|plugin| plugin.name.as_str())
             .collect();
         assert_eq!(names, ["good", "other"]);
-        assert_eq!(read.problems.len(), 2, "{:?}", read.problems);
+        assert_eq!(read.problems.len(), 3, "{:?}", read.problems);
         assert!(
             read.problems
                 .iter()
                 .any(|problem| problem.contains("broken.yaml:1"))
         );
+        let places =
+            ["again.yaml", "twice.yml"].map(|file| folder.path().join(file).display().to_string());
+        let twice = format!(
+            "plugin twice is declared more than once ({})",
+            places.join(", ")
+        );
         assert!(
+            read.problems.iter().any(|problem| problem.contains(&twice)),
+            "{:?}",
             read.problems
-                .iter()
-                .any(|problem| problem.contains("plugin twice is declared more than once"))
         );
     }
 

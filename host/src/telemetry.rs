@@ -6,12 +6,16 @@ use tracing_subscriber::EnvFilter;
 
 use crate::args::LogFormat;
 
+/// Libraries that log each error which they also return: the host says it once, in its own words.
+const REPEATED: &str = "kube_client=off,kube_runtime=off,rustls_platform_verifier=off";
+
 /// Starts the log.
 ///
 /// # Errors
 /// `filter` is none.
 pub fn start(format: Option<LogFormat>, filter: &str) -> anyhow::Result<()> {
-    let filter = EnvFilter::try_new(filter).map_err(|error| {
+    let whole = format!("{REPEATED},{filter}");
+    let filter = EnvFilter::try_new(whole).map_err(|error| {
         anyhow::anyhow!("--log {filter:?} is no filter such as info or info,plugin=debug: {error}")
     })?;
     let terminal = stderr().is_terminal();

@@ -9,6 +9,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use sha2::{Digest, Sha256};
 use wasmtime::Engine;
@@ -94,8 +95,10 @@ impl CodeCache {
             .serialize()
             .map_err(|error| CacheError::Serialise(error.to_string()))?;
         // Written beside and renamed, so no half-written file is ever mapped. The process id keeps
-        // two hosts apart.
-        let draft = path.with_extension(format!("{}.draft", std::process::id()));
+        // two hosts apart, the number two plugins of the same component.
+        static DRAFTS: AtomicU64 = AtomicU64::new(0);
+        let (process, number) = (std::process::id(), DRAFTS.fetch_add(1, Ordering::Relaxed));
+        let draft = path.with_extension(format!("{process}-{number}.draft"));
         let io = |source| CacheError::Io {
             path: draft.clone(),
             source,

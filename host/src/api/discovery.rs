@@ -13,6 +13,9 @@ use tokio::time::Instant;
 use super::{Api, ApiError, Request, Resource, api_path, group_of};
 use crate::seams::Clock;
 
+/// How many versions are remembered before those that nobody serves are forgotten.
+const KNOWN: usize = 1000;
+
 /// How long an absence is believed.
 const ABSENCE: Duration = Duration::from_secs(1);
 
@@ -50,6 +53,13 @@ impl Discovery {
     ) -> Result<Option<Resource>, ApiError> {
         self.find(api_version, |resource| resource.kind == kind)
             .await
+    }
+
+    /// The resource of `kind` in `api_version`, if it is remembered: nobody is asked.
+    pub fn remembered(&self, api_version: &str, kind: &str) -> Option<Resource> {
+        let known = self.known();
+        let mut resources = known.get(api_version)?.resources.iter();
+        resources.find(|resource| resource.kind == kind).cloned()
     }
 
     /// The resource called `plural` in the group's preferred version, or in the first of its other
@@ -172,7 +182,11 @@ impl Discovery {
             Err(error) => return Err(error),
         };
         let asked = self.clock.now();
-        self.known().insert(
+        let mut known = self.known();
+        if known.len() >= KNOWN {
+            known.retain(|_, known| !known.resources.is_empty());
+        }
+        known.insert(
             api_version.to_owned(),
             Known {
                 resources: resources.clone(),

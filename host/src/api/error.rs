@@ -46,13 +46,16 @@ impl ApiError {
     }
 
     pub(super) fn not_json(body: &[u8]) -> Self {
-        let start: String = String::from_utf8_lossy(body).chars().take(60).collect();
-        Self::Garbled(format!("it is no JSON, and begins with {start:?}"))
+        Self::Garbled(format!("it is no JSON: {}", start_of(body)))
     }
 
     pub(super) fn from_status(code: u16, retry_after: Option<u64>, body: &[u8]) -> Self {
         // A proxy in between answers in its own words, often HTML.
-        let status: Status = serde_json::from_slice(body).unwrap_or_default();
+        let status: Status = serde_json::from_slice(body).unwrap_or_else(|_| Status {
+            reason: canonical_reason(code).to_owned(),
+            message: start_of(body),
+            ..Status::default()
+        });
         let details = status.details;
         let asked = details
             .as_ref()
@@ -108,6 +111,18 @@ impl ApiError {
     }
 }
 
+/// The beginning of an answer that is not Kubernetes'.
+fn start_of(body: &[u8]) -> String {
+    let start: String = String::from_utf8_lossy(body).chars().take(60).collect();
+    format!("it begins with {start:?}")
+}
+
+fn canonical_reason(code: u16) -> &'static str {
+    let code = http::StatusCode::from_u16(code).ok();
+    code.and_then(|code| code.canonical_reason())
+        .unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -125,6 +140,14 @@ mod tests {
             panic!("{error}")
         };
         assert_eq!(causes, ["metadata.uid", "FieldValueInvalid"]);
+    }
+
+    #[test]
+    fn an_answer_in_other_words_is_quoted() {
+        let error = ApiError::from_status(502, None, b"<html>no backend</html>");
+        let want =
+            "API server answered 502 Bad Gateway: it begins with \"<html>no backend</html>\"";
+        assert_eq!(error.to_string(), want);
     }
 
     #[test]

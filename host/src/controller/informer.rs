@@ -12,15 +12,28 @@ use kube::runtime::watcher::{self, Event};
 use serde::Serialize;
 use tokio::sync::watch::Sender;
 
-use super::finalizer::finalizer_of;
 use super::object::Object;
 use super::view::View;
 use crate::api::Resource;
 use crate::error::Chain;
 use crate::seams::Seams;
+use crate::text::clean;
 
 const FIRST_DELAY: Duration = Duration::from_millis(800);
 const LONGEST_DELAY: Duration = Duration::from_secs(30);
+
+/// The longest error that is shown: something between us and the API server may answer with a page.
+const TEXT: usize = 500;
+
+/// What an informer looks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sight {
+    /// Objects, whole.
+    Whole,
+    /// Primaries that carry the plugin's finalizer, by their metadata, wherever their labels have
+    /// gone.
+    Strays,
+}
 
 /// One watch.
 #[derive(Clone)]
@@ -31,6 +44,7 @@ pub(super) struct Informer {
     pub(super) namespace: Option<String>,
     pub(super) label_selector: Option<String>,
     pub(super) field_selector: Option<String>,
+    pub(super) sight: Sight,
     pub(super) view: Arc<View>,
     pub(super) seams: Seams,
 }
@@ -38,72 +52,74 @@ pub(super) struct Informer {
 impl Informer {
     /// Keeps the view up to date, for ever. Says when the first list is in.
     pub(super) async fn run(self, client: kube::Client, synced: Sender<bool>) {
-        let api = self.api::<DynamicObject>(client);
-        let events = watcher::watcher(api, self.config());
-        self.follow(events, synced).await;
-    }
-
-    /// Looks for primaries that carry the plugin's finalizer, wherever their labels have gone.
-    pub(super) async fn run_strays(self, client: kube::Client, synced: Sender<bool>) {
-        let api = self.api::<PartialObjectMeta<DynamicObject>>(client);
-        let finalizer = finalizer_of(&self.plugin);
-        let events = watcher::watcher(api, watcher::Config::default());
-        pin_mut!(events);
-        let mut delay = FIRST_DELAY;
-        while let Some(event) = events.next().await {
-            match event {
-                Ok(Event::Apply(object) | Event::InitApply(object)) => {
-                    delay = FIRST_DELAY;
-                    if let Some(object) = self.object(&object) {
-                        self.view.stray_shown(object, &finalizer);
-                    }
-                }
-                Ok(Event::Delete(object)) => {
-                    if let Some(object) = self.object(&object) {
-                        self.view.stray_gone(&object);
-                    }
-                }
-                Ok(Event::Init) => {}
-                Ok(Event::InitDone) => {
-                    synced.send_replace(true);
-                }
-                Err(error) => delay = self.wait(&error, delay, &mut None).await,
+        match self.sight {
+            Sight::Whole => {
+                let events = watcher::watcher(self.api::<DynamicObject>(client), self.config());
+                self.follow(events, synced).await;
+            }
+            Sight::Strays => {
+                let api = self.api::<PartialObjectMeta<DynamicObject>>(client);
+                let events = watcher::watcher(api, watcher::Config::default());
+                self.follow(events, synced).await;
             }
         }
     }
 
-    async fn follow(
+    async fn follow<K: Serialize>(
         &self,
-        events: impl futures::Stream<Item = watcher::Result<Event<DynamicObject>>>,
+        events: impl futures::Stream<Item = watcher::Result<Event<K>>>,
         synced: Sender<bool>,
     ) {
         pin_mut!(events);
-        let mut list = Vec::new();
+        let (mut list, mut since) = (Vec::new(), 0);
         let (mut delay, mut last_error) = (FIRST_DELAY, None);
         while let Some(event) = events.next().await {
             match event {
-                Ok(Event::Init) => list.clear(),
+                Ok(Event::Init) => {
+                    list.clear();
+                    since = self.view.listing();
+                }
                 Ok(Event::InitApply(object)) => list.extend(self.object(&object)),
                 Ok(Event::InitDone) => {
-                    let objects = std::mem::take(&mut list);
-                    self.view
-                        .listed(&self.resource, self.namespace.as_deref(), objects);
+                    self.listed(since, std::mem::take(&mut list));
                     synced.send_replace(true);
                     (delay, last_error) = (FIRST_DELAY, None);
                 }
                 Ok(Event::Apply(object)) => {
                     if let Some(object) = self.object(&object) {
-                        self.view.shown(&self.resource, object);
+                        self.shown(object);
                     }
                     (delay, last_error) = (FIRST_DELAY, None);
                 }
                 Ok(Event::Delete(object)) => {
                     if let Some(object) = self.object(&object) {
-                        self.view.gone(&self.resource, &object);
+                        self.gone(&object);
                     }
                 }
                 Err(error) => delay = self.wait(&error, delay, &mut last_error).await,
             }
+        }
+    }
+
+    fn listed(&self, since: u64, objects: Vec<Object>) {
+        let namespace = self.namespace.as_deref();
+        match self.sight {
+            Sight::Whole => self.view.listed(&self.resource, namespace, since, objects),
+            Sight::Strays => self.view.strays_listed(namespace, objects),
+        }
+    }
+
+    fn shown(&self, object: Object) {
+        match self.sight {
+            Sight::Whole => self.view.shown(&self.resource, object),
+            Sight::Strays => self.view.stray_shown(object),
+        }
+    }
+
+    fn gone(&self, object: &Object) {
+        match self.sight {
+            Sight::Whole => self.view.gone(&self.resource, object),
+            Sight::Strays => self.view.stray_gone(object),
         }
     }
 
@@ -114,7 +130,7 @@ impl Informer {
         delay: Duration,
         last: &mut Option<String>,
     ) -> Duration {
-        let text = Chain(error).to_string();
+        let text = explain(error);
         // A watch that has grown too old is everyday business: the next list mends it.
         if last.as_ref() != Some(&text) && !text.contains("too old resource version") {
             let (plugin, resource) = (&*self.plugin, self.resource.to_string());
@@ -161,5 +177,46 @@ impl Informer {
         fields.insert("apiVersion".into(), self.resource.api_version().into());
         fields.insert("kind".into(), self.resource.kind.clone().into());
         Object::new(value)
+    }
+}
+
+/// What went wrong, in a sentence: kube shows an answer of the API server with all its fields.
+fn explain(error: &watcher::Error) -> String {
+    let status = match error {
+        watcher::Error::WatchError(status)
+        | watcher::Error::InitialListFailed(kube::Error::Api(status))
+        | watcher::Error::WatchStartFailed(kube::Error::Api(status))
+        | watcher::Error::WatchFailed(kube::Error::Api(status)) => status,
+        watcher::Error::InitialListFailed(_)
+        | watcher::Error::WatchStartFailed(_)
+        | watcher::Error::WatchFailed(_)
+        | watcher::Error::NoResourceVersion => return clean(&Chain(error).to_string(), TEXT),
+    };
+    let (code, reason, message) = (status.code, &status.reason, clean(&status.message, TEXT));
+    let lacks = match code {
+        401 | 403 => "; `windlass` itself lacks the right",
+        _ => "",
+    };
+    format!("API server answered {code} {reason}: {message}{lacks}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kube::core::response::Status;
+
+    #[test]
+    fn an_answer_of_the_api_server_is_shown_as_a_sentence() {
+        let status = Status {
+            code: 403,
+            reason: "Forbidden".into(),
+            message: "pods is forbidden".into(),
+            ..Status::default()
+        };
+        let error = kube::Error::Api(status.boxed());
+        assert_eq!(
+            explain(&watcher::Error::InitialListFailed(error)),
+            "API server answered 403 Forbidden: pods is forbidden; `windlass` itself lacks the right"
+        );
     }
 }

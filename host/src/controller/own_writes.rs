@@ -14,6 +14,17 @@ pub(super) struct OwnWrites<N, K> {
     next: u64,
 }
 
+/// How a write ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Answer {
+    /// Without an answer.
+    None,
+    /// With a version that the store had already: no echo will come.
+    Echoed(u64),
+    /// With a version that is new to the store: its echo is still to come.
+    New(u64),
+}
+
 #[derive(Debug)]
 struct Writes<K> {
     under_way: Vec<UnderWay<K>>,
@@ -59,9 +70,8 @@ impl<N: Clone + Eq + Hash, K: Clone + Eq> OwnWrites<N, K> {
         self.next
     }
 
-    /// The write has ended, with the version of its answer if there was one. `true` if its author
-    /// must run again: something else happened meanwhile.
-    pub(super) fn end(&mut self, object: &N, id: u64, answer: Option<u64>) -> bool {
+    /// The write has ended. `true` if its author must run again: something else happened meanwhile.
+    pub(super) fn end(&mut self, object: &N, id: u64, answer: Answer) -> bool {
         let Some(writes) = self.objects.get_mut(object) else {
             return false;
         };
@@ -69,14 +79,15 @@ impl<N: Clone + Eq + Hash, K: Clone + Eq> OwnWrites<N, K> {
             return false;
         };
         let write = writes.under_way.swap_remove(index);
-        let echoed = answer.is_some_and(|version| write.withheld.contains(&version));
-        if let Some(version) = answer.filter(|_| !echoed) {
-            writes.answered.push((version, write.by));
-        }
-        let news = write
-            .withheld
-            .iter()
-            .any(|version| Some(*version) != answer);
+        let own = match answer {
+            Answer::None => None,
+            Answer::Echoed(version) => Some(version),
+            Answer::New(version) => {
+                writes.answered.push((version, write.by));
+                Some(version)
+            }
+        };
+        let news = write.withheld.iter().any(|version| Some(*version) != own);
         self.tidy(object);
         news
     }
@@ -137,7 +148,7 @@ mod tests {
     fn the_echo_after_the_answer_wakes_only_others() {
         let mut own = Own::default();
         let id = own.begin(&"child", &"a");
-        assert!(!own.end(&"child", id, Some(10)));
+        assert!(!own.end(&"child", id, Answer::New(10)));
         assert!(own.withhold(&"child", 10, &"a"));
         assert!(!own.withhold(&"child", 10, &"b"));
         own.shown(&"child", 10);
@@ -151,7 +162,10 @@ mod tests {
         assert!(own.withhold(&"child", 10, &"a"));
         assert!(!own.withhold(&"child", 10, &"b"));
         own.shown(&"child", 10);
-        assert!(!own.end(&"child", id, Some(10)), "it was the echo");
+        assert!(
+            !own.end(&"child", id, Answer::Echoed(10)),
+            "it was the echo"
+        );
         assert!(own.objects.is_empty());
     }
 
@@ -160,7 +174,10 @@ mod tests {
         let mut own = Own::default();
         let id = own.begin(&"child", &"a");
         assert!(own.withhold(&"child", 9, &"a"));
-        assert!(own.end(&"child", id, Some(10)), "9 was somebody else's");
+        assert!(
+            own.end(&"child", id, Answer::New(10)),
+            "9 was somebody else's"
+        );
         assert!(
             !own.withhold(&"child", 8, &"a"),
             "older than the answer, and not ours"
@@ -174,9 +191,9 @@ mod tests {
         let mut own = Own::default();
         let id = own.begin(&"child", &"a");
         assert!(own.withhold(&"child", 10, &"a"));
-        assert!(own.end(&"child", id, None));
+        assert!(own.end(&"child", id, Answer::None));
         let id = own.begin(&"child", &"a");
-        assert!(!own.end(&"child", id, None), "nothing was seen");
+        assert!(!own.end(&"child", id, Answer::None), "nothing was seen");
         assert!(own.objects.is_empty());
     }
 }

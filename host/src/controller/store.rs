@@ -5,6 +5,7 @@
 //! - Every change says what was there before, so whoever loses an object hears of it too.
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::key::Key;
@@ -18,15 +19,19 @@ const REMEMBERED: usize = 4096;
 /// Objects by resource, namespace and name.
 #[derive(Debug, Default)]
 pub(super) struct Store {
+    moments: AtomicU64,
     collections: Mutex<HashMap<Resource, Collection>>,
 }
 
 #[derive(Debug, Default)]
 struct Collection {
     objects: BTreeMap<Key, Object>,
-    /// UIDs that were seen to go, oldest first.
+    /// UIDs that were seen to go, oldest first, and the version up to which nothing of them is news.
+    /// They may come back with a later one: an object can leave a selector and return.
     gone: VecDeque<String>,
-    gone_set: HashSet<String>,
+    gone_at: HashMap<String, u64>,
+    /// When an object was last taken in from an answer, and not from a watch.
+    learnt: HashMap<Key, u64>,
 }
 
 /// What one event did: at least one of both is there.
@@ -39,7 +44,7 @@ pub(super) struct Change {
 }
 
 impl Store {
-    /// Takes in an object that a watch or a write's answer showed. `None` if it is nothing new.
+    /// Takes in an object that a watch showed. `None` if it is nothing new.
     pub(super) fn apply(&self, resource: &Resource, object: Object) -> Option<Change> {
         let mut collections = self.collections();
         collections
@@ -48,13 +53,37 @@ impl Store {
             .apply(object)
     }
 
+    /// Takes in an object that a request's answer showed. `None` if it is nothing new.
+    pub(super) fn learn(&self, resource: &Resource, object: Object) -> Option<Change> {
+        let key = object.metadata.key();
+        let mut collections = self.collections();
+        let collection = collections.entry(resource.clone()).or_default();
+        let change = collection.apply(object)?;
+        collection
+            .learnt
+            .insert(key, self.moments.fetch_add(1, Ordering::Relaxed));
+        Some(change)
+    }
+
     /// Takes out an object that a watch showed to be deleted.
     pub(super) fn delete(&self, resource: &Resource, object: &Object) -> Option<Change> {
+        let mut collections = self.collections();
+        let collection = collections.entry(resource.clone()).or_default();
+        collection.delete(object, object.metadata.version())
+    }
+
+    /// Takes out an object that the server said is gone for good.
+    pub(super) fn forget(&self, resource: &Resource, object: &Object) -> Option<Change> {
         let mut collections = self.collections();
         collections
             .entry(resource.clone())
             .or_default()
-            .delete(object)
+            .delete(object, u64::MAX)
+    }
+
+    /// A point in time, for [`Store::replace`].
+    pub(super) fn moment(&self) -> u64 {
+        self.moments.load(Ordering::Relaxed)
     }
 
     /// Takes out an object that may be taken in again.
@@ -64,30 +93,30 @@ impl Store {
         }
     }
 
-    /// Takes in a whole list: all there is in `namespace`, or everywhere.
+    /// Takes in a whole list: all there was in `namespace`, or everywhere. What was learnt after the
+    /// moment `since`, at which the list was asked for, need not be in it.
     pub(super) fn replace(
         &self,
         resource: &Resource,
         namespace: Option<&str>,
+        since: u64,
         listed: Vec<Object>,
     ) -> Vec<Change> {
         let mut collections = self.collections();
         let collection = collections.entry(resource.clone()).or_default();
         let names: HashSet<Key> = listed.iter().map(|object| object.metadata.key()).collect();
         let inside = |key: &Key| namespace.is_none() || key.namespace.as_deref() == namespace;
-        let missing = collection
-            .objects
-            .iter()
-            .filter(|(key, _)| inside(key) && !names.contains(key));
-        let missing: Vec<Object> = missing.map(|(_, object)| object.clone()).collect();
-        let mut changes: Vec<Change> = missing
-            .iter()
-            .filter_map(|object| collection.delete(object))
-            .collect();
+        let later = |key: &Key| collection.learnt.get(key).is_some_and(|at| *at >= since);
+        let missing = |key: &Key| inside(key) && !names.contains(key) && !later(key);
+        let objects = collection.objects.iter().filter(|(key, _)| missing(key));
+        let missing: Vec<Object> = objects.map(|(_, object)| object.clone()).collect();
+        collection.learnt.clear();
+        let gone = |object: &Object| collection.delete(object, object.metadata.version());
+        let mut changes: Vec<Change> = missing.iter().filter_map(gone).collect();
         changes.extend(
             listed
                 .into_iter()
-                .filter_map(|object| collection.apply_listed(object)),
+                .filter_map(|object| collection.apply(object)),
         );
         changes
     }
@@ -109,11 +138,15 @@ impl Store {
             .get(resource)
             .into_iter()
             .flat_map(|c| c.objects.iter());
+        let inside = |key: &Key| namespace.is_none() || key.namespace.as_deref() == namespace;
+        let objects = objects
+            .filter(|(key, _)| inside(key))
+            .map(|(_, object)| object.clone());
+        let mut objects: Vec<Object> = objects.collect();
+        // The selector is the guest's: it is not judged while others wait for the lock.
+        drop(collections);
+        objects.retain(|object| selector.selects(&object.metadata.labels));
         objects
-            .filter(|(key, _)| namespace.is_none() || key.namespace.as_deref() == namespace)
-            .filter(|(_, object)| selector.selects(&object.metadata.labels))
-            .map(|(_, object)| object.clone())
-            .collect()
     }
 
     /// How many objects it holds.
@@ -133,7 +166,8 @@ impl Store {
 
 impl Collection {
     fn apply(&mut self, object: Object) -> Option<Change> {
-        if self.gone_set.contains(&object.metadata.uid) {
+        let gone = self.gone_at.get(&object.metadata.uid);
+        if gone.is_some_and(|gone| object.metadata.version() <= *gone) {
             return None;
         }
         let key = object.metadata.key();
@@ -148,22 +182,18 @@ impl Collection {
         })
     }
 
-    /// A list may show again what an earlier, staler list did not.
-    fn apply_listed(&mut self, object: Object) -> Option<Change> {
-        if self.gone_set.remove(&object.metadata.uid) {
-            self.gone.retain(|uid| *uid != object.metadata.uid);
-        }
-        self.apply(object)
-    }
-
-    fn delete(&mut self, object: &Object) -> Option<Change> {
+    /// `at` is the version up to which nothing of this object is news any more.
+    fn delete(&mut self, object: &Object, at: u64) -> Option<Change> {
         let uid = &object.metadata.uid;
-        if self.gone_set.insert(uid.clone()) {
+        if let Some(gone) = self.gone_at.get_mut(uid) {
+            *gone = at.max(*gone);
+        } else {
+            self.gone_at.insert(uid.clone(), at);
             self.gone.push_back(uid.clone());
             if self.gone.len() > REMEMBERED
                 && let Some(oldest) = self.gone.pop_front()
             {
-                self.gone_set.remove(&oldest);
+                self.gone_at.remove(&oldest);
             }
         }
         let key = object.metadata.key();
@@ -171,6 +201,7 @@ impl Collection {
         self.objects
             .get(&key)
             .filter(|held| held.metadata.uid == *uid)?;
+        self.learnt.remove(&key);
         let old = self.objects.remove(&key);
         Some(Change { old, new: None })
     }
@@ -224,7 +255,7 @@ mod tests {
             "an echo is no change"
         );
         assert_eq!(version(&store, "x"), Some(10));
-        store.replace(&resource, None, vec![object("a", "x", "1", 8)]);
+        store.replace(&resource, None, 0, vec![object("a", "x", "1", 8)]);
         assert_eq!(version(&store, "x"), Some(10), "nor by a relist");
     }
 
@@ -245,6 +276,36 @@ mod tests {
     }
 
     #[test]
+    fn an_object_that_left_the_selector_may_come_back() {
+        let (store, resource) = (Store::default(), config_maps());
+        store.apply(&resource, object("a", "x", "1", 10));
+        store.delete(&resource, &object("a", "x", "1", 11));
+        assert!(store.apply(&resource, object("a", "x", "1", 12)).is_some());
+        store.forget(&resource, &object("a", "x", "1", 12));
+        assert!(
+            store.apply(&resource, object("a", "x", "1", 13)).is_none(),
+            "gone for good"
+        );
+    }
+
+    #[test]
+    fn a_relist_leaves_alone_what_was_learnt_since_it_was_asked_for() {
+        let (store, resource) = (Store::default(), config_maps());
+        store.learn(&resource, object("a", "old", "1", 10));
+        let since = store.moment();
+        store.learn(&resource, object("a", "new", "2", 20));
+        let changes = store.replace(&resource, None, since, Vec::new());
+        assert_eq!(changes.len(), 1);
+        assert_eq!(
+            (version(&store, "old"), version(&store, "new")),
+            (None, Some(20))
+        );
+        let since = store.moment();
+        store.replace(&resource, None, since, Vec::new());
+        assert_eq!(version(&store, "new"), None, "the next list says so");
+    }
+
+    #[test]
     fn the_deletion_of_an_earlier_object_leaves_its_successor_alone() {
         let (store, resource) = (Store::default(), config_maps());
         store.apply(&resource, object("a", "x", "2", 12));
@@ -262,7 +323,7 @@ mod tests {
         for (namespace, name) in [("a", "x"), ("a", "y"), ("b", "z")] {
             store.apply(&resource, object(namespace, name, name, 1));
         }
-        let changes = store.replace(&resource, Some("a"), vec![object("a", "y", "y", 2)]);
+        let changes = store.replace(&resource, Some("a"), 0, vec![object("a", "y", "y", 2)]);
         let gone: Vec<_> = changes
             .iter()
             .filter(|c| c.new.is_none())

@@ -3,14 +3,15 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
-use serde_json::Value;
-
+use super::applied::{Applied, Extent};
+use super::finalizer::finalizer_of;
 use super::key::Key;
 use super::object::Object;
 use super::own_writes::OwnWrites;
 use super::store::{Change, Store};
 use super::wakes::Wakes;
 use super::work::WorkQueue;
+use super::write::Write;
 use crate::api::Resource;
 use crate::grants::{Scope, split_subresource};
 use crate::plugin::Plugin;
@@ -18,30 +19,25 @@ use crate::projection::Fields;
 use crate::seams::Clock;
 use crate::selector::LabelSelector;
 
-/// What a manager applied last to an object, and how the server kept it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Applied {
-    /// SHA-256 of the bytes that were sent.
-    pub intent: [u8; 32],
-    /// The version of the server's answer.
-    pub version: String,
-}
+/// A field manager, and what it wrote.
+type Slot = (String, Extent);
 
-/// A field manager, and whether it wrote the status.
-type Slot = (String, bool);
+/// Names an object.
+pub(super) type Name = (Resource, Key);
 
 /// One plugin's view.
 pub struct View {
     store: Store,
     /// Primaries outside the plugin's selector that carry its finalizer: metadata alone.
     strays: Store,
+    finalizer: String,
     primary: Resource,
     selects: bool,
     /// What is watched, and where; only what has had its first list.
     watched: RwLock<HashMap<Resource, Scope>>,
     fields: HashMap<(String, String), Fields>,
     applied: Mutex<HashMap<(Resource, Key), HashMap<Slot, Applied>>>,
-    own: Mutex<OwnWrites<(Resource, Key), Key>>,
+    own: Mutex<OwnWrites<Name, Key>>,
     wakes: Wakes,
     queue: Arc<WorkQueue>,
 }
@@ -79,14 +75,11 @@ impl View {
                 None => fields.insert(name, declared),
             };
         }
-        let wakes = Wakes::new(
-            primary.clone(),
-            description.spec_change_only,
-            description.fields.clone(),
-        );
+        let wakes = Wakes::new(primary.clone(), description.spec_change_only);
         Self {
             store: Store::default(),
             strays: Store::default(),
+            finalizer: finalizer_of(&plugin.name),
             selects: description.selects(),
             primary,
             watched: RwLock::default(),
@@ -131,69 +124,108 @@ impl View {
     }
 
     /// A primary that is not in the store, but carries the plugin's finalizer.
-    pub(super) fn stray(&self, key: &Key) -> Option<Object> {
+    pub fn stray(&self, key: &Key) -> Option<Object> {
         self.strays.get(&self.primary, key)
     }
 
     /// The object as the plugin may see it, as JSON.
     pub fn show(&self, resource: &Resource, object: &Object) -> String {
-        match self
-            .fields
-            .get(&(resource.group.clone(), resource.plural.clone()))
-        {
-            Some(fields) if *fields != Fields::default() => fields.cut(&object.value()).to_string(),
-            _ => object.json.to_string(),
+        match self.fields_of(resource) {
+            Some(fields) => fields.cut(&object.value()).to_string(),
+            None => object.json.to_string(),
         }
     }
 
     /// A write by the key `by` is about to be sent. Hand the answer to it, or drop it if there is
     /// none.
-    pub fn write(self: &Arc<Self>, resource: &Resource, key: &Key, by: &Key) -> Write {
-        let object = (resource.clone(), key.clone());
-        let id = self.own().begin(&object, by);
-        Write {
-            view: self.clone(),
-            object,
-            by: by.clone(),
-            id,
-            answer: None,
-        }
+    pub fn write(
+        self: &Arc<Self>,
+        resource: &Resource,
+        key: &Key,
+        by: &Key,
+        extent: Extent,
+    ) -> Write {
+        Write::begin(
+            self.clone(),
+            (resource.clone(), key.clone()),
+            by.clone(),
+            extent,
+        )
     }
 
-    /// Takes in what the API server answered to a read or write of the key `by`, which is woken
-    /// only if its own object has changed in more than its status.
+    /// The key must run again.
+    pub(super) fn wake(&self, key: Key) {
+        self.queue.add(key);
+    }
+
+    /// Takes in what the API server answered to a read by the key `by`, which is woken if its own
+    /// object has changed.
     pub fn learn(&self, resource: &Resource, object: &Object, by: &Key) {
-        if self.holds(resource, &object.metadata.key())
-            && let Some(change) = self.store.apply(resource, object.clone())
-        {
-            self.forget_applied(resource, &change);
-            for key in self.wakes.woken(resource, &change) {
-                if key != *by || self.wakes.is_news_to_author(resource, &change, by) {
-                    self.queue.add(key);
-                }
-            }
-        }
+        self.take_in(resource, object, |key, change| {
+            key != by || self.wakes.is_news_to_author(resource, change, by)
+        });
     }
 
-    /// Takes out what the API server said is gone.
-    fn forget(&self, resource: &Resource, key: &Key, uid: &str, by: &Key) {
+    /// Takes in what the API server answered to a write by the key `by`; `true` if it is new. A
+    /// write of status wakes its author if its own object has changed in more than that. After any
+    /// other write only the watch can tell whose change it was.
+    pub(super) fn learn_own(
+        &self,
+        resource: &Resource,
+        object: &Object,
+        by: &Key,
+        extent: Extent,
+    ) -> bool {
+        self.take_in(resource, object, |key, change| match extent {
+            Extent::Status => key != by || self.wakes.is_news_to_author(resource, change, by),
+            Extent::Rest | Extent::Whole => key != by,
+        })
+    }
+
+    fn take_in(
+        &self,
+        resource: &Resource,
+        object: &Object,
+        wake: impl Fn(&Key, &Change) -> bool,
+    ) -> bool {
+        if !self.holds(resource, &object.metadata.key()) {
+            return false;
+        }
+        let Some(change) = self.store.learn(resource, object.clone()) else {
+            return false;
+        };
+        self.forget_applied(resource, &change);
+        let keys = self
+            .wakes
+            .woken(resource, &change, self.fields_of(resource))
+            .into_iter();
+        keys.filter(|key| wake(key, &change))
+            .for_each(|key| self.queue.add(key));
+        true
+    }
+
+    /// Takes out what the API server said is gone, to the key `by`.
+    pub(super) fn forget(&self, resource: &Resource, key: &Key, uid: &str, by: &Key) {
         let held = self
             .store
             .get(resource, key)
             .filter(|object| object.metadata.uid == uid);
         if let Some(object) = held
-            && let Some(change) = self.store.delete(resource, &object)
+            && let Some(change) = self.store.forget(resource, &object)
         {
             self.forget_applied(resource, &change);
-            let woken = self.wakes.woken(resource, &change).into_iter();
+            let woken = self
+                .wakes
+                .woken(resource, &change, self.fields_of(resource))
+                .into_iter();
             woken
                 .filter(|key| key != by)
                 .for_each(|key| self.queue.add(key));
         }
     }
 
-    /// The object, if what `slot` would apply is what it applied last and the object is still as
-    /// that apply left it.
+    /// The object, if what `slot` would apply is what it applied last and that part of the object
+    /// is still as that apply left it.
     pub fn still_applied(
         &self,
         resource: &Resource,
@@ -204,7 +236,7 @@ impl View {
         let held = self.store.get(resource, key)?;
         let applied = self.applied.lock().unwrap_or_else(PoisonError::into_inner);
         let last = applied.get(&(resource.clone(), key.clone()))?.get(slot)?;
-        (last.intent == *intent && last.version == held.metadata.resource_version).then_some(held)
+        last.still_holds(intent, slot.1, &held).then_some(held)
     }
 
     /// Remembers an apply, for as long as the object is in the store.
@@ -221,10 +253,12 @@ impl View {
     pub(super) fn shown(&self, resource: &Resource, object: Object) {
         let name = (resource.clone(), object.metadata.key());
         let version = object.metadata.version();
+        let mut own = self.own();
         let keys = match self.store.apply(resource, object) {
             Some(change) => {
                 self.forget_applied(resource, &change);
-                self.wakes.woken(resource, &change)
+                self.wakes
+                    .woken(resource, &change, self.fields_of(resource))
             }
             // Older than the answer to a write of ours: no news to the store, but perhaps to those
             // whom it concerns.
@@ -232,47 +266,84 @@ impl View {
                 Some(held) if held.metadata.version() > version => {
                     self.wakes.concerned(resource, &held)
                 }
-                Some(_) | None => return,
+                Some(_) | None => Vec::new(),
             },
         };
-        self.wake(&name, version, keys);
+        for key in keys {
+            if !own.withhold(&name, version, &key) {
+                self.queue.add(key);
+            }
+        }
+        own.shown(&name, version);
     }
 
     /// An informer showed that an object is gone.
     pub(super) fn gone(&self, resource: &Resource, object: &Object) {
+        let mut own = self.own();
         if let Some(change) = self.store.delete(resource, object) {
-            self.forget_applied(resource, &change);
-            let name = (resource.clone(), object.metadata.key());
-            let keys = self.wakes.woken(resource, &change);
-            self.wake(&name, object.metadata.version(), keys);
-            self.own().forget(&name);
+            self.lost(&mut own, resource, &change);
         }
     }
 
-    /// An informer has a whole list.
+    /// An informer asks for a whole list now.
+    pub(super) fn listing(&self) -> u64 {
+        self.store.moment()
+    }
+
+    /// An informer has a whole list, which it asked for at the moment `since`.
     pub(super) fn listed(
         &self,
         resource: &Resource,
         namespace: Option<&str>,
+        since: u64,
         objects: Vec<Object>,
     ) {
-        for change in self.store.replace(resource, namespace, objects) {
+        let mut own = self.own();
+        for change in self.store.replace(resource, namespace, since, objects) {
+            let Some(new) = &change.new else {
+                self.lost(&mut own, resource, &change);
+                continue;
+            };
             self.forget_applied(resource, &change);
-            let keys = self.wakes.woken(resource, &change);
-            let side = change.new.as_ref().or(change.old.as_ref());
-            if let Some(object) = side {
-                let name = (resource.clone(), object.metadata.key());
-                self.wake(&name, object.metadata.version(), keys);
+            let (name, version) = (
+                (resource.clone(), new.metadata.key()),
+                new.metadata.version(),
+            );
+            for key in self
+                .wakes
+                .woken(resource, &change, self.fields_of(resource))
+            {
+                if !own.withhold(&name, version, &key) {
+                    self.queue.add(key);
+                }
             }
+            own.shown(&name, version);
         }
     }
 
-    /// A primary was seen by its metadata, inside or outside the selector.
-    pub(super) fn stray_shown(&self, object: Object, finalizer: &str) {
+    /// An object is gone: everybody whom it concerned hears of it.
+    fn lost(&self, own: &mut OwnWrites<Name, Key>, resource: &Resource, change: &Change) {
+        self.forget_applied(resource, change);
+        if let Some(old) = &change.old {
+            own.forget(&(resource.clone(), old.metadata.key()));
+        }
+        let keys = self.wakes.woken(resource, change, self.fields_of(resource));
+        keys.into_iter().for_each(|key| self.queue.add(key));
+    }
+
+    /// Primaries were seen by their metadata, inside or outside the selector.
+    pub(super) fn stray_shown(&self, object: Object) {
         let key = object.metadata.key();
-        if !object.metadata.has_finalizer(finalizer) {
+        if !object.metadata.has_finalizer(&self.finalizer) {
             self.strays.take_out(&self.primary, &object.metadata);
-        } else if self.strays.apply(&self.primary, object).is_some() {
+            return;
+        }
+        // What is in the store is woken from there.
+        let selected = self.store.get(&self.primary, &key).is_some();
+        if let Some(change) = self.strays.apply(&self.primary, object)
+            && !selected
+            && self.wakes.is_spec_change(&change)
+        {
             self.queue.add(key);
         }
     }
@@ -280,6 +351,15 @@ impl View {
     /// A primary that was seen by its metadata is gone.
     pub(super) fn stray_gone(&self, object: &Object) {
         self.strays.take_out(&self.primary, &object.metadata);
+    }
+
+    /// Everything that is to be seen by metadata in `namespace`, or everywhere.
+    pub(super) fn strays_listed(&self, namespace: Option<&str>, objects: Vec<Object>) {
+        self.strays
+            .replace(&self.primary, namespace, u64::MAX, Vec::new());
+        objects
+            .into_iter()
+            .for_each(|object| self.stray_shown(object));
     }
 
     /// From now on the store answers for `resource` in `scope`.
@@ -293,18 +373,6 @@ impl View {
     /// How many objects the store holds.
     pub fn objects(&self) -> usize {
         self.store.count()
-    }
-
-    /// Wakes `keys` after a watch has shown `version` of an object, but for the keys whose own
-    /// write it is.
-    fn wake(&self, object: &(Resource, Key), version: u64, keys: Vec<Key>) {
-        let mut own = self.own();
-        for key in keys {
-            if !own.withhold(object, version, &key) {
-                self.queue.add(key);
-            }
-        }
-        own.shown(object, version);
     }
 
     /// What was applied to an object that is gone, or was replaced, has to be applied again.
@@ -322,7 +390,15 @@ impl View {
         }
     }
 
-    fn own(&self) -> MutexGuard<'_, OwnWrites<(Resource, Key), Key>> {
+    /// What the plugin declared that it reads of `resource`.
+    fn fields_of(&self, resource: &Resource) -> Option<&Fields> {
+        let fields = self
+            .fields
+            .get(&(resource.group.clone(), resource.plural.clone()));
+        fields.filter(|fields| **fields != Fields::default())
+    }
+
+    pub(super) fn own(&self) -> MutexGuard<'_, OwnWrites<Name, Key>> {
         self.own.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -340,48 +416,4 @@ impl View {
     fn is_selected_primary(&self, resource: &Resource) -> bool {
         self.selects && *resource == self.primary
     }
-}
-
-/// A write that is under way. Its end, with or without an answer, is its drop.
-pub struct Write {
-    view: Arc<View>,
-    object: (Resource, Key),
-    by: Key,
-    id: u64,
-    answer: Option<u64>,
-}
-
-impl Write {
-    /// The API server answered with the object as it is now.
-    pub fn answered(mut self, object: &Object) {
-        self.answer = Some(object.metadata.version());
-        self.view.learn(&self.object.0, object, &self.by);
-    }
-
-    /// The API server answered that the object with this UID is gone.
-    pub fn deleted(self, uid: &str) {
-        self.view
-            .forget(&self.object.0, &self.object.1, uid, &self.by);
-    }
-}
-
-impl Drop for Write {
-    fn drop(&mut self) {
-        let news = self.view.own().end(&self.object, self.id, self.answer);
-        if news {
-            self.view.queue.add(self.by.clone());
-        }
-    }
-}
-
-/// Whether two objects look the same to a plugin that declared `fields`, metadata aside.
-pub(super) fn same_fields(old: &Value, new: &Value, fields: &Fields) -> bool {
-    let cut = |object: &Value| {
-        let mut object = fields.cut(object);
-        if let Some(object) = object.as_object_mut() {
-            object.remove("metadata");
-        }
-        object
-    };
-    cut(old) == cut(new)
 }

@@ -6,7 +6,6 @@
 use super::key::Key;
 use super::object::{Metadata, Object};
 use super::store::Change;
-use super::view::same_fields;
 use crate::api::{Resource, group_of};
 use crate::projection::Fields;
 
@@ -15,36 +14,44 @@ use crate::projection::Fields;
 pub(super) struct Wakes {
     primary: Resource,
     spec_change_only: bool,
-    fields: Fields,
 }
 
 impl Wakes {
-    pub(super) fn new(primary: Resource, spec_change_only: bool, fields: Fields) -> Self {
+    pub(super) fn new(primary: Resource, spec_change_only: bool) -> Self {
         Self {
             primary,
             spec_change_only,
-            fields,
         }
     }
 
-    /// The keys to run after `change` of an object of `resource`.
-    pub(super) fn woken(&self, resource: &Resource, change: &Change) -> Vec<Key> {
+    /// The keys to run after `change` of an object of `resource`, of which the plugin reads `fields`
+    /// (none: all).
+    pub(super) fn woken(
+        &self,
+        resource: &Resource,
+        change: &Change,
+        fields: Option<&Fields>,
+    ) -> Vec<Key> {
+        let spec_only = self.spec_change_only && *resource == self.primary;
+        if !is_seen(change, fields, spec_only) {
+            return Vec::new();
+        }
         let sides = [&change.old, &change.new];
         let mut keys: Vec<Key> = Vec::new();
-        if *resource == self.primary && self.concerns_primary(change) {
-            keys.extend(
-                sides
-                    .into_iter()
-                    .flatten()
-                    .map(|object| object.metadata.key()),
-            );
-        }
         for object in sides.into_iter().flatten() {
-            keys.extend(self.owners(&object.metadata));
+            keys.extend(self.concerned(resource, object));
         }
         keys.sort();
         keys.dedup();
         keys
+    }
+
+    /// Whether `change` is of more than the status.
+    pub(super) fn is_spec_change(&self, change: &Change) -> bool {
+        match (&change.old, &change.new) {
+            (Some(old), Some(new)) => is_spec_change(&old.metadata, &new.metadata),
+            _ => true,
+        }
     }
 
     /// The keys that any change of `object` may concern.
@@ -90,22 +97,22 @@ impl Wakes {
             name: owner.name.clone(),
         })
     }
+}
 
-    fn concerns_primary(&self, change: &Change) -> bool {
-        let (Some(old), Some(new)) = (&change.old, &change.new) else {
-            return true;
-        };
-        if is_spec_change(&old.metadata, &new.metadata) {
-            return true;
-        }
-        // A kind without a generation cannot tell its spec from its status.
-        let only_spec = self.spec_change_only && new.metadata.generation.is_some();
-        !only_spec && !self.same_to_the_plugin(old, new)
+/// Whether a plugin that reads `fields` sees the change at all.
+fn is_seen(change: &Change, fields: Option<&Fields>, spec_only: bool) -> bool {
+    let (Some(old), Some(new)) = (&change.old, &change.new) else {
+        return true;
+    };
+    if is_spec_change(&old.metadata, &new.metadata) {
+        return true;
     }
-
-    fn same_to_the_plugin(&self, old: &Object, new: &Object) -> bool {
-        old.json == new.json || same_fields(&old.value(), &new.value(), &self.fields)
+    // A kind without a generation cannot tell its spec from its status.
+    if spec_only && new.metadata.generation.is_some() {
+        return false;
     }
+    let whole = Fields::default();
+    !fields.unwrap_or(&whole).same(&old.value(), &new.value())
 }
 
 fn is_spec_change(old: &Metadata, new: &Metadata) -> bool {
@@ -114,6 +121,7 @@ fn is_spec_change(old: &Metadata, new: &Metadata) -> bool {
         || old.labels != new.labels
         || old.annotations != new.annotations
         || old.finalizers != new.finalizers
+        || old.owners != new.owners
         || old.deleting != new.deleting
 }
 
@@ -151,12 +159,17 @@ mod tests {
         keys.iter().map(Key::to_string).collect()
     }
 
-    fn wakes(spec_change_only: bool, fields: &[&str]) -> Wakes {
-        Wakes::new(
-            resource("Greeting"),
-            spec_change_only,
-            Fields::parse(fields.iter().copied()).unwrap(),
-        )
+    struct Rule(Wakes, Fields);
+
+    impl Rule {
+        fn woken(&self, resource: &Resource, change: &Change) -> Vec<Key> {
+            self.0.woken(resource, change, Some(&self.1))
+        }
+    }
+
+    fn wakes(spec_change_only: bool, fields: &[&str]) -> Rule {
+        let fields = Fields::parse(fields.iter().copied()).unwrap();
+        Rule(Wakes::new(resource("Greeting"), spec_change_only), fields)
     }
 
     #[test]
@@ -181,7 +194,7 @@ mod tests {
         };
         let status = || change(json!({ "status": { "a": 1 } }));
         let spec = || change(json!({ "spec": { "a": 1, "b": 1 } }));
-        let woken = |wakes: &Wakes, change: Change| {
+        let woken = |wakes: &Rule, change: Change| {
             wakes
                 .woken(&primary, &change)
                 .iter()

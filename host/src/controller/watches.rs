@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures::future::join_all;
 use tokio::sync::watch;
 
-use super::informer::Informer;
+use super::informer::{Informer, Sight};
 use super::view::View;
 use crate::api::{Api, Discovery, Resource};
 use crate::grants::{Grants, Scope};
@@ -45,13 +45,19 @@ impl Watches {
             namespace: None,
             label_selector: description.label_selector.clone(),
             field_selector: description.field_selector.clone(),
+            sight: Sight::Whole,
             view: view.clone(),
             seams: seams.clone(),
         };
         for informer in in_scope(&informer, &scope) {
             watches.run(seams, |synced| informer.clone().run(api.client(), synced));
-            if description.finalizes && description.selects() {
-                watches.run(seams, |synced| informer.run_strays(api.client(), synced));
+            // Also for a plugin that finalizes no more: what an earlier version left is taken off.
+            if description.selects() {
+                let strays = Informer {
+                    sight: Sight::Strays,
+                    ..informer
+                };
+                watches.run(seams, |synced| strays.run(api.client(), synced));
             }
         }
         view.watch(primary.clone(), scope.clone());
@@ -125,6 +131,15 @@ impl WatchedNeed {
     /// Waits for the kind to be served, then watches it. Until then it counts as listed and empty.
     async fn run(self, synced: watch::Sender<bool>) {
         let resource = self.served(&synced).await;
+        if !resource.namespaced && self.scope != Scope::All {
+            let (plugin, plural) = (&*self.informer.plugin, &self.plural);
+            tracing::error!(
+                plugin,
+                "{plural} are cluster-scoped: only a grant with `namespaces: all` lets the plugin watch them; until then its reads are denied"
+            );
+            synced.send_replace(true);
+            return;
+        }
         let template = Informer {
             resource: resource.clone(),
             ..self.informer.clone()

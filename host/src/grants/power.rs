@@ -14,11 +14,14 @@ pub enum Power {
 }
 
 /// Kinds that are powerful with any verb: (group, resource).
-const POWERFUL: [(&str, &str); 17] = [
+const POWERFUL: [(&str, &str); 21] = [
     ("", "secrets"),
     ("", "pods/exec"),
     ("", "pods/attach"),
     ("", "pods/portforward"),
+    ("", "pods/proxy"),
+    ("", "pods/ephemeralcontainers"),
+    ("", "services/proxy"),
     ("", "serviceaccounts/token"),
     ("", "nodes"),
     ("", "persistentvolumes"),
@@ -40,6 +43,10 @@ const POWERFUL: [(&str, &str); 17] = [
         "validatingadmissionpolicybindings",
     ),
     ("admissionregistration.k8s.io", "mutatingadmissionpolicies"),
+    (
+        "admissionregistration.k8s.io",
+        "mutatingadmissionpolicybindings",
+    ),
     ("rbac.authorization.k8s.io", "roles"),
     ("rbac.authorization.k8s.io", "rolebindings"),
     ("rbac.authorization.k8s.io", "clusterroles"),
@@ -107,14 +114,23 @@ pub(super) fn power(grant: &Grant) -> Power {
     {
         return Power::Powerful(format!("a wildcard in {field}"));
     }
-    if let Some((_, resource)) = pairs().find(|pair| POWERFUL.contains(pair)) {
+    // A subresource is as powerful as what it belongs to.
+    let powerful = |(group, resource): &(&str, &str)| {
+        let plural = super::split_subresource(resource).0;
+        POWERFUL.contains(&(group, resource)) || POWERFUL.contains(&(group, plural))
+    };
+    if let Some((_, resource)) = pairs().find(powerful) {
         return Power::Powerful(resource.to_owned());
     }
     let writes = grant
         .verbs
         .iter()
+        .any(|verb| matches!(verb.as_str(), "create" | "patch" | "delete"));
+    let creates = grant
+        .verbs
+        .iter()
         .any(|verb| matches!(verb.as_str(), "create" | "patch"));
-    if writes && pairs().any(|pair| pair == ("", "pods")) {
+    if creates && pairs().any(|pair| pair == ("", "pods")) {
         return Power::Powerful("writing pods".to_owned());
     }
     let elsewhere = grant.namespaces != Namespaces::SameAsPrimary;

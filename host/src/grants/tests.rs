@@ -176,6 +176,12 @@ fn a_wildcard_does_not_reach_what_is_never_given() {
     };
     assert!(!may(&plugins, None) && !may(&plugins, Some("status")) && !may(&nodes, Some("proxy")));
     assert!(may(&nodes, None));
+    assert!(!grants.cover_need("watch", "windlass.dev", "plugins", &[]));
+    assert!(
+        grants
+            .watch_scope("coordination.k8s.io", "leases", None)
+            .is_empty()
+    );
 }
 
 #[test]
@@ -328,4 +334,30 @@ fn a_need_is_covered_by_one_grant_that_names_all_of_it() {
     assert!(!grants.cover_need("get", "", "secrets", &[]));
     assert!(grants.cover_need("get", "", "secrets", &names(&["a"])));
     assert!(!grants.cover_need("get", "", "secrets", &names(&["c"])));
+}
+
+#[test]
+fn a_grant_that_can_match_nothing_is_refused() {
+    let core: &[&str] = &[""];
+    let cases = [
+        (
+            grant(&[], &["pods"], &["get"], Namespaces::All),
+            "[0].apiGroups is an empty list: that grants nothing",
+        ),
+        (
+            grant(core, &["pods"], &["get"], only(&[])),
+            "[0].namespaces is an empty list: that grants nothing",
+        ),
+        (
+            grant(&["apps/v1"], &["deployments"], &["get"], Namespaces::All),
+            "[0].apiGroups: \"apps/v1\" has a version: write the group alone, such as apps",
+        ),
+        (
+            grant(&["apps"], &["Deployment"], &["get"], Namespaces::All),
+            "[0].resources: \"Deployment\" is no resource: write the plural in lower case, such as deployments",
+        ),
+    ];
+    for (grant, want) in cases {
+        assert_eq!(Grants::new(vec![grant]).unwrap_err(), want);
+    }
 }

@@ -4,6 +4,9 @@
 
 use wasmtime::Engine;
 use wasmtime::component::Component;
+use wasmtime::component::types::{self, ComponentItem};
+
+use super::bindings::types::{Action, Description, Failure, Progress, Request};
 
 /// A larger file is refused unread. The largest measured toolchain output is 18 MiB (Python).
 pub const LARGEST_FILE: usize = 32 << 20;
@@ -69,15 +72,16 @@ pub fn judge_bytes(bytes: &[u8]) -> Result<(), Refused> {
 /// Judges what a compiled component imports and exports.
 ///
 /// # Errors
-/// The first import that is not offered, or that it exports no controller.
+/// The first import that is not offered, that it exports no controller, or that it exports another
+/// one than the contract's.
 pub fn judge_component(engine: &Engine, component: &Component) -> Result<(), Refused> {
     let kind = component.component_type();
     if let Some((name, _)) = kind.imports(engine).find(|(name, _)| !is_offered(name)) {
         return Err(Refused::Import(name.to_owned()));
     }
-    let mut exports = kind.exports(engine).map(|(name, _)| name.to_owned());
-    if exports.any(|name| has_version(&name, CONTROLLER, "0.1.")) {
-        return Ok(());
+    let mut exports = kind.exports(engine);
+    if let Some((_, found)) = exports.find(|(name, _)| has_version(name, CONTROLLER, "0.1.")) {
+        return judge_controller(engine, &kind, &found.ty);
     }
     let mut names: Vec<_> = kind
         .exports(engine)
@@ -90,6 +94,31 @@ pub fn judge_component(engine: &Engine, component: &Component) -> Result<(), Ref
         format!(" (it exports {})", names.join(", "))
     };
     Err(Refused::NoController(hint))
+}
+
+/// Judges the types of the functions: wasmtime would do so only when it calls them.
+fn judge_controller(
+    engine: &Engine,
+    kind: &types::Component,
+    controller: &ComponentItem,
+) -> Result<(), Refused> {
+    let cx = &kind.instance_type();
+    for name in ["describe", "reconcile", "finalize"] {
+        let found = match controller {
+            ComponentItem::ComponentInstance(instance) => instance.get_export(engine, name),
+            _ => None,
+        };
+        let Some(ComponentItem::ComponentFunc(found)) = found.map(|found| found.ty) else {
+            return Err(Refused::Mismatch(format!("it exports no function {name}")));
+        };
+        let fits = match name {
+            "describe" => found.typecheck::<(), (Description,)>(cx),
+            "reconcile" => found.typecheck::<(Request,), (Result<Action, Failure>,)>(cx),
+            _ => found.typecheck::<(Request,), (Result<Progress, Failure>,)>(cx),
+        };
+        fits.map_err(|error| Refused::Mismatch(format!("{name}: {error:#}")))?;
+    }
+    Ok(())
 }
 
 fn is_offered(import: &str) -> bool {

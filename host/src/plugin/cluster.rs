@@ -27,6 +27,9 @@ use crate::text::clean;
 
 pub use check::owned_by;
 
+/// Lines that the host writes about what a call may not do or does not find.
+const REMARKS: u32 = 20;
+
 /// What all calls of one plugin share.
 pub struct Door {
     /// The plugin's name.
@@ -70,6 +73,8 @@ pub struct Call {
     /// What the call has read or written, so that it meets the same object again.
     seen: HashMap<(Resource, Key), Seen>,
     slow_down: Option<Duration>,
+    /// How many more lines the host writes about the call.
+    remarks_left: u32,
 }
 
 #[derive(Clone, Debug)]
@@ -108,6 +113,7 @@ impl Call {
             requests: 0,
             seen: HashMap::from([(own, seen)]),
             slow_down: None,
+            remarks_left: REMARKS,
         }
     }
 
@@ -127,16 +133,24 @@ impl Call {
     /// Finds the resource of a kind. One that is not served is `not-found`, but only to a plugin
     /// that holds a grant in its group.
     async fn resource(&mut self, api_version: &str, kind: &str) -> Result<Resource, Error> {
+        let named = || (clean(api_version, 100), clean(kind, 100));
+        // Before anybody is asked: a lookup is a request too.
+        if !self.door.grants.know_group(group_of(api_version)) {
+            let (version, kind) = named();
+            return Err(self.deny(&format!("touch {kind} of {version}: add it to grants")));
+        }
+        if let Some(resource) = self.door.discovery.remembered(api_version, kind) {
+            return Ok(resource);
+        }
+        self.check_requests()?;
         match self.door.discovery.by_kind(api_version, kind).await {
             Ok(Some(resource)) => Ok(resource),
-            Ok(None) if self.door.grants.know_group(group_of(api_version)) => {
-                let (version, kind) = (clean(api_version, 100), clean(kind, 100));
+            Ok(None) => {
+                // Counted, since nothing keeps a guest from making up the next one.
+                self.requests += 1;
+                let (version, kind) = named();
                 self.remark(&format!("the cluster does not serve {kind} of {version}"));
                 Err(Error::NotFound)
-            }
-            Ok(None) => {
-                let (version, kind) = (clean(api_version, 100), clean(kind, 100));
-                Err(self.deny(&format!("touch {kind} of {version}")))
             }
             Err(error) => Err(self.failed("look up a kind", &error)),
         }
@@ -155,7 +169,7 @@ impl Call {
 
     /// Whether the plugin may do all of `verbs` to `target`.
     fn permit(
-        &self,
+        &mut self,
         verbs: &[&str],
         target: &Target,
         subresource: Option<&str>,
@@ -174,28 +188,37 @@ impl Call {
         Ok(())
     }
 
-    fn permit_access(&self, access: &Access<'_>) -> Result<(), Error> {
+    fn permit_access(&mut self, access: &Access<'_>) -> Result<(), Error> {
         let home = self.primary.key.namespace.as_deref();
         if self.door.grants.allow(access, home) {
             return Ok(());
         }
-        Err(self.deny(&access.to_string()))
+        Err(self.deny(&format!("{access}: add it to grants")))
     }
 
-    /// Logs what the plugin may not do.
-    fn deny(&self, what: &str) -> Error {
+    /// Logs what the plugin may not do, and what would change that.
+    fn deny(&mut self, what: &str) -> Error {
+        if !self.may_remark() {
+            return Error::Denied;
+        }
         let (plugin, object) = (&*self.door.plugin, self.primary.to_string());
-        tracing::warn!(
-            plugin,
-            object,
-            "plugin {plugin} may not {what}: add it to grants"
-        );
+        tracing::warn!(plugin, object, "plugin {plugin} may not {what}");
         Error::Denied
     }
 
-    fn remark(&self, what: &str) {
+    fn remark(&mut self, what: &str) {
+        if !self.may_remark() {
+            return;
+        }
         let (plugin, object) = (&*self.door.plugin, self.primary.to_string());
         tracing::info!(plugin, object, "{what}");
+    }
+
+    /// Whether one more line may be written: a guest can repeat what it may not do without end.
+    fn may_remark(&mut self) -> bool {
+        let left = self.remarks_left;
+        self.remarks_left = left.saturating_sub(1);
+        left > 0
     }
 
     /// Logs a failed request, and gives the guest its part of the news.
@@ -213,14 +236,19 @@ impl Call {
         answer::error(error)
     }
 
+    fn check_requests(&self) -> Result<(), Error> {
+        let limit = self.door.api_calls;
+        if self.requests < limit {
+            return Ok(());
+        }
+        Err(Error::Other(format!(
+            "the call has made all {limit} API requests that it may"
+        )))
+    }
+
     /// Sends a request, if the call may make one more.
     async fn send(&mut self, doing: &str, request: Request) -> Result<Value, Error> {
-        if self.requests >= self.door.api_calls {
-            let limit = self.door.api_calls;
-            return Err(Error::Other(format!(
-                "the call has made all {limit} API requests that it may"
-            )));
-        }
+        self.check_requests()?;
         self.requests += 1;
         match self.door.api.send(request).await {
             Ok(answer) => Ok(answer),

@@ -3,14 +3,17 @@
 //! - Clocks show the instant at which the call began, so a guest cannot time what it does.
 //! - A guest that sleeps sleeps until its call is stopped: there is nothing worth waiting for.
 
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use bytes::Bytes;
 use jiff::Timestamp;
+use tokio::io::AsyncWrite;
 use wasmtime::component::{HasData, Linker, Resource, ResourceTable};
+use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
 use wasmtime_wasi::clocks::{HostMonotonicClock, HostWallClock};
 use wasmtime_wasi::p2::bindings::clocks::monotonic_clock;
-use wasmtime_wasi::p2::pipe::MemoryOutputPipe;
-use wasmtime_wasi::p2::{DynPollable, Pollable, subscribe};
+use wasmtime_wasi::p2::{DynPollable, OutputStream, Pollable, StreamResult, subscribe};
 use wasmtime_wasi::random::Deterministic;
 use wasmtime_wasi::{WasiCtx, async_trait};
 
@@ -20,20 +23,61 @@ use super::sandbox::State;
 /// How much of standard output and error is kept for each call.
 const OUTPUT: usize = 64 << 10;
 
-/// What a guest wrote to standard output and error, one after the other as it came.
-#[derive(Clone)]
-pub(super) struct Output(MemoryOutputPipe);
+/// What a guest wrote to standard output and error, one after the other as it came. What is more
+/// than is kept is dropped, and the guest notices nothing.
+#[derive(Clone, Default)]
+pub(super) struct Output(Arc<Mutex<Vec<u8>>>);
 
 impl Output {
     /// The text so far.
     pub(super) fn text(&self) -> String {
-        String::from_utf8_lossy(&self.0.contents()).into_owned()
+        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        String::from_utf8_lossy(&kept).into_owned()
     }
+}
+
+impl IsTerminal for Output {
+    fn is_terminal(&self) -> bool {
+        false
+    }
+}
+
+impl StdoutStream for Output {
+    fn p2_stream(&self) -> Box<dyn OutputStream> {
+        Box::new(self.clone())
+    }
+
+    /// For WASI 0.3, which is not linked.
+    fn async_stream(&self) -> Box<dyn AsyncWrite + Send + Sync> {
+        Box::new(tokio::io::sink())
+    }
+}
+
+impl OutputStream for Output {
+    fn write(&mut self, bytes: Bytes) -> StreamResult<()> {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let room = OUTPUT.saturating_sub(kept.len()).min(bytes.len());
+        kept.extend(bytes.iter().take(room));
+        Ok(())
+    }
+
+    fn flush(&mut self) -> StreamResult<()> {
+        Ok(())
+    }
+
+    fn check_write(&mut self) -> StreamResult<usize> {
+        Ok(OUTPUT)
+    }
+}
+
+#[async_trait]
+impl Pollable for Output {
+    async fn ready(&mut self) {}
 }
 
 /// A context for one call that begins at `now`; WASI random gives `random`, over and over.
 pub(super) fn context(now: Timestamp, random: Vec<u8>) -> (WasiCtx, Output) {
-    let output = MemoryOutputPipe::new(OUTPUT);
+    let output = Output::default();
     let context = WasiCtx::builder()
         .stdout(output.clone())
         .stderr(output.clone())
@@ -47,7 +91,7 @@ pub(super) fn context(now: Timestamp, random: Vec<u8>) -> (WasiCtx, Output) {
         .allow_udp(false)
         .allow_ip_name_lookup(false)
         .build();
-    (context, Output(output))
+    (context, output)
 }
 
 /// Links WASI 0.2, with our own way of sleeping.

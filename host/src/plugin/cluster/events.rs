@@ -1,6 +1,7 @@
 //! `events.publish`: hands an Event to the host's recorder, if the plugin may see what it is about.
 
 use super::Call;
+use super::read::uri;
 use crate::controller::Key;
 use crate::events::{About, Note, Severity};
 use crate::plugin::bindings::events::{Event, Severity as Wanted};
@@ -42,6 +43,8 @@ impl Call {
     async fn about(&mut self, target: &ObjectRef) -> Option<About> {
         let target = self.target(target).await.ok()?;
         self.permit(&["get"], &target, None).ok()?;
+        // Its names become part of the Event's path and name.
+        uri(&target, None).ok()?;
         let uid = self.seen(&target).map(|seen| seen.uid.clone());
         let Key { namespace, name } = target.key;
         Some(About {

@@ -2,7 +2,8 @@
 //!
 //! - Nothing is sent when nothing would change: the same intent as this manager's last apply, and
 //!   the object still as that apply left it.
-//! - Every write names the UID of the object that it means, where the call knows it.
+//! - Every write names the UID of the object that it means, where the call knows it; of a status,
+//!   for which the server checks none, the version.
 
 use http::Method;
 use serde_json::{Map, Value};
@@ -12,9 +13,12 @@ use super::check::{self, Intent, owned_by};
 use super::read::{form, uri};
 use super::{Call, Target};
 use crate::api::{Request, object as json_object};
-use crate::controller::{Applied, Object, finalizer_of};
+use crate::controller::{Applied, Extent, Object, finalizer_of};
 use crate::plugin::bindings::cluster::{DeleteOptions, Error, Propagation};
 use crate::plugin::bindings::types::ObjectRef;
+
+/// How often a status is tried against others who change the object.
+const RACES: u32 = 5;
 
 impl Call {
     pub(crate) async fn apply(&mut self, object: String) -> Result<String, Error> {
@@ -23,12 +27,16 @@ impl Call {
         self.permit(&["create", "patch"], &target, None)?;
         let finalizer = finalizer_of(&self.door.plugin);
         if let Some(reason) = check::forbidden_metadata(&intent, &self.primary, &finalizer)? {
-            return Err(self.deny(&format!("{reason} on {} {}", target.resource, target.key)));
+            return Err(self.deny(&format!(
+                "{reason} on {} {}: no grant covers that",
+                target.resource, target.key
+            )));
         }
         if owned_by(&intent.object, &self.primary) && self.primary_is_going() {
             return Err(Error::Gone);
         }
-        self.send_apply(&target, intent.object, None).await
+        let extent = Extent::of(&intent.object);
+        self.send_apply(&target, intent.object, extent).await
     }
 
     pub(crate) async fn apply_status(&mut self, object: String) -> Result<String, Error> {
@@ -53,7 +61,7 @@ impl Call {
             ("uid", uid),
         ]);
         object.insert("metadata".into(), metadata);
-        self.send_apply(&target, object, Some("status")).await
+        self.send_apply(&target, object, Extent::Status).await
     }
 
     pub(crate) async fn delete(
@@ -96,10 +104,12 @@ impl Call {
                 options.grace_period_seconds.map(Value::from),
             ),
         ]);
-        let write = self
-            .door
-            .view
-            .write(&target.resource, &target.key, &self.primary.key);
+        let write = self.door.view.write(
+            &target.resource,
+            &target.key,
+            &self.primary.key,
+            Extent::Whole,
+        );
         let request = Request::json(Method::DELETE, uri, &body);
         let answer = self.send("delete an object", request).await?;
         self.seen
@@ -136,7 +146,7 @@ impl Call {
         &mut self,
         target: &Target,
         mut object: Map<String, Value>,
-        subresource: Option<&str>,
+        extent: Extent,
     ) -> Result<String, Error> {
         let manager = self.field_manager(target, &object);
         let seen = self.seen(target).map(|seen| seen.uid.clone());
@@ -147,7 +157,7 @@ impl Call {
         }
         let object = Value::Object(object);
         let intent: [u8; 32] = Sha256::digest(object.to_string()).into();
-        let slot = (manager.clone(), subresource.is_some());
+        let slot = (manager.clone(), extent);
         if let Some(unchanged) =
             self.door
                 .view
@@ -159,14 +169,19 @@ impl Call {
             .append_pair("fieldManager", &manager)
             .append_pair("force", "true")
             .finish();
+        let subresource = (extent == Extent::Status).then_some("status");
         let uri = format!("{}?{parameters}", uri(target, subresource)?);
         let write = self
             .door
             .view
-            .write(&target.resource, &target.key, &self.primary.key);
-        let answer = self
-            .send("apply an object", Request::apply(uri, &object))
-            .await?;
+            .write(&target.resource, &target.key, &self.primary.key, extent);
+        let answer = match extent {
+            Extent::Status => self.send_status(target, uri, object).await?,
+            Extent::Rest | Extent::Whole => {
+                self.send("apply an object", Request::apply(uri, &object))
+                    .await?
+            }
+        };
         let Some(object) = Object::new(answer) else {
             return Err(Error::Other(
                 "the API server answered with something that is no object".into(),
@@ -174,14 +189,42 @@ impl Call {
         };
         self.meet(target, &object, false);
         write.answered(&object);
-        let version = object.metadata.resource_version.clone();
-        self.door.view.applied(
-            &target.resource,
-            &target.key,
-            slot,
-            Applied { intent, version },
-        );
+        let applied = Applied::new(intent, extent, &object);
+        self.door
+            .view
+            .applied(&target.resource, &target.key, slot, applied);
         Ok(self.show(&target.resource, &object))
+    }
+
+    /// Sends a status. Whatever its UID, the server would give it to the object that has the name
+    /// now; so it names a version of the one that is meant, and a newer one each time it has changed.
+    async fn send_status(
+        &mut self,
+        target: &Target,
+        uri: String,
+        mut status: Value,
+    ) -> Result<Value, Error> {
+        let uid = status.pointer("/metadata/uid").cloned();
+        let mut latest = self.door.view.get(&target.resource, &target.key);
+        let mut races = 0;
+        loop {
+            if let (Some(uid), Some(latest)) = (&uid, &latest) {
+                if *uid != *latest.metadata.uid {
+                    return Err(Error::Conflict);
+                }
+                if let Some(Value::Object(metadata)) = status.get_mut("metadata") {
+                    let version = latest.metadata.resource_version.clone();
+                    metadata.insert("resourceVersion".into(), version.into());
+                }
+            }
+            let request = Request::apply(uri.clone(), &status);
+            match self.send("apply a status", request).await {
+                Err(Error::Conflict) if races < RACES => races += 1,
+                answer => return answer,
+            }
+            let read = Request::get(super::read::uri(target, None)?);
+            latest = Object::new(self.send("read an object again", read).await?);
+        }
     }
 
     /// Who owns the fields: the plugin, for the primary and what it owns; otherwise the plugin on

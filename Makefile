@@ -1,0 +1,89 @@
+# Every check and every test, by name. `make help` lists them; CI calls `make check test`.
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+TOOLS := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/windlass/tools
+TYPOS := 1.52.0
+DENY := 0.20.2
+GUESTS := greeter hostile
+SUITE := tests/suite
+
+.PHONY: help
+help: ## Show the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+.PHONY: toolchain
+toolchain:
+	@command -v rustup >/dev/null || { echo "install rustup first: it brings the compiler that rust-toolchain.toml names" >&2; exit 1; }
+	@rustup which cargo >/dev/null 2>&1 || rustup toolchain install
+	@rustup target list --installed | grep -q wasm32-wasip2 || rustup target add wasm32-wasip2
+
+.PHONY: go
+go:
+	@command -v go >/dev/null || [ -n "$${KUBEBUILDER_ASSETS:-}" ] || { echo "install Go 1.26 first (the real control plane is built from Go modules), or set KUBEBUILDER_ASSETS" >&2; exit 1; }
+
+.PHONY: demo
+demo: toolchain go ## Run a plugin on a real control plane, and watch a Greeting live and die
+	cargo build -p windlass
+	cargo build -p greeter --profile guest --target wasm32-wasip2 --target-dir target/guests
+	cargo build -p windlass-e2e --bin demo
+	cargo run --quiet -p windlass-e2e --bin demo
+
+.PHONY: up down
+up: toolchain go ## Start a control plane, and print the path of its kubeconfig
+	@cargo run --quiet -p windlass-controlplane -- up
+down: toolchain ## End that control plane
+	@cargo run --quiet -p windlass-controlplane -- down
+
+.PHONY: check fmt clippy docs deny typos
+check: fmt clippy docs deny typos ## Everything that can be checked without running it
+fmt: toolchain
+	cargo fmt --all --check
+clippy: toolchain
+	cargo clippy --workspace --all-targets -- -D warnings
+	cargo clippy $(addprefix -p ,windlass-sdk $(GUESTS)) --target wasm32-wasip2 --target-dir target/guests -- -D warnings
+docs: toolchain
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
+deny: toolchain $(TOOLS)/bin/cargo-deny-$(DENY)
+	$(TOOLS)/bin/cargo-deny check licenses bans sources
+typos: toolchain $(TOOLS)/bin/typos-$(TYPOS)
+	$(TOOLS)/bin/typos
+
+# Tools are built once, into the user's cache; the stamp carries the version.
+$(TOOLS)/bin/cargo-deny-$(DENY):
+	@echo "building cargo-deny $(DENY), once (about 3 minutes)" >&2
+	cargo install --quiet --locked --root $(TOOLS) cargo-deny@$(DENY)
+	@touch $@
+$(TOOLS)/bin/typos-$(TYPOS):
+	@echo "building typos $(TYPOS), once (about 2 minutes)" >&2
+	cargo install --quiet --locked --root $(TOOLS) typos-cli@$(TYPOS)
+	@touch $@
+
+.PHONY: test-fast test test-long
+test-fast: toolchain ## Everything that needs no Go
+	@$(SUITE) start
+	@$(SUITE) run unit cargo test -p windlass -p windlass-code-cache
+	@$(SUITE) run sdk cargo test -p windlass-sdk -p greeter --features windlass-sdk/testing
+	@$(SUITE) run sandbox cargo test -p windlass-sandbox-tests
+	@$(SUITE) summary
+test: toolchain go ## Everything that decides right or wrong, on a real control plane
+	@$(SUITE) start
+	@$(SUITE) run unit cargo test -p windlass -p windlass-code-cache
+	@$(SUITE) run sdk cargo test -p windlass-sdk -p greeter --features windlass-sdk/testing
+	@$(SUITE) run sandbox cargo test -p windlass-sandbox-tests
+	@$(SUITE) run control-plane cargo test -p windlass-controlplane
+	@$(SUITE) run e2e cargo test -p windlass-e2e -- --test-threads 4
+	@$(SUITE) summary
+test-long: toolchain go ## The suites of the sandbox and the real control plane again, at other speeds
+	@$(SUITE) start
+	@for threads in 1 2 8; do \
+	  $(SUITE) run sandbox-$$threads cargo test -p windlass-sandbox-tests -- --test-threads $$threads; \
+	  $(SUITE) run e2e-$$threads cargo test -p windlass-e2e -- --test-threads $$threads; \
+	done
+	@$(SUITE) summary
+
+.PHONY: bench
+bench: toolchain go ## Measure a release build: memory of the idle host, time from apply to ready
+	cargo build --quiet --release -p windlass
+	cargo run --quiet -p windlass-e2e --bin measure

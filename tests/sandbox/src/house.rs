@@ -1,0 +1,209 @@
+//! A host without a cluster: engine, door and Events as in production, but no informers.
+
+use std::sync::Arc;
+
+use anyhow::Context;
+use jiff::Timestamp;
+use serde_json::Value;
+use tokio::runtime::{Handle, Runtime};
+use windlass::api::{Api, Discovery};
+use windlass::controller::{FinalizerPatch, Key, Object, View, finalizer_of, settle_finalizer};
+use windlass::events::Recorder;
+use windlass::grants::Grants;
+use windlass::manifest::Limits;
+use windlass::plugin::cluster::{Call, Door, Primary};
+use windlass::plugin::{Action, Called, Cancel, LoadError, Plugin, Progress, Request, Sandboxes};
+use windlass::seams::{Clock, Rng, Seams, Spawn, Task, guest_threads};
+use windlass_code_cache::CodeCache;
+use windlass_sdk::ObjectRef;
+
+use crate::api::FakeApi;
+use crate::guests;
+
+/// The memory of all guests together.
+pub const BUDGET: usize = 1 << 30;
+
+/// A host whose API server is a [`FakeApi`].
+pub struct House {
+    /// The API server.
+    pub api: FakeApi,
+    /// What all its plugins share.
+    pub sandboxes: Arc<Sandboxes>,
+    /// The door to the API server.
+    pub door: Api,
+    discovery: Arc<Discovery>,
+    events: Recorder,
+    seams: Seams,
+    cache: Arc<CodeCache>,
+    _writer: Task,
+    guests: Option<Runtime>,
+}
+
+/// A plugin in a [`House`], with its own door, as its controller would hold it.
+pub struct Tenant {
+    /// The plugin.
+    pub plugin: Plugin,
+    /// Stops every call of the plugin: the host is shutting down.
+    pub cancel: Cancel,
+    door: Arc<Door>,
+    api: FakeApi,
+}
+
+impl House {
+    /// A house with the machine's clock and `threads` threads for guests. To be made on a host
+    /// runtime of more than one thread.
+    ///
+    /// # Errors
+    /// The machine cannot run it.
+    pub fn on_threads(api: FakeApi, threads: usize) -> anyhow::Result<Self> {
+        let guests = guest_threads(threads)?;
+        let spawn = Spawn::on_threads(Handle::current(), guests.handle().clone());
+        let mut house = Self::new(api, Clock::system(), spawn, threads)?;
+        house.guests = Some(guests);
+        Ok(house)
+    }
+
+    /// A house on one thread whose clock shows `wall` now and moves with tokio's.
+    ///
+    /// # Errors
+    /// The machine cannot run it.
+    pub fn inline(api: FakeApi, wall: Timestamp) -> anyhow::Result<Self> {
+        let spawn = Spawn::inline(Handle::current());
+        Self::new(api, Clock::starting_at(wall), spawn, 1)
+    }
+
+    fn new(api: FakeApi, clock: Clock, spawn: Spawn, threads: usize) -> anyhow::Result<Self> {
+        let rng = Rng::seeded(1);
+        let seams = Seams { clock, rng, spawn };
+        let door = Api::new(api.client(), seams.clone());
+        let (events, writer) = Recorder::start(door.clone(), &seams, "test");
+        let sandboxes = Sandboxes::new(seams.clone(), threads, BUDGET);
+        Ok(Self {
+            sandboxes: sandboxes.map_err(|error| anyhow::anyhow!("{error:#}"))?,
+            discovery: Arc::new(Discovery::new(door.clone(), clock)),
+            cache: Arc::new(CodeCache::open(&guests::target().join("code"))?),
+            api,
+            door,
+            events,
+            seams,
+            _writer: writer,
+            guests: None,
+        })
+    }
+
+    /// The house's clock.
+    pub fn clock(&self) -> Clock {
+        self.seams.clock
+    }
+
+    /// Compiles a component and asks it what it is.
+    ///
+    /// # Errors
+    /// As the host.
+    pub async fn load(
+        &self,
+        name: &str,
+        component: Vec<u8>,
+        config: &Value,
+        limits: Limits,
+    ) -> Result<Plugin, LoadError> {
+        let (config, cache) = (config.to_string(), self.cache.clone());
+        self.sandboxes
+            .load(name, component, &config, limits, cache)
+            .await
+    }
+
+    /// Gives a plugin its door.
+    ///
+    /// # Errors
+    /// Its primary kind is not served.
+    pub async fn admit(&self, plugin: Plugin, grants: Grants) -> anyhow::Result<Tenant> {
+        let (version, kind) = (&plugin.description.api_version, &plugin.description.kind);
+        let primary = self.discovery.by_kind(version, kind).await?;
+        let primary = primary.with_context(|| format!("{kind} of {version} is not served"))?;
+        let view = View::unwatched(&plugin, primary, self.seams.clock);
+        let door = Door {
+            plugin: plugin.name.clone(),
+            api: self.door.clone(),
+            discovery: self.discovery.clone(),
+            grants,
+            view: Arc::new(view),
+            events: self.events.clone(),
+            api_calls: plugin.limits().api_calls,
+        };
+        Ok(Tenant {
+            plugin,
+            cancel: Cancel::default(),
+            door: Arc::new(door),
+            api: self.api.clone(),
+        })
+    }
+}
+
+/// A runtime may not be dropped where others wait for it.
+impl Drop for House {
+    fn drop(&mut self) {
+        if let Some(guests) = self.guests.take() {
+            guests.shutdown_background();
+        }
+    }
+}
+
+impl Tenant {
+    /// Calls `reconcile` for a primary of the cluster: `default`, `ada`.
+    ///
+    /// # Errors
+    /// There is no such primary; what the plugin makes of it is in the answer.
+    pub async fn reconcile(&self, namespace: &str, name: &str) -> anyhow::Result<Called<Action>> {
+        let (request, call, _) = self.call(namespace, name).await?;
+        Ok(self.plugin.reconcile(request, call, &self.cancel).await)
+    }
+
+    /// Calls `finalize`, and takes the plugin's finalizer off if that is done.
+    ///
+    /// # Errors
+    /// There is no such primary, or its finalizer cannot be taken off.
+    pub async fn finalize(&self, namespace: &str, name: &str) -> anyhow::Result<Called<Progress>> {
+        let (request, call, object) = self.call(namespace, name).await?;
+        let primary = call.primary().resource.clone();
+        let called = self.plugin.finalize(request, call, &self.cancel).await;
+        if matches!(called.answer, Ok(Progress::Done)) {
+            let finalizer = finalizer_of(&self.plugin.name);
+            settle_finalizer(
+                &self.door.api,
+                &primary,
+                &object.metadata,
+                &finalizer,
+                FinalizerPatch::Release,
+            )
+            .await?;
+        }
+        Ok(called)
+    }
+
+    async fn call(&self, namespace: &str, name: &str) -> anyhow::Result<(Request, Call, Object)> {
+        let (version, kind) = (
+            self.plugin.description.api_version.as_str(),
+            self.plugin.description.kind.as_str(),
+        );
+        let target = ObjectRef::new(version, kind, namespace, name);
+        let found = self.api.cluster().get(&target);
+        let object = found.map_err(|code| anyhow::anyhow!("{target}: {code}"))?;
+        let object = Object::new(object).context("the primary has no name")?;
+        let resource = self.door.discovery.by_kind(version, kind).await?;
+        let resource = resource.context("the primary's kind is not served any more")?;
+        let primary = Primary {
+            key: Key {
+                namespace: Some(namespace.to_owned()),
+                name: name.to_owned(),
+            },
+            uid: object.metadata.uid.clone(),
+            resource: resource.clone(),
+        };
+        let request = Request {
+            object: self.door.view.show(&resource, &object),
+            attempt: 0,
+        };
+        Ok((request, Call::new(self.door.clone(), primary), object))
+    }
+}

@@ -1,0 +1,15 @@
+//! Real components in the real sandbox, without a cluster: a host in memory for tests.
+//!
+//! [`guests`] builds the components and [`handmade`] makes those that no compiler would; a
+//! [`House`] runs them with everything that the host has, but for informers and queues; its API
+//! server is a [`FakeApi`]. What the host logs is in [`logs`].
+
+pub mod api;
+pub mod guests;
+pub mod handmade;
+pub mod house;
+pub mod logs;
+
+pub use api::FakeApi;
+pub use guests::guest;
+pub use house::{House, Tenant};

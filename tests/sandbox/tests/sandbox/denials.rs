@@ -1,0 +1,187 @@
+//! Every function of `cluster` denies what no grant covers, before anything leaves the host.
+
+use serde_json::json;
+use tracing::Level;
+use windlass::plugin::Action;
+use windlass_sandbox_tests::handmade::{self, ANSWER, Handmade, word};
+use windlass_sandbox_tests::{FakeApi, House, Tenant, logs};
+
+use crate::common::{AMPLE, cluster, grants};
+
+/// A function of `cluster`, a guest that calls it for a Secret and goes on only if it is denied,
+/// and what the log says then.
+type Denial = (&'static str, fn() -> Handmade, &'static str);
+
+const DENIALS: &[Denial] = &[
+    ("get", get, "get secrets in namespace default"),
+    ("list", list, "list secrets in all namespaces"),
+    ("apply", apply, "create secrets in namespace default"),
+    (
+        "apply-status",
+        apply_status,
+        "patch secrets/status in namespace default",
+    ),
+    ("delete", delete, "delete secrets in namespace default"),
+];
+
+const SECRET: &str =
+    r#"{"apiVersion":"v1","kind":"Secret","metadata":{"name":"s","namespace":"default"}}"#;
+
+#[test]
+fn every_function_of_the_cluster_has_a_denial() {
+    let denials: Vec<_> = DENIALS.iter().map(|(function, ..)| *function).collect();
+    assert_eq!(handmade::functions("cluster").unwrap(), denials);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_no_grant_covers_is_denied_by_every_function() {
+    for (function, guest, words) in DENIALS {
+        let name = format!("denied-{function}");
+        let (house, tenant) = tenant(&name, guest()).await;
+        house
+            .api
+            .cluster()
+            .put(serde_json::from_str(SECRET).unwrap())
+            .unwrap();
+        let called = tenant.reconcile("default", &name).await.unwrap();
+        assert!(
+            matches!(called.answer, Ok(Action::AwaitChange)),
+            "{function}: {called:?}"
+        );
+        assert_eq!(called.traffic.requests, 0, "{function}");
+        assert_eq!(house.api.cluster().take_writes(), [], "{function}");
+        let paths = house.api.requests();
+        assert!(
+            !paths.iter().any(|path| path.contains("secrets")),
+            "{paths:?}"
+        );
+        let lines = logs::about(&format!("Greeting/default/{name}"));
+        let want = format!("plugin handmade may not {words}: add it to grants");
+        let said = |line: &logs::Line| line.level == Level::WARN && line.message == want;
+        assert!(
+            lines.len() == 1 && lines.iter().all(said),
+            "{function}: {lines:?}"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn kinds_of_groups_that_were_not_granted_are_not_even_looked_up() {
+    let (house, tenant) = tenant("unknown-group", probe("g000.x/v1", 1)).await;
+    let called = tenant.reconcile("default", "unknown-group").await.unwrap();
+    assert!(called.answer.is_ok(), "{called:?}");
+    let asked = house.api.requests();
+    let asked = asked.iter().filter(|path| path.contains("/apis/g")).count();
+    assert_eq!(asked, 0);
+    let lines = logs::about("Greeting/default/unknown-group").len();
+    assert!((1..100).contains(&lines), "{lines} lines for 1,000 denials");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn looking_up_what_is_not_served_counts_as_requests() {
+    let (house, tenant) = tenant("unknown-version", probe("examples.windlass.dev/v000", 23)).await;
+    let called = tenant
+        .reconcile("default", "unknown-version")
+        .await
+        .unwrap();
+    assert!(called.answer.is_ok(), "{called:?}");
+    assert_eq!(called.traffic.requests, AMPLE.api_calls);
+    let asked = house.api.requests();
+    let asked = asked.iter().filter(|path| path.contains("dev/v0")).count();
+    assert_eq!(asked, 100);
+}
+
+/// A plugin with the hostile guest's grants and a primary called `name`.
+async fn tenant(name: &str, guest: Handmade) -> (House, Tenant) {
+    logs::keep();
+    let house = House::on_threads(FakeApi::new(cluster(&[name])), 1).unwrap();
+    let component = guest.build().unwrap();
+    let plugin = house.load("handmade", component, &json!({}), AMPLE).await;
+    let tenant = house.admit(plugin.unwrap(), grants()).await.unwrap();
+    (house, tenant)
+}
+
+/// Calls `$function` with `arguments`, and traps unless the answer is the error `denied`: case 1
+/// of the result, and case 1 of the error. `payload` is where the error lies within the answer.
+fn denied(guest: Handmade, function: &str, arguments: &str, payload: usize) -> Handmade {
+    guest.reconcile(&format!(
+        "(call ${function} {arguments} (i32.const {ANSWER}))
+         (if (i32.ne (i32.load8_u (i32.const {ANSWER})) (i32.const 1)) (then unreachable))
+         (if (i32.ne (i32.load8_u (i32.const {})) (i32.const 1)) (then unreachable))",
+        ANSWER + payload
+    ))
+}
+
+const NONE: &str = "(i32.const 0) (i32.const 0) (i32.const 0)";
+
+fn get() -> Handmade {
+    let mut guest = Handmade::default().import("cluster", "get", 14);
+    let secret = secret(&mut guest);
+    denied(guest, "get", &format!("{secret} {NONE} (i32.const 1)"), 4)
+}
+
+/// An object-ref: version, kind, namespace, name.
+fn secret(guest: &mut Handmade) -> String {
+    let [version, kind, namespace, name] =
+        ["v1", "Secret", "default", "s"].map(|text| guest.text(text));
+    format!("{version} {kind} (i32.const 1) {namespace} {name}")
+}
+
+fn list() -> Handmade {
+    let mut guest = Handmade::default().import("cluster", "list", 17);
+    let (version, kind) = (guest.text("v1"), guest.text("Secret"));
+    let limit = "(i32.const 0) (i32.const 0)";
+    let query = format!("{version} {kind} {NONE} {NONE} {NONE} {limit} (i32.const 1)");
+    denied(guest, "list", &query, 4)
+}
+
+fn apply() -> Handmade {
+    let mut guest = Handmade::default().import("cluster", "apply", 3);
+    let object = guest.text(SECRET);
+    denied(guest, "apply", &object, 4)
+}
+
+fn apply_status() -> Handmade {
+    let mut guest = Handmade::default().import("cluster", "apply-status", 3);
+    let object = guest.text(SECRET);
+    denied(guest, "apply-status", &object, 4)
+}
+
+/// Its parameters are more than 16, so they lie in memory.
+fn delete() -> Handmade {
+    let mut guest = Handmade::default().import("cluster", "delete", 2);
+    let mut parameters = Vec::new();
+    for text in ["v1", "Secret", "default", "s"] {
+        if text == "default" {
+            parameters.extend_from_slice(&word(1));
+        }
+        let (at, length) = guest.place(text.as_bytes());
+        parameters.extend_from_slice(&word(at));
+        parameters.extend_from_slice(&word(length));
+    }
+    // All options none: two texts, a small enum (2 bytes), a number.
+    parameters.extend_from_slice(&[0; 12 + 12 + 4 + 8]);
+    let (at, _) = guest.place(&parameters);
+    denied(guest, "delete", &format!("(i32.const {at})"), 4)
+}
+
+/// Reads objects of 1,000 versions that nobody serves: counts in the three digits from `first` on.
+fn probe(api_version: &str, first: usize) -> Handmade {
+    let mut guest = Handmade::default().import("cluster", "get", 14);
+    let (at, length) = guest.place(api_version.as_bytes());
+    let [kind, name] = ["Thing", "s"].map(|text| guest.text(text));
+    let digit = |place: usize, divisor: usize| {
+        format!(
+            "(i32.store8 (i32.const {}) (i32.add (i32.const 48) (i32.rem_u (i32.div_u (local.get $n) (i32.const {divisor})) (i32.const 10))))",
+            at + first + place
+        )
+    };
+    let digits = [digit(0, 100), digit(1, 10), digit(2, 1)].concat();
+    guest.reconcile(&format!(
+        "(loop $on
+           {digits}
+           (call $get (i32.const {at}) (i32.const {length}) {kind} {NONE} {name} {NONE} (i32.const 1) (i32.const {ANSWER}))
+           (local.set $n (i32.add (local.get $n) (i32.const 1)))
+           (br_if $on (i32.lt_u (local.get $n) (i32.const 1000))))"
+    ))
+}

@@ -1,0 +1,164 @@
+//! Every fixture of the greeter gives the same in the sandbox as natively.
+
+use std::fmt::Debug;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use greeter::Greeter;
+use jiff::Timestamp;
+use serde_json::Value;
+use windlass::manifest;
+use windlass::plugin::{Action, CallError, Called, Failure, Progress};
+use windlass_sandbox_tests::{FakeApi, House, guests::workspace};
+use windlass_sdk::ObjectRef;
+use windlass_sdk::testing::{Answer, FakeCluster, Fixture, Outcome, Step, run_dir};
+
+use crate::common::wasm;
+
+/// Fewer than these were never meant to be.
+const AT_LEAST: usize = 10;
+
+const API_VERSION: &str = "examples.windlass.dev/v1";
+
+#[tokio::test(start_paused = true)]
+async fn every_fixture_gives_the_same_in_the_sandbox_as_natively() {
+    let folder = workspace().join("plugins/greeter/tests");
+    let count = run_dir::<Greeter>(&folder).unwrap();
+    let paths = fixtures(&folder);
+    assert_eq!(paths.len(), count);
+    assert!(
+        count >= AT_LEAST,
+        "only {count} fixtures in {}",
+        folder.display()
+    );
+    let mut wrong = Vec::new();
+    for path in paths {
+        wrong.extend(run(&path).await.err());
+    }
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
+
+fn fixtures(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap();
+    let mut paths: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|ending| ending == "yaml"));
+    paths.sort();
+    paths
+}
+
+/// Runs a fixture on two clusters of its own: natively, and through the component.
+async fn run(path: &Path) -> Result<(), String> {
+    let fixture = Fixture::load(path).unwrap();
+    let mut native = FakeCluster::new();
+    let sandboxed = FakeApi::new(FakeCluster::new());
+    let start = fixture.cluster().unwrap().clock().parse().unwrap();
+    let house = House::inline(sandboxed.clone(), start).unwrap();
+    for (number, step) in fixture.steps.iter().enumerate() {
+        let place = |text: String| format!("{}: step {}: {text}", path.display(), number + 1);
+        step.prepare(&mut native).unwrap();
+        step.prepare(&mut sandboxed.cluster()).unwrap();
+        let primary = step.primary(API_VERSION);
+        let want = natively(step, &mut native, &primary);
+        let got = in_sandbox(&house, step, &primary).await;
+        step.check(&primary, &want)
+            .map_err(|error| place(format!("natively: {error}")))?;
+        step.check(&primary, &got)
+            .map_err(|error| place(format!("in the sandbox: {error}")))?;
+        same(&tidy(want), &tidy(got)).map_err(place)?;
+        same(&objects(&native), &objects(&sandboxed.cluster())).map_err(place)?;
+    }
+    Ok(())
+}
+
+fn natively(step: &Step, cluster: &mut FakeCluster, primary: &ObjectRef) -> Outcome {
+    let name = format!("{}/{}", primary.namespace.as_deref().unwrap(), primary.name);
+    let pass = match step.when.reconcile {
+        Some(_) => cluster.reconcile(&Greeter, &name),
+        None => cluster.finalize(&Greeter, &name),
+    };
+    pass.outcome
+}
+
+async fn in_sandbox(house: &House, step: &Step, primary: &ObjectRef) -> Outcome {
+    let clock: Timestamp = house.api.cluster().clock().parse().unwrap();
+    let ahead = clock.duration_since(house.clock().wall());
+    tokio::time::advance(Duration::try_from(ahead).unwrap()).await;
+    house.api.cluster().take_writes();
+    let answer = ask(house, step, primary).await;
+    let writes = house.api.cluster().take_writes();
+    Outcome { answer, writes }
+}
+
+async fn ask(house: &House, step: &Step, primary: &ObjectRef) -> Answer {
+    let found = house.api.cluster().get(primary);
+    let deleting = |object: &Value| object.pointer("/metadata/deletionTimestamp").is_some();
+    // Whom to call is the controller's to say, not the sandbox's.
+    match &found {
+        Ok(object) if deleting(object) == step.when.finalize.is_some() => {}
+        Ok(_) | Err(_) => return Answer::NotCalled,
+    }
+    let document = document();
+    let config = house.api.cluster().config().clone();
+    let plugin = house.load("greeter", wasm("greeter"), &config, document.limits);
+    let tenant = house
+        .admit(plugin.await.unwrap(), document.grants)
+        .await
+        .unwrap();
+    let (namespace, name) = (primary.namespace.as_deref().unwrap(), primary.name.as_str());
+    if step.when.reconcile.is_some() {
+        let called = tenant.reconcile(namespace, name).await.unwrap();
+        answer(called, |action| match action {
+            Action::AwaitChange => Answer::AwaitChange,
+            Action::RequeueAfter(millis) => Answer::RequeueAfter(wait(millis)),
+        })
+    } else {
+        let called = tenant.finalize(namespace, name).await.unwrap();
+        answer(called, |progress| match progress {
+            Progress::Done => Answer::Done,
+            Progress::Pending(millis) => Answer::Pending(wait(millis)),
+        })
+    }
+}
+
+/// The document that ships with the greeter: its grants must be enough.
+fn document() -> manifest::Plugin {
+    let file = workspace().join("plugins/greeter/plugin.yaml");
+    let text = std::fs::read_to_string(&file).unwrap();
+    manifest::parse(&file, &text).unwrap().remove(0)
+}
+
+fn answer<T: Debug>(called: Called<T>, answer: impl FnOnce(T) -> Answer) -> Answer {
+    match called.answer {
+        Ok(given) => answer(given),
+        Err(CallError::Failed(Failure::Transient(text))) => Answer::Transient(text),
+        Err(CallError::Failed(Failure::Terminal(text))) => Answer::Terminal(text),
+        Err(other) => panic!("{other}: {}", called.output),
+    }
+}
+
+fn wait(millis: u32) -> Duration {
+    Duration::from_millis(millis.into())
+}
+
+/// Without the UIDs that the host adds to what it has read.
+fn tidy(mut outcome: Outcome) -> Outcome {
+    for write in &mut outcome.writes {
+        if let Some(Value::Object(metadata)) = write.object.get_mut("metadata") {
+            metadata.remove("uid");
+        }
+    }
+    outcome
+}
+
+fn objects(cluster: &FakeCluster) -> Vec<Value> {
+    cluster.objects().cloned().collect()
+}
+
+fn same<T: PartialEq + Debug>(native: &T, sandboxed: &T) -> Result<(), String> {
+    if native == sandboxed {
+        return Ok(());
+    }
+    Err(format!(
+        "natively:\n{native:#?}\nin the sandbox:\n{sandboxed:#?}"
+    ))
+}

@@ -1,0 +1,69 @@
+//! Guests that take more time or memory than they have.
+
+use std::time::Duration;
+
+use windlass::manifest::Limits;
+use windlass::plugin::CallError;
+
+use crate::common::{Siege, TIGHT, trapped};
+
+/// An end in sight for whoever waits: the one limit here that is meant to be reached.
+const SHORT: Limits = Limits {
+    deadline: Duration::from_millis(500),
+    ..TIGHT
+};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn spinning_uses_up_the_cpu_time() {
+    for attack in ["spin", "spin_log"] {
+        let siege = Siege::begin(attack, TIGHT).await;
+        let called = siege.attack().await;
+        let exceeded =
+            matches!(called.answer, Err(CallError::CpuExceeded(limit)) if limit == TIGHT.cpu);
+        assert!(exceeded && called.cpu >= TIGHT.cpu, "{attack}: {called:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sleeping_lasts_until_the_deadline_and_costs_no_cpu() {
+    for attack in ["spin_sleep", "hoard_slow"] {
+        let siege = Siege::begin(attack, SHORT).await;
+        let called = siege.attack().await;
+        let late = matches!(called.answer, Err(CallError::DeadlineExceeded(limit)) if limit == SHORT.deadline);
+        assert!(late && called.cpu <= SHORT.cpu, "{attack}: {called:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_that_is_late_does_not_stop_the_plugins_next_one() {
+    let siege = Siege::begin("spin_sleep", SHORT).await;
+    for _ in 0..2 {
+        let called = siege.attack().await;
+        let late = matches!(called.answer, Err(CallError::DeadlineExceeded(_)));
+        assert!(late, "{called:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_host_that_shuts_down_stops_calls_that_run() {
+    let siege = Siege::begin("spin_sleep", TIGHT).await;
+    let (called, ()) = tokio::join!(siege.hostile.reconcile("default", "spin-sleep"), async {
+        while siege.house.sandboxes.memory_in_use() == 0 {
+            tokio::task::yield_now().await;
+        }
+        siege.hostile.cancel.stop();
+    });
+    assert!(matches!(called.unwrap().answer, Err(CallError::Stopped)));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn hoarding_is_refused_and_the_trap_says_so() {
+    let siege = Siege::begin("hoard", TIGHT).await;
+    let called = siege.attack().await;
+    let text = trapped(&called);
+    assert!(
+        text.contains("limit of 16 MiB: raise spec.limits.memory"),
+        "{text}"
+    );
+    assert!(called.memory <= TIGHT.memory, "{}", called.memory);
+}

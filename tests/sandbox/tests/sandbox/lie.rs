@@ -1,0 +1,81 @@
+//! Guests whose arguments and answers are malformed.
+
+use std::time::Duration;
+
+use windlass::plugin::Action;
+use windlass_sandbox_tests::House;
+
+use crate::common::{AMPLE, Siege, assert_tame, terminal};
+
+/// The longest text that is kept, with the sign that it was cut.
+const TEXT: usize = (4 << 10) + '…'.len_utf8();
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_failures_text_is_cut_and_tamed() {
+    for attack in ["garbage_failure", "garbage"] {
+        let siege = Siege::begin(attack, AMPLE).await;
+        let called = siege.attack().await;
+        let text = terminal(&called);
+        assert!(
+            text.len() <= TEXT && text.contains("owned"),
+            "{attack}: {}",
+            text.len()
+        );
+        assert_tame(text);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_no_object_is_not_applied() {
+    for attack in ["garbage_json", "garbage_deep"] {
+        let siege = Siege::begin(attack, AMPLE).await;
+        let called = siege.attack().await;
+        assert!(
+            matches!(called.answer, Ok(Action::AwaitChange)),
+            "{attack}: {called:?}"
+        );
+        assert_eq!(siege.writes(), []);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_absurd_delay_is_only_a_number() {
+    let siege = Siege::begin("garbage_requeue", AMPLE).await;
+    let called = siege.attack().await;
+    assert!(
+        matches!(called.answer, Ok(Action::RequeueAfter(u32::MAX))),
+        "{called:?}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn events_are_cut_tamed_and_sent_to_no_other_path() {
+    let siege = Siege::begin("garbage_event", AMPLE).await;
+    let called = siege.attack().await;
+    assert!(called.answer.is_ok(), "{called:?}");
+    // Three that are about its primary; the fourth names an object that cannot be.
+    let events = events(&siege.house, 3).await;
+    for event in &events {
+        for (field, limit) in [("reason", 128), ("action", 128), ("note", 1024)] {
+            let text = event[field].as_str().unwrap();
+            assert!(text.len() <= limit, "{field}: {}", text.len());
+            assert_tame(text);
+        }
+        assert_eq!(event["regarding"]["name"], "garbage-event", "{event}");
+    }
+    let requests = siege.house.api.requests();
+    let strays = requests.iter().find(|request| request.contains(".."));
+    assert_eq!(strays, None);
+}
+
+/// The Events, once there are `count`. They are sent off the call's path.
+async fn events(house: &House, count: usize) -> Vec<serde_json::Value> {
+    let enough = async {
+        while house.api.events().len() < count {
+            tokio::task::yield_now().await;
+        }
+    };
+    let waited = tokio::time::timeout(Duration::from_secs(30), enough).await;
+    assert!(waited.is_ok(), "{:?}", house.api.events());
+    house.api.events()
+}

@@ -1,0 +1,19 @@
+//! Real components in the real sandbox: fixtures, attacks, admission and denials.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
+mod admission;
+mod common;
+mod crash;
+mod denials;
+mod describe;
+mod fairness;
+mod fixtures;
+mod flood;
+mod hoard;
+mod lie;
+mod trespass;
