@@ -18,7 +18,7 @@ use serde_json::Value;
 
 pub use discovery::Discovery;
 pub use error::ApiError;
-pub use resource::{BadName, Resource, api_path, group_of};
+pub use resource::{BadName, Resource, api_path, group_of, segment};
 
 use crate::seams::Seams;
 

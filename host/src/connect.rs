@@ -16,6 +16,9 @@ use crate::seams::Seams;
 const AGENT: HeaderValue =
     HeaderValue::from_static(concat!("windlass/", env!("CARGO_PKG_VERSION")));
 
+/// A kubeconfig may name a program that fetches credentials.
+const CONFIG: Duration = Duration::from_secs(60);
+
 /// Opens the door to the cluster that `cluster` names, and asks it one question. Answers the
 /// namespace for the host's own objects as well.
 ///
@@ -34,7 +37,12 @@ pub async fn connect(cluster: &Cluster, seams: &Seams) -> anyhow::Result<(Api, S
             "cannot use {source}: {cause}; correct it, or name another with --kubeconfig or --context"
         )
     };
-    let mut config = config(cluster).await.map_err(|error| unusable(&*error))?;
+    let mut config = seams
+        .clock
+        .within(CONFIG, config(cluster))
+        .await
+        .unwrap_or_else(|| Err(anyhow::anyhow!("it took too long")))
+        .map_err(|error| unusable(&*error))?;
     config.headers.push((USER_AGENT, AGENT));
     // Retries are for whoever knows whether they are safe.
     config.default_retry = false;
@@ -59,10 +67,12 @@ pub async fn connect(cluster: &Cluster, seams: &Seams) -> anyhow::Result<(Api, S
             "the API server {server} forbids the user of {source} to look up what it serves: is it the right user, and has it the ClusterRole system:discovery? ({})",
             Chain(&error)
         ),
-        Err(error @ (ApiError::Status { .. } | ApiError::Garbled(_))) => bail!(
-            "what answers at {server} of {source} is not a healthy API server: is the address right? ({})",
-            Chain(&error)
-        ),
+        Err(error @ (ApiError::Status { .. } | ApiError::Garbled(_) | ApiError::TooLarge)) => {
+            bail!(
+                "what answers at {server} of {source} is not a healthy API server: is the address right? ({})",
+                Chain(&error)
+            )
+        }
         Err(error @ ApiError::Unreachable(_)) => bail!(
             "the API server {server} of {source} does not answer: is it running, and are its address and its certificate authority right? ({})",
             Chain(&error)

@@ -5,8 +5,8 @@
 //!   update the count. The key of a series leaves the note out, as client-go's does.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use http::Method;
@@ -15,13 +15,18 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use crate::api::{Api, Request, object};
-use crate::seams::{Seams, Task};
+use crate::seams::{Clock, Seams, Task};
 
 /// Events that wait to be sent.
 const WAITING: usize = 1000;
 
 /// Series that are remembered at most.
 const SERIES: usize = 4096;
+
+/// Events that a plugin may publish at once, and each second after that: one plugin's flood does not
+/// push out the others'.
+const BURST: f64 = 100.0;
+const REFILL: f64 = 5.0;
 
 /// A series ends after this long without a repetition.
 const SERIES_END: Duration = Duration::from_secs(360);
@@ -73,7 +78,28 @@ pub struct Note {
 #[derive(Clone, Debug)]
 pub struct Recorder {
     notes: mpsc::Sender<Note>,
+    clock: Clock,
+    budgets: Arc<Mutex<HashMap<Arc<str>, Budget>>>,
     dropped: Arc<AtomicU64>,
+}
+
+/// How many Events a plugin may publish now.
+#[derive(Clone, Copy, Debug)]
+struct Budget {
+    left: f64,
+    at: Instant,
+}
+
+impl Budget {
+    /// Takes one, if there is one by `now`.
+    fn take(&mut self, now: Instant) -> bool {
+        let earned = now.saturating_duration_since(self.at).as_secs_f64() * REFILL;
+        self.left = (self.left + earned).min(BURST);
+        self.at = now;
+        let granted = self.left >= 1.0;
+        self.left -= if granted { 1.0 } else { 0.0 };
+        granted
+    }
 }
 
 impl Recorder {
@@ -91,9 +117,12 @@ impl Recorder {
                 writer.write(note).await;
             }
         });
+        let (clock, budgets) = (seams.clock, Arc::default());
         (
             Self {
                 notes,
+                clock,
+                budgets,
                 dropped: Arc::default(),
             },
             task,
@@ -102,8 +131,28 @@ impl Recorder {
 
     /// Records an Event, if there is room.
     pub fn publish(&self, note: Note) {
-        if self.notes.try_send(note).is_err() && self.dropped.fetch_add(1, Ordering::Relaxed) == 0 {
-            tracing::warn!("more Events than the API server takes: some are dropped");
+        let now = self.clock.now();
+        let granted = {
+            let mut budgets = self.budgets.lock().unwrap_or_else(PoisonError::into_inner);
+            let full = Budget {
+                left: BURST,
+                at: now,
+            };
+            budgets.entry(note.plugin.clone()).or_insert(full).take(now)
+        };
+        let plugin = note.plugin.clone();
+        let sent = granted && self.notes.try_send(note).is_ok();
+        if !sent
+            && self
+                .dropped
+                .fetch_add(1, Ordering::Relaxed)
+                .is_power_of_two()
+        {
+            let plugin = &*plugin;
+            tracing::warn!(
+                plugin,
+                "more Events than the host sends for one plugin: some are dropped"
+            );
         }
     }
 }
@@ -250,4 +299,24 @@ fn reference(about: &About) -> Value {
         ("namespace", about.namespace.clone().map(Value::from)),
         ("uid", about.uid.clone().map(Value::from)),
     ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plugin_may_publish_a_burst_and_then_a_trickle() {
+        let start = Clock::system().now();
+        let mut budget = Budget {
+            left: BURST,
+            at: start,
+        };
+        let granted = (0..1000).filter(|_| budget.take(start)).count();
+        assert_eq!(granted, 100);
+        let later = start + Duration::from_secs(2);
+        assert_eq!((0..1000).filter(|_| budget.take(later)).count(), 10);
+        let much_later = start + Duration::from_secs(3600);
+        assert_eq!((0..1000).filter(|_| budget.take(much_later)).count(), 100);
+    }
 }

@@ -49,9 +49,15 @@ pub struct Lease {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Record {
     holder: String,
+    acquired: String,
     renewed: String,
+    duration: Duration,
     transitions: i64,
     version: String,
+}
+
+fn name_of(plugin: &str) -> String {
+    format!("windlass-{plugin}")
 }
 
 impl Record {
@@ -65,7 +71,14 @@ impl Record {
         };
         Self {
             holder: text("/spec/holderIdentity"),
+            acquired: text("/spec/acquireTime"),
             renewed: text("/spec/renewTime"),
+            duration: Duration::from_secs(
+                lease
+                    .pointer("/spec/leaseDurationSeconds")
+                    .and_then(Value::as_u64)
+                    .unwrap_or(0),
+            ),
             transitions: lease
                 .pointer("/spec/leaseTransitions")
                 .and_then(Value::as_i64)
@@ -89,10 +102,28 @@ impl Lease {
             api,
             seams,
             namespace: namespace.to_owned(),
-            name: format!("windlass-{plugin}"),
+            name: name_of(plugin),
             identity: identity.to_owned(),
             times,
         }
+    }
+
+    /// The namespaces that have a Lease of `plugin`.
+    ///
+    /// # Errors
+    /// The API server could not be asked, or may not be.
+    pub async fn namespaces(api: &Api, plugin: &str) -> Result<Vec<String>, ApiError> {
+        let path = "/apis/coordination.k8s.io/v1/leases";
+        let query = format!("{path}?fieldSelector=metadata.name%3D{}", name_of(plugin));
+        let list = api.send(Request::list_metadata(query)).await?;
+        let items = list
+            .get("items")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten();
+        let namespace =
+            |lease: &Value| Some(lease.pointer("/metadata/namespace")?.as_str()?.to_owned());
+        Ok(items.filter_map(namespace).collect())
     }
 
     /// Waits until the Lease is ours. Says once whom it waits for.
@@ -190,11 +221,19 @@ impl Lease {
             let before = watched
                 .as_ref()
                 .map(|(record, _): &(Record, Instant)| record.clone());
-            if before.is_some_and(|before| before != record) {
+            if before.as_ref().is_some_and(|before| *before != record) {
                 return Ok(Some(record.holder));
             }
             if self.is_free(&record, &mut watched) {
                 return Ok(None);
+            }
+            if before.is_none() {
+                let (holder, seconds) = (&record.holder, record.duration.as_secs());
+                tracing::info!(
+                    lease = self.name,
+                    holder,
+                    "waiting for up to {seconds} s to see whether its holder is alive"
+                );
             }
             self.seams.clock.sleep(self.times.retry_period / 2).await;
         }
@@ -226,7 +265,9 @@ impl Lease {
         }
         let now = self.seams.clock.now();
         match watched {
-            Some((before, since)) if before == record => now - *since >= self.times.lease_duration,
+            Some((before, since)) if before == record => {
+                now - *since >= record.duration.max(self.times.lease_duration)
+            }
             _ => {
                 *watched = Some((record.clone(), now));
                 false
@@ -261,7 +302,7 @@ impl Lease {
     }
 
     async fn create(&self) -> Result<Record, ApiError> {
-        let lease = self.lease(&self.identity, 0, None);
+        let lease = self.lease(&self.identity, 0, None, None);
         let request = Request::json(Method::POST, self.collection(), &lease);
         Ok(Record::of(&self.api.send(request).await?))
     }
@@ -269,7 +310,9 @@ impl Lease {
     /// Writes the lease for `holder`, if it is still as `record` says.
     async fn write(&self, record: &Record, holder: &str) -> Result<Record, ApiError> {
         let changes = i64::from(record.holder != holder && !holder.is_empty());
-        let lease = self.lease(holder, record.transitions + changes, Some(&record.version));
+        let acquired = (record.holder == holder).then_some(record.acquired.as_str());
+        let transitions = record.transitions + changes;
+        let lease = self.lease(holder, transitions, Some(&record.version), acquired);
         let uri = format!("{}/{}", self.collection(), self.name);
         Ok(Record::of(
             &self
@@ -279,7 +322,13 @@ impl Lease {
         ))
     }
 
-    fn lease(&self, holder: &str, transitions: i64, version: Option<&str>) -> Value {
+    fn lease(
+        &self,
+        holder: &str,
+        transitions: i64,
+        version: Option<&str>,
+        acquired: Option<&str>,
+    ) -> Value {
         let now = format!("{:.6}", self.seams.clock.wall());
         let metadata = object([
             ("name", Some(self.name.clone().into())),
@@ -293,7 +342,7 @@ impl Lease {
             "spec": {
                 "holderIdentity": holder,
                 "leaseDurationSeconds": self.times.lease_duration.as_secs().max(1),
-                "acquireTime": now,
+                "acquireTime": acquired.unwrap_or(&now),
                 "renewTime": now,
                 "leaseTransitions": transitions,
             },

@@ -152,7 +152,7 @@ fn check(file: &Path, document: Document) -> Result<Plugin, ManifestError> {
 }
 
 /// RFC 1123, as Kubernetes checks it.
-fn is_dns_label(name: &str) -> bool {
+pub fn is_dns_label(name: &str) -> bool {
     let inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     !name.is_empty()
         && name.len() <= 63

@@ -45,9 +45,6 @@ use sandbox::{Start, State, sandbox};
 /// How long a call that was told to stop has for it before it is dropped.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// Bytes of randomness that a call is given; WASI repeats them.
-const RANDOM: usize = 1 << 10;
-
 /// What all plugins of a host share: the engine, its imports, threads, slots and memory.
 pub struct Sandboxes {
     engine: Engine,
@@ -56,6 +53,8 @@ pub struct Sandboxes {
     turns: Turns,
     budget: Budget,
     slots: Arc<Semaphore>,
+    /// Compiling takes hundreds of megabytes for a large component: one at a time.
+    compiling: Semaphore,
 }
 
 /// A compiled plugin.
@@ -104,6 +103,7 @@ impl Sandboxes {
             turns: Turns::new(threads),
             budget: Budget::new(budget),
             // Below the pool's slots: a call waits here rather than fail there.
+            compiling: Semaphore::new(1),
             slots: Arc::new(Semaphore::new(usize::try_from(SLOTS).unwrap_or(1) - 4)),
         }))
     }
@@ -131,11 +131,13 @@ impl Sandboxes {
         cache: Arc<CodeCache>,
     ) -> Result<Plugin, LoadError> {
         let this = self.clone();
+        let turn = self.compiling.acquire().await;
         let compiled = self
             .seams
             .spawn
             .blocking(move || this.prepare(&bytes, &cache))
             .await;
+        drop(turn);
         let pre = compiled.map_err(|error| Refused::Damaged(error.to_string()))??;
         let name: Arc<str> = name.into();
         let config: Arc<str> = config.into();
@@ -193,7 +195,7 @@ impl Sandboxes {
         call: Option<Call>,
         cancel: &Cancel,
     ) -> Called<outcome::Answer> {
-        let Ok(_slot) = self.slots.clone().acquire_owned().await else {
+        let Ok(slot) = self.slots.clone().acquire_owned().await else {
             return Called::never(CallError::Host("the host is shutting down".into()));
         };
         let cpu = Cpu::new(self.seams.clock);
@@ -210,10 +212,10 @@ impl Sandboxes {
             } else {
                 self.seams.clock.wall()
             },
-            random: if describing {
-                vec![7; RANDOM]
+            seed: if describing {
+                [7; 32]
             } else {
-                self.random()
+                self.seams.rng.seed()
             },
             limits,
             budget: self.budget.clone(),
@@ -227,7 +229,12 @@ impl Sandboxes {
             self.turns.clone(),
             name.clone(),
         );
-        let mut task = self.seams.spawn.guest(guest);
+        // The slot goes with the sandbox, however the call ends.
+        let mut task = self.seams.spawn.guest(async move {
+            let report = guest.await;
+            drop(slot);
+            report
+        });
         let in_time = self.seams.clock.within(limits.deadline, &mut task);
         let (late, report) = match first(in_time, cancel.stopped()).await {
             Either::Left(report) => (report.is_none(), report),
@@ -246,11 +253,6 @@ impl Sandboxes {
             None => Report::lost("the call did not stop when it was told to".into()),
         };
         report.judge(late, cpu.used(), &limits, &output)
-    }
-
-    fn random(&self) -> Vec<u8> {
-        let numbers = std::iter::repeat_with(|| self.seams.rng.number().to_le_bytes());
-        numbers.take(RANDOM / 8).flatten().collect()
     }
 }
 

@@ -5,6 +5,7 @@
 //! - What `finalize` would have undone stays; the objects are free to go.
 
 use anyhow::{Context, bail};
+use futures::future::select_all;
 use serde_json::Value;
 
 use crate::api::{Api, Discovery, Request, Resource};
@@ -13,7 +14,8 @@ use crate::connect::connect;
 use crate::controller::{FinalizerPatch, Object, finalizer_of, settle_finalizer};
 use crate::error::Chain;
 use crate::lease::{Lease, Times};
-use crate::seams::Seams;
+use crate::manifest::is_dns_label;
+use crate::seams::{Either, Seams, first};
 
 const PAGE: usize = 500;
 
@@ -24,23 +26,68 @@ const PAGE: usize = 500;
 pub async fn release(flags: Release, seams: Seams) -> anyhow::Result<()> {
     let (api, namespace) = connect(&flags.cluster, &seams).await?;
     let plugin = &flags.plugin;
-    let lease = Lease::new(
-        api.clone(),
-        seams.clone(),
-        &namespace,
-        plugin,
-        "",
-        Times::default(),
-    );
-    if let Some(holder) = lease
-        .holder()
-        .await
-        .context("cannot read the plugin's lease")?
-    {
-        bail!(
-            "host {holder} runs plugin {plugin} and would put its finalizers back: take the plugin out of its config folder and stop or restart it first"
-        );
+    if !is_dns_label(plugin) {
+        bail!("{plugin:?} is no plugin's name: a DNS label such as greeter");
     }
+    let mut namespaces = vec![namespace];
+    if flags.cluster.namespace.is_none() {
+        let found = Lease::namespaces(&api, plugin).await;
+        let found = found.context("cannot look for the plugin's lease in all namespaces: name the host's with --namespace")?;
+        if !found.is_empty() {
+            namespaces = found;
+        }
+    }
+    let identity = format!("windlass-release_{:016x}", seams.rng.number());
+    let times = Times::default();
+    let lease = |namespace: &String| {
+        Lease::new(
+            api.clone(),
+            seams.clone(),
+            namespace,
+            plugin,
+            &identity,
+            times,
+        )
+    };
+    let leases: Vec<Lease> = namespaces.iter().map(lease).collect();
+    for lease in &leases {
+        if let Some(holder) = lease
+            .holder()
+            .await
+            .context("cannot read the plugin's lease")?
+        {
+            bail!(
+                "host {holder} runs plugin {plugin} and would put its finalizers back: take the plugin out of its config folder and stop or restart it first"
+            );
+        }
+    }
+    if flags.dry_run {
+        return take_off(&flags, &api, &seams).await;
+    }
+    // Held meanwhile, so that no host starts the plugin under our hands.
+    for lease in &leases {
+        let acquired = seams
+            .clock
+            .within(times.lease_duration, lease.acquire())
+            .await;
+        acquired.context("cannot take the plugin's lease: see above")?;
+    }
+    let held = select_all(leases.iter().map(|lease| Box::pin(lease.hold())));
+    let ended = match first(held, take_off(&flags, &api, &seams)).await {
+        Either::Left(_) => bail!(
+            "a host has taken the plugin's lease: take the plugin out of its config folder first"
+        ),
+        Either::Right(ended) => ended,
+    };
+    for lease in &leases {
+        lease.release().await;
+    }
+    ended
+}
+
+/// Takes the finalizer off every object that carries it.
+async fn take_off(flags: &Release, api: &Api, seams: &Seams) -> anyhow::Result<()> {
+    let plugin = &flags.plugin;
     let discovery = Discovery::new(api.clone(), seams.clock);
     let mut resources = discovery
         .patchable()
@@ -57,7 +104,7 @@ pub async fn release(flags: Release, seams: Seams) -> anyhow::Result<()> {
     let finalizer = finalizer_of(plugin);
     let (mut released, mut failed) = (0, 0);
     for resource in &resources {
-        let objects = match carriers(&api, resource, &finalizer).await {
+        let objects = match carriers(api, resource, &finalizer).await {
             Ok(objects) => objects,
             Err(error) => {
                 failed += 1;
@@ -77,7 +124,7 @@ pub async fn release(flags: Release, seams: Seams) -> anyhow::Result<()> {
                 continue;
             }
             match settle_finalizer(
-                &api,
+                api,
                 resource,
                 &object.metadata,
                 &finalizer,

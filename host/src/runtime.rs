@@ -6,6 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
+use futures::StreamExt;
+use futures::stream::FuturesUnordered;
 use windlass_code_cache::CodeCache;
 
 use crate::api::{Api, Discovery, Resource};
@@ -14,6 +16,7 @@ use crate::connect::connect;
 use crate::controller::{Controller, Parts};
 use crate::error::Chain;
 use crate::events::Recorder;
+use crate::grants::{Scope, split_subresource};
 use crate::lease::{Lease, Times};
 use crate::manifest;
 use crate::memory::guest_budget;
@@ -113,16 +116,22 @@ pub async fn run(flags: Run, guest_threads: usize, seams: Seams) -> anyhow::Resu
             ended
         })
     });
-    let plugins: Vec<_> = plugins.collect();
+    let mut plugins: FuturesUnordered<_> = plugins.collect();
     let count = plugins.len();
-    let mut failed = 0;
-    for plugin in plugins {
-        match plugin.await {
+    let (mut failed, mut lost) = (0, None);
+    while let Some(ended) = plugins.next().await {
+        match ended {
             Ok(Ok(Ended::Asked)) => {}
-            Ok(Ok(Ended::LostLease)) => bail!("leader election lost"),
+            Ok(Ok(Ended::LostLease)) => lost = Some("leader election lost".to_owned()),
             Ok(Err(_)) => failed += 1,
-            Err(error) => bail!("a plugin's task was lost: {error}"),
+            Err(error) => {
+                advance(&phase, Phase::Abort);
+                lost = Some(format!("a plugin's task was lost: {error}"));
+            }
         }
+    }
+    if let Some(lost) = lost {
+        bail!("{lost}");
     }
     if failed == count {
         bail!("no plugin could be started");
@@ -144,7 +153,11 @@ impl Host {
         document: manifest::Plugin,
         phases: &Phases,
     ) -> anyhow::Result<Ended> {
-        let plugin = Arc::new(self.load(&document).await?);
+        let loading = first(self.load(&document), reached(phases, Phase::Drain));
+        let Either::Left(plugin) = loading.await else {
+            return Ok(Ended::Asked);
+        };
+        let plugin = Arc::new(plugin?);
         let Either::Left(primary) = first(
             self.primary(&plugin, &document),
             reached(phases, Phase::Drain),
@@ -154,6 +167,7 @@ impl Host {
             return Ok(Ended::Asked);
         };
         let primary = primary?;
+        self.check_needs(&plugin).await;
         let Self {
             api,
             seams,
@@ -275,6 +289,32 @@ impl Host {
         Ok(plugin)
     }
 
+    /// Warns of needs that the cluster does not serve: a wrong plural is easily written.
+    async fn check_needs(&self, plugin: &Plugin) {
+        // Whatever the plugin may touch of the core group, it may be told by name what it may not.
+        let _ = self.discovery.by_plural("", "configmaps").await;
+        let watched = |verbs: &[String]| verbs.iter().any(|verb| verb == "watch");
+        for need in plugin
+            .description
+            .needs
+            .iter()
+            .filter(|need| !watched(&need.verbs))
+        {
+            let (group, plural) = (&need.group, split_subresource(&need.resource).0);
+            if let Ok(None) = self.discovery.by_plural(group, plural).await {
+                let nearest = self.discovery.nearest(group, plural).await;
+                let hint = nearest.map_or(String::new(), |name| {
+                    format!("; did the plugin mean {name}?")
+                });
+                let plugin = &*plugin.name;
+                tracing::warn!(
+                    plugin,
+                    "the cluster does not serve {plural} of group {group:?}{hint}"
+                );
+            }
+        }
+    }
+
     /// Waits until the primary kind is served, and checks that the plugin may watch it.
     async fn primary(
         &self,
@@ -308,6 +348,14 @@ impl Host {
         {
             bail!(
                 "{file}: no grant says where plugin {name} may watch {primary}: grant watch on it with `namespaces: all` or a list of names"
+            );
+        }
+        let scope = document
+            .grants
+            .watch_scope(&primary.group, &primary.plural, None);
+        if !primary.namespaced && scope != Scope::All {
+            bail!(
+                "{file}: {primary} are cluster-scoped: grant watch on them to plugin {name} with `namespaces: all`"
             );
         }
         let mut verbs = vec!["get", "list", "watch"];

@@ -94,11 +94,16 @@ impl CodeCache {
         let code = component
             .serialize()
             .map_err(|error| CacheError::Serialise(error.to_string()))?;
-        // Written beside and renamed, so no half-written file is ever mapped. The process id keeps
-        // two hosts apart, the number two plugins of the same component.
+        // Written beside and renamed, so no half-written file is ever mapped. Machine and process
+        // keep two hosts apart (in a container the process is always 1), the number two plugins of
+        // the same component.
         static DRAFTS: AtomicU64 = AtomicU64::new(0);
         let (process, number) = (std::process::id(), DRAFTS.fetch_add(1, Ordering::Relaxed));
-        let draft = path.with_extension(format!("{process}-{number}.draft"));
+        let machine = rustix::system::uname();
+        let machine = machine.nodename().to_string_lossy().replace('/', "-");
+        let draft = path.with_extension(format!("{machine}-{process}-{number}.draft"));
+        // Left by a host that was killed here.
+        let _ = fs::remove_file(&draft);
         let io = |source| CacheError::Io {
             path: draft.clone(),
             source,

@@ -28,6 +28,9 @@ pub enum ApiError {
     /// No answer, or half of one. A write may have been carried out.
     #[error("cannot reach the API server: {0}")]
     Unreachable(String),
+    /// A longer answer than is taken. A write has been carried out.
+    #[error("the API server's answer is longer than is taken (64 MiB)")]
+    TooLarge,
     /// An answer, but not Kubernetes'. A write may have been carried out.
     #[error("the API server's answer is not Kubernetes': {0}")]
     Garbled(String),
@@ -40,7 +43,7 @@ impl ApiError {
 
     pub(super) fn from_body(error: &(dyn Error + 'static)) -> Self {
         match error.downcast_ref::<http_body_util::LengthLimitError>() {
-            Some(_) => Self::Garbled("it is longer than any object or page may be".to_owned()),
+            Some(_) => Self::TooLarge,
             None => Self::Unreachable(crate::error::Chain(error).to_string()),
         }
     }
@@ -78,7 +81,7 @@ impl ApiError {
     pub fn code(&self) -> Option<u16> {
         match self {
             Self::Status { code, .. } => Some(*code),
-            Self::Unreachable(_) | Self::Garbled(_) => None,
+            Self::Unreachable(_) | Self::Garbled(_) | Self::TooLarge => None,
         }
     }
 
@@ -106,7 +109,7 @@ impl ApiError {
                 retry_after,
                 ..
             } => Some(retry_after.unwrap_or(Duration::from_secs(1))),
-            Self::Status { .. } | Self::Unreachable(_) | Self::Garbled(_) => None,
+            Self::Status { .. } | Self::Unreachable(_) | Self::Garbled(_) | Self::TooLarge => None,
         }
     }
 }

@@ -96,9 +96,9 @@ pub fn group_of(api_version: &str) -> &str {
     api_version.split_once('/').map_or("", |(group, _)| group)
 }
 
-/// Kubernetes' own rule for names in paths (apimachinery `IsValidPathSegmentName`), and none that
+/// `name`, if it can stand in a path: Kubernetes' own rule (apimachinery `IsValidPathSegmentName`), and none that
 /// would need escaping.
-fn segment(name: &str) -> Result<&str, BadName> {
+pub fn segment(name: &str) -> Result<&str, BadName> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-._:~@".contains(c);
     if name.is_empty()
         || name == "."

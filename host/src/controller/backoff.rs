@@ -7,6 +7,8 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::time::Duration;
 
+use super::queue::Cause;
+
 const FIRST: Duration = Duration::from_millis(5);
 const LONGEST: Duration = Duration::from_secs(1000);
 
@@ -39,13 +41,17 @@ impl<K: Clone + Eq + Hash> Backoff<K> {
             .map_or(0, |failures| failures.count)
     }
 
-    /// Counts a failure, and says how long to wait before the next try.
-    pub(super) fn failed(&mut self, key: &K, generation: Option<i64>) -> Duration {
+    /// Counts a failure, and says how long to wait before the next try. Only the first failure and
+    /// those of retries make the delay grow.
+    pub(super) fn failed(&mut self, key: &K, generation: Option<i64>, cause: Cause) -> Duration {
         let attempt = self.attempt(key, generation);
-        let count = attempt.saturating_add(1);
+        let count = match cause {
+            Cause::Delay => attempt.saturating_add(1),
+            Cause::Change => attempt.max(1),
+        };
         self.failures
             .insert(key.clone(), Failures { count, generation });
-        delay(attempt)
+        delay(count.saturating_sub(1))
     }
 
     /// Forgets the failures of `key`.
@@ -68,7 +74,7 @@ mod tests {
     fn delays_double_up_to_a_thousand_seconds() {
         let mut backoff = Backoff::default();
         let delays: Vec<u128> = (0..40)
-            .map(|_| backoff.failed(&"a", Some(1)).as_millis())
+            .map(|_| backoff.failed(&"a", Some(1), Cause::Delay).as_millis())
             .collect();
         assert_eq!(delays[..4], [5, 10, 20, 40]);
         assert_eq!(delays[17], 655_360);
@@ -79,13 +85,24 @@ mod tests {
     }
 
     #[test]
+    fn events_do_not_make_the_delay_of_a_failing_key_grow() {
+        let mut backoff = Backoff::default();
+        let changes: Vec<u128> = (0..20)
+            .map(|_| backoff.failed(&"a", Some(1), Cause::Change).as_millis())
+            .collect();
+        assert_eq!(changes, [5; 20]);
+        assert_eq!(backoff.failed(&"a", Some(1), Cause::Delay).as_millis(), 10);
+        assert_eq!(backoff.failed(&"a", Some(1), Cause::Change).as_millis(), 10);
+    }
+
+    #[test]
     fn success_and_a_new_generation_start_over() {
         let mut backoff = Backoff::default();
-        backoff.failed(&"a", Some(1));
-        backoff.failed(&"a", Some(1));
+        backoff.failed(&"a", Some(1), Cause::Delay);
+        backoff.failed(&"a", Some(1), Cause::Delay);
         assert_eq!(backoff.attempt(&"a", Some(1)), 2);
         assert_eq!(backoff.attempt(&"a", Some(2)), 0);
-        assert_eq!(backoff.failed(&"a", Some(2)).as_millis(), 5);
+        assert_eq!(backoff.failed(&"a", Some(2), Cause::Delay).as_millis(), 5);
         backoff.forget(&"a");
         assert_eq!(backoff.attempt(&"a", Some(2)), 0);
     }

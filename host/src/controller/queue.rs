@@ -21,6 +21,17 @@ pub(super) struct Queue<K, T> {
     /// When each delayed key is due. What `alarms` says beside this is out of date.
     delayed: HashMap<K, T>,
     alarms: BinaryHeap<Reverse<(T, K)>>,
+    /// Ready keys whose delay has ended.
+    due: HashSet<K>,
+}
+
+/// Why a key runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Cause {
+    /// Something changed.
+    Change,
+    /// Its delay has ended.
+    Delay,
 }
 
 impl<K: Clone + Ord + Hash, T: Copy + Ord> Default for Queue<K, T> {
@@ -31,6 +42,7 @@ impl<K: Clone + Ord + Hash, T: Copy + Ord> Default for Queue<K, T> {
             running: HashSet::new(),
             delayed: HashMap::new(),
             alarms: BinaryHeap::new(),
+            due: HashSet::new(),
         }
     }
 }
@@ -53,13 +65,18 @@ impl<K: Clone + Ord + Hash, T: Copy + Ord> Queue<K, T> {
         self.alarms.push(Reverse((due, key)));
     }
 
-    /// Takes the oldest key that is ready at `now`. Hand it back with [`Queue::done`].
-    pub(super) fn take(&mut self, now: T) -> Option<K> {
+    /// Takes the oldest key that is ready at `now`, and says why it runs. Hand it back with [`Queue::done`].
+    pub(super) fn take(&mut self, now: T) -> Option<(K, Cause)> {
         self.promote(now);
         let key = self.ready.pop_front()?;
         self.dirty.remove(&key);
+        let cause = if self.due.remove(&key) {
+            Cause::Delay
+        } else {
+            Cause::Change
+        };
         self.running.insert(key.clone());
-        Some(key)
+        Some((key, cause))
     }
 
     /// Ends a run. If `key` was added meanwhile, it becomes ready again.
@@ -96,7 +113,8 @@ impl<K: Clone + Ord + Hash, T: Copy + Ord> Queue<K, T> {
                 return;
             }
             if let Some(Reverse((_, key))) = self.alarms.pop() {
-                self.add(key);
+                self.add(key.clone());
+                self.due.insert(key);
             }
         }
     }
@@ -106,6 +124,11 @@ impl<K: Clone + Ord + Hash, T: Copy + Ord> Queue<K, T> {
 mod tests {
     use super::*;
     use std::collections::BTreeMap;
+
+    /// The key alone.
+    fn take<K: Clone + Ord + Hash, T: Copy + Ord>(queue: &mut Queue<K, T>, now: T) -> Option<K> {
+        queue.take(now).map(|(key, _)| key)
+    }
 
     fn queue(keys: &[&'static str]) -> Queue<&'static str, u64> {
         let mut queue = Queue::default();
@@ -117,7 +140,11 @@ mod tests {
     fn a_key_added_twice_runs_once() {
         let mut queue = queue(&["a", "b", "a"]);
         assert_eq!(
-            (queue.take(0), queue.take(0), queue.take(0)),
+            (
+                take(&mut queue, 0),
+                take(&mut queue, 0),
+                take(&mut queue, 0)
+            ),
             (Some("a"), Some("b"), None)
         );
     }
@@ -125,18 +152,18 @@ mod tests {
     #[test]
     fn a_running_key_is_not_handed_out_again() {
         let mut queue = queue(&["a"]);
-        queue.take(0);
+        take(&mut queue, 0);
         queue.add("a");
-        assert_eq!(queue.take(0), None);
+        assert_eq!(take(&mut queue, 0), None);
     }
 
     #[test]
     fn a_key_that_changes_while_running_runs_again() {
         let mut queue = queue(&["a"]);
-        queue.take(0);
+        take(&mut queue, 0);
         queue.add("a");
         queue.done(&"a");
-        assert_eq!(queue.take(0), Some("a"));
+        assert_eq!(take(&mut queue, 0), Some("a"));
     }
 
     #[test]
@@ -145,9 +172,12 @@ mod tests {
             let mut queue = queue(&[]);
             delays.iter().for_each(|due| queue.add_at("a", *due));
             assert_eq!(queue.next_due(), Some(5));
-            assert_eq!((queue.take(4), queue.take(5)), (None, Some("a")));
+            assert_eq!(
+                (take(&mut queue, 4), take(&mut queue, 5)),
+                (None, Some("a"))
+            );
             queue.done(&"a");
-            assert_eq!(queue.take(100), None, "the later delay is forgotten");
+            assert_eq!(take(&mut queue, 100), None, "the later delay is forgotten");
         }
     }
 
@@ -156,19 +186,32 @@ mod tests {
         let mut queue = queue(&[]);
         queue.add_at("a", 5);
         queue.add("a");
-        assert_eq!(queue.take(0), Some("a"));
+        assert_eq!(take(&mut queue, 0), Some("a"));
         queue.done(&"a");
-        assert_eq!((queue.next_due(), queue.take(10)), (None, None));
+        assert_eq!((queue.next_due(), take(&mut queue, 10)), (None, None));
     }
 
     #[test]
     fn a_delay_that_ends_while_the_key_runs_runs_it_again() {
         let mut queue = queue(&["a"]);
-        queue.take(0);
+        take(&mut queue, 0);
         queue.add_at("a", 5);
-        assert_eq!(queue.take(6), None);
+        assert_eq!(take(&mut queue, 6), None);
         queue.done(&"a");
-        assert_eq!(queue.take(6), Some("a"));
+        assert_eq!(take(&mut queue, 6), Some("a"));
+    }
+
+    #[test]
+    fn it_says_whether_a_change_or_a_delay_runs_a_key() {
+        let mut queue = queue(&["a"]);
+        assert_eq!(queue.take(0), Some(("a", Cause::Change)));
+        queue.done(&"a");
+        queue.add_at("a", 5);
+        assert_eq!(queue.take(5), Some(("a", Cause::Delay)));
+        queue.done(&"a");
+        queue.add_at("a", 9);
+        queue.add("a");
+        assert_eq!(queue.take(9), Some(("a", Cause::Change)));
     }
 
     /// Random operations against a model that keeps nothing but sets.
@@ -193,7 +236,7 @@ mod tests {
                         *held = due.min(*held);
                     }
                     2 => {
-                        if let Some(taken) = queue.take(now) {
+                        if let Some(taken) = take(&mut queue, now) {
                             assert!(!running.contains(&taken), "exclusive");
                             let due = wanted.remove(&taken).expect("somebody asked for it");
                             assert!(due <= now, "not before its time");

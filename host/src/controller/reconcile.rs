@@ -106,26 +106,18 @@ impl Reconciler {
     /// for our finalizer. `None`: gone since it was queued.
     pub(super) fn find(&self, key: &Key) -> Option<Object> {
         let view = &self.door.view;
-        view.get(&self.primary, key)
-            .or_else(|| view.stray(key).filter(|object| object.metadata.deleting))
+        view.get(&self.primary, key).or_else(|| {
+            view.stray(key)
+                .filter(|object| self.step(object) != Step::Reconcile)
+        })
     }
 
     /// Makes one pass over `object`, which has failed `attempt` times before.
     pub(super) async fn pass(&self, object: &Object, attempt: u32) -> Pass {
-        let step = next_step(
-            &object.metadata,
-            &self.finalizer,
-            self.plugin.description.finalizes,
-        );
+        let step = self.step(object);
         match step {
-            Step::Protect => {
-                let patched = self.settle(&object.metadata, FinalizerPatch::Protect).await;
-                Pass::of(step, patched.map(|()| Done::Again))
-            }
-            Step::Release => {
-                let patched = self.settle(&object.metadata, FinalizerPatch::Release).await;
-                Pass::of(step, patched.map(|()| Done::Again))
-            }
+            Step::Protect => self.patch(step, object, FinalizerPatch::Protect).await,
+            Step::Release => self.patch(step, object, FinalizerPatch::Release).await,
             Step::Ignore => Pass::of(step, Ok(Done::Rest)),
             Step::Reconcile => {
                 let (request, call) = self.request(object, attempt);
@@ -139,11 +131,30 @@ impl Reconciler {
         }
     }
 
+    /// Puts the finalizer on or takes it off, and runs again from the server's answer. What is gone
+    /// or replaced the informer will show.
+    async fn patch(&self, step: Step, object: &Object, patch: FinalizerPatch) -> Pass {
+        let patched = self.settle(&object.metadata, patch).await;
+        Pass::of(
+            step,
+            patched.map(|there| if there { Done::Again } else { Done::Rest }),
+        )
+    }
+
+    fn step(&self, object: &Object) -> Step {
+        next_step(
+            &object.metadata,
+            &self.finalizer,
+            self.plugin.description.finalizes,
+        )
+    }
+
     async fn finalize(&self, object: &Object, attempt: u32) -> Pass {
         // Of an object outside the selector only the metadata is known.
         let whole = match self.whole(object).await {
-            Ok(Some(whole)) => whole,
-            Ok(None) => return Pass::of(Step::Finalize, Ok(Done::Rest)),
+            // It may have been finalized since its metadata was seen.
+            Ok(Some(whole)) if self.step(&whole) == Step::Finalize => whole,
+            Ok(Some(_) | None) => return Pass::of(Step::Finalize, Ok(Done::Rest)),
             Err(error) => return Pass::of(Step::Finalize, Err(PassError::Read(error))),
         };
         let (request, call) = self.request(&whole, attempt);
@@ -184,7 +195,8 @@ impl Reconciler {
         )
     }
 
-    async fn settle(&self, object: &Metadata, patch: FinalizerPatch) -> Result<(), PassError> {
+    /// `false` if the object is gone or replaced.
+    async fn settle(&self, object: &Metadata, patch: FinalizerPatch) -> Result<bool, PassError> {
         let settled = settle_finalizer(
             &self.door.api,
             &self.primary,
@@ -193,10 +205,11 @@ impl Reconciler {
             patch,
         )
         .await;
-        if let Some(answer) = settled.map_err(PassError::Finalizer)? {
-            self.door.view.learn(&self.primary, &answer, &object.key());
+        let answer = settled.map_err(PassError::Finalizer)?;
+        if let Some(answer) = &answer {
+            self.door.view.learn(&self.primary, answer, &object.key());
         }
-        Ok(())
+        Ok(answer.is_some())
     }
 }
 

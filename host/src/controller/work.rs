@@ -7,7 +7,7 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::key::Key;
-use super::queue::Queue;
+use super::queue::{Cause, Queue};
 use crate::seams::{Clock, first};
 
 /// A queue that can be waited for.
@@ -27,7 +27,7 @@ struct State {
 }
 
 enum Turn {
-    Run(Key),
+    Run(Key, Cause),
     Closed,
     WaitUntil(Option<Instant>),
 }
@@ -62,12 +62,12 @@ impl WorkQueue {
         state.paused_until = state.paused_until.max(Some(until));
     }
 
-    /// Waits for a key; `None` once the queue is closed.
-    pub(super) async fn take(&self) -> Option<Key> {
+    /// Waits for a key, and says why it runs; `None` once the queue is closed.
+    pub(super) async fn take(&self) -> Option<(Key, Cause)> {
         loop {
             let changed = self.changed.notified();
             match self.turn() {
-                Turn::Run(key) => return Some(key),
+                Turn::Run(key, cause) => return Some((key, cause)),
                 Turn::Closed => return None,
                 Turn::WaitUntil(Some(due)) => {
                     first(changed, self.clock.sleep_until(due)).await;
@@ -108,11 +108,11 @@ impl WorkQueue {
             return Turn::WaitUntil(state.paused_until);
         }
         match state.queue.take(now) {
-            Some(key) => {
+            Some((key, cause)) => {
                 if state.queue.depth() > 0 {
                     self.changed.notify_one();
                 }
-                Turn::Run(key)
+                Turn::Run(key, cause)
             }
             None => Turn::WaitUntil(state.queue.next_due()),
         }
@@ -144,7 +144,7 @@ mod tests {
         let queue = queue();
         let start = queue.clock.now();
         queue.add_after(key("a"), Duration::from_secs(20));
-        assert_eq!(queue.take().await, Some(key("a")));
+        assert_eq!(queue.take().await.map(|(key, _)| key), Some(key("a")));
         assert_eq!(queue.clock.now() - start, Duration::from_secs(20));
     }
 
@@ -154,7 +154,7 @@ mod tests {
         let start = queue.clock.now();
         queue.add(key("a"));
         queue.pause(Duration::from_secs(3));
-        assert_eq!(queue.take().await, Some(key("a")));
+        assert_eq!(queue.take().await.map(|(key, _)| key), Some(key("a")));
         assert_eq!(queue.clock.now() - start, Duration::from_secs(3));
     }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::backoff::Backoff;
 use super::key::Key;
 use super::object::Metadata;
+use super::queue::Cause;
 use super::reconcile::{Done, Pass, PassError, Reconciler};
 use super::retry::{Next, next};
 use super::work::WorkQueue;
@@ -46,13 +47,17 @@ impl Worker {
 
     /// Makes passes until the queue is closed.
     pub(super) async fn run(&self) {
-        while let Some(key) = self.queue.take().await {
-            self.turn(&key).await;
-            self.queue.done(&key);
+        while let Some((key, cause)) = self.queue.take().await {
+            // Handed back also when the pass panics: the key is not lost with it.
+            let _done = HandBack {
+                queue: &self.queue,
+                key: &key,
+            };
+            self.turn(&key, cause).await;
         }
     }
 
-    async fn turn(&self, key: &Key) {
+    async fn turn(&self, key: &Key, cause: Cause) {
         let Some(object) = self.reconciler.find(key) else {
             self.backoff().forget(key); // deleted since it was queued
             return;
@@ -63,12 +68,21 @@ impl Worker {
         let pass = self.reconciler.pass(&object, attempt).await;
         let elapsed = self.seams.clock.now() - started;
         let next = next(&pass.outcome, pass.traffic.slow_down);
-        let delay = self.settle(key, generation, next);
+        if let Some(delay) = pass.traffic.slow_down {
+            self.queue.pause(delay);
+        }
+        let delay = self.settle(key, generation, cause, next);
         self.report(&object.metadata, &pass, attempt, elapsed, delay);
     }
 
     /// Queues the key as `next` says; answers the delay if it failed.
-    fn settle(&self, key: &Key, generation: Option<i64>, next: Next) -> Option<Duration> {
+    fn settle(
+        &self,
+        key: &Key,
+        generation: Option<i64>,
+        cause: Cause,
+        next: Next,
+    ) -> Option<Duration> {
         if next != Next::Backoff && !matches!(next, Next::SlowDown(_)) {
             self.backoff().forget(key);
         }
@@ -84,13 +98,12 @@ impl Worker {
                 None
             }
             Next::Backoff => {
-                let delay = self.backoff().failed(key, generation);
+                let delay = self.backoff().failed(key, generation, cause);
                 let delay = self.seams.rng.spread(delay, SPREAD);
                 self.queue.add_after(key.clone(), delay);
                 Some(delay)
             }
             Next::SlowDown(delay) => {
-                self.queue.pause(delay);
                 self.queue.add_after(key.clone(), delay);
                 Some(delay)
             }
@@ -174,6 +187,18 @@ impl Worker {
 
     fn backoff(&self) -> std::sync::MutexGuard<'_, Backoff<Key>> {
         self.backoff.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Hands a key back to the queue when the pass over it has ended, however it did.
+struct HandBack<'a> {
+    queue: &'a WorkQueue,
+    key: &'a Key,
+}
+
+impl Drop for HandBack<'_> {
+    fn drop(&mut self) {
+        self.queue.done(self.key);
     }
 }
 

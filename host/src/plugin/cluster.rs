@@ -133,31 +133,35 @@ impl Call {
     /// Finds the resource of a kind. One that is not served is `not-found`, but only to a plugin
     /// that holds a grant in its group.
     async fn resource(&mut self, api_version: &str, kind: &str) -> Result<Resource, Error> {
-        let named = || (clean(api_version, 100), clean(kind, 100));
-        // Before anybody is asked: a lookup is a request too.
-        if !self.door.grants.know_group(group_of(api_version)) {
-            let (version, kind) = named();
-            return Err(self.deny(&format!("touch {kind} of {version}: add it to grants")));
-        }
+        check::kind(api_version, kind)?;
         if let Some(resource) = self.door.discovery.remembered(api_version, kind) {
             return Ok(resource);
         }
+        // Before anybody is asked: a lookup is a request too.
+        if !self.door.grants.know_group(group_of(api_version)) {
+            return Err(self.deny(&format!("touch {kind} of {api_version}: add it to grants")));
+        }
         self.check_requests()?;
-        match self.door.discovery.by_kind(api_version, kind).await {
+        let found = self.door.discovery.by_kind(api_version, kind).await;
+        // What is found is remembered. What is not counts, since nothing keeps a guest from making
+        // up the next one.
+        self.requests += u32::from(!matches!(found, Ok(Some(_))));
+        match found {
             Ok(Some(resource)) => Ok(resource),
             Ok(None) => {
-                // Counted, since nothing keeps a guest from making up the next one.
-                self.requests += 1;
-                let (version, kind) = named();
-                self.remark(&format!("the cluster does not serve {kind} of {version}"));
+                self.remark(&format!(
+                    "the cluster does not serve {kind} of {api_version}"
+                ));
                 Err(Error::NotFound)
             }
             Err(error) => Err(self.failed("look up a kind", &error)),
         }
     }
 
-    /// Resolves an object, with its namespace as the kind's scope wants it.
+    /// Resolves an object, with its namespace as the kind's scope wants it. Its names can stand in a
+    /// path, and in a log, from here on.
     async fn target(&mut self, target: &ObjectRef) -> Result<Target, Error> {
+        check::names([target.namespace.as_deref(), Some(target.name.as_str())])?;
         let resource = self.resource(&target.api_version, &target.kind).await?;
         check::scope(&resource, target.namespace.as_deref())?;
         let key = Key {
@@ -224,13 +228,15 @@ impl Call {
     /// Logs a failed request, and gives the guest its part of the news.
     fn failed(&mut self, doing: &str, error: &ApiError) -> Error {
         self.slow_down = self.slow_down.max(error.slow_down());
-        let (plugin, object) = (&*self.door.plugin, self.primary.to_string());
-        tracing::debug!(plugin, object, "cannot {doing}: {error}");
-        if error.is_forbidden() {
+        let (plugin, object) = (self.door.plugin.clone(), self.primary.to_string());
+        let plugin = &*plugin;
+        let text = clean(&error.to_string(), 1 << 10);
+        tracing::debug!(plugin, object, "cannot {doing}: {text}");
+        if error.is_forbidden() && self.may_remark() {
             tracing::warn!(
                 plugin,
                 object,
-                "the API server forbids plugin {plugin} to {doing}: {error}; `windlass` itself lacks the right"
+                "the API server forbids plugin {plugin} to {doing}: {text}; `windlass` itself lacks the right"
             );
         }
         answer::error(error)

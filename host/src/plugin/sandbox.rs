@@ -59,8 +59,8 @@ pub(super) struct Start {
     pub config: Arc<str>,
     /// When the call began.
     pub now: Timestamp,
-    /// What WASI random gives.
-    pub random: Vec<u8>,
+    /// Where WASI random begins.
+    pub seed: [u8; 32],
     /// How much the call may use.
     pub limits: Limits,
     /// The memory of all guests together.
@@ -74,7 +74,7 @@ pub(super) struct Start {
 /// Makes the store of one call. Epochs are points to be stopped at: whether CPU time is left is
 /// asked of the thread's clock.
 pub(super) fn sandbox(engine: &Engine, start: Start) -> (Store<State>, Output) {
-    let (wasi, output) = wasi::context(start.now, start.random);
+    let (wasi, output) = wasi::context(start.now, start.seed);
     let object = start
         .call
         .as_ref()

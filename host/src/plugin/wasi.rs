@@ -8,13 +8,14 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use jiff::Timestamp;
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
 use tokio::io::AsyncWrite;
 use wasmtime::component::{HasData, Linker, Resource, ResourceTable};
 use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
 use wasmtime_wasi::clocks::{HostMonotonicClock, HostWallClock};
 use wasmtime_wasi::p2::bindings::clocks::monotonic_clock;
 use wasmtime_wasi::p2::{DynPollable, OutputStream, Pollable, StreamResult, subscribe};
-use wasmtime_wasi::random::Deterministic;
 use wasmtime_wasi::{WasiCtx, async_trait};
 
 use super::cancel::Cancel;
@@ -75,17 +76,19 @@ impl Pollable for Output {
     async fn ready(&mut self) {}
 }
 
-/// A context for one call that begins at `now`; WASI random gives `random`, over and over.
-pub(super) fn context(now: Timestamp, random: Vec<u8>) -> (WasiCtx, Output) {
+/// A context for one call that begins at `now`, with randomness from `seed`.
+pub(super) fn context(now: Timestamp, seed: [u8; 32]) -> (WasiCtx, Output) {
     let output = Output::default();
+    let mut random = StdRng::from_seed(seed);
+    let insecure = (u128::from(random.next_u64()) << 64) | u128::from(random.next_u64());
     let context = WasiCtx::builder()
         .stdout(output.clone())
         .stderr(output.clone())
         .wall_clock(Frozen(now))
         .monotonic_clock(Frozen(now))
-        .insecure_random_seed(u128::from(random.first().copied().unwrap_or(1)))
-        .secure_random(Deterministic::new(random.clone()))
-        .insecure_random(Deterministic::new(random))
+        .insecure_random_seed(insecure)
+        .secure_random(StdRng::from_seed(seed))
+        .insecure_random(random)
         .max_random_size(64 << 10)
         .allow_tcp(false)
         .allow_udp(false)

@@ -3,20 +3,30 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Random numbers, seeded once. Clones draw from the same sequence.
+/// Random numbers. Clones draw from the same sequence.
 #[derive(Clone, Debug)]
-pub struct Rng(Arc<Mutex<fastrand::Rng>>);
+pub struct Rng(Arc<Mutex<fastrand::Rng>>, Seeds);
+
+/// Where seeds for guests come from: they must not be guessed from other guests' numbers.
+#[derive(Clone, Copy, Debug)]
+enum Seeds {
+    System,
+    Repeatable,
+}
 
 impl Rng {
     /// Seeded by the operating system.
     #[expect(clippy::disallowed_methods, reason = "this is the seam")]
     pub fn from_system() -> Self {
-        Self(Arc::new(Mutex::new(fastrand::Rng::new())))
+        Self(Arc::new(Mutex::new(fastrand::Rng::new())), Seeds::System)
     }
 
     /// Always the same sequence for the same seed.
     pub fn seeded(seed: u64) -> Self {
-        Self(Arc::new(Mutex::new(fastrand::Rng::with_seed(seed))))
+        Self(
+            Arc::new(Mutex::new(fastrand::Rng::with_seed(seed))),
+            Seeds::Repeatable,
+        )
     }
 
     /// Any number.
@@ -25,6 +35,26 @@ impl Rng {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .u64(..)
+    }
+
+    /// A seed for the randomness of one guest's call: from the operating system, unless everything
+    /// is to be repeated.
+    pub fn seed(&self) -> [u8; 32] {
+        let mut seed = [0; 32];
+        let filled = match self.1 {
+            Seeds::System => {
+                rustix::rand::getrandom(&mut seed, rustix::rand::GetRandomFlags::empty())
+                    .unwrap_or(0)
+            }
+            Seeds::Repeatable => 0,
+        };
+        if filled < seed.len() {
+            self.0
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .fill(&mut seed);
+        }
+        seed
     }
 
     /// `duration`, up to `share` (0 to 1) longer: spreads what would otherwise happen at once.

@@ -11,6 +11,9 @@ const TEXT: usize = 2 << 10;
 pub(super) fn error(error: &ApiError) -> Error {
     let (code, message, causes) = match error {
         ApiError::Unreachable(_) | ApiError::Garbled(_) => return Error::Unavailable,
+        ApiError::TooLarge => {
+            return Error::Other("the answer is too large: narrow it by selector or limit".into());
+        }
         ApiError::Status {
             code,
             message,

@@ -3,8 +3,12 @@
 use serde_json::{Map, Value};
 
 use super::Primary;
-use crate::api::{Resource, group_of};
+use crate::api::{Resource, group_of, segment};
 use crate::plugin::bindings::cluster::Error;
+use crate::text::clean;
+
+/// The API server takes no larger request.
+const LARGEST: usize = 3 << 20;
 
 /// An object to apply, taken apart.
 #[derive(Debug)]
@@ -28,8 +32,38 @@ pub(super) fn scope(resource: &Resource, namespace: Option<&str>) -> Result<(), 
     }
 }
 
+/// A version is `v1` or `apps/v1`, a kind a word: neither leads anywhere else.
+pub(super) fn kind(api_version: &str, kind: &str) -> Result<(), Error> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-.".contains(c);
+    let word = |text: &str| !text.is_empty() && text.len() <= 253 && text.chars().all(plain);
+    let parts: Vec<&str> = api_version.split('/').collect();
+    let dots = |text: &&str| text.starts_with('.') || text.contains("..");
+    let ok = parts.len() <= 2 && parts.iter().all(|part| word(part)) && !parts.iter().any(dots);
+    if ok && word(kind) {
+        return Ok(());
+    }
+    let (api_version, kind) = (clean(api_version, 100), clean(kind, 100));
+    invalid(format!(
+        "{kind:?} of {api_version:?} is no kind, such as Deployment of apps/v1"
+    ))
+}
+
+/// Names as they can stand in a path.
+pub(super) fn names<const N: usize>(names: [Option<&str>; N]) -> Result<(), Error> {
+    for name in names.into_iter().flatten() {
+        segment(name).map_err(|error| Error::Invalid(error.to_string()))?;
+    }
+    Ok(())
+}
+
 /// Reads an object that is to be applied.
 pub(super) fn intent(text: &str) -> Result<Intent, Error> {
+    if text.len() > LARGEST {
+        return invalid(format!(
+            "the object has {} bytes; the API server takes 3 MiB",
+            text.len()
+        ));
+    }
     let value: Value = serde_json::from_str(text)
         .map_err(|error| Error::Invalid(format!("the object is no JSON: {error}")))?;
     let Value::Object(object) = value else {
@@ -191,6 +225,32 @@ mod tests {
         );
         assert!(verdict(&json!({ "finalizers": ["other"] })).starts_with("denied"));
         assert!(verdict(&json!({ "managedFields": [] })).starts_with("denied"));
+    }
+
+    #[test]
+    fn a_kind_is_a_word_and_a_version_one_or_two() {
+        for (api_version, name) in [
+            ("v1", "Pod"),
+            ("apps/v1", "Deployment"),
+            ("a-b.x.dev/v1beta1", "K"),
+        ] {
+            assert!(kind(api_version, name).is_ok(), "{api_version} {name}");
+        }
+        for (api_version, name) in [
+            ("apps/v1/namespaces/x/deployments/y", "Deployment"),
+            ("", "Pod"),
+            ("v1", ""),
+            ("/v1", "Pod"),
+            ("apps/", "Pod"),
+            ("..", "Pod"),
+            ("v1", "Pod\n"),
+            ("v1?x", "Pod"),
+        ] {
+            assert!(
+                matches!(kind(api_version, name), Err(Error::Invalid(_))),
+                "{api_version} {name}"
+            );
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::check::invalid;
+use super::check::{self, invalid};
 use super::{Call, Target};
 use crate::api::{Request, Resource};
 use crate::controller::Object;
@@ -11,6 +11,9 @@ use crate::plugin::bindings::cluster::{Consistency, Error, ListQuery};
 use crate::plugin::bindings::types::ObjectRef;
 use crate::plugin::sandbox::COPY;
 use crate::selector::LabelSelector;
+
+/// Bytes of a field selector at most.
+const SELECTOR: usize = 4 << 10;
 
 /// How many objects one request of a list asks for.
 const PAGE: usize = 500;
@@ -22,6 +25,7 @@ impl Call {
         subresource: Option<String>,
         consistency: Consistency,
     ) -> Result<String, Error> {
+        check::names([subresource.as_deref()])?;
         let target = self.target(&target).await?;
         self.permit(&["get"], &target, subresource.as_deref())?;
         if subresource.is_none()
@@ -53,6 +57,14 @@ impl Call {
     }
 
     pub(crate) async fn list(&mut self, query: ListQuery) -> Result<Vec<String>, Error> {
+        check::names([query.namespace.as_deref()])?;
+        if query
+            .field_selector
+            .as_ref()
+            .is_some_and(|selector| selector.len() > SELECTOR)
+        {
+            return invalid(format!("the field selector has more than {SELECTOR} bytes"));
+        }
         let resource = self.resource(&query.api_version, &query.kind).await?;
         let namespace = query.namespace.as_deref();
         if !resource.namespaced && namespace.is_some() {

@@ -138,7 +138,14 @@ impl Call {
         let (resource, key) = (&self.primary.resource, &self.primary.key);
         match self.door.view.get(resource, key) {
             Some(object) => object.metadata.deleting || object.metadata.uid != self.primary.uid,
-            None => self.door.view.holds(resource, key),
+            None => {
+                self.door.view.holds(resource, key)
+                    || self
+                        .door
+                        .view
+                        .stray(key)
+                        .is_some_and(|stray| stray.metadata.deleting)
+            }
         }
     }
 
