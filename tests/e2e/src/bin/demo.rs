@@ -1,0 +1,250 @@
+//! `make demo`: a Greeting's whole life on a real control plane, as an operator would see it.
+//!
+//! Exits with 0 only if all of it happened.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use futures::{StreamExt, pin_mut};
+use kube::api::{WatchEvent, WatchParams};
+use serde_json::Value;
+use windlass_controlplane::ControlPlane;
+use windlass_e2e::{Cluster, Host, Plugins, control_plane, host_binary, workspace};
+
+/// The steps that are done, with the time that each took.
+struct Demo {
+    done: Vec<(&'static str, Duration)>,
+    since: Instant,
+}
+
+impl Demo {
+    fn done(&mut self, step: &'static str) {
+        self.done.push((step, self.since.elapsed()));
+        self.since = Instant::now();
+    }
+}
+
+#[tokio::main]
+async fn main() -> Result<()> {
+    let mut demo = Demo {
+        done: Vec::new(),
+        since: Instant::now(),
+    };
+    println!("# etcd, kube-apiserver and kube-controller-manager, from source");
+    let control_plane = control_plane()?;
+    demo.done("control plane up");
+    let plugins = Plugins::new("default")?
+        .component("greeter", "greeter.wasm")?
+        .file(
+            "plugin.yaml",
+            include_str!("../../../../plugins/greeter/plugin.yaml"),
+        )?;
+    demo.done("plugin built");
+    host_binary()?;
+    demo.done("host built");
+
+    let greeter = workspace().join("plugins/greeter");
+    let crd = greeter.join("greeting.crd.yaml").display().to_string();
+    show(control_plane, &["apply", "-f", &crd]).await?;
+    show(
+        control_plane,
+        &[
+            "wait",
+            "--for=condition=Established",
+            "crd/greetings.examples.windlass.dev",
+        ],
+    )
+    .await?;
+    show(control_plane, &["create", "namespace", "greetings"]).await?;
+    demo.done("kind installed");
+
+    println!("\n$ windlass run --config plugins/greeter");
+    let host = Host::run(
+        plugins.folder(),
+        &control_plane.kubeconfig_admin(),
+        "default",
+        &[],
+    )?;
+    let ready = host.says("all lists are in").await?;
+    println!("{}", ready.message);
+    demo.done("host ready");
+
+    let cluster = Cluster::existing("default").await?;
+    show(
+        control_plane,
+        &[
+            "apply",
+            "-f",
+            &greeter.join("example.yaml").display().to_string(),
+        ],
+    )
+    .await?;
+    cluster.until_ready("ada").await?;
+    demo.done("Greeting ready");
+    show(
+        control_plane,
+        &[
+            "get",
+            "greetings,configmaps,deployments",
+            "--field-selector=metadata.name!=kube-root-ca.crt",
+        ],
+    )
+    .await?;
+    show(
+        control_plane,
+        &[
+            "get",
+            "configmaps",
+            "-n",
+            "greetings",
+            "--field-selector=metadata.name!=kube-root-ca.crt",
+        ],
+    )
+    .await?;
+
+    show(
+        control_plane,
+        &[
+            "patch",
+            "greeting",
+            "ada",
+            "--type=merge",
+            "-p",
+            r#"{"spec":{"name":"Grace"}}"#,
+        ],
+    )
+    .await?;
+    cluster
+        .until("ConfigMap", "ada-greeting", "greets Grace", |map| {
+            text(map).contains("Grace")
+        })
+        .await?;
+    cluster.until_ready("ada").await?;
+    show(control_plane, &["get", "greetings"]).await?;
+    demo.done("changed, children follow");
+
+    let before = uid(&cluster).await?;
+    show(control_plane, &["delete", "configmap", "ada-greeting"]).await?;
+    cluster
+        .until("ConfigMap", "ada-greeting", "is back", |map| {
+            map.pointer("/metadata/uid") != Some(&before)
+        })
+        .await?;
+    show(control_plane, &["get", "configmap", "ada-greeting"]).await?;
+    demo.done("child deleted by hand, restored");
+
+    end_of_life(control_plane, &cluster).await?;
+    let finalized = host
+        .logs("the host finalized", |line| {
+            line.field("step") == "finalize"
+        })
+        .await?;
+    println!(
+        "host: {} {} {}",
+        finalized.message,
+        finalized.field("step"),
+        finalized.field("object")
+    );
+    demo.done("deleted, finalizer seen working");
+
+    for (kind, name) in [
+        ("Greeting", "ada"),
+        ("ConfigMap", "ada-greeting"),
+        ("Deployment", "ada-greeting"),
+    ] {
+        cluster.until_gone(kind, name).await?;
+    }
+    let left = cluster.entries().await?;
+    if !left.is_empty() {
+        bail!("the register still holds {left:?}");
+    }
+    demo.done("all gone");
+
+    host.terminate()?;
+    let status = host.ended().await?;
+    if !status.success() {
+        bail!("the host ended with {status}");
+    }
+    demo.done("host stopped");
+    println!("\n# all of it happened");
+    for (step, took) in &demo.done {
+        println!("{:>9.2} s  {step}", took.as_secs_f64());
+    }
+    Ok(())
+}
+
+/// Runs the real kubectl, and shows the command and its output.
+async fn show(control_plane: &ControlPlane, arguments: &[&str]) -> Result<()> {
+    let folder = workspace().display().to_string();
+    let command = arguments.join(" ").replace(&format!("{folder}/"), "");
+    println!("\n$ kubectl {command}");
+    let output = control_plane.kubectl(arguments).await?;
+    print!(
+        "{}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
+    if !output.status.success() {
+        bail!("kubectl {command} failed");
+    }
+    Ok(())
+}
+
+/// Deletes the Greeting, and shows each state that a watch sees until it is gone.
+async fn end_of_life(control_plane: &ControlPlane, cluster: &Cluster) -> Result<()> {
+    let greetings = cluster.api("Greeting", "default")?;
+    let only = WatchParams::default()
+        .fields("metadata.name=ada")
+        .timeout(60);
+    let version = greetings
+        .get("ada")
+        .await?
+        .metadata
+        .resource_version
+        .context("it has a version")?;
+    let events = greetings.watch(&only, &version).await?;
+    show(
+        control_plane,
+        &["delete", "greeting", "ada", "--wait=false"],
+    )
+    .await?;
+    pin_mut!(events);
+    let mut seen = Vec::new();
+    while let Some(event) = events.next().await.transpose()? {
+        match event {
+            WatchEvent::Modified(object) => {
+                let deleting = object.metadata.deletion_timestamp.is_some();
+                let finalizers = object.metadata.finalizers.unwrap_or_default();
+                println!("watch: MODIFIED deletionTimestamp={deleting} finalizers={finalizers:?}");
+                let waits =
+                    deleting && finalizers.iter().any(|name| name == "windlass.dev/greeter");
+                seen.push(if waits { "waiting" } else { "modified" });
+            }
+            WatchEvent::Deleted(_) => {
+                println!("watch: DELETED");
+                seen.push("gone");
+                break;
+            }
+            WatchEvent::Added(_) | WatchEvent::Bookmark(_) => {}
+            WatchEvent::Error(error) => bail!("the watch failed: {error}"),
+        }
+    }
+    match (seen.first(), seen.last()) {
+        (Some(&"waiting"), Some(&"gone")) => Ok(()),
+        _ => bail!("the finalizer was not seen at work: {seen:?}"),
+    }
+}
+
+async fn uid(cluster: &Cluster) -> Result<Value> {
+    let map = cluster
+        .get("ConfigMap", "ada-greeting")
+        .await?
+        .context("the child is there")?;
+    Ok(map.metadata.uid.unwrap_or_default().into())
+}
+
+fn text(map: &Value) -> String {
+    map.pointer("/data")
+        .map(Value::to_string)
+        .unwrap_or_default()
+}

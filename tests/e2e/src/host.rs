@@ -1,0 +1,244 @@
+//! The host as an operator runs it: a process of its own, known by its log and its exit code.
+
+use std::io::{BufRead, BufReader};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use anyhow::{Context, Result, bail};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use serde_json::Value;
+use windlass_controlplane::eventually;
+
+use crate::DEADLINE;
+use crate::built::{host_binary, workspace};
+
+/// Runs any other command of the host's program to its end, and waits for it.
+///
+/// # Errors
+/// It could not be built or started.
+pub fn windlass(arguments: &[&str], kubeconfig: &Path) -> Result<Output> {
+    let mut command = Command::new(host_binary()?);
+    command.args(arguments).arg("--kubeconfig").arg(kubeconfig);
+    command.env_remove("KUBECONFIG").stdin(Stdio::null());
+    command.output().context("cannot start the host's program")
+}
+
+/// Replaces itself with the host; a second shell in the background kills the host when standard
+/// input ends, which is when the test binary does, however it ends.
+const GUARD: &str = r#"
+exec 3<&0
+{ cat <&3; kill -KILL $$; } >/dev/null 2>&1 &
+exec 3<&-
+exec "$@" </dev/null
+"#;
+
+/// A running host. It is killed when the last clone is dropped.
+#[derive(Clone)]
+pub struct Host {
+    process: Arc<Process>,
+    log: Arc<Mutex<Vec<Line>>>,
+}
+
+/// The process, and the shell that guards it: a group of their own.
+struct Process {
+    child: Mutex<Child>,
+    group: Pid,
+}
+
+/// One line of the host's log; or of its last words, which are no JSON.
+#[derive(Clone, Debug)]
+pub struct Line {
+    /// What was logged.
+    pub message: String,
+    /// All fields of the line, the message among them.
+    pub fields: Value,
+}
+
+impl Line {
+    /// A field as text; empty if it is not there.
+    pub fn field(&self, name: &str) -> &str {
+        let field = self.fields.get(name);
+        field.and_then(Value::as_str).unwrap_or_default()
+    }
+
+    /// A field as a whole number.
+    pub fn number(&self, name: &str) -> Option<u64> {
+        self.fields.get(name).and_then(Value::as_u64)
+    }
+
+    /// Whether this is the line of a pass.
+    pub fn is_any_pass(&self) -> bool {
+        self.fields.get("step").is_some()
+    }
+
+    /// Whether this is the line of a pass over `object` (`Greeting/ns/name`) that ended as `outcome`.
+    pub fn is_pass(&self, object: &str, step: &str, outcome: &str) -> bool {
+        self.field("object") == object
+            && self.field("step") == step
+            && self.field("outcome") == outcome
+    }
+}
+
+impl Host {
+    /// Starts `windlass run` on the plugins in `config`, with a code cache that all tests share.
+    /// The Leases are in `namespace`.
+    ///
+    /// # Errors
+    /// It could not be built or started.
+    pub fn run(config: &Path, kubeconfig: &Path, namespace: &str, more: &[&str]) -> Result<Self> {
+        Self::run_binary(&host_binary()?, config, kubeconfig, namespace, more)
+    }
+
+    /// As [`Host::run`], with another build of the host.
+    ///
+    /// # Errors
+    /// It could not be started.
+    pub fn run_binary(
+        binary: &Path,
+        config: &Path,
+        kubeconfig: &Path,
+        namespace: &str,
+        more: &[&str],
+    ) -> Result<Self> {
+        let mut command = Command::new("sh");
+        // The tests' own settings are not the host's.
+        for name in ["KUBECONFIG", "RUST_LOG", "WINDLASS_LOG"] {
+            command.env_remove(name);
+        }
+        command.args(["-c", GUARD, "sh"]).arg(binary);
+        command.arg("run").arg("--config").arg(config);
+        command.arg("--kubeconfig").arg(kubeconfig);
+        command.args(["--namespace", namespace]);
+        command.args(["--log-format=json", "--log=info,plugin=debug"]);
+        command.arg("--code-cache");
+        command.arg(workspace().join("target").join("code-cache"));
+        command.args(more);
+        Self::start(command)
+    }
+
+    fn start(mut command: Command) -> Result<Self> {
+        command.stdin(Stdio::piped()).stdout(Stdio::null());
+        command.stderr(Stdio::piped()).process_group(0);
+        let mut child = command.spawn().context("cannot start the host")?;
+        let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+        let group = group.context("a process has an id")?;
+        let stderr = child.stderr.take();
+        let stderr = stderr.context("the host has no standard error")?;
+        let log: Arc<Mutex<Vec<Line>>> = Arc::default();
+        let lines = log.clone();
+        std::thread::spawn(move || {
+            for line in BufReader::new(stderr).lines().map_while(Result::ok) {
+                let parsed = serde_json::from_str::<Value>(&line).ok();
+                let message = parsed
+                    .as_ref()
+                    .and_then(|fields| fields.get("message")?.as_str());
+                let message = message.unwrap_or(&line).to_owned();
+                let fields = parsed.unwrap_or_default();
+                let mut lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
+                lines.push(Line { message, fields });
+            }
+        });
+        let child = Mutex::new(child);
+        let process = Arc::new(Process { child, group });
+        Ok(Self { process, log })
+    }
+
+    /// Kills the host at once, and waits until it is dead.
+    pub fn kill(&self) {
+        self.process.kill();
+    }
+
+    /// Sends SIGTERM.
+    ///
+    /// # Errors
+    /// There is no such process any more.
+    pub fn terminate(&self) -> Result<()> {
+        if !self.is_running() {
+            bail!("the host has ended: {:#?}", self.log());
+        }
+        Ok(kill_process(self.process.group, Signal::TERM)?)
+    }
+
+    /// Waits for the end.
+    ///
+    /// # Errors
+    /// It did not end in time.
+    pub async fn ended(&self) -> Result<ExitStatus> {
+        eventually(DEADLINE, "the host ends", async || {
+            Ok(self.process.child().try_wait()?)
+        })
+        .await
+    }
+
+    /// Whether it runs.
+    pub fn is_running(&self) -> bool {
+        matches!(self.process.child().try_wait(), Ok(None))
+    }
+
+    /// The log so far.
+    pub fn log(&self) -> Vec<Line> {
+        let log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
+        log.clone()
+    }
+
+    /// The lines of all passes over `object` (`Greeting/ns/name`) so far.
+    pub fn passes(&self, object: &str) -> Vec<Line> {
+        let of_object = |line: &Line| line.is_any_pass() && line.field("object") == object;
+        self.log().into_iter().filter(of_object).collect()
+    }
+
+    /// How many lines are as `wanted` says.
+    pub fn count(&self, wanted: impl Fn(&Line) -> bool) -> usize {
+        self.log().iter().filter(|line| wanted(line)).count()
+    }
+
+    /// Waits for a line that contains `text`, and answers it.
+    ///
+    /// # Errors
+    /// It did not come; the error shows the log.
+    pub async fn says(&self, text: &str) -> Result<Line> {
+        self.logs(&format!("the host says {text:?}"), |line| {
+            line.message.contains(text)
+        })
+        .await
+    }
+
+    /// Waits for a line that is as `wanted` says, and answers it.
+    ///
+    /// # Errors
+    /// It did not come; the error shows the log.
+    pub async fn logs(&self, what: &str, wanted: impl Fn(&Line) -> bool) -> Result<Line> {
+        eventually(DEADLINE, what, async || {
+            match self.log().into_iter().find(&wanted) {
+                Some(line) => Ok(Some(line)),
+                None => bail!("the log is {:#?}", self.log()),
+            }
+        })
+        .await
+    }
+
+    /// The process id.
+    pub fn id(&self) -> u32 {
+        self.process.child().id()
+    }
+}
+
+impl Process {
+    fn kill(&self) {
+        // The group holds the waiting shell as well, so its id is ours even if the host is gone.
+        let _ = kill_process_group(self.group, Signal::KILL);
+        let _ = self.child().wait();
+    }
+
+    fn child(&self) -> MutexGuard<'_, Child> {
+        self.child.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}

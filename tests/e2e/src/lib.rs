@@ -1,0 +1,22 @@
+//! What the tests on a real control plane share: the cluster, hosts as processes, plugin folders.
+//!
+//! - One control plane for each test binary, one namespace for each test.
+//! - Every wait is for a condition, with a deadline that is far longer than the condition needs.
+
+mod built;
+mod cluster;
+mod host;
+mod plugins;
+mod scene;
+
+use std::time::Duration;
+
+pub use built::{host_binary, workspace};
+pub use cluster::{Cluster, control_plane};
+pub use host::{Host, Line, windlass};
+pub use plugins::{ALL, Acknowledge, Plugins};
+pub use scene::Scene;
+pub use windlass_controlplane::{Fault, FaultProxy, Identity, RequestHead, Rule, eventually};
+
+/// How long a condition may take to come about before a test gives up on it.
+pub const DEADLINE: Duration = Duration::from_secs(60);

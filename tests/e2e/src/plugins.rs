@@ -1,0 +1,157 @@
+//! A config folder with plugins in it, as an operator would lay it out.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use windlass_sandbox_tests::guests::guest;
+
+/// A config folder that goes with the test.
+pub struct Plugins {
+    folder: TempDir,
+    namespace: String,
+}
+
+impl Plugins {
+    /// An empty folder, for plugins that work in `namespace`.
+    ///
+    /// # Errors
+    /// The file system said no.
+    pub fn new(namespace: &str) -> Result<Self> {
+        Ok(Self {
+            folder: tempfile::tempdir()?,
+            namespace: namespace.to_owned(),
+        })
+    }
+
+    /// The folder.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Adds the greeter, with the grants that its own document asks for, for one namespace.
+    ///
+    /// # Errors
+    /// It does not build.
+    pub fn greeter(self) -> Result<Self> {
+        self.greeter_as("greeter")
+    }
+
+    /// As [`Plugins::greeter`], under another name: with another finalizer.
+    ///
+    /// # Errors
+    /// It does not build.
+    pub fn greeter_as(self, name: &str) -> Result<Self> {
+        let document = json!({
+            "source": { "file": "greeter.wasm" },
+            "grants": [
+                self.grant("examples.windlass.dev", &["greetings", "greetings/status"], &["get", "list", "watch", "patch"]),
+                self.grant("", &["configmaps"], ALL),
+                self.grant("apps", &["deployments"], ALL).acknowledged(),
+                { "apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "create", "patch", "delete"], "namespaces": ["greetings"] },
+            ],
+        });
+        self.component("greeter", "greeter.wasm")?
+            .document(name, &document)
+    }
+
+    /// Adds the hostile guest under `name`, with an attack and no grant but for its primary and
+    /// what `grants` adds.
+    ///
+    /// # Errors
+    /// It does not build.
+    pub fn hostile(
+        self,
+        name: &str,
+        attack: &str,
+        limits: &Value,
+        grants: &[Value],
+    ) -> Result<Self> {
+        let mut all = vec![self.grant(
+            "examples.windlass.dev",
+            &["greetings"],
+            &["get", "list", "watch"],
+        )];
+        all.extend_from_slice(grants);
+        let document = json!({
+            "source": { "file": "hostile.wasm" },
+            "config": { "attack": attack },
+            "grants": all,
+            "limits": limits,
+        });
+        self.component("hostile", "hostile.wasm")?
+            .document(name, &document)
+    }
+
+    /// Gives the plugin `name`, whose document is there already, other limits.
+    ///
+    /// # Errors
+    /// It has no document.
+    pub fn limits(self, name: &str, limits: &Value) -> Result<Self> {
+        let file = format!("{name}.yaml");
+        let text = fs::read_to_string(self.folder().join(&file))?;
+        let mut document: Value = serde_json::from_str(&text)?;
+        let spec = document.get_mut("spec").and_then(Value::as_object_mut);
+        let spec = spec.context("a document has a spec")?;
+        spec.insert("limits".into(), limits.clone());
+        self.file(&file, document.to_string())
+    }
+
+    /// A grant in the folder's namespace.
+    pub fn grant(&self, group: &str, resources: &[&str], verbs: &[&str]) -> Value {
+        json!({ "apiGroups": [group], "resources": resources, "verbs": verbs, "namespaces": [self.namespace] })
+    }
+
+    /// Builds `package` and puts its component into the folder as `file`.
+    ///
+    /// # Errors
+    /// It does not build.
+    pub fn component(self, package: &str, file: &str) -> Result<Self> {
+        fs::copy(guest(package)?, self.folder().join(file))?;
+        Ok(self)
+    }
+
+    /// Adds a document with `spec`.
+    ///
+    /// # Errors
+    /// The file system said no.
+    pub fn document(self, name: &str, spec: &Value) -> Result<Self> {
+        let document = json!({
+            "apiVersion": "windlass.dev/v1alpha1",
+            "kind": "Plugin",
+            "metadata": { "name": name },
+            "spec": spec,
+        });
+        let text = format!("{document:#}");
+        self.file(&format!("{name}.yaml"), &text)
+    }
+
+    /// Adds any file.
+    ///
+    /// # Errors
+    /// The file system said no.
+    pub fn file(self, name: &str, content: impl AsRef<[u8]>) -> Result<Self> {
+        fs::write(self.folder().join(name), content)?;
+        Ok(self)
+    }
+}
+
+/// Every verb that a child needs.
+pub const ALL: &[&str] = &["get", "list", "watch", "create", "patch", "delete"];
+
+/// Says that a powerful grant is meant.
+pub trait Acknowledge {
+    /// The grant with `acknowledge: true`.
+    fn acknowledged(self) -> Value;
+}
+
+impl Acknowledge for Value {
+    fn acknowledged(mut self) -> Value {
+        if let Some(grant) = self.as_object_mut() {
+            grant.insert("acknowledge".into(), true.into());
+        }
+        self
+    }
+}
