@@ -147,6 +147,9 @@ async fn main() -> Result<()> {
     );
     demo.done("deleted, finalizer seen working");
 
+    println!(
+        "\n# the children are the garbage collector's, which may take half a minute to learn a new kind"
+    );
     for (kind, name) in [
         ("Greeting", "ada"),
         ("ConfigMap", "ada-greeting"),
