@@ -4,33 +4,19 @@
 //! - A kind that the cluster does not serve counts as listed and empty; only an absent primary
 //!   holds a plugin back.
 
-mod applied;
 mod backoff;
 mod finalizer;
 mod informer;
-mod key;
-mod object;
-mod own_writes;
 mod queue;
 mod reconcile;
 mod retry;
-mod store;
-mod view;
-mod wakes;
 mod watches;
 mod work;
 mod worker;
-mod write;
 
 use std::sync::Arc;
 
-pub use applied::{Applied, Extent};
-pub use finalizer::{finalizer_of, release as release_patch};
-pub use key::Key;
-pub use object::{Metadata, Object};
 pub use reconcile::{FinalizerPatch, settle_finalizer};
-pub use view::View;
-pub use write::Write;
 
 use crate::api::{Api, Discovery, Resource};
 use crate::events::Recorder;
@@ -38,6 +24,7 @@ use crate::grants::Grants;
 use crate::plugin::cluster::Door;
 use crate::plugin::{Cancel, Plugin};
 use crate::seams::{Seams, Task};
+use crate::view::View;
 use reconcile::Reconciler;
 use watches::Watches;
 use work::WorkQueue;
@@ -80,7 +67,9 @@ impl Controller {
             seams,
         } = parts;
         let queue = Arc::new(WorkQueue::new(seams.clock));
-        let view = Arc::new(View::new(&plugin, primary.clone(), queue.clone()));
+        let outlook = plugin.description.outlook(&plugin.name, primary.clone());
+        let wake = queue.clone();
+        let view = Arc::new(View::new(outlook, Box::new(move |key| wake.add(key))));
         let watches = Watches::start(&plugin, &grants, &primary, &api, &discovery, &view, &seams);
         watches.synced().await;
         let door = Arc::new(Door {

@@ -8,6 +8,7 @@
 //! ```text
 //! manifest, source   what an operator wrote            -> runtime   wires everything
 //! controller         informer -> store, queue -> worker -> pass -> retry -> queue
+//! view               the cluster as one plugin sees it: store, own writes, wake-ups
 //! plugin             a fresh sandbox for each call      -> cluster   grants, then store or api
 //! api                every request to the API server    <- seams     time, chance, tasks
 //! ```
@@ -32,3 +33,4 @@ pub mod shutdown;
 pub mod source;
 pub mod telemetry;
 pub mod text;
+pub mod view;

@@ -11,11 +11,12 @@ use serde_json::Value;
 use crate::api::{Api, Discovery, Request, Resource};
 use crate::args::Release;
 use crate::connect::connect;
-use crate::controller::{FinalizerPatch, Object, finalizer_of, settle_finalizer};
+use crate::controller::{FinalizerPatch, settle_finalizer};
 use crate::error::Chain;
 use crate::lease::{Lease, Times};
 use crate::manifest::is_dns_label;
 use crate::seams::{Either, Seams, first};
+use crate::view::{Object, finalizer_of};
 
 const PAGE: usize = 500;
 

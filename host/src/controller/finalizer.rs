@@ -5,7 +5,7 @@
 
 use serde_json::{Value, json};
 
-use super::object::Metadata;
+use crate::view::Metadata;
 
 /// The next thing to do for an object, given its metadata alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,11 +33,6 @@ impl Step {
             Self::Ignore => "ignore",
         }
     }
-}
-
-/// The finalizer of the plugin called `plugin`.
-pub fn finalizer_of(plugin: &str) -> String {
-    format!("windlass.dev/{plugin}")
 }
 
 /// Chooses the step for an object under the finalizer called `name`.
@@ -72,7 +67,7 @@ pub(super) fn protect(object: &Metadata, name: &str) -> Value {
 }
 
 /// The patch that removes the finalizer `name`; `None` if it is not there.
-pub fn release(object: &Metadata, name: &str) -> Option<Value> {
+pub(super) fn release(object: &Metadata, name: &str) -> Option<Value> {
     let index = object.finalizers.iter().position(|held| held == name)?;
     let path = format!("/metadata/finalizers/{index}");
     Some(json!([

@@ -12,12 +12,12 @@ use kube::runtime::watcher::{self, Event};
 use serde::Serialize;
 use tokio::sync::watch::Sender;
 
-use super::object::Object;
-use super::view::View;
 use crate::api::Resource;
 use crate::error::Chain;
 use crate::seams::Seams;
 use crate::text::clean;
+use crate::view::Object;
+use crate::view::View;
 
 const FIRST_DELAY: Duration = Duration::from_millis(800);
 const LONGEST_DELAY: Duration = Duration::from_secs(30);

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::finalizer::{self, Step, finalizer_of, next_step};
-use super::key::Key;
-use super::object::{Metadata, Object};
+use super::finalizer::{self, Step, next_step};
 use crate::api::{Api, ApiError, Request as ApiRequest, Resource};
 use crate::plugin::cluster::{Call, Door, Primary, Traffic};
 use crate::plugin::{Action, CallError, Called, Cancel, Plugin, Progress, Request};
+use crate::view::Key;
+use crate::view::finalizer_of;
+use crate::view::{Metadata, Object};
 
 /// How often a finalizer patch is tried against others who change the list.
 const RACES: u32 = 10;

@@ -7,11 +7,11 @@ use futures::future::join_all;
 use tokio::sync::watch;
 
 use super::informer::{Informer, Sight};
-use super::view::View;
 use crate::api::{Api, Discovery, Resource};
 use crate::grants::{Grants, Scope};
 use crate::plugin::Plugin;
 use crate::seams::{Seams, Task};
+use crate::view::View;
 
 /// How often it is asked whether an absent kind is served by now.
 const ABSENT: Duration = Duration::from_secs(5);

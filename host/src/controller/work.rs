@@ -6,9 +6,9 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use super::key::Key;
 use super::queue::{Cause, Queue};
 use crate::seams::{Clock, first};
+use crate::view::Key;
 
 /// A queue that can be waited for.
 #[derive(Debug)]

@@ -4,8 +4,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use super::backoff::Backoff;
-use super::key::Key;
-use super::object::Metadata;
 use super::queue::Cause;
 use super::reconcile::{Done, Pass, PassError, Reconciler};
 use super::retry::{Next, next};
@@ -15,6 +13,8 @@ use crate::events::{Note, Severity};
 use crate::plugin::{CallError, Failure};
 use crate::seams::Seams;
 use crate::text::clean;
+use crate::view::Key;
+use crate::view::Metadata;
 
 /// How much later than asked for a key may run: spreads what would happen at once.
 const SPREAD: f64 = 0.1;

@@ -20,10 +20,10 @@ use serde_json::Value;
 use super::bindings::cluster::Error;
 use super::bindings::types::ObjectRef;
 use crate::api::{Api, ApiError, Discovery, Request, Resource, group_of};
-use crate::controller::{Key, Object, View};
 use crate::events::Recorder;
 use crate::grants::{Access, Grants};
 use crate::text::clean;
+use crate::view::{Key, Object, View};
 
 pub use check::owned_by;
 

@@ -1,11 +1,14 @@
 //! What a plugin says about itself, checked: kinds, needs, declared fields.
 
+use std::collections::HashMap;
+
 use super::bindings::types;
-use crate::api::group_of;
+use crate::api::{Resource, group_of};
 use crate::grants::{Grants, split_subresource};
 use crate::projection::Fields;
 use crate::selector::LabelSelector;
 use crate::text::clean;
+use crate::view::{Outlook, finalizer_of};
 
 /// Needs that a description may have, each for one resource of one group.
 const RULES: usize = 256;
@@ -118,6 +121,34 @@ impl Description {
     /// Whether only some objects of the primary kind are reconciled.
     pub fn selects(&self) -> bool {
         self.label_selector.is_some() || self.field_selector.is_some()
+    }
+
+    /// What the plugin called `plugin` looks at, with its `primary` as discovery knows it.
+    pub fn outlook(&self, plugin: &str, primary: Resource) -> Outlook {
+        let own = (primary.group.clone(), primary.plural.clone());
+        let mut fields = HashMap::from([(own.clone(), self.fields.clone())]);
+        let reads = |need: &&Need| {
+            let read = |verb: &String| matches!(verb.as_str(), "get" | "list" | "watch");
+            need.verbs.iter().any(read) && split_subresource(&need.resource).1.is_none()
+        };
+        for need in self.needs.iter().filter(reads) {
+            let name = (need.group.clone(), need.resource.clone());
+            // The primary's own rule repeats what `watch` says, and need not say it again.
+            let repeats = name == own && need.fields == Fields::default();
+            let declared = match fields.remove(&name) {
+                Some(held) if repeats => held,
+                Some(held) => held.union(need.fields.clone()),
+                None => need.fields.clone(),
+            };
+            fields.insert(name, declared);
+        }
+        Outlook {
+            primary,
+            finalizer: finalizer_of(plugin),
+            selects: self.selects(),
+            spec_change_only: self.spec_change_only,
+            fields,
+        }
     }
 
     /// The needs that `grants` leave open, as the grant to add for each: `create configmaps`.

@@ -7,13 +7,14 @@ use jiff::Timestamp;
 use serde_json::Value;
 use tokio::runtime::{Handle, Runtime};
 use windlass::api::{Api, Discovery};
-use windlass::controller::{FinalizerPatch, Key, Object, View, finalizer_of, settle_finalizer};
+use windlass::controller::{FinalizerPatch, settle_finalizer};
 use windlass::events::Recorder;
 use windlass::grants::Grants;
 use windlass::manifest::Limits;
 use windlass::plugin::cluster::{Call, Door, Primary};
 use windlass::plugin::{Action, Called, Cancel, LoadError, Plugin, Progress, Request, Sandboxes};
 use windlass::seams::{Clock, Rng, Seams, Spawn, Task, guest_threads};
+use windlass::view::{Key, Object, View, finalizer_of};
 use windlass_code_cache::CodeCache;
 use windlass_sdk::ObjectRef;
 
@@ -121,7 +122,7 @@ impl House {
         let (version, kind) = (&plugin.description.api_version, &plugin.description.kind);
         let primary = self.discovery.by_kind(version, kind).await?;
         let primary = primary.with_context(|| format!("{kind} of {version} is not served"))?;
-        let view = View::unwatched(&plugin, primary, self.seams.clock);
+        let view = View::unwatched(plugin.description.outlook(&plugin.name, primary));
         let door = Door {
             plugin: plugin.name.clone(),
             api: self.door.clone(),

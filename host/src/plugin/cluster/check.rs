@@ -159,7 +159,7 @@ pub(super) fn invalid<T>(message: String) -> Result<T, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::controller::Key;
+    use crate::view::Key;
     use serde_json::json;
 
     fn primary() -> Primary {

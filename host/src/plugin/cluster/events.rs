@@ -2,11 +2,11 @@
 
 use super::Call;
 use super::read::uri;
-use crate::controller::Key;
 use crate::events::{About, Note, Severity};
 use crate::plugin::bindings::events::{Event, Severity as Wanted};
 use crate::plugin::bindings::types::ObjectRef;
 use crate::text::clean;
+use crate::view::Key;
 
 impl Call {
     pub(crate) async fn publish(&mut self, event: Event) {

@@ -5,12 +5,12 @@ use serde_json::Value;
 use super::check::{self, invalid};
 use super::{Call, Target};
 use crate::api::{Request, Resource};
-use crate::controller::Object;
 use crate::grants::Access;
 use crate::plugin::bindings::cluster::{Consistency, Error, ListQuery};
 use crate::plugin::bindings::types::ObjectRef;
 use crate::plugin::sandbox::COPY;
 use crate::selector::LabelSelector;
+use crate::view::Object;
 
 /// Bytes of a field selector at most.
 const SELECTOR: usize = 4 << 10;

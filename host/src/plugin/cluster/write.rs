@@ -13,9 +13,9 @@ use super::check::{self, Intent, owned_by};
 use super::read::{form, uri};
 use super::{Call, Target};
 use crate::api::{Request, object as json_object};
-use crate::controller::{Applied, Extent, Object, finalizer_of};
 use crate::plugin::bindings::cluster::{DeleteOptions, Error, Propagation};
 use crate::plugin::bindings::types::ObjectRef;
+use crate::view::{Applied, Extent, Object, finalizer_of};
 
 /// How often a status is tried against others who change the object.
 const RACES: u32 = 5;

@@ -1,99 +1,88 @@
 //! The cluster as one plugin sees it: the store of what it watches, cut to what it declared.
+//!
+//! - Informers fill it, the answers to the plugin's own requests as well, and every change in it
+//!   wakes whom it concerns.
+
+mod applied;
+mod key;
+mod object;
+mod own_writes;
+mod store;
+mod wakes;
+mod write;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
-use super::applied::{Applied, Extent};
-use super::finalizer::finalizer_of;
-use super::key::Key;
-use super::object::Object;
-use super::own_writes::OwnWrites;
-use super::store::{Change, Store};
-use super::wakes::Wakes;
-use super::work::WorkQueue;
-use super::write::Write;
+pub use applied::{Applied, Extent};
+pub use key::Key;
+pub use object::{Metadata, Object, finalizer_of};
+use own_writes::OwnWrites;
+use store::{Change, Store};
+use wakes::Wakes;
+pub use write::Write;
+
 use crate::api::Resource;
-use crate::grants::{Scope, split_subresource};
-use crate::plugin::Plugin;
+use crate::grants::Scope;
 use crate::projection::Fields;
-use crate::seams::Clock;
 use crate::selector::LabelSelector;
+
+/// What a plugin looks at, as its description says.
+#[derive(Clone, Debug)]
+pub struct Outlook {
+    /// Its kind of primaries.
+    pub primary: Resource,
+    /// Its finalizer.
+    pub finalizer: String,
+    /// Whether it reconciles only some of its primaries.
+    pub selects: bool,
+    /// Whether changes of a primary's status alone do not concern it.
+    pub spec_change_only: bool,
+    /// What it reads of each resource, by group and plural; what is not here it reads whole.
+    pub fields: HashMap<(String, String), Fields>,
+}
+
+/// Who is told of the keys to run.
+pub type Wake = Box<dyn Fn(Key) + Send + Sync>;
 
 /// A field manager, and what it wrote.
 type Slot = (String, Extent);
 
 /// Names an object.
-pub(super) type Name = (Resource, Key);
+type Name = (Resource, Key);
 
 /// One plugin's view.
 pub struct View {
     store: Store,
     /// Primaries outside the plugin's selector that carry its finalizer: metadata alone.
     strays: Store,
-    finalizer: String,
-    primary: Resource,
-    selects: bool,
+    outlook: Outlook,
     /// What is watched, and where; only what has had its first list.
     watched: RwLock<HashMap<Resource, Scope>>,
-    fields: HashMap<(String, String), Fields>,
-    applied: Mutex<HashMap<(Resource, Key), HashMap<Slot, Applied>>>,
+    applied: Mutex<HashMap<Name, HashMap<Slot, Applied>>>,
     own: Mutex<OwnWrites<Name, Key>>,
     wakes: Wakes,
-    queue: Arc<WorkQueue>,
+    wake: Wake,
 }
 
 impl View {
-    /// A view of nothing yet, for `plugin` with its `primary` kind.
-    pub(super) fn new(plugin: &Plugin, primary: Resource, queue: Arc<WorkQueue>) -> Self {
-        let description = &plugin.description;
-        let mut fields: HashMap<(String, String), Fields> = HashMap::new();
-        let own = (
-            (primary.group.clone(), primary.plural.clone()),
-            description.fields.clone(),
-        );
-        let reads = |verbs: &[String]| {
-            verbs
-                .iter()
-                .any(|verb| matches!(verb.as_str(), "get" | "list" | "watch"))
-        };
-        let needs = description
-            .needs
-            .iter()
-            .filter(|need| reads(&need.verbs) && split_subresource(&need.resource).1.is_none());
-        let needs = needs.map(|need| {
-            (
-                (need.group.clone(), need.resource.clone()),
-                need.fields.clone(),
-            )
-        });
-        for (name, declared) in std::iter::once(own).chain(needs) {
-            // The primary's own rule repeats what `watch` says, and need not say it again.
-            let is_own = name == (primary.group.clone(), primary.plural.clone());
-            match fields.remove(&name) {
-                Some(held) if is_own && declared == Fields::default() => fields.insert(name, held),
-                Some(held) => fields.insert(name, held.union(declared)),
-                None => fields.insert(name, declared),
-            };
-        }
-        let wakes = Wakes::new(primary.clone(), description.spec_change_only);
+    /// A view of nothing yet. It tells `wake` of the keys to run.
+    pub fn new(outlook: Outlook, wake: Wake) -> Self {
         Self {
             store: Store::default(),
             strays: Store::default(),
-            finalizer: finalizer_of(&plugin.name),
-            selects: description.selects(),
-            primary,
             watched: RwLock::default(),
-            fields,
             applied: Mutex::default(),
             own: Mutex::default(),
-            wakes,
-            queue,
+            wakes: Wakes::new(outlook.primary.clone(), outlook.spec_change_only),
+            outlook,
+            wake,
         }
     }
 
-    /// A view of a plugin that runs without informers: every read goes to the API server.
-    pub fn unwatched(plugin: &Plugin, primary: Resource, clock: Clock) -> Self {
-        Self::new(plugin, primary, Arc::new(WorkQueue::new(clock)))
+    /// A view without informers: every read goes to the API server, and nobody is woken.
+    pub fn unwatched(outlook: Outlook) -> Self {
+        Self::new(outlook, Box::new(drop))
     }
 
     /// Whether the store answers for this object.
@@ -125,7 +114,7 @@ impl View {
 
     /// A primary that is not in the store, but carries the plugin's finalizer.
     pub fn stray(&self, key: &Key) -> Option<Object> {
-        self.strays.get(&self.primary, key)
+        self.strays.get(&self.outlook.primary, key)
     }
 
     /// The object as the plugin may see it, as JSON.
@@ -154,8 +143,8 @@ impl View {
     }
 
     /// The key must run again.
-    pub(super) fn wake(&self, key: Key) {
-        self.queue.add(key);
+    fn rerun(&self, key: Key) {
+        (self.wake)(key);
     }
 
     /// Takes in what the API server answered to a read by the key `by`, which is woken if its own
@@ -169,7 +158,7 @@ impl View {
     /// Takes in what the API server answered to a write by the key `by`; `true` if it is new. A
     /// write of status wakes its author if its own object has changed in more than that. After any
     /// other write only the watch can tell whose change it was.
-    pub(super) fn learn_own(
+    pub(crate) fn learn_own(
         &self,
         resource: &Resource,
         object: &Object,
@@ -200,12 +189,12 @@ impl View {
             .woken(resource, &change, self.fields_of(resource))
             .into_iter();
         keys.filter(|key| wake(key, &change))
-            .for_each(|key| self.queue.add(key));
+            .for_each(|key| (self.wake)(key));
         true
     }
 
     /// Takes out what the API server said is gone, to the key `by`.
-    pub(super) fn forget(&self, resource: &Resource, key: &Key, uid: &str, by: &Key) {
+    pub(crate) fn forget(&self, resource: &Resource, key: &Key, uid: &str, by: &Key) {
         let held = self
             .store
             .get(resource, key)
@@ -220,7 +209,7 @@ impl View {
                 .into_iter();
             woken
                 .filter(|key| key != by)
-                .for_each(|key| self.queue.add(key));
+                .for_each(|key| (self.wake)(key));
         }
     }
 
@@ -250,7 +239,7 @@ impl View {
     }
 
     /// An informer showed an object.
-    pub(super) fn shown(&self, resource: &Resource, object: Object) {
+    pub(crate) fn shown(&self, resource: &Resource, object: Object) {
         let name = (resource.clone(), object.metadata.key());
         let version = object.metadata.version();
         let mut own = self.own();
@@ -271,14 +260,14 @@ impl View {
         };
         for key in keys {
             if !own.withhold(&name, version, &key) {
-                self.queue.add(key);
+                (self.wake)(key);
             }
         }
         own.shown(&name, version);
     }
 
     /// An informer showed that an object is gone.
-    pub(super) fn gone(&self, resource: &Resource, object: &Object) {
+    pub(crate) fn gone(&self, resource: &Resource, object: &Object) {
         let mut own = self.own();
         if let Some(change) = self.store.delete(resource, object) {
             self.lost(&mut own, resource, &change);
@@ -286,12 +275,12 @@ impl View {
     }
 
     /// An informer asks for a whole list now.
-    pub(super) fn listing(&self) -> u64 {
+    pub(crate) fn listing(&self) -> u64 {
         self.store.moment()
     }
 
     /// An informer has a whole list, which it asked for at the moment `since`.
-    pub(super) fn listed(
+    pub(crate) fn listed(
         &self,
         resource: &Resource,
         namespace: Option<&str>,
@@ -314,7 +303,7 @@ impl View {
                 .woken(resource, &change, self.fields_of(resource))
             {
                 if !own.withhold(&name, version, &key) {
-                    self.queue.add(key);
+                    (self.wake)(key);
                 }
             }
             own.shown(&name, version);
@@ -328,42 +317,44 @@ impl View {
             own.forget(&(resource.clone(), old.metadata.key()));
         }
         let keys = self.wakes.woken(resource, change, self.fields_of(resource));
-        keys.into_iter().for_each(|key| self.queue.add(key));
+        keys.into_iter().for_each(|key| (self.wake)(key));
     }
 
     /// Primaries were seen by their metadata, inside or outside the selector.
-    pub(super) fn stray_shown(&self, object: Object) {
+    pub(crate) fn stray_shown(&self, object: Object) {
         let key = object.metadata.key();
-        if !object.metadata.has_finalizer(&self.finalizer) {
-            self.strays.take_out(&self.primary, &object.metadata);
+        if !object.metadata.has_finalizer(&self.outlook.finalizer) {
+            self.strays
+                .take_out(&self.outlook.primary, &object.metadata);
             return;
         }
         // What is in the store is woken from there.
-        let selected = self.store.get(&self.primary, &key).is_some();
-        if let Some(change) = self.strays.apply(&self.primary, object)
+        let selected = self.store.get(&self.outlook.primary, &key).is_some();
+        if let Some(change) = self.strays.apply(&self.outlook.primary, object)
             && !selected
             && self.wakes.is_spec_change(&change)
         {
-            self.queue.add(key);
+            (self.wake)(key);
         }
     }
 
     /// A primary that was seen by its metadata is gone.
-    pub(super) fn stray_gone(&self, object: &Object) {
-        self.strays.take_out(&self.primary, &object.metadata);
+    pub(crate) fn stray_gone(&self, object: &Object) {
+        self.strays
+            .take_out(&self.outlook.primary, &object.metadata);
     }
 
     /// Everything that is to be seen by metadata in `namespace`, or everywhere.
-    pub(super) fn strays_listed(&self, namespace: Option<&str>, objects: Vec<Object>) {
+    pub(crate) fn strays_listed(&self, namespace: Option<&str>, objects: Vec<Object>) {
         self.strays
-            .replace(&self.primary, namespace, u64::MAX, Vec::new());
+            .replace(&self.outlook.primary, namespace, u64::MAX, Vec::new());
         objects
             .into_iter()
             .for_each(|object| self.stray_shown(object));
     }
 
     /// From now on the store answers for `resource` in `scope`.
-    pub(super) fn watch(&self, resource: Resource, scope: Scope) {
+    pub(crate) fn watch(&self, resource: Resource, scope: Scope) {
         self.watched
             .write()
             .unwrap_or_else(PoisonError::into_inner)
@@ -393,12 +384,13 @@ impl View {
     /// What the plugin declared that it reads of `resource`.
     fn fields_of(&self, resource: &Resource) -> Option<&Fields> {
         let fields = self
+            .outlook
             .fields
             .get(&(resource.group.clone(), resource.plural.clone()));
         fields.filter(|fields| **fields != Fields::default())
     }
 
-    pub(super) fn own(&self) -> MutexGuard<'_, OwnWrites<Name, Key>> {
+    fn own(&self) -> MutexGuard<'_, OwnWrites<Name, Key>> {
         self.own.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -414,6 +406,6 @@ impl View {
     }
 
     fn is_selected_primary(&self, resource: &Resource) -> bool {
-        self.selects && *resource == self.primary
+        self.outlook.selects && *resource == self.outlook.primary
     }
 }

@@ -71,6 +71,11 @@ struct Raw {
     annotations: BTreeMap<String, String>,
 }
 
+/// The finalizer of the plugin called `plugin`.
+pub fn finalizer_of(plugin: &str) -> String {
+    format!("windlass.dev/{plugin}")
+}
+
 impl Metadata {
     /// Whether the finalizer `name` is on it.
     pub fn has_finalizer(&self, name: &str) -> bool {

@@ -6,7 +6,7 @@ use super::applied::Extent;
 use super::key::Key;
 use super::object::Object;
 use super::own_writes::Answer;
-use super::view::{Name, View};
+use super::{Name, View};
 
 /// A write by one key. Without an answer it ends when it is dropped.
 pub struct Write {
@@ -44,7 +44,7 @@ impl Write {
         if let Some(id) = self.id.take()
             && own.end(&self.object, id, answer)
         {
-            view.wake(self.by.clone());
+            view.rerun(self.by.clone());
         }
     }
 
@@ -60,7 +60,7 @@ impl Drop for Write {
         if let Some(id) = self.id.take()
             && self.view.own().end(&self.object, id, Answer::None)
         {
-            self.view.wake(self.by.clone());
+            self.view.rerun(self.by.clone());
         }
     }
 }
