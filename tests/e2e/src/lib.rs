@@ -16,7 +16,9 @@ pub use cluster::{Cluster, control_plane};
 pub use host::{Host, Line, windlass};
 pub use plugins::{ALL, Acknowledge, Plugins};
 pub use scene::Scene;
-pub use windlass_controlplane::{Fault, FaultProxy, Identity, RequestHead, Rule, eventually};
+pub use windlass_controlplane::{
+    Fault, FaultProxy, Identity, RequestHead, RequestRecord, Rule, eventually,
+};
 
 /// How long a condition may take to come about before a test gives up on it.
 pub const DEADLINE: Duration = Duration::from_secs(60);

@@ -1,4 +1,5 @@
 //! A Greeting's life on a real control plane: made, changed, meddled with, deleted, made again.
+#![expect(clippy::indexing_slicing, reason = "JSON that is not there is null")]
 
 use anyhow::{Context, Result, bail, ensure};
 use kube::api::{DeleteParams, DynamicObject, PropagationPolicy};
