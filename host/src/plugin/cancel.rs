@@ -37,7 +37,7 @@ impl Cancel {
     /// An error if the call is to stop.
     ///
     /// # Errors
-    /// [`Stop::Cancelled`].
+    /// The call is to stop.
     pub fn check(&self) -> Result<(), Stop> {
         if self.0.stopped.load(Ordering::Acquire) {
             Err(Stop::Cancelled)

@@ -1,7 +1,8 @@
 //! A guest that attacks the host in the way its configuration names: `{"attack": "spin"}`.
 //!
 //! It speaks the contract directly: of the SDK it takes the generated bindings and nothing else, so
-//! that nothing stands between it and the host. [`ATTACKS`] is the list; any other name, or none, is a healthy guest that does nothing.
+//! that nothing stands between it and the host. `ATTACKS` is the list; any other name, or none, is a
+//! healthy guest that does nothing.
 //! Built for wasm only: natively there is nobody to attack.
 
 #![cfg(target_family = "wasm")]
