@@ -7,7 +7,6 @@ TOOLS := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/windlass/tools
 TYPOS := 1.52.0
 DENY := 0.20.2
 GUESTS := greeter hostile selective
-SUITE := tests/suite
 
 .PHONY: help
 help: ## Show the targets
@@ -25,16 +24,17 @@ go:
 
 .PHONY: demo
 demo: toolchain go ## Run a plugin on a real control plane, and watch a Greeting live and die
-	cargo build -p windlass
+	cargo build --workspace --bins
 	cargo build -p greeter --profile guest --target wasm32-wasip2 --target-dir target/guests
-	cargo build -p windlass-e2e --bin demo
-	cargo run --quiet -p windlass-e2e --bin demo
+	@target/debug/demo
 
 .PHONY: up down
 up: toolchain go ## Start a control plane, and print the path of its kubeconfig
-	@cargo run --quiet -p windlass-controlplane -- up
+	@cargo build --quiet --workspace --bins
+	@target/debug/controlplane up
 down: toolchain ## End that control plane
-	@cargo run --quiet -p windlass-controlplane -- down
+	@cargo build --quiet --workspace --bins
+	@target/debug/controlplane down
 
 .PHONY: check fmt clippy docs deny typos
 check: fmt clippy docs deny typos ## Everything that can be checked without running it
@@ -60,30 +60,17 @@ $(TOOLS)/bin/typos-$(TYPOS):
 	cargo install --quiet --locked --root $(TOOLS) typos-cli@$(TYPOS)
 	@touch $@
 
+# One build for all suites: `--workspace` everywhere, so that no crate is built with other features.
 .PHONY: test-fast test test-long
 test-fast: toolchain ## Everything that needs no Go
-	@$(SUITE) start
-	@$(SUITE) run unit cargo test -p windlass -p windlass-code-cache
-	@$(SUITE) run sdk cargo test -p windlass-sdk -p greeter --features windlass-sdk/testing
-	@$(SUITE) run sandbox cargo test -p windlass-sandbox-tests
-	@$(SUITE) summary
+	@tests/summary --workspace --lib --test sandbox
 test: toolchain go ## Everything that decides right or wrong, on a real control plane
-	@$(SUITE) start
-	@$(SUITE) run unit cargo test -p windlass -p windlass-code-cache
-	@$(SUITE) run sdk cargo test -p windlass-sdk -p greeter --features windlass-sdk/testing
-	@$(SUITE) run sandbox cargo test -p windlass-sandbox-tests
-	@$(SUITE) run control-plane cargo test -p windlass-controlplane
-	@$(SUITE) run e2e cargo test -p windlass-e2e -- --test-threads 4
-	@$(SUITE) summary
-test-long: toolchain go ## The suites of the sandbox and the real control plane again, at other speeds
-	@$(SUITE) start
-	@for threads in 1 2 8; do \
-	  $(SUITE) run sandbox-$$threads cargo test -p windlass-sandbox-tests -- --test-threads $$threads; \
-	  $(SUITE) run e2e-$$threads cargo test -p windlass-e2e -- --test-threads $$threads; \
-	done
-	@$(SUITE) summary
+	@tests/summary --workspace -- --test-threads 4
+test-long: toolchain go ## Every suite again, at other speeds
+	@for threads in 1 2 8; do tests/summary --workspace -- --test-threads $$threads; done
 
 .PHONY: bench
 bench: toolchain go ## Measure a release build: memory of the idle host, time from apply to ready
 	cargo build --quiet --release -p windlass
-	cargo run --quiet -p windlass-e2e --bin measure
+	cargo build --quiet --workspace --bins
+	@target/debug/measure

@@ -1,0 +1,126 @@
+//! A deleted Greeting is finalized, whatever becomes of its children.
+
+use anyhow::Result;
+use kube::api::{DeleteParams, PropagationPolicy};
+use serde_json::{Value, json};
+use windlass_e2e::{
+    Cluster, DEADLINE, Fault, FaultProxy, Line, RequestHead, Rule, Scene, eventually,
+};
+
+use crate::{OURS, read, uid};
+
+#[tokio::test]
+async fn deleted_in_the_background_it_is_finalized_and_its_children_are_collected() -> Result<()> {
+    let (scene, proxy) = Scene::greeter_behind_proxy("background").await?;
+    let deletion = Deletion::begin(&scene, &proxy, PropagationPolicy::Background).await?;
+    assert_eq!(deletion.finalizers, json!([OURS]));
+    assert!(deletion.children_remain().await?);
+    let cluster = deletion.end().await?;
+    cluster.until_gone("ConfigMap", "ada-greeting").await?;
+    cluster.until_gone("Deployment", "ada-greeting").await
+}
+
+#[tokio::test]
+async fn deleted_in_the_foreground_it_outlives_its_children_and_is_finalized() -> Result<()> {
+    let (scene, proxy) = Scene::greeter_behind_proxy("foreground").await?;
+    let deletion = Deletion::begin(&scene, &proxy, PropagationPolicy::Foreground).await?;
+    assert_eq!(deletion.finalizers, json!([OURS, "foregroundDeletion"]));
+    // The garbage collector does its part while ours is still open.
+    let cluster = &scene.cluster;
+    cluster.until_gone("ConfigMap", "ada-greeting").await?;
+    cluster.until_gone("Deployment", "ada-greeting").await?;
+    cluster
+        .until("Greeting", "ada", "waits for us alone", |greeting| {
+            greeting["metadata"]["finalizers"] == json!([OURS])
+        })
+        .await?;
+    deletion.end().await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn deleted_as_an_orphan_maker_it_is_finalized_and_its_children_stay() -> Result<()> {
+    let (scene, proxy) = Scene::greeter_behind_proxy("orphan").await?;
+    let deletion = Deletion::begin(&scene, &proxy, PropagationPolicy::Orphan).await?;
+    assert_eq!(deletion.finalizers, json!([OURS, "orphan"]));
+    let cluster = deletion.end().await?;
+    for kind in ["ConfigMap", "Deployment"] {
+        cluster
+            .until(kind, "ada-greeting", "is an orphan", |child| {
+                child["metadata"].get("ownerReferences").is_none()
+            })
+            .await?;
+    }
+    Ok(())
+}
+
+/// A deletion that is held in the middle of `finalize`: the entry is about to go.
+struct Deletion<'a> {
+    scene: &'a Scene,
+    proxy: &'a FaultProxy,
+    uid: String,
+    /// What the API server answered that the object waits for.
+    finalizers: Value,
+}
+
+impl<'a> Deletion<'a> {
+    /// Makes a Greeting, and deletes it up to the moment at which its entry would go.
+    async fn begin(
+        scene: &'a Scene,
+        proxy: &'a FaultProxy,
+        propagation: PropagationPolicy,
+    ) -> Result<Self> {
+        let cluster = &scene.cluster;
+        cluster.greet("ada", json!({ "name": "Ada" })).await?;
+        let greeting = cluster.until_ready("ada").await?;
+        let takes_entry_off = |head: &RequestHead| {
+            head.method == "DELETE" && head.path.contains("/namespaces/greetings/configmaps/")
+        };
+        proxy.set_rules([Rule::new("entry", takes_entry_off, Fault::Hold)]);
+        let options = DeleteParams {
+            propagation_policy: Some(propagation),
+            ..DeleteParams::default()
+        };
+        let (code, answer) = cluster.delete_with("Greeting", "ada", &options).await?;
+        // Not 202: the API server answers that only to the old field `orphanDependents: false`.
+        assert_eq!(code, 200);
+        let finalizers = answer["metadata"]["finalizers"].clone();
+        eventually(DEADLINE, "finalize runs", async || {
+            Ok((proxy.count("entry") > 0).then_some(()))
+        })
+        .await?;
+        let deleted = read(cluster, "Greeting", "ada").await?;
+        assert!(deleted["metadata"]["deletionTimestamp"].is_string());
+        let uid = uid(&greeting)?.to_owned();
+        assert!(cluster.entry(&uid).await?.is_some());
+        let waits_for = deleted["metadata"]["finalizers"].as_array();
+        assert!(waits_for.is_some_and(|names| names.contains(&json!(OURS))));
+        Ok(Self {
+            scene,
+            proxy,
+            uid,
+            finalizers,
+        })
+    }
+
+    async fn children_remain(&self) -> Result<bool> {
+        let cluster = &self.scene.cluster;
+        Ok(cluster.get("ConfigMap", "ada-greeting").await?.is_some()
+            && cluster.get("Deployment", "ada-greeting").await?.is_some())
+    }
+
+    /// Lets `finalize` go on; entry and object go.
+    async fn end(self) -> Result<&'a Cluster> {
+        self.proxy.clear();
+        let cluster = &self.scene.cluster;
+        cluster.until_gone("Greeting", "ada").await?;
+        assert!(cluster.entry(&self.uid).await?.is_none(), "the entry stays");
+        let object = self.scene.greeting("ada");
+        let finalized = |line: &Line| line.is_pass(&object, "finalize", "rest");
+        self.scene
+            .host
+            .logs("finalize is in the log", finalized)
+            .await?;
+        Ok(cluster)
+    }
+}

@@ -1,0 +1,181 @@
+//! How a host tells what it does, how it ends, and how another one takes over.
+
+use anyhow::{Result, ensure};
+use serde_json::{Value, json};
+use windlass_e2e::{
+    Cluster, DEADLINE, Fault, FaultProxy, Host, Line, Plugins, RequestHead, Rule, Scene, eventually,
+};
+
+use crate::read;
+
+/// Leases that change hands while a test waits.
+const SHORT_LEASE: [&str; 3] = [
+    "--leader-elect-lease-duration=3s",
+    "--leader-elect-renew-deadline=2s",
+    "--leader-elect-retry-period=200ms",
+];
+
+#[tokio::test]
+async fn a_pass_has_one_line_in_the_log_which_counts_its_requests() -> Result<()> {
+    let (scene, proxy) = Scene::greeter_behind_proxy("lines").await?;
+    let cluster = &scene.cluster;
+    let names = ["ada", "bob", "eve"];
+    for name in names {
+        cluster
+            .greet(name, json!({ "name": name, "replicas": 0 }))
+            .await?;
+    }
+    for name in names {
+        cluster.until_ready(name).await?;
+        cluster.delete("Greeting", name).await?;
+    }
+    for name in names {
+        cluster.until_gone("Greeting", name).await?;
+        let object = scene.greeting(name);
+        let last = |line: &Line| line.is_pass(&object, "finalize", "rest");
+        scene.host.logs("the last pass is in the log", last).await?;
+        let passes = scene.host.passes(&object);
+        let of_step = |step| {
+            let of_step = passes.iter().filter(|pass| pass.field("step") == step);
+            of_step.count()
+        };
+        assert_eq!(of_step("protect"), 1, "{passes:#?}");
+        assert_eq!(of_step("finalize"), 1, "{passes:#?}");
+        assert!(
+            passes.iter().all(|pass| {
+                pass.field("plugin") == "greeter"
+                    && pass.fields["elapsed_ms"].is_number()
+                    && pass.fields["cpu_ms"].is_number()
+                    && pass.fields["memory"].is_number()
+            }),
+            "{passes:#?}"
+        );
+    }
+    scene.host.terminate()?;
+    scene.host.ended().await?;
+    // The host's own requests about a Greeting put the finalizer on and take it off.
+    let log = proxy.log();
+    let named = log.iter().filter(|record| {
+        let of_guest = ["/configmaps/", "/deployments/"];
+        record.path.ends_with("/status") || of_guest.iter().any(|part| record.path.contains(part))
+    });
+    let counted: u64 = names
+        .iter()
+        .flat_map(|name| scene.host.passes(&scene.greeting(name)))
+        .filter_map(|pass| pass.number("requests"))
+        .sum();
+    assert_eq!(named.count(), usize::try_from(counted)?);
+    Ok(())
+}
+
+#[tokio::test]
+async fn after_sigterm_a_running_pass_ends_and_the_host_exits_with_0() -> Result<()> {
+    let (scene, proxy) = Scene::greeter_behind_proxy("drain").await?;
+    hold_a_pass(&scene, &proxy).await?;
+    scene.host.terminate()?;
+    scene.host.says("stopping").await?;
+    assert!(scene.host.is_running());
+    proxy.release();
+    let status = scene.host.ended().await?;
+    assert_eq!(status.code(), Some(0), "{:#?}", scene.host.log());
+    let object = scene.greeting("ada");
+    scene
+        .host
+        .logs("the pass has ended well", |line| {
+            line.is_pass(&object, "reconcile", "rest")
+        })
+        .await?;
+    scene.cluster.until_ready("ada").await?;
+    assert_eq!(holder(&scene.cluster).await?, "", "the lease is given up");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_second_sigterm_aborts_a_running_pass() -> Result<()> {
+    let (scene, proxy) = Scene::greeter_behind_proxy("abort").await?;
+    hold_a_pass(&scene, &proxy).await?;
+    scene.host.terminate()?;
+    scene.host.says("stopping").await?;
+    scene.host.terminate()?;
+    scene.host.says("aborting running passes").await?;
+    let status = scene.host.ended().await?;
+    assert_eq!(status.code(), Some(0), "{:#?}", scene.host.log());
+    let greeting = read(&scene.cluster, "Greeting", "ada").await?;
+    assert!(greeting.get("status").is_none(), "the pass did not end");
+    Ok(())
+}
+
+/// Makes a Greeting, and holds the pass that is about to report its status.
+async fn hold_a_pass(scene: &Scene, proxy: &FaultProxy) -> Result<()> {
+    let status = |head: &RequestHead| head.path.ends_with("/greetings/ada/status");
+    proxy.set_rules([Rule::new("status", status, Fault::Hold)]);
+    let spec = json!({ "name": "Ada" });
+    scene.cluster.greet("ada", spec).await?;
+    eventually(DEADLINE, "a pass is about to report", async || {
+        Ok((proxy.count("status") > 0).then_some(()))
+    })
+    .await
+}
+
+#[tokio::test]
+async fn of_two_hosts_one_runs_the_plugin_and_the_other_takes_over_when_it_stops() -> Result<()> {
+    let two = Two::hosts("two-stop").await?;
+    two.scene.host.terminate()?;
+    assert_eq!(two.scene.host.ended().await?.code(), Some(0));
+    two.second_takes_over().await
+}
+
+#[tokio::test]
+async fn of_two_hosts_one_runs_the_plugin_and_the_other_takes_over_when_it_dies() -> Result<()> {
+    let two = Two::hosts("two-die").await?;
+    two.scene.host.kill();
+    two.second_takes_over().await
+}
+
+/// Two hosts with the same plugin: the scene's own came first.
+struct Two {
+    scene: Scene,
+    second: Host,
+}
+
+impl Two {
+    /// Starts two hosts; the first one has the lease and makes a Greeting ready.
+    async fn hosts(prefix: &str) -> Result<Self> {
+        let cluster = Cluster::new(prefix).await?;
+        let plugins = Plugins::new(&cluster.namespace)?.greeter()?;
+        let first = [&SHORT_LEASE[..], &["--identity=first"]].concat();
+        let scene = Scene::start_with(cluster, plugins, &first)?;
+        scene.host.says("reconciling").await?;
+        let second = scene.another_host(&[&SHORT_LEASE[..], &["--identity=second"]].concat())?;
+        let waits = second
+            .says("waiting: another host runs this plugin")
+            .await?;
+        assert_eq!(waits.field("holder"), "first");
+        scene.cluster.greet("ada", json!({ "name": "Ada" })).await?;
+        scene.cluster.until_ready("ada").await?;
+        assert!(second.passes(&scene.greeting("ada")).is_empty());
+        Ok(Self { scene, second })
+    }
+
+    async fn second_takes_over(self) -> Result<()> {
+        let cluster = &self.scene.cluster;
+        self.second.says("reconciling").await?;
+        assert_eq!(holder(cluster).await?, "second");
+        cluster.greet("bob", json!({ "name": "Bob" })).await?;
+        cluster.until_ready("bob").await?;
+        let bob = self.scene.greeting("bob");
+        ensure!(!self.second.passes(&bob).is_empty());
+        ensure!(self.scene.host.passes(&bob).is_empty());
+        Ok(())
+    }
+}
+
+/// Who holds the greeter's lease.
+async fn holder(cluster: &Cluster) -> Result<String> {
+    let lease = read(cluster, "Lease", "windlass-greeter").await?;
+    let holder = lease.pointer("/spec/holderIdentity");
+    Ok(holder
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+        .to_owned())
+}
