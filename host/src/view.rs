@@ -155,6 +155,16 @@ impl View {
         });
     }
 
+    /// Takes in what the API server answered when the key `by` took its finalizer off. With the last
+    /// finalizer the object goes, and the answer carries no newer version than before.
+    pub(crate) fn released(&self, resource: &Resource, object: &Object, by: &Key) {
+        if !object.metadata.deleting || !object.metadata.finalizers.is_empty() {
+            self.learn(resource, object, by);
+        } else if let Some(change) = self.store.delete(resource, object) {
+            self.forget_applied(resource, &change);
+        }
+    }
+
     /// Takes in what the API server answered to a write by the key `by`; `true` if it is new. A
     /// write of status wakes its author if its own object has changed in more than that. After any
     /// other write only the watch can tell whose change it was.

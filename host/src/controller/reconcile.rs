@@ -208,7 +208,11 @@ impl Reconciler {
         .await;
         let answer = settled.map_err(PassError::Finalizer)?;
         if let Some(answer) = &answer {
-            self.door.view.learn(&self.primary, answer, &object.key());
+            let (view, key) = (&self.door.view, object.key());
+            match patch {
+                FinalizerPatch::Protect => view.learn(&self.primary, answer, &key),
+                FinalizerPatch::Release => view.released(&self.primary, answer, &key),
+            }
         }
         Ok(answer.is_some())
     }
