@@ -6,7 +6,7 @@ SHELL := bash
 TOOLS := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/windlass/tools
 TYPOS := 1.52.0
 DENY := 0.20.2
-GUESTS := greeter hostile selective
+GUESTS := greeter hostile relay selective
 
 .PHONY: help
 help: ## Show the targets

@@ -49,6 +49,9 @@ pub enum Command {
     Run(Run),
     /// Take a plugin's finalizers off all objects, once no host runs it any more
     Release(Release),
+    /// Compile a component from standard input to standard output, for a host that started this
+    #[command(hide = true)]
+    Compile,
 }
 
 /// Run every plugin of a config folder against a cluster.
@@ -60,6 +63,9 @@ pub struct Run {
     /// Private folder for compiled code; made if absent [default: windlass/code in the user's cache folder]
     #[arg(long, env = "WINDLASS_CODE_CACHE", value_name = "DIR")]
     pub code_cache: Option<PathBuf>,
+    /// Private folder that keeps the last good version of each plugin, to be run after a restart when what the config folder holds is refused [default: none is kept]
+    #[arg(long, env = "WINDLASS_STATE_DIR", value_name = "DIR")]
+    pub state_dir: Option<PathBuf>,
     /// Threads that run plugins [default: one for each processor]
     #[arg(long, env = "WINDLASS_GUEST_THREADS", value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     pub guest_threads: Option<u16>,

@@ -21,7 +21,7 @@ pub use reconcile::{FinalizerPatch, settle_finalizer};
 use crate::api::{Api, Discovery, Resource};
 use crate::events::Recorder;
 use crate::grants::Grants;
-use crate::plugin::cluster::Door;
+use crate::plugin::cluster::{Door, Writes};
 use crate::plugin::{Cancel, Plugin};
 use crate::seams::{Seams, Task};
 use crate::view::View;
@@ -46,18 +46,31 @@ pub struct Parts {
     pub seams: Seams,
 }
 
+/// A controller whose lists are in, and which makes no passes yet.
+pub struct Prepared {
+    plugin: Arc<Plugin>,
+    view: Arc<View>,
+    worker: Arc<Worker>,
+    queue: Arc<WorkQueue>,
+    cancel: Cancel,
+    watches: Watches,
+    seams: Seams,
+}
+
 /// A running controller.
 pub struct Controller {
+    view: Arc<View>,
+    worker: Arc<Worker>,
     queue: Arc<WorkQueue>,
     cancel: Cancel,
     workers: Vec<Task>,
     _watches: Watches,
 }
 
-impl Controller {
-    /// Starts the controller of `parts.plugin` for the kind `primary`, and returns once its workers
-    /// run: after the first list of everything that it watches.
-    pub async fn start(parts: Parts, primary: Resource) -> Self {
+impl Prepared {
+    /// Begins to watch for `parts.plugin` and the kind `primary`, and returns after the first list
+    /// of everything that the plugin watches.
+    pub async fn watch(parts: Parts, primary: Resource) -> Self {
         let Parts {
             plugin,
             grants,
@@ -77,35 +90,73 @@ impl Controller {
             api,
             discovery,
             grants,
-            view,
+            view: view.clone(),
             events,
             api_calls: plugin.limits().api_calls,
+            writes: Writes::Sent,
         });
         let cancel = Cancel::default();
-        let reconciler = Arc::new(Reconciler::new(
-            plugin.clone(),
-            door,
-            primary,
-            cancel.clone(),
+        let reconciler = Reconciler::new(plugin.clone(), door, primary, cancel.clone());
+        let worker = Arc::new(Worker::new(
+            Arc::new(reconciler),
+            queue.clone(),
+            seams.clone(),
         ));
-        let worker = Arc::new(Worker::new(reconciler, queue.clone(), seams.clone()));
+        Self {
+            plugin,
+            view,
+            worker,
+            queue,
+            cancel,
+            watches,
+            seams,
+        }
+    }
+
+    /// Begins to make passes.
+    pub fn start(self) -> Controller {
+        let Self {
+            plugin,
+            view,
+            worker,
+            queue,
+            cancel,
+            watches,
+            seams,
+        } = self;
         let workers = (0..plugin.limits().concurrency).map(|_| {
             let worker = worker.clone();
             seams.spawn.task(async move { worker.run().await })
         });
         let workers = workers.collect();
-        let objects = worker.objects();
+        let objects = view.objects();
         tracing::info!(
             plugin = &*plugin.name,
             objects,
             "all lists are in: reconciling"
         );
-        Self {
+        Controller {
+            view,
+            worker,
             queue,
             cancel,
             workers,
             _watches: watches,
         }
+    }
+}
+
+impl Controller {
+    /// Calls `plugin` from the next pass on, and runs every key again, at low priority. Calls in
+    /// flight end on the code that they began with. The plugin must want what the one before it
+    /// wanted: it gets the same informers, grants and workers.
+    pub fn swap(&self, plugin: Arc<Plugin>) {
+        self.worker.swap(plugin);
+    }
+
+    /// How many primaries wait for the plugin's `finalize` before they can go.
+    pub fn finalizers(&self) -> usize {
+        self.view.finalizers()
     }
 
     /// Hands out no more keys.

@@ -16,7 +16,7 @@ pub use power::Power;
 const VERBS: [&str; 7] = ["get", "list", "watch", "create", "patch", "delete", "*"];
 
 /// One permission, in the form of an RBAC rule, and where it holds.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Grant {
     /// `apps`, or empty for the core group.
@@ -112,7 +112,7 @@ impl fmt::Display for Access<'_> {
 }
 
 /// The grants of one plugin.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Grants(Vec<Grant>);
 
 impl Grants {

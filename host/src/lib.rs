@@ -6,7 +6,7 @@
 //! says when to look again. Nothing else moves objects.
 //!
 //! ```text
-//! manifest, source   what an operator wrote            -> runtime   wires everything
+//! manifest, source   what an operator wrote            -> hosting   which version runs, and which may
 //! controller         informer -> store, queue -> worker -> pass -> retry -> queue
 //! view               the cluster as one plugin sees it: store, own writes, wake-ups
 //! plugin             a fresh sandbox for each call      -> cluster   grants, then store or api
@@ -15,11 +15,13 @@
 
 pub mod api;
 pub mod args;
+pub mod cli;
 pub mod connect;
 pub mod controller;
 pub mod error;
 pub mod events;
 pub mod grants;
+pub mod hosting;
 pub mod lease;
 pub mod manifest;
 pub mod memory;

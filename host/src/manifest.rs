@@ -21,7 +21,7 @@ const API_VERSION: &str = "windlass.dev/v1alpha1";
 const KIND: &str = "Plugin";
 
 /// A Plugin document, checked.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plugin {
     /// `metadata.name`: the finalizer, the field manager and the log follow it.
     pub name: String,

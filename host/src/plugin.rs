@@ -8,8 +8,10 @@ pub mod admission;
 mod bindings;
 mod cancel;
 pub mod cluster;
+pub mod compiler;
 mod description;
 mod engine;
+mod image;
 mod imports;
 mod limiter;
 mod meter;
@@ -23,11 +25,12 @@ use std::time::Duration;
 
 use tokio::sync::Semaphore;
 use wasmtime::Engine;
-use wasmtime::component::{Component, HasSelf, Linker};
-use windlass_code_cache::CodeCache;
+use wasmtime::component::{HasSelf, Linker};
+use windlass_code_cache::{Code, CodeCache};
 
 pub use bindings::types::{Action, Failure, Progress, Request};
 pub use cancel::Cancel;
+pub use compiler::Compiler;
 pub use description::Description;
 pub use engine::{SLICE, SLOTS};
 pub use limiter::Budget;
@@ -35,9 +38,11 @@ pub use outcome::{CallError, Called};
 pub use turns::Turns;
 
 use crate::manifest::Limits;
-use crate::seams::{Either, Seams, first};
+use crate::seams::{Either, Seams, Task, first};
 use admission::Refused;
 use cluster::Call;
+use compiler::CompileError;
+use image::{Image, Images};
 use meter::{Cpu, Metered};
 use outcome::{Asked, Report};
 use sandbox::{Start, State, sandbox};
@@ -48,13 +53,16 @@ const GRACE: Duration = Duration::from_secs(1);
 /// What all plugins of a host share: the engine, its imports, threads, slots and memory.
 pub struct Sandboxes {
     engine: Engine,
-    linker: Linker<State>,
+    linker: Arc<Linker<State>>,
     seams: Seams,
     turns: Turns,
     budget: Budget,
     slots: Arc<Semaphore>,
+    compiler: Compiler,
     /// Compiling takes hundreds of megabytes for a large component: one at a time.
     compiling: Semaphore,
+    images: Images,
+    _tidy: Task,
 }
 
 /// A compiled plugin.
@@ -64,7 +72,13 @@ pub struct Plugin {
     /// What it says about itself.
     pub description: Description,
     sandboxes: Arc<Sandboxes>,
-    pre: bindings::PluginPre<State>,
+    guest: Guest,
+}
+
+/// What a call needs of its plugin.
+struct Guest {
+    name: Arc<str>,
+    image: Arc<Image>,
     config: Arc<str>,
     limits: Limits,
 }
@@ -75,6 +89,9 @@ pub enum LoadError {
     /// It is not let in.
     #[error(transparent)]
     Refused(#[from] Refused),
+    /// There is no code for it.
+    #[error(transparent)]
+    Compile(#[from] CompileError),
     /// The code cache cannot be used.
     #[error("cannot use the code cache")]
     Cache(#[source] windlass_code_cache::CacheError),
@@ -87,24 +104,34 @@ pub enum LoadError {
 }
 
 impl Sandboxes {
-    /// Makes the engine and starts its clock. Guests share `threads` threads and `budget` bytes.
+    /// Makes the engine and starts its clock. Guests share `threads` threads and `budget` bytes, and
+    /// are compiled by `compiler`.
     ///
     /// # Errors
     /// The machine cannot run it.
-    pub fn new(seams: Seams, threads: usize, budget: usize) -> wasmtime::Result<Arc<Self>> {
+    pub fn new(
+        seams: Seams,
+        threads: usize,
+        budget: usize,
+        compiler: Compiler,
+    ) -> wasmtime::Result<Arc<Self>> {
         let engine = engine::engine(&seams.spawn)?;
         let mut linker = Linker::new(&engine);
         wasi::link(&mut linker)?;
         bindings::Plugin::add_to_linker::<State, HasSelf<State>>(&mut linker, |state| state)?;
+        let images = Images::default();
         Ok(Arc::new(Self {
             engine,
-            linker,
-            seams,
+            linker: Arc::new(linker),
             turns: Turns::new(threads),
             budget: Budget::new(budget),
-            // Below the pool's slots: a call waits here rather than fail there.
+            compiler,
             compiling: Semaphore::new(1),
+            // Below the pool's slots: a call waits here rather than fail there.
             slots: Arc::new(Semaphore::new(usize::try_from(SLOTS).unwrap_or(1) - 4)),
+            _tidy: images.keep_tidy(&seams.spawn, seams.clock),
+            images,
+            seams,
         }))
     }
 
@@ -118,6 +145,11 @@ impl Sandboxes {
         self.budget.used()
     }
 
+    /// How many plugins have their code in memory now: those that were called within a minute.
+    pub fn mapped(&self) -> usize {
+        self.images.mapped()
+    }
+
     /// Judges, compiles and describes a component.
     ///
     /// # Errors
@@ -125,78 +157,89 @@ impl Sandboxes {
     pub async fn load(
         self: &Arc<Self>,
         name: &str,
-        bytes: Vec<u8>,
+        bytes: &[u8],
         config: &str,
         limits: Limits,
-        cache: Arc<CodeCache>,
+        cache: &CodeCache,
     ) -> Result<Plugin, LoadError> {
-        let this = self.clone();
-        let turn = self.compiling.acquire().await;
-        let compiled = self
-            .seams
-            .spawn
-            .blocking(move || this.prepare(&bytes, &cache))
-            .await;
-        drop(turn);
-        let pre = compiled.map_err(|error| Refused::Damaged(error.to_string()))??;
-        let name: Arc<str> = name.into();
-        let config: Arc<str> = config.into();
-        let ask = Asked::Describe;
-        let called = self
-            .call(&name, &pre, &config, limits, ask, None, &Cancel::default())
-            .await;
-        let description = called.answer.map_err(LoadError::Describe)?.description();
-        let description =
-            description.ok_or_else(|| LoadError::Description("none was given".into()))?;
-        let description = Description::read(description).map_err(LoadError::Description)?;
+        admission::judge_bytes(bytes)?;
+        let code = self.code(bytes, cache).await?;
+        tracing::debug!(plugin = name, reached = "compiled", "loading");
+        let damaged = |error| LoadError::Cache(error);
+        let component = code.map(&self.engine).map_err(damaged)?;
+        admission::judge_component(&self.engine, &component)?;
+        let image = Image::new(
+            code,
+            self.engine.clone(),
+            self.linker.clone(),
+            self.seams.clock,
+        );
+        let mismatch = |error: wasmtime::Error| Refused::Mismatch(format!("{error:#}"));
+        image.pre().map_err(mismatch)?;
+        let image = Arc::new(image);
+        self.images.add(&image);
+        let guest = Guest {
+            name: name.into(),
+            image,
+            config: config.into(),
+            limits,
+        };
+        let cancel = Cancel::default();
+        let called = self.call(&guest, Asked::Describe, None, &cancel).await;
+        let described = called.answer.map_err(LoadError::Describe)?;
+        let described = described.description();
+        let described = described.ok_or_else(|| LoadError::Description("none was given".into()))?;
+        let description = Description::read(described).map_err(LoadError::Description)?;
+        tracing::debug!(plugin = name, reached = "described", "loading");
         Ok(Plugin {
-            name,
+            name: guest.name.clone(),
             description,
             sandboxes: self.clone(),
-            pre,
-            config,
-            limits,
+            guest,
         })
     }
 
-    fn prepare(
-        &self,
-        bytes: &[u8],
-        cache: &CodeCache,
-    ) -> Result<bindings::PluginPre<State>, LoadError> {
-        admission::judge_bytes(bytes)?;
-        let component = match cache.load(&self.engine, bytes).map_err(LoadError::Cache)? {
-            Some(component) => component,
-            None => {
-                let compiled = Component::new(&self.engine, bytes);
-                let component = compiled.map_err(|error| Refused::Damaged(format!("{error:#}")))?;
-                cache.keep(bytes, &component).map_err(LoadError::Cache)?;
-                component
-            }
-        };
-        admission::judge_component(&self.engine, &component)?;
-        let mismatch = |error: wasmtime::Error| Refused::Mismatch(format!("{error:#}"));
-        let instance = self.linker.instantiate_pre(&component).map_err(mismatch)?;
-        Ok(bindings::PluginPre::new(instance).map_err(mismatch)?)
+    /// The compiled code of the component `bytes`, from the cache or from the compiler.
+    async fn code(&self, bytes: &[u8], cache: &CodeCache) -> Result<Code, LoadError> {
+        let kept = || cache.load(&self.engine, bytes).map_err(LoadError::Cache);
+        if let Some(code) = kept()? {
+            return Ok(code);
+        }
+        let _turn = self.compiling.acquire().await;
+        // Somebody may have compiled the same meanwhile.
+        if let Some(code) = kept()? {
+            return Ok(code);
+        }
+        let draft = cache.draft(&self.engine, bytes).map_err(LoadError::Cache)?;
+        let output = draft.file().map_err(LoadError::Cache)?;
+        self.compiler.compile(bytes, output, &self.seams).await?;
+        cache.keep(&self.engine, draft).map_err(LoadError::Cache)
     }
 
-    /// Makes one call in a sandbox of its own, bounded by `limits`.
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "everything that one call consists of, gathered from its two callers"
-    )]
+    /// Makes one call in a sandbox of its own, bounded by the guest's limits.
     async fn call(
         &self,
-        name: &Arc<str>,
-        pre: &bindings::PluginPre<State>,
-        config: &Arc<str>,
-        limits: Limits,
+        guest: &Guest,
         ask: Asked,
         call: Option<Call>,
         cancel: &Cancel,
     ) -> Called<outcome::Answer> {
+        let Guest {
+            name,
+            image,
+            config,
+            limits,
+        } = guest;
+        let limits = *limits;
         let Ok(slot) = self.slots.clone().acquire_owned().await else {
             return Called::never(CallError::Host("the host is shutting down".into()));
+        };
+        let pre = match image.pre() {
+            Ok(pre) => pre,
+            Err(error) => {
+                let problem = format!("its compiled code cannot be mapped: {error:#}");
+                return Called::never(CallError::Host(problem));
+            }
         };
         let cpu = Cpu::new(self.seams.clock);
         // This call's own: `cancel` is shared by all calls of the plugin.
@@ -224,7 +267,7 @@ impl Sandboxes {
         };
         let (store, output) = sandbox(&self.engine, start);
         let guest = Metered::new(
-            outcome::ask(pre.clone(), store, ask),
+            outcome::ask(pre, store, ask),
             cpu.clone(),
             self.turns.clone(),
             name.clone(),
@@ -276,20 +319,12 @@ impl Plugin {
 
     /// What it may use.
     pub fn limits(&self) -> &Limits {
-        &self.limits
+        &self.guest.limits
     }
 
     async fn call(&self, ask: Asked, call: Call, cancel: &Cancel) -> Called<outcome::Answer> {
-        let Self {
-            name,
-            sandboxes,
-            pre,
-            config,
-            limits,
-            ..
-        } = self;
-        sandboxes
-            .call(name, pre, config, *limits, ask, Some(call), cancel)
+        self.sandboxes
+            .call(&self.guest, ask, Some(call), cancel)
             .await
     }
 }

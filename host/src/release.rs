@@ -154,19 +154,24 @@ async fn take_off(flags: &Release, api: &Api, seams: &Seams) -> anyhow::Result<(
 }
 
 /// The objects of `resource` that carry `finalizer`, by their metadata.
-async fn carriers(api: &Api, resource: &Resource, finalizer: &str) -> anyhow::Result<Vec<Object>> {
+pub(crate) async fn carriers(
+    api: &Api,
+    resource: &Resource,
+    finalizer: &str,
+) -> anyhow::Result<Vec<Object>> {
     let path = resource.path(None, None, None)?;
     let mut token = String::new();
     let mut found = Vec::new();
     loop {
-        let mut query = form_urlencoded::Serializer::new(String::new());
-        query.append_pair("limit", &PAGE.to_string());
-        if !token.is_empty() {
-            query.append_pair("continue", &token);
-        }
-        let mut page = api
-            .send(Request::list_metadata(format!("{path}?{}", query.finish())))
-            .await?;
+        let uri = {
+            let mut query = form_urlencoded::Serializer::new(String::new());
+            query.append_pair("limit", &PAGE.to_string());
+            if !token.is_empty() {
+                query.append_pair("continue", &token);
+            }
+            format!("{path}?{}", query.finish())
+        };
+        let mut page = api.send(Request::list_metadata(uri)).await?;
         let items = page
             .get_mut("items")
             .and_then(Value::as_array_mut)

@@ -4,12 +4,16 @@
 //!   `clippy.toml` fails the build where it does.
 //! - There is no global state: a host is the sum of its tasks and what it was handed.
 
+mod child;
 mod clock;
+mod files;
 mod first;
 mod rng;
 mod spawn;
 
+pub use child::Ended;
 pub use clock::Clock;
+pub use files::{Notice, Notices};
 pub use first::{Either, first};
 pub use rng::Rng;
 pub use spawn::{Spawn, Task, guest_threads};

@@ -11,7 +11,7 @@ mod store;
 mod wakes;
 mod write;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 pub use applied::{Applied, Extent};
@@ -115,6 +115,25 @@ impl View {
     /// A primary that is not in the store, but carries the plugin's finalizer.
     pub fn stray(&self, key: &Key) -> Option<Object> {
         self.strays.get(&self.outlook.primary, key)
+    }
+
+    /// All primaries that the plugin is to look after.
+    pub fn primaries(&self) -> Vec<Key> {
+        self.primaries_that(|_| true)
+    }
+
+    /// How many primaries carry the plugin's finalizer.
+    pub fn finalizers(&self) -> usize {
+        self.primaries_that(|object| object.metadata.has_finalizer(&self.outlook.finalizer))
+            .len()
+    }
+
+    fn primaries_that(&self, wanted: impl Fn(&Object) -> bool) -> Vec<Key> {
+        let everything = LabelSelector::default();
+        let list = |store: &Store| store.list(&self.outlook.primary, None, &everything);
+        let objects = [&self.store, &self.strays].map(list).into_iter().flatten();
+        let keys = objects.filter(wanted).map(|object| object.metadata.key());
+        keys.collect::<BTreeSet<Key>>().into_iter().collect()
     }
 
     /// The object as the plugin may see it, as JSON.

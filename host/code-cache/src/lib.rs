@@ -4,10 +4,11 @@
 //! - A file is found by the digest of the component, the engine's compatibility hash and the
 //!   version of this crate, so code for another component, engine or host is never loaded.
 
-use std::fs;
+use std::fs::{self, File};
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -38,9 +39,52 @@ pub enum CacheError {
         #[source]
         source: io::Error,
     },
-    /// The engine could not write the code down.
-    #[error("cannot serialise compiled code: {0}")]
-    Serialise(String),
+    /// What was written is no compiled code of this engine.
+    #[error("the compiled code is damaged: {0}")]
+    Damaged(String),
+}
+
+/// Compiled code that is kept: an open file, which stays even when the folder is emptied.
+#[derive(Debug)]
+pub struct Code {
+    file: File,
+}
+
+impl Code {
+    /// Maps the code into memory. What nobody has called yet costs address space alone.
+    ///
+    /// # Errors
+    /// It is damaged, or another engine's.
+    pub fn map(&self, engine: &Engine) -> Result<Component, CacheError> {
+        let path = format!("/proc/self/fd/{}", self.file.as_raw_fd());
+        deserialize(engine, Path::new(&path))
+            .map_err(|error| CacheError::Damaged(format!("{error:#}")))
+    }
+}
+
+/// Code that is being written. It is gone when it is dropped, and kept by [`CodeCache::keep`].
+#[derive(Debug)]
+pub struct Draft {
+    file: File,
+    path: PathBuf,
+    kept_as: PathBuf,
+}
+
+impl Draft {
+    /// Where the code is to be written.
+    ///
+    /// # Errors
+    /// The process has too many open files.
+    pub fn file(&self) -> Result<File, CacheError> {
+        self.file.try_clone().map_err(io(&self.path))
+    }
+}
+
+impl Drop for Draft {
+    fn drop(&mut self) {
+        // Kept under its name, it is not there any more.
+        let _ = fs::remove_file(&self.path);
+    }
 }
 
 impl CodeCache {
@@ -49,20 +93,7 @@ impl CodeCache {
     /// # Errors
     /// It cannot be made, or is not private.
     pub fn open(folder: &Path) -> Result<Self, CacheError> {
-        let io = |source| CacheError::Io {
-            path: folder.to_owned(),
-            source,
-        };
-        fs::DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(folder)
-            .map_err(io)?;
-        let metadata = fs::symlink_metadata(folder).map_err(io)?;
-        let own = metadata.uid() == rustix::process::geteuid().as_raw();
-        if !metadata.is_dir() || !own || metadata.mode() & 0o077 != 0 {
-            return Err(CacheError::NotPrivate(folder.to_owned()));
-        }
+        private_folder(folder)?;
         Ok(Self {
             folder: folder.to_owned(),
         })
@@ -73,27 +104,27 @@ impl CodeCache {
     ///
     /// # Errors
     /// The file is there, but not private.
-    pub fn load(&self, engine: &Engine, bytes: &[u8]) -> Result<Option<Component>, CacheError> {
+    pub fn load(&self, engine: &Engine, bytes: &[u8]) -> Result<Option<Code>, CacheError> {
         let path = self.path(engine, bytes);
-        let Ok(metadata) = fs::symlink_metadata(&path) else {
+        let Ok(file) = File::open(&path) else {
             return Ok(None);
         };
+        // Judged by what is open, not by what has the name now.
+        let metadata = file.metadata().map_err(io(&path))?;
         let own = metadata.uid() == rustix::process::geteuid().as_raw();
         if !metadata.is_file() || !own || metadata.mode() & 0o022 != 0 {
             return Err(CacheError::NotPrivate(path));
         }
-        Ok(deserialize(engine, &path))
+        let code = Code { file };
+        Ok(code.map(engine).is_ok().then_some(code))
     }
 
-    /// Keeps the compiled code of the component `bytes`.
+    /// Begins to keep the compiled code of the component `bytes`.
     ///
     /// # Errors
     /// It cannot be written.
-    pub fn keep(&self, bytes: &[u8], component: &Component) -> Result<(), CacheError> {
-        let path = self.path(component.engine(), bytes);
-        let code = component
-            .serialize()
-            .map_err(|error| CacheError::Serialise(error.to_string()))?;
+    pub fn draft(&self, engine: &Engine, bytes: &[u8]) -> Result<Draft, CacheError> {
+        let kept_as = self.path(engine, bytes);
         // Written beside and renamed, so no half-written file is ever mapped. Machine and process
         // keep two hosts apart (in a container the process is always 1), the number two plugins of
         // the same component.
@@ -101,19 +132,38 @@ impl CodeCache {
         let (process, number) = (std::process::id(), DRAFTS.fetch_add(1, Ordering::Relaxed));
         let machine = rustix::system::uname();
         let machine = machine.nodename().to_string_lossy().replace('/', "-");
-        let draft = path.with_extension(format!("{machine}-{process}-{number}.draft"));
+        let path = kept_as.with_extension(format!("{machine}-{process}-{number}.draft"));
         // Left by a host that was killed here.
-        let _ = fs::remove_file(&draft);
-        let io = |source| CacheError::Io {
-            path: draft.clone(),
-            source,
+        let _ = fs::remove_file(&path);
+        let mut options = File::options();
+        options.write(true).create_new(true).mode(0o600);
+        let file = options.open(&path).map_err(io(&path))?;
+        Ok(Draft {
+            file,
+            path,
+            kept_as,
+        })
+    }
+
+    /// Keeps what was written. A host killed at any moment leaves the whole of it, or nothing.
+    ///
+    /// # Errors
+    /// The file system said no, or what was written is no compiled code of this engine.
+    pub fn keep(&self, engine: &Engine, draft: Draft) -> Result<Code, CacheError> {
+        let Draft {
+            file,
+            path,
+            kept_as,
+        } = &draft;
+        file.sync_all().map_err(io(path))?;
+        let code = Code {
+            file: File::open(path).map_err(io(path))?,
         };
-        let mut file = fs::File::create(&draft).map_err(io)?;
-        file.write_all(&code)
-            .and_then(|()| file.sync_all())
-            .map_err(io)?;
-        rustix::fs::fchmod(&file, rustix::fs::Mode::RUSR).map_err(|error| io(error.into()))?;
-        fs::rename(&draft, &path).map_err(io)
+        code.map(engine)?;
+        let mode = rustix::fs::fchmod(file, rustix::fs::Mode::RUSR);
+        mode.map_err(|error| io(path)(error.into()))?;
+        fs::rename(path, kept_as).map_err(io(kept_as))?;
+        Ok(code)
     }
 
     fn path(&self, engine: &Engine, bytes: &[u8]) -> PathBuf {
@@ -129,23 +179,52 @@ impl CodeCache {
     }
 }
 
+/// Makes `folder` if it is absent, and checks that nobody else can write to it.
+///
+/// # Errors
+/// It cannot be made, or is not private.
+pub fn private_folder(folder: &Path) -> Result<(), CacheError> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true).mode(0o700);
+    builder.create(folder).map_err(io(folder))?;
+    let metadata = fs::symlink_metadata(folder).map_err(io(folder))?;
+    let own = metadata.uid() == rustix::process::geteuid().as_raw();
+    if !metadata.is_dir() || !own || metadata.mode() & 0o077 != 0 {
+        return Err(CacheError::NotPrivate(folder.to_owned()));
+    }
+    Ok(())
+}
+
+fn io(path: &Path) -> impl FnOnce(io::Error) -> CacheError {
+    let path = path.to_owned();
+    move |source| CacheError::Io { path, source }
+}
+
 #[expect(
     unsafe_code,
     reason = "mapping compiled code is the purpose of this crate"
 )]
-fn deserialize(engine: &Engine, path: &Path) -> Option<Component> {
-    // SAFETY: the file was written by `keep`: the folder and the file belong to this user and
-    // nobody else can write to them, which `open` and `load` have checked. wasmtime itself refuses
-    // code of another version or with other settings.
-    unsafe { Component::deserialize_file(engine, path) }.ok()
+fn deserialize(engine: &Engine, path: &Path) -> wasmtime::Result<Component> {
+    // SAFETY: the file was written by this host's compiler, into a folder that belongs to this user
+    // and to which nobody else can write, which `open` and `load` have checked. wasmtime itself
+    // refuses code of another version or with other settings.
+    unsafe { Component::deserialize_file(engine, path) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::Write;
     use std::os::unix::fs::PermissionsExt;
 
     const EMPTY: &[u8] = b"\0asm\x0d\0\x01\0";
+
+    fn keep(cache: &CodeCache, engine: &Engine) -> Code {
+        let draft = cache.draft(engine, EMPTY).unwrap();
+        let code = engine.precompile_component(EMPTY).unwrap();
+        draft.file().unwrap().write_all(&code).unwrap();
+        cache.keep(engine, draft).unwrap()
+    }
 
     #[test]
     fn what_is_kept_is_found_again_and_nothing_else_is() {
@@ -153,9 +232,7 @@ mod tests {
         let cache = CodeCache::open(&folder.path().join("code")).unwrap();
         let engine = Engine::default();
         assert!(cache.load(&engine, EMPTY).unwrap().is_none());
-        cache
-            .keep(EMPTY, &Component::new(&engine, EMPTY).unwrap())
-            .unwrap();
+        keep(&cache, &engine);
         assert!(cache.load(&engine, EMPTY).unwrap().is_some());
         assert!(cache.load(&engine, b"another").unwrap().is_none());
         let mut other = wasmtime::Config::new();
@@ -168,12 +245,31 @@ mod tests {
     }
 
     #[test]
-    fn damaged_code_counts_as_absent() {
+    fn code_can_be_mapped_again_after_the_folder_was_emptied() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("code");
+        let cache = CodeCache::open(&path).unwrap();
+        let engine = Engine::default();
+        let code = keep(&cache, &engine);
+        fs::remove_dir_all(&path).unwrap();
+        assert!(code.map(&engine).is_ok());
+    }
+
+    #[test]
+    fn damaged_code_counts_as_absent_and_is_not_kept() {
         let folder = tempfile::tempdir().unwrap();
         let cache = CodeCache::open(&folder.path().join("code")).unwrap();
         let engine = Engine::default();
         fs::write(cache.path(&engine, EMPTY), b"cut off").unwrap();
         assert!(cache.load(&engine, EMPTY).unwrap().is_none());
+        let draft = cache.draft(&engine, EMPTY).unwrap();
+        draft.file().unwrap().write_all(b"cut off").unwrap();
+        assert!(matches!(
+            cache.keep(&engine, draft),
+            Err(CacheError::Damaged(_))
+        ));
+        let left = fs::read_dir(folder.path().join("code")).unwrap().count();
+        assert_eq!(left, 1, "a draft that is not kept is gone");
     }
 
     #[test]
@@ -182,9 +278,7 @@ mod tests {
         let path = folder.path().join("code");
         let cache = CodeCache::open(&path).unwrap();
         let engine = Engine::default();
-        cache
-            .keep(EMPTY, &Component::new(&engine, EMPTY).unwrap())
-            .unwrap();
+        keep(&cache, &engine);
         let file = cache.path(&engine, EMPTY);
         fs::set_permissions(&file, fs::Permissions::from_mode(0o666)).unwrap();
         assert!(matches!(

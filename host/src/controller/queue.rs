@@ -4,6 +4,7 @@
 //! - **Exclusive**: a key handed out is not handed out again until it is done.
 //! - **Never lost**: a key added while it runs will run again.
 //! - **Delays**: the earliest delay of a key wins, and an immediate add cancels it.
+//! - **Two priorities**: what is added low runs after everything else, but is never starved by it.
 //!
 //! No lock, no clock, no await: [`super::work`] owns those.
 
@@ -11,10 +12,20 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, HashSet, VecDeque};
 use std::hash::Hash;
 
+/// Of so many keys taken, one was added low, if any is waiting.
+const SHARE: u32 = 8;
+
 /// A queue of keys. `T` is a point in time.
 #[derive(Debug)]
 pub(super) struct Queue<K, T> {
     ready: VecDeque<K>,
+    /// Keys that wait for those in `ready`. One that is no longer dirty, or has been added again
+    /// since, is passed over.
+    low: VecDeque<K>,
+    /// The keys of `low` that still count.
+    is_low: HashSet<K>,
+    /// Keys taken from `ready` while others waited in `low`.
+    passed: u32,
     /// Keys that must run: every key in `ready`, plus running keys that changed again.
     dirty: HashSet<K>,
     running: HashSet<K>,
@@ -38,6 +49,9 @@ impl<K: Clone + Ord + Hash, T: Copy + Ord> Default for Queue<K, T> {
     fn default() -> Self {
         Self {
             ready: VecDeque::new(),
+            low: VecDeque::new(),
+            is_low: HashSet::new(),
+            passed: 0,
             dirty: HashSet::new(),
             running: HashSet::new(),
             delayed: HashMap::new(),
@@ -51,8 +65,18 @@ impl<K: Clone + Ord + Hash, T: Copy + Ord> Queue<K, T> {
     /// Marks `key` as needing work now. A delay it had is forgotten.
     pub(super) fn add(&mut self, key: K) {
         self.delayed.remove(&key);
-        if self.dirty.insert(key.clone()) && !self.running.contains(&key) {
+        let raised = self.is_low.remove(&key);
+        if (self.dirty.insert(key.clone()) || raised) && !self.running.contains(&key) {
             self.ready.push_back(key);
+        }
+    }
+
+    /// Marks `key` as needing work, after what needs it more. A delay it had is forgotten.
+    pub(super) fn add_low(&mut self, key: K) {
+        self.delayed.remove(&key);
+        if self.dirty.insert(key.clone()) && !self.running.contains(&key) {
+            self.is_low.insert(key.clone());
+            self.low.push_back(key);
         }
     }
 
@@ -68,7 +92,7 @@ impl<K: Clone + Ord + Hash, T: Copy + Ord> Queue<K, T> {
     /// Takes the oldest key that is ready at `now`, and says why it runs. Hand it back with [`Queue::done`].
     pub(super) fn take(&mut self, now: T) -> Option<(K, Cause)> {
         self.promote(now);
-        let key = self.ready.pop_front()?;
+        let key = self.next()?;
         self.dirty.remove(&key);
         let cause = if self.due.remove(&key) {
             Cause::Delay
@@ -77,6 +101,30 @@ impl<K: Clone + Ord + Hash, T: Copy + Ord> Queue<K, T> {
         };
         self.running.insert(key.clone());
         Some((key, cause))
+    }
+
+    /// The key whose turn it is: of those added low one in [`SHARE`] while others wait.
+    fn next(&mut self) -> Option<K> {
+        while self
+            .low
+            .front()
+            .is_some_and(|key| !self.is_low.contains(key))
+        {
+            self.low.pop_front();
+        }
+        let is_their_turn = self.ready.is_empty() || self.passed + 1 >= SHARE;
+        if is_their_turn && let Some(key) = self.low.pop_front() {
+            self.passed = 0;
+            self.is_low.remove(&key);
+            return Some(key);
+        }
+        let key = self.ready.pop_front()?;
+        self.passed = if self.low.is_empty() {
+            0
+        } else {
+            self.passed + 1
+        };
+        Some(key)
     }
 
     /// Ends a run. If `key` was added meanwhile, it becomes ready again.
@@ -99,7 +147,7 @@ impl<K: Clone + Ord + Hash, T: Copy + Ord> Queue<K, T> {
 
     /// How many keys wait to run, not counting delayed ones.
     pub(super) fn depth(&self) -> usize {
-        self.ready.len()
+        self.ready.len() + self.is_low.len()
     }
 
     /// How many keys run now.
@@ -134,6 +182,38 @@ mod tests {
         let mut queue = Queue::default();
         keys.iter().for_each(|key| queue.add(*key));
         queue
+    }
+
+    #[test]
+    fn what_is_added_low_runs_last_but_not_never() {
+        let mut queue = queue(&[]);
+        let all: Vec<u64> = (0..20).collect();
+        let mut numbers: Queue<u64, u64> = Queue::default();
+        numbers.add_low(100);
+        numbers.add_low(101);
+        all.iter().for_each(|key| numbers.add(*key));
+        let taken: Vec<u64> = std::iter::from_fn(|| take(&mut numbers, 0)).collect();
+        assert_eq!(taken.len(), 22);
+        assert_eq!(taken.iter().position(|key| *key == 100), Some(7));
+        assert_eq!(taken.iter().position(|key| *key == 101), Some(15));
+        queue.add_low("a");
+        queue.add_low("b");
+        queue.add("b");
+        assert_eq!(queue.depth(), 2);
+        assert_eq!(
+            take(&mut queue, 0),
+            Some("b"),
+            "added again, it is low no more"
+        );
+        queue.add_low("b");
+        assert_eq!(take(&mut queue, 0), Some("a"));
+        queue.done(&"b");
+        assert_eq!(
+            take(&mut queue, 0),
+            Some("b"),
+            "it ran meanwhile, and runs again"
+        );
+        assert_eq!((take(&mut queue, 0), queue.depth()), (None, 0));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! One pass over one object.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use super::finalizer::{self, Step, next_step};
@@ -16,7 +16,8 @@ const RACES: u32 = 10;
 
 /// Makes passes for one plugin.
 pub(super) struct Reconciler {
-    plugin: Arc<Plugin>,
+    /// Swapped between two passes; a pass keeps the one that it began with.
+    plugin: RwLock<Arc<Plugin>>,
     door: Arc<Door>,
     primary: Resource,
     finalizer: String,
@@ -82,12 +83,22 @@ impl Reconciler {
     ) -> Self {
         let finalizer = finalizer_of(&plugin.name);
         Self {
-            plugin,
+            plugin: RwLock::new(plugin),
             door,
             primary,
             finalizer,
             cancel,
         }
+    }
+
+    /// From the next pass on, `plugin` is called.
+    pub(super) fn swap(&self, plugin: Arc<Plugin>) {
+        *self.plugin.write().unwrap_or_else(PoisonError::into_inner) = plugin;
+    }
+
+    fn plugin(&self) -> Arc<Plugin> {
+        let plugin = self.plugin.read().unwrap_or_else(PoisonError::into_inner);
+        plugin.clone()
     }
 
     pub(super) fn door(&self) -> &Door {
@@ -122,7 +133,7 @@ impl Reconciler {
             Step::Ignore => Pass::of(step, Ok(Done::Rest)),
             Step::Reconcile => {
                 let (request, call) = self.request(object, attempt);
-                let called = self.plugin.reconcile(request, call, &self.cancel).await;
+                let called = self.plugin().reconcile(request, call, &self.cancel).await;
                 Pass::called(step, called, |action| match action {
                     Action::AwaitChange => Done::Rest,
                     Action::RequeueAfter(millis) => Done::After(millis),
@@ -146,7 +157,7 @@ impl Reconciler {
         next_step(
             &object.metadata,
             &self.finalizer,
-            self.plugin.description.finalizes,
+            self.plugin().description.finalizes,
         )
     }
 
@@ -159,7 +170,7 @@ impl Reconciler {
             Err(error) => return Pass::of(Step::Finalize, Err(PassError::Read(error))),
         };
         let (request, call) = self.request(&whole, attempt);
-        let called = self.plugin.finalize(request, call, &self.cancel).await;
+        let called = self.plugin().finalize(request, call, &self.cancel).await;
         let done = matches!(called.answer, Ok(Progress::Done));
         let mut pass = Pass::called(Step::Finalize, called, |progress| match progress {
             Progress::Done => Done::Rest,

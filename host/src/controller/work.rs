@@ -48,6 +48,14 @@ impl WorkQueue {
         self.changed.notify_one();
     }
 
+    /// Marks `keys` as needing work, after what needs it more.
+    pub(super) fn add_low(&self, keys: Vec<Key>) {
+        let mut state = self.state();
+        keys.into_iter().for_each(|key| state.queue.add_low(key));
+        drop(state);
+        self.changed.notify_one();
+    }
+
     /// Marks `key` as needing work after `delay`.
     pub(super) fn add_after(&self, key: Key, delay: Duration) {
         let due = self.clock.now() + delay;

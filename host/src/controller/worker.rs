@@ -10,7 +10,7 @@ use super::retry::{Next, next};
 use super::work::WorkQueue;
 use crate::error::Chain;
 use crate::events::{Note, Severity};
-use crate::plugin::{CallError, Failure};
+use crate::plugin::{CallError, Failure, Plugin};
 use crate::seams::Seams;
 use crate::text::clean;
 use crate::view::Key;
@@ -40,9 +40,11 @@ impl Worker {
         }
     }
 
-    /// How many objects the plugin's store holds.
-    pub(super) fn objects(&self) -> usize {
-        self.reconciler.door().view.objects()
+    /// From the next pass on, `plugin` is called, and it gets a first try at every object.
+    pub(super) fn swap(&self, plugin: Arc<Plugin>) {
+        self.reconciler.swap(plugin);
+        *self.backoff() = Backoff::default();
+        self.queue.add_low(self.reconciler.door().view.primaries());
     }
 
     /// Makes passes until the queue is closed.

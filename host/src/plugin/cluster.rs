@@ -6,6 +6,7 @@
 //! - What the API server answers is in the store before the guest has it.
 
 mod answer;
+mod captured;
 mod check;
 mod events;
 mod read;
@@ -25,6 +26,7 @@ use crate::grants::{Access, Grants};
 use crate::text::clean;
 use crate::view::{Key, Object, View};
 
+use captured::Captured;
 pub use check::owned_by;
 
 /// Lines that the host writes about what a call may not do or does not find.
@@ -46,6 +48,17 @@ pub struct Door {
     pub events: Recorder,
     /// How many requests a call may make.
     pub api_calls: u32,
+    /// What becomes of its writes.
+    pub writes: Writes,
+}
+
+/// What becomes of the writes of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Writes {
+    /// They are sent.
+    Sent,
+    /// They are answered as if they had been sent: the call is a smoke test.
+    Captured,
 }
 
 /// The primary that a call is about.
@@ -75,6 +88,7 @@ pub struct Call {
     slow_down: Option<Duration>,
     /// How many more lines the host writes about the call.
     remarks_left: u32,
+    captured: Captured,
 }
 
 #[derive(Clone, Debug)]
@@ -114,6 +128,7 @@ impl Call {
             seen: HashMap::from([(own, seen)]),
             slow_down: None,
             remarks_left: REMARKS,
+            captured: Captured::default(),
         }
     }
 

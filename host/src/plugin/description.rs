@@ -20,7 +20,7 @@ const ENTRIES: usize = 64;
 const TEXT: usize = 512;
 
 /// A plugin's description, parsed.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Description {
     /// What the plugin calls itself.
     pub name: String,
@@ -45,7 +45,7 @@ pub struct Description {
 }
 
 /// One need, for one resource of one group.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Need {
     /// `apps`, or empty.
     pub group: String,

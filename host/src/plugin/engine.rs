@@ -25,16 +25,8 @@ const STACK: usize = 512 << 10;
 /// # Errors
 /// The machine cannot run it: no memory for the pool, no thread for the clock.
 pub(super) fn engine(spawn: &Spawn) -> wasmtime::Result<Engine> {
-    let mut config = Config::new();
-    config
-        .epoch_interruption(true)
-        // Component-model async is not compiled in; without its structures calls cost a third.
-        .concurrency_support(false)
-        .max_wasm_stack(STACK)
-        .async_stack_size(2 * STACK)
-        // What no guest needs and advisories were about.
-        .wasm_memory64(false)
-        .allocation_strategy(pool());
+    let mut config = settings();
+    config.allocation_strategy(pool());
     let engine = Engine::new(&config)?;
     let weak = engine.weak();
     spawn.every(SLICE, "epochs", move || match weak.upgrade() {
@@ -45,6 +37,28 @@ pub(super) fn engine(spawn: &Spawn) -> wasmtime::Result<Engine> {
         None => ControlFlow::Break(()),
     })?;
     Ok(engine)
+}
+
+/// Builds an engine that compiles for [`engine`], and runs nothing: without its pool and its clock.
+///
+/// # Errors
+/// The machine cannot run it.
+pub(super) fn compiler() -> wasmtime::Result<Engine> {
+    Engine::new(&settings())
+}
+
+/// What compiled code depends on, and the stacks.
+fn settings() -> Config {
+    let mut config = Config::new();
+    config
+        .epoch_interruption(true)
+        // Component-model async is not compiled in; without its structures calls cost a third.
+        .concurrency_support(false)
+        .max_wasm_stack(STACK)
+        .async_stack_size(2 * STACK)
+        // What no guest needs and advisories were about.
+        .wasm_memory64(false);
+    config
 }
 
 /// Room for every language measured: Python has 38 core instances, QuickJS 3 memories, JavaScript

@@ -77,6 +77,11 @@ impl Spawn {
         }
     }
 
+    /// Whether there are threads beside the one of a simulation.
+    pub(super) fn has_threads(&self) -> bool {
+        self.threads
+    }
+
     /// Starts a host task.
     pub fn task<T: Send + 'static>(
         &self,

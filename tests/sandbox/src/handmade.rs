@@ -87,6 +87,7 @@ pub struct Handmade {
     texts: Vec<u8>,
     describe: String,
     reconcile: String,
+    kind: Option<[String; 2]>,
 }
 
 /// What of WASI is needed to print.
@@ -138,6 +139,13 @@ impl Handmade {
         self
     }
 
+    /// The kind that it reconciles, if not the Greeting.
+    #[must_use]
+    pub fn of_kind(mut self, api_version: &str, kind: &str) -> Self {
+        self.kind = Some([api_version, kind].map(str::to_owned));
+        self
+    }
+
     /// Code that `describe` runs first.
     #[must_use]
     pub fn describe(mut self, code: &str) -> Self {
@@ -173,7 +181,9 @@ impl Handmade {
     /// # Errors
     /// The code is wrong, or does not fit the contract.
     pub fn build(mut self) -> anyhow::Result<Vec<u8>> {
-        let strings = ["handmade", "0", "examples.windlass.dev/v1", "Greeting"];
+        let greeting = || ["examples.windlass.dev/v1", "Greeting"].map(str::to_owned);
+        let [api_version, kind] = self.kind.take().unwrap_or_else(greeting);
+        let strings = ["handmade", "0", &api_version, &kind];
         let mut head = Vec::new();
         for text in strings {
             let (at, length) = self.place(text.as_bytes());
@@ -186,6 +196,7 @@ impl Handmade {
             texts,
             describe,
             reconcile,
+            kind: _,
         } = self;
         let (head, texts) = (escape(&head), escape(&texts));
         let module = format!(

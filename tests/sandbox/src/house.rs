@@ -11,8 +11,10 @@ use windlass::controller::{FinalizerPatch, settle_finalizer};
 use windlass::events::Recorder;
 use windlass::grants::Grants;
 use windlass::manifest::Limits;
-use windlass::plugin::cluster::{Call, Door, Primary};
-use windlass::plugin::{Action, Called, Cancel, LoadError, Plugin, Progress, Request, Sandboxes};
+use windlass::plugin::cluster::{Call, Door, Primary, Writes};
+use windlass::plugin::{
+    Action, Called, Cancel, Compiler, LoadError, Plugin, Progress, Request, Sandboxes,
+};
 use windlass::seams::{Clock, Rng, Seams, Spawn, Task, guest_threads};
 use windlass::view::{Key, Object, View, finalizer_of};
 use windlass_code_cache::CodeCache;
@@ -35,7 +37,7 @@ pub struct House {
     discovery: Arc<Discovery>,
     events: Recorder,
     seams: Seams,
-    cache: Arc<CodeCache>,
+    cache: CodeCache,
     _writer: Task,
     guests: Option<Runtime>,
 }
@@ -78,11 +80,11 @@ impl House {
         let seams = Seams { clock, rng, spawn };
         let door = Api::new(api.client(), seams.clone());
         let (events, writer) = Recorder::start(door.clone(), &seams, "test");
-        let sandboxes = Sandboxes::new(seams.clone(), threads, BUDGET);
+        let sandboxes = Sandboxes::new(seams.clone(), threads, BUDGET, Compiler::Here);
         Ok(Self {
             sandboxes: sandboxes.map_err(|error| anyhow::anyhow!("{error:#}"))?,
             discovery: Arc::new(Discovery::new(door.clone(), clock)),
-            cache: Arc::new(CodeCache::open(&guests::target().join("code"))?),
+            cache: CodeCache::open(&guests::target().join("code"))?,
             api,
             door,
             events,
@@ -108,9 +110,8 @@ impl House {
         config: &Value,
         limits: Limits,
     ) -> Result<Plugin, LoadError> {
-        let (config, cache) = (config.to_string(), self.cache.clone());
         self.sandboxes
-            .load(name, component, &config, limits, cache)
+            .load(name, &component, &config.to_string(), limits, &self.cache)
             .await
     }
 
@@ -131,6 +132,7 @@ impl House {
             view: Arc::new(view),
             events: self.events.clone(),
             api_calls: plugin.limits().api_calls,
+            writes: Writes::Sent,
         };
         Ok(Tenant {
             plugin,

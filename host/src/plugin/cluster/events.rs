@@ -1,7 +1,7 @@
 //! `events.publish`: hands an Event to the host's recorder, if the plugin may see what it is about.
 
-use super::Call;
 use super::read::uri;
+use super::{Call, Writes};
 use crate::events::{About, Note, Severity};
 use crate::plugin::bindings::events::{Event, Severity as Wanted};
 use crate::plugin::bindings::types::ObjectRef;
@@ -21,6 +21,9 @@ impl Call {
             None => None,
             Some(target) => self.about(target).await,
         };
+        if self.door.writes == Writes::Captured {
+            return;
+        }
         self.door.events.publish(Note {
             plugin: self.door.plugin.clone(),
             regarding,

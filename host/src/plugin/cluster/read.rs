@@ -28,6 +28,12 @@ impl Call {
         check::names([subresource.as_deref()])?;
         let target = self.target(&target).await?;
         self.permit(&["get"], &target, subresource.as_deref())?;
+        if let Some(captured) = self.captured.get(&target) {
+            return match captured.cloned() {
+                Some(object) => Ok(self.show(&target.resource, &object)),
+                None => Err(Error::NotFound),
+            };
+        }
         if subresource.is_none()
             && consistency == Consistency::Stored
             && self.door.view.holds(&target.resource, &target.key)
@@ -100,6 +106,7 @@ impl Call {
         } else {
             self.list_latest(&resource, &query, limit).await?
         };
+        let objects = self.captured.over(&resource, namespace, &selector, objects);
         let mut shown = Vec::with_capacity(objects.len());
         let mut bytes = 0;
         for object in objects {

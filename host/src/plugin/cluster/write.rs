@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 
 use super::check::{self, Intent, owned_by};
 use super::read::{form, uri};
-use super::{Call, Target};
+use super::{Call, Target, Writes};
 use crate::api::{Request, object as json_object};
 use crate::plugin::bindings::cluster::{DeleteOptions, Error, Propagation};
 use crate::plugin::bindings::types::ObjectRef;
@@ -71,6 +71,9 @@ impl Call {
     ) -> Result<(), Error> {
         let target = self.target(&target).await?;
         self.permit(&["delete"], &target, None)?;
+        if self.door.writes == Writes::Captured {
+            return self.capture_delete(&target).await;
+        }
         let uri = uri(&target, None)?;
         let seen = self.seen(&target).cloned();
         let (uid, version) = match (options.uid, seen) {
@@ -155,6 +158,9 @@ impl Call {
         mut object: Map<String, Value>,
         extent: Extent,
     ) -> Result<String, Error> {
+        if self.door.writes == Writes::Captured {
+            return self.capture_apply(target, object).await;
+        }
         let manager = self.field_manager(target, &object);
         let seen = self.seen(target).map(|seen| seen.uid.clone());
         if let Some(Value::Object(metadata)) = object.get_mut("metadata")

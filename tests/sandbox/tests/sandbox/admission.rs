@@ -199,10 +199,7 @@ async fn two_plugins_of_one_component_can_be_loaded_at_once() {
 /// Loads `bytes` with a cache of its own.
 async fn load(house: &House, bytes: &[u8], folder: &Path) -> Plugin {
     let cache = Arc::new(CodeCache::open(folder).unwrap());
-    let loaded = house
-        .sandboxes
-        .load("x", bytes.to_vec(), "{}", AMPLE, cache)
-        .await;
+    let loaded = house.sandboxes.load("x", bytes, "{}", AMPLE, &cache).await;
     loaded.map_err(|error| Chain(&error).to_string()).unwrap()
 }
 

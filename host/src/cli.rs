@@ -1,0 +1,68 @@
+//! The `windlass` command, but for its log: threads, subcommands, exit code.
+
+use std::io::{stdin, stdout};
+use std::process::ExitCode;
+use std::thread::available_parallelism;
+
+use crate::args::{Command, Run, Windlass};
+use crate::error::Chain;
+use crate::plugin::admission::Refused;
+use crate::plugin::compiler::{CompileError, REFUSED, compile_child};
+use crate::seams::{Clock, Rng, Seams, Spawn, guest_threads};
+use crate::{release, runtime};
+
+/// Does what the command line says. `log` is started for commands that log; tests bring their own.
+pub fn main(windlass: Windlass, log: impl FnOnce(&Windlass) -> anyhow::Result<()>) -> ExitCode {
+    match start(windlass, log) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => match error.downcast_ref::<CompileError>() {
+            // The host that started this says the rest.
+            Some(CompileError::Refused(Refused::Damaged(why))) => {
+                eprintln!("{why}");
+                ExitCode::from(REFUSED)
+            }
+            _ => {
+                eprintln!("error: {}", Chain(&*error));
+                ExitCode::FAILURE
+            }
+        },
+    }
+}
+
+fn start(
+    windlass: Windlass,
+    log: impl FnOnce(&Windlass) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    if matches!(windlass.command, Command::Compile) {
+        return Ok(compile_child(&mut stdin().lock(), &mut stdout().lock())?);
+    }
+    log(&windlass)?;
+    let threads = match &windlass.command {
+        Command::Run(Run {
+            guest_threads: Some(count),
+            ..
+        }) => usize::from(*count),
+        _ => available_parallelism().map_or(1, usize::from),
+    };
+    let host = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()?;
+    let guests = guest_threads(threads)?;
+    let spawn = Spawn::on_threads(host.handle().clone(), guests.handle().clone());
+    let seams = Seams {
+        clock: Clock::system(),
+        rng: Rng::from_system(),
+        spawn,
+    };
+    let ended = host.block_on(async {
+        match windlass.command {
+            Command::Run(flags) => runtime::run(flags, threads, seams).await,
+            Command::Release(flags) => release::release(flags, seams).await,
+            Command::Compile => Ok(()),
+        }
+    });
+    // Whatever still blocks is not waited for.
+    guests.shutdown_background();
+    host.shutdown_background();
+    ended
+}

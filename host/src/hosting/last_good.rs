@@ -1,0 +1,213 @@
+//! The last good version of each plugin, kept over a restart of the host: `--state-dir`.
+//!
+//! ```text
+//! DIR/plugins/greeter/<document digest>-<component digest>/plugin.yaml   the file that holds the document
+//!                                                          component.wasm
+//! DIR/plugins/greeter/last-good -> <document digest>-<component digest>
+//! ```
+//! - A version is written beside the one before it; the link is what makes it the last good one. A
+//!   host killed at any moment leaves a whole version behind.
+//! - What does not have the digests that its name says is not run.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use windlass_code_cache::{CacheError, private_folder};
+
+use crate::manifest;
+use crate::source::{Candidate, digest};
+
+const LINK: &str = "last-good";
+const DOCUMENT: &str = "plugin.yaml";
+const COMPONENT: &str = "component.wasm";
+
+/// A folder of last good versions.
+#[derive(Debug)]
+pub struct LastGood {
+    folder: PathBuf,
+}
+
+impl LastGood {
+    /// Opens the folder for this in `state_dir`, and makes both if they are absent.
+    ///
+    /// # Errors
+    /// It cannot be made, or others could write to it: they could plant a plugin there.
+    pub fn open(state_dir: &Path) -> Result<Self, CacheError> {
+        let folder = state_dir.join("plugins");
+        private_folder(&folder)?;
+        Ok(Self { folder })
+    }
+
+    /// Keeps a version, and nothing else of this plugin.
+    ///
+    /// # Errors
+    /// It cannot be written; the version before it is still kept.
+    pub fn keep(&self, candidate: &Candidate, component: &[u8]) -> io::Result<()> {
+        let plugin = self.folder.join(&candidate.document.name);
+        let name = version_name(&candidate.text, component);
+        let version = plugin.join(&name);
+        if !version.is_dir() {
+            let draft = plugin.join(format!("{name}.draft"));
+            // Left by a host that was killed here.
+            let _ = fs::remove_dir_all(&draft);
+            fs::create_dir_all(&draft)?;
+            write(&draft.join(DOCUMENT), candidate.text.as_bytes())?;
+            write(&draft.join(COMPONENT), component)?;
+            let file = candidate.document.file.to_string_lossy();
+            write(&draft.join("file"), file.as_bytes())?;
+            fs::rename(&draft, &version)?;
+        }
+        tracing::debug!(
+            plugin = candidate.document.name,
+            reached = "written",
+            "keeping"
+        );
+        let link = plugin.join("last-good.draft");
+        let _ = fs::remove_file(&link);
+        std::os::unix::fs::symlink(&name, &link)?;
+        fs::rename(&link, plugin.join(LINK))?;
+        File::open(&plugin)?.sync_all()?;
+        for entry in fs::read_dir(&plugin)?.flatten() {
+            let other = entry.file_name();
+            if other != LINK && other != *name {
+                let _ = fs::remove_dir_all(entry.path());
+            }
+        }
+        Ok(())
+    }
+
+    /// The names of all plugins that have a last good version, with the files of their documents.
+    pub fn plugins(&self) -> Vec<(String, PathBuf)> {
+        let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+        let mut plugins: Vec<(String, PathBuf)> = names
+            .filter_map(|name| {
+                let file = self.folder.join(&name).join(LINK).join("file");
+                Some((name, fs::read_to_string(file).ok()?.into()))
+            })
+            .collect();
+        plugins.sort();
+        plugins
+    }
+
+    /// The last good version of `plugin`, with its component, if there is one.
+    ///
+    /// # Errors
+    /// Why what is kept cannot be used.
+    pub fn load(&self, plugin: &str) -> Result<Option<(Candidate, Vec<u8>)>, String> {
+        let link = self.folder.join(plugin).join(LINK);
+        let Ok(name) = fs::read_link(&link) else {
+            return Ok(None);
+        };
+        let read = |file: &str| {
+            fs::read(link.join(file))
+                .map_err(|error| format!("{}: {error}", link.join(file).display()))
+        };
+        let component = read(COMPONENT)?;
+        let text = String::from_utf8_lossy(&read(DOCUMENT)?).into_owned();
+        let file = String::from_utf8_lossy(&read("file")?).into_owned();
+        if Path::new(&version_name(&text, &component)) != name {
+            return Err(format!(
+                "{}: it was changed since it was kept",
+                link.display()
+            ));
+        }
+        let documents =
+            manifest::parse(Path::new(&file), &text).map_err(|error| error.to_string())?;
+        let document = documents
+            .into_iter()
+            .find(|document| document.name == plugin);
+        let Some(document) = document else {
+            return Err(format!("{}: holds no document of {plugin}", link.display()));
+        };
+        let candidate = Candidate {
+            document,
+            component: Ok(digest(&component)),
+            text: Arc::from(text),
+        };
+        Ok(Some((candidate, component)))
+    }
+
+    /// Forgets a plugin that was taken out of the config folder.
+    ///
+    /// # Errors
+    /// The file system said no.
+    pub fn forget(&self, plugin: &str) -> io::Result<()> {
+        let folder = self.folder.join(plugin);
+        // First the link: half of a version is none.
+        match fs::remove_file(folder.join(LINK)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            Ok(()) | Err(_) => {}
+        }
+        match fs::remove_dir_all(folder) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            Ok(()) | Err(_) => Ok(()),
+        }
+    }
+}
+
+fn version_name(text: &str, component: &[u8]) -> String {
+    format!(
+        "{}-{}",
+        digest(text.as_bytes()).hex(),
+        digest(component).hex()
+    )
+}
+
+fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = File::create(path)?;
+    file.write_all(bytes)?;
+    file.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn candidate(config: &str) -> Candidate {
+        let text = format!(
+            "apiVersion: windlass.dev/v1alpha1\nkind: Plugin\nmetadata: {{ name: greeter }}\nspec: {{ source: {{ file: g.wasm }}, config: {{ a: {config} }} }}\n"
+        );
+        let mut documents = manifest::parse(Path::new("/plugins/g.yaml"), &text).unwrap();
+        Candidate {
+            document: documents.remove(0),
+            text: text.into(),
+            component: Ok(digest(b"code")),
+        }
+    }
+
+    #[test]
+    fn the_last_version_kept_is_the_one_that_is_loaded() {
+        let state = tempfile::tempdir().unwrap();
+        let kept = LastGood::open(state.path()).unwrap();
+        assert_eq!(kept.load("greeter").unwrap(), None);
+        for config in ["one", "two", "two"] {
+            kept.keep(&candidate(config), b"code").unwrap();
+        }
+        let (loaded, component) = kept.load("greeter").unwrap().unwrap();
+        assert_eq!((loaded, component), (candidate("two"), b"code".to_vec()));
+        let file = PathBuf::from("/plugins/g.yaml");
+        assert_eq!(kept.plugins(), [("greeter".to_owned(), file)]);
+        let versions = fs::read_dir(state.path().join("plugins/greeter")).unwrap();
+        assert_eq!(versions.count(), 2, "the version and the link to it");
+        kept.forget("greeter").unwrap();
+        assert_eq!(kept.load("greeter").unwrap(), None);
+        kept.forget("greeter").unwrap();
+    }
+
+    #[test]
+    fn a_version_that_was_cut_or_changed_is_not_loaded() {
+        let state = tempfile::tempdir().unwrap();
+        let kept = LastGood::open(state.path()).unwrap();
+        kept.keep(&candidate("one"), b"code").unwrap();
+        let version = state.path().join("plugins/greeter/last-good");
+        fs::write(version.join(COMPONENT), b"cod").unwrap();
+        assert!(
+            kept.load("greeter")
+                .unwrap_err()
+                .contains("was changed since")
+        );
+    }
+}

@@ -1,0 +1,159 @@
+//! One plugin, from the first version that is let in to its last pass.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::watch;
+
+use super::reign::Reign;
+use super::version::Version;
+use super::{Asked, Host};
+use crate::api::Resource;
+use crate::grants::split_subresource;
+use crate::lease::Lease;
+use crate::plugin::Description;
+use crate::seams::{Either, first};
+use crate::shutdown::{Phase, Phases, reached};
+
+/// How often it is asked whether an absent primary kind is served by now.
+const ABSENT: Duration = Duration::from_secs(2);
+
+/// Why a plugin has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ended {
+    /// It was told to.
+    Asked,
+    /// Another host has its lease.
+    LostLease,
+}
+
+/// Versions that were let in; the newest counts.
+pub(super) type Accepted = watch::Receiver<Option<Arc<Version>>>;
+
+impl Host {
+    /// Runs the plugin `name` in the versions that are asked for, until it is told to stop.
+    pub(super) async fn host_plugin(&self, name: &str, asked: Asked, phases: &Phases) -> Ended {
+        let (accept, accepted) = watch::channel(None);
+        let admissions = self.admissions(name, asked, &accept);
+        match first(self.control(name, accepted, phases), admissions).await {
+            Either::Left(ended) => ended,
+            Either::Right(never) => match never {},
+        }
+    }
+
+    /// Waits for a version, its kind and its lease, and then runs the newest version.
+    async fn control(&self, name: &str, mut accepted: Accepted, phases: &Phases) -> Ended {
+        let asked = || reached(phases, Phase::Drain);
+        // One after the other, so that whoever waits for a kind does not hold a lease.
+        let ready = async {
+            let (version, _) = self.startable(&mut accepted).await;
+            self.check_needs(&version).await;
+        };
+        if let Either::Right(()) = first(ready, asked()).await {
+            return Ended::Asked;
+        }
+        let lease = Lease::new(
+            self.api.clone(),
+            self.seams.clone(),
+            &self.namespace,
+            name,
+            &self.identity,
+            self.times,
+        );
+        if let Either::Right(()) = first(lease.acquire(), asked()).await {
+            return Ended::Asked;
+        }
+        let mut lost = pin!(lease.hold());
+        let mut reign = Reign::new(self, name);
+        let over = first(lost.as_mut(), reign.run(accepted, phases)).await;
+        let mut ended = Ended::LostLease;
+        if let Either::Right(()) = over {
+            let stopped = first(lost, reign.stop(phases)).await;
+            if let Either::Right(()) = stopped {
+                ended = Ended::Asked;
+            }
+        }
+        reign.abort().await;
+        if ended == Ended::Asked {
+            lease.release().await;
+        }
+        ended
+    }
+
+    /// The newest version, once its primary kind is served and granted.
+    pub(super) async fn startable(&self, accepted: &mut Accepted) -> (Arc<Version>, Resource) {
+        loop {
+            let version = accepted.borrow_and_update().clone();
+            let found = async {
+                match &version {
+                    Some(version) => self.primary(version).await,
+                    None => std::future::pending().await,
+                }
+            };
+            let newer = async {
+                if accepted.changed().await.is_err() {
+                    std::future::pending::<()>().await;
+                }
+            };
+            match (first(found, newer).await, version) {
+                (Either::Left(Ok(primary)), Some(version)) => return (version, primary),
+                (Either::Left(Err(problem)), Some(version)) => {
+                    tracing::error!(plugin = &*version.plugin.name, "{problem}");
+                    if accepted.changed().await.is_err() {
+                        std::future::pending::<()>().await;
+                    }
+                }
+                (_, _) => {}
+            }
+        }
+    }
+
+    /// Waits until the primary kind is served, and checks that the plugin may watch it.
+    async fn primary(&self, version: &Version) -> Result<Resource, String> {
+        let Description {
+            api_version, kind, ..
+        } = &version.plugin.description;
+        let plugin = &*version.plugin.name;
+        let mut said = String::new();
+        loop {
+            let news = match self.discovery.by_kind(api_version, kind).await {
+                Ok(Some(primary)) => {
+                    version.check_primary(&primary)?;
+                    return Ok(primary);
+                }
+                Ok(None) => format!(
+                    "waiting: the cluster does not serve {kind} of {api_version}; install its CustomResourceDefinition"
+                ),
+                Err(error) => format!("cannot look up {kind} of {api_version}: {error}"),
+            };
+            if news != said {
+                tracing::warn!(plugin, "{news}");
+                said = news;
+            }
+            self.seams.clock.sleep(ABSENT).await;
+        }
+    }
+
+    /// Warns of needs that the cluster does not serve: a wrong plural is easily written.
+    async fn check_needs(&self, version: &Version) {
+        // Whatever the plugin may touch of the core group, it may be told by name what it may not.
+        let _ = self.discovery.by_plural("", "configmaps").await;
+        let watched = |verbs: &[String]| verbs.iter().any(|verb| verb == "watch");
+        let needs = version.plugin.description.needs.iter();
+        for need in needs.filter(|need| !watched(&need.verbs)) {
+            let (group, plural) = (&need.group, split_subresource(&need.resource).0);
+            if let Ok(None) = self.discovery.by_plural(group, plural).await {
+                let nearest = self.discovery.nearest(group, plural).await;
+                let hint = nearest.map_or(String::new(), |name| {
+                    format!("; did the plugin mean {name}?")
+                });
+                let plugin = &*version.plugin.name;
+                tracing::warn!(
+                    plugin,
+                    "the cluster does not serve {plural} of group {group:?}{hint}"
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! The smoke test of a version: `reconcile` of a live primary, with its reads answered and its writes
+//! captured.
+
+use std::sync::Arc;
+
+use super::Host;
+use super::version::Version;
+use crate::api::{Request, Resource};
+use crate::grants::Scope;
+use crate::plugin::cluster::{Call, Door, Primary, Writes};
+use crate::plugin::{CallError, Cancel, Description};
+use crate::view::{Object, View};
+use serde_json::Value;
+
+/// Objects that are looked at to find one that is alive.
+const LOOK: usize = 20;
+
+/// Namespaces that are looked into.
+const NAMESPACES: usize = 10;
+
+/// What a smoke test shows.
+pub(super) enum Smoke {
+    /// The plugin answered.
+    Passed,
+    /// There is no object to call it about, or none can be read.
+    NoObject,
+    /// It did not: about this object, for this reason.
+    Failed(String, CallError),
+}
+
+impl Smoke {
+    /// Tests `version`.
+    pub(super) async fn test(host: &Host, version: &Version) -> Self {
+        let plugin = &version.plugin;
+        let description = &plugin.description;
+        let found = host
+            .discovery
+            .by_kind(&description.api_version, &description.kind);
+        let Ok(Some(resource)) = found.await else {
+            return Self::NoObject;
+        };
+        let Some(object) = live_primary(host, version, &resource).await else {
+            return Self::NoObject;
+        };
+        let view = View::unwatched(description.outlook(&plugin.name, resource.clone()));
+        let shown = view.show(&resource, &object);
+        let door = Door {
+            plugin: plugin.name.clone(),
+            api: host.api.clone(),
+            discovery: host.discovery.clone(),
+            grants: version.candidate.document.grants.clone(),
+            view: Arc::new(view),
+            events: host.events.clone(),
+            api_calls: plugin.limits().api_calls,
+            writes: Writes::Captured,
+        };
+        let primary = Primary {
+            key: object.metadata.key(),
+            uid: object.metadata.uid.clone(),
+            resource,
+        };
+        let name = primary.to_string();
+        let request = crate::plugin::Request {
+            object: shown,
+            attempt: 0,
+        };
+        let call = Call::new(Arc::new(door), primary);
+        let called = plugin.reconcile(request, call, &Cancel::default()).await;
+        match called.answer {
+            Ok(_) | Err(CallError::Failed(_)) => Self::Passed,
+            Err(error) => Self::Failed(name, error),
+        }
+    }
+}
+
+/// An object that the version would reconcile.
+async fn live_primary(host: &Host, version: &Version, primary: &Resource) -> Option<Object> {
+    let grants = &version.candidate.document.grants;
+    let places = match grants.watch_scope(&primary.group, &primary.plural, None) {
+        Scope::All => vec![None],
+        Scope::Namespaces(names) => names.into_iter().take(NAMESPACES).map(Some).collect(),
+    };
+    let query = query(&version.plugin.description);
+    for place in places {
+        let path = primary.path(place.as_deref(), None, None).ok()?;
+        // Who cannot read its primaries now will say so when it watches them.
+        let mut page = host
+            .api
+            .send(Request::get(format!("{path}?{query}")))
+            .await
+            .ok()?;
+        let items = page
+            .get_mut("items")
+            .and_then(Value::as_array_mut)
+            .map(std::mem::take);
+        let objects = items
+            .unwrap_or_default()
+            .into_iter()
+            .filter_map(|mut item| {
+                let fields = item.as_object_mut()?;
+                fields.insert("apiVersion".into(), primary.api_version().into());
+                fields.insert("kind".into(), primary.kind.clone().into());
+                Object::new(item)
+            });
+        let mut objects = objects.filter(|object| !object.metadata.deleting);
+        if let Some(object) = objects.next() {
+            return Some(object);
+        }
+    }
+    None
+}
+
+/// What a list of the version's primaries asks for.
+fn query(description: &Description) -> String {
+    let mut query = form_urlencoded::Serializer::new(String::new());
+    query.append_pair("limit", &LOOK.to_string());
+    for (name, selector) in [
+        ("labelSelector", &description.label_selector),
+        ("fieldSelector", &description.field_selector),
+    ] {
+        if let Some(selector) = selector {
+            query.append_pair(name, selector);
+        }
+    }
+    query.finish()
+}

@@ -1,0 +1,37 @@
+//! A version of a plugin that has been let in.
+
+use std::sync::Arc;
+
+use crate::plugin::Plugin;
+use crate::source::{Candidate, Digest};
+
+/// A version that runs, or is to.
+pub(super) struct Version {
+    /// What was asked for.
+    pub(super) candidate: Arc<Candidate>,
+    /// The digest of the component that was let in.
+    pub(super) digest: Digest,
+    /// What was made of it.
+    pub(super) plugin: Arc<Plugin>,
+}
+
+impl Version {
+    /// Whether `other` can take over from this one between two passes: it watches the same, may
+    /// touch the same, and has as many workers.
+    pub(super) fn takes_over(&self, other: &Self) -> bool {
+        let (one, two) = (&self.plugin.description, &other.plugin.description);
+        let same_wants = (&one.api_version, &one.kind, one.finalizes, &one.needs)
+            == (&two.api_version, &two.kind, two.finalizes, &two.needs);
+        let same_sight = (&one.label_selector, &one.field_selector, &one.fields)
+            == (&two.label_selector, &two.field_selector, &two.fields)
+            && one.spec_change_only == two.spec_change_only;
+        let limits = |version: &Self| {
+            let limits = version.plugin.limits();
+            (limits.concurrency, limits.api_calls)
+        };
+        same_wants
+            && same_sight
+            && limits(self) == limits(other)
+            && self.candidate.document.grants == other.candidate.document.grants
+    }
+}

@@ -1,0 +1,128 @@
+//! The writes of a smoke test: answered here, and never sent.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use super::{Call, Target};
+use crate::api::{Request, Resource};
+use crate::plugin::bindings::cluster::Error;
+use crate::selector::LabelSelector;
+use crate::view::{Key, Object};
+
+/// What a call would have made of the cluster; `None` is what it would have deleted.
+#[derive(Default)]
+pub(super) struct Captured(BTreeMap<(String, Key), (Resource, Option<Object>)>);
+
+impl Captured {
+    /// What `target` would be now, if the call has touched it.
+    pub(super) fn get(&self, target: &Target) -> Option<Option<&Object>> {
+        let name = (target.resource.to_string(), target.key.clone());
+        self.0.get(&name).map(|(_, object)| object.as_ref())
+    }
+
+    /// The objects of a list, with what the call would have made of them.
+    pub(super) fn over(
+        &self,
+        resource: &Resource,
+        namespace: Option<&str>,
+        selector: &LabelSelector,
+        mut objects: Vec<Object>,
+    ) -> Vec<Object> {
+        for ((_, key), (of, object)) in &self.0 {
+            let asked = namespace.is_none_or(|wanted| key.namespace.as_deref() == Some(wanted));
+            if of != resource || !asked {
+                continue;
+            }
+            objects.retain(|held| held.metadata.key() != *key);
+            objects.extend(
+                object
+                    .clone()
+                    .filter(|object| selector.selects(&object.metadata.labels)),
+            );
+        }
+        objects
+    }
+
+    fn set(&mut self, target: &Target, object: Option<Object>) {
+        let name = (target.resource.to_string(), target.key.clone());
+        self.0.insert(name, (target.resource.clone(), object));
+    }
+}
+
+impl Call {
+    /// Answers an apply with the object as it would be, but for defaults and what others would do.
+    pub(super) async fn capture_apply(
+        &mut self,
+        target: &Target,
+        intent: Map<String, Value>,
+    ) -> Result<String, Error> {
+        let mut object = match self.there(target).await? {
+            Some(object) => object.value(),
+            None => Value::Object(Map::new()),
+        };
+        merge(&mut object, Value::Object(intent));
+        if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+            for (field, made_up) in [
+                ("uid", "00000000-0000-0000-0000-000000000000"),
+                ("resourceVersion", "0"),
+                ("creationTimestamp", "1970-01-01T00:00:00Z"),
+            ] {
+                metadata.entry(field).or_insert_with(|| made_up.into());
+            }
+        }
+        let object =
+            Object::new(object).ok_or_else(|| Error::Other("the object has no name".into()))?;
+        let shown = self.show(&target.resource, &object);
+        self.captured.set(target, Some(object));
+        Ok(shown)
+    }
+
+    /// Answers a delete.
+    pub(super) async fn capture_delete(&mut self, target: &Target) -> Result<(), Error> {
+        self.there(target).await?.ok_or(Error::NotFound)?;
+        self.captured.set(target, None);
+        Ok(())
+    }
+
+    /// The object as it is, or as the call would have made it.
+    async fn there(&mut self, target: &Target) -> Result<Option<Object>, Error> {
+        if let Some(captured) = self.captured.get(target) {
+            return Ok(captured.cloned());
+        }
+        let read = Request::get(super::read::uri(target, None)?);
+        match self.send("read an object", read).await {
+            Ok(object) => Ok(Object::new(object)),
+            Err(Error::NotFound) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Lays `over` on `object`: fields are merged, all else is replaced.
+fn merge(object: &mut Value, over: Value) {
+    match (object, over) {
+        (Value::Object(fields), Value::Object(over)) => {
+            for (name, value) in over {
+                merge(fields.entry(name).or_insert(Value::Null), value);
+            }
+        }
+        (object, over) => *object = over,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn an_apply_is_laid_over_what_is_there() {
+        let mut object = json!({"a": 1, "b": {"c": 2, "d": [1]}});
+        merge(&mut object, json!({"b": {"d": [2], "e": 3}, "f": 4}));
+        assert_eq!(
+            object,
+            json!({"a": 1, "b": {"c": 2, "d": [2], "e": 3}, "f": 4})
+        );
+    }
+}

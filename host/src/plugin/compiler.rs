@@ -1,0 +1,192 @@
+//! Compiling, where it can take nothing down: in a child process that limits itself.
+//!
+//! - The child gets the bytes and no more: no environment, no file but the one that it writes.
+//! - It protects the host against exhaustion, not against a fault of the compiler: what the child
+//!   wrote is mapped and run.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::time::Duration;
+
+use rustix::process::{Resource, Rlimit, setrlimit};
+
+use super::admission::{LARGEST_FILE, Refused, judge_bytes};
+use super::engine;
+use crate::seams::{Ended, Seams};
+use crate::text::clean;
+
+/// Address space of the child. The largest measured compilation needs 0.4 GiB (StarlingMonkey).
+const MEMORY: u64 = 4 << 30;
+
+/// CPU seconds of the child, over all its threads. The largest measured compilation needs 9 s.
+const CPU: u64 = 120;
+
+/// How long the child may take, also on a machine that is busy.
+const DEADLINE: Duration = Duration::from_secs(300);
+
+/// Bytes of compiled code at most. The largest measured is 37 MiB (StarlingMonkey).
+const LARGEST_CODE: u64 = 256 << 20;
+
+/// Files that the child may have open.
+const FILES: u64 = 16;
+
+/// The exit code of a child that refused the component: what it said is why.
+pub const REFUSED: u8 = 3;
+
+/// Where components are compiled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compiler {
+    /// In a child: this program with the argument `compile`.
+    Child,
+    /// In this process: for tests of what is around it.
+    Here,
+}
+
+/// Why there is no compiled code.
+#[derive(Debug, thiserror::Error)]
+pub enum CompileError {
+    /// The component is to blame.
+    #[error(transparent)]
+    Refused(#[from] Refused),
+    /// It takes more than the compiler may use.
+    #[error("compiling it {0}: split the plugin, or leave out what it does not use")]
+    Exhausted(String),
+    /// The machine is to blame.
+    #[error("cannot compile: {0}")]
+    Failed(String),
+}
+
+impl Compiler {
+    /// Compiles the component `bytes`, and writes its code to `output`.
+    ///
+    /// # Errors
+    /// Why there is no code.
+    pub(super) async fn compile(
+        self,
+        bytes: &[u8],
+        mut output: File,
+        seams: &Seams,
+    ) -> Result<(), CompileError> {
+        judge_bytes(bytes)?;
+        if self == Self::Here {
+            return compile(bytes, &mut output);
+        }
+        let child = seams
+            .spawn
+            .child(&["compile"], bytes, output, DEADLINE, seams.clock);
+        let (ended, said) = child.await.map_err(|error| {
+            CompileError::Failed(format!("the compiler does not start: {error}"))
+        })?;
+        judge_end(ended, &said)
+    }
+}
+
+/// What the child's end says of the component.
+fn judge_end(ended: Ended, said: &str) -> Result<(), CompileError> {
+    let said = clean(said.trim(), 2 << 10);
+    let xcpu = rustix::process::Signal::XCPU.as_raw();
+    let xfsz = rustix::process::Signal::XFSZ.as_raw();
+    Err(match ended {
+        Ended::Code(0) => return Ok(()),
+        Ended::Code(code) if code == i32::from(REFUSED) => Refused::Damaged(said).into(),
+        Ended::Code(code) => {
+            CompileError::Failed(format!("the compiler ended with {code}: {said}"))
+        }
+        Ended::Late => CompileError::Exhausted(format!("takes more than {} s", DEADLINE.as_secs())),
+        Ended::Signal(signal) if signal == xcpu => {
+            CompileError::Exhausted(format!("takes more than {CPU} s of CPU time"))
+        }
+        Ended::Signal(signal) if signal == xfsz => CompileError::Exhausted(format!(
+            "gives more than {} MiB of code",
+            LARGEST_CODE >> 20
+        )),
+        // The allocator's answer to a refused page is to abort; the kernel's is to kill.
+        Ended::Signal(6 | 9) => CompileError::Exhausted(format!(
+            "takes more than {} GiB of memory, or more than the machine has",
+            MEMORY >> 30
+        )),
+        Ended::Signal(signal) => {
+            CompileError::Failed(format!("the compiler died of signal {signal}: {said}"))
+        }
+    })
+}
+
+/// `windlass compile`: reads a component from `input` and writes its code to `output`, under limits
+/// that it gives itself first.
+///
+/// # Errors
+/// Why there is no code.
+pub fn compile_child(input: &mut impl Read, output: &mut impl Write) -> Result<(), CompileError> {
+    limit_self().map_err(|error| CompileError::Failed(format!("cannot limit itself: {error}")))?;
+    let mut bytes = Vec::new();
+    let most = u64::try_from(LARGEST_FILE).unwrap_or(u64::MAX) + 1;
+    let read = input.take(most).read_to_end(&mut bytes);
+    read.map_err(|error| CompileError::Failed(format!("cannot read the component: {error}")))?;
+    judge_bytes(&bytes)?;
+    compile(&bytes, output)
+}
+
+fn compile(bytes: &[u8], output: &mut impl Write) -> Result<(), CompileError> {
+    let failed = |error: &dyn std::fmt::Display| CompileError::Failed(error.to_string());
+    let engine = engine::compiler().map_err(|error| failed(&error))?;
+    let code = engine.precompile_component(bytes);
+    let code = code.map_err(|error| Refused::Damaged(format!("{error:#}")))?;
+    output.write_all(&code).map_err(|error| failed(&error))?;
+    output.flush().map_err(|error| failed(&error))
+}
+
+fn limit_self() -> rustix::io::Result<()> {
+    rustix::thread::set_no_new_privs(true)?;
+    for (resource, most) in [
+        (Resource::As, MEMORY),
+        (Resource::Cpu, CPU),
+        (Resource::Fsize, LARGEST_CODE),
+        (Resource::Nofile, FILES),
+        (Resource::Core, 0),
+    ] {
+        let limit = Rlimit {
+            current: Some(most),
+            maximum: Some(most),
+        };
+        setrlimit(resource, limit)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn how_the_child_ended_says_who_is_to_blame() {
+        let cases = [
+            (Ended::Code(0), ""),
+            (
+                Ended::Code(3),
+                "the component is damaged or cut off: unexpected end",
+            ),
+            (
+                Ended::Code(101),
+                "cannot compile: the compiler ended with 101: unexpected end",
+            ),
+            (Ended::Late, "takes more than 300 s"),
+            (Ended::Signal(24), "takes more than 120 s of CPU time"),
+            (Ended::Signal(25), "gives more than 256 MiB of code"),
+            (Ended::Signal(6), "takes more than 4 GiB of memory"),
+            (
+                Ended::Signal(11),
+                "cannot compile: the compiler died of signal 11",
+            ),
+        ];
+        for (ended, want) in cases {
+            let said = match judge_end(ended, "unexpected end\n") {
+                Ok(()) => String::new(),
+                Err(error) => error.to_string(),
+            };
+            assert!(
+                said.contains(want) && said.is_empty() == want.is_empty(),
+                "{ended:?}: {said}"
+            );
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! A component's compiled code: mapped when a call needs it, let go after a minute without one.
+//!
+//! A hundred idle plugins cost next to nothing, and the first call after idleness a fraction of a
+//! millisecond.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use tokio::time::Instant;
+use wasmtime::Engine;
+use wasmtime::component::Linker;
+use windlass_code_cache::Code;
+
+use super::bindings::PluginPre;
+use super::sandbox::State;
+use crate::seams::{Clock, Spawn, Task};
+
+/// How long code stays mapped without a call.
+pub(super) const IDLE: Duration = Duration::from_secs(60);
+
+/// How often it is asked whose code is idle.
+const LOOK: Duration = Duration::from_secs(10);
+
+/// Compiled code. A call that runs holds what is mapped, whatever happens to it here.
+pub(super) struct Image {
+    code: Code,
+    engine: Engine,
+    linker: Arc<Linker<State>>,
+    clock: Clock,
+    mapped: Mutex<Option<Mapped>>,
+}
+
+struct Mapped {
+    pre: PluginPre<State>,
+    used: Instant,
+}
+
+impl Image {
+    pub(super) fn new(
+        code: Code,
+        engine: Engine,
+        linker: Arc<Linker<State>>,
+        clock: Clock,
+    ) -> Self {
+        Self {
+            code,
+            engine,
+            linker,
+            clock,
+            mapped: Mutex::default(),
+        }
+    }
+
+    /// The code, ready to be instantiated; mapped if it is not.
+    pub(super) fn pre(&self) -> wasmtime::Result<PluginPre<State>> {
+        let used = self.clock.now();
+        let mut mapped = self.mapped();
+        if let Some(mapped) = mapped.as_mut() {
+            mapped.used = used;
+            return Ok(mapped.pre.clone());
+        }
+        let component = self.code.map(&self.engine)?;
+        let pre = PluginPre::new(self.linker.instantiate_pre(&component)?)?;
+        *mapped = Some(Mapped {
+            pre: pre.clone(),
+            used,
+        });
+        Ok(pre)
+    }
+
+    /// Lets the code go if nobody has called it for so long.
+    fn rest(&self, idle: Duration) {
+        let now = self.clock.now();
+        let mut mapped = self.mapped();
+        if mapped
+            .as_ref()
+            .is_some_and(|mapped| now - mapped.used >= idle)
+        {
+            *mapped = None;
+        }
+    }
+
+    /// Whether the code is mapped now.
+    fn is_mapped(&self) -> bool {
+        self.mapped().is_some()
+    }
+
+    fn mapped(&self) -> MutexGuard<'_, Option<Mapped>> {
+        self.mapped.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The images of a host.
+#[derive(Clone, Default)]
+pub(super) struct Images(Arc<Mutex<Vec<Weak<Image>>>>);
+
+impl Images {
+    pub(super) fn add(&self, image: &Arc<Image>) {
+        self.images().push(Arc::downgrade(image));
+    }
+
+    /// How many are mapped now.
+    pub(super) fn mapped(&self) -> usize {
+        let images = self.images();
+        let live = images.iter().filter_map(Weak::upgrade);
+        live.filter(|image| image.is_mapped()).count()
+    }
+
+    /// Lets idle code go, for as long as the task lives.
+    pub(super) fn keep_tidy(&self, spawn: &Spawn, clock: Clock) -> Task {
+        let images = self.clone();
+        spawn.task(async move {
+            loop {
+                clock.sleep(LOOK).await;
+                images.images().retain(|image| match image.upgrade() {
+                    Some(image) => {
+                        image.rest(IDLE);
+                        true
+                    }
+                    None => false,
+                });
+            }
+        })
+    }
+
+    fn images(&self) -> MutexGuard<'_, Vec<Weak<Image>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

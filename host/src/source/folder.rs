@@ -1,0 +1,341 @@
+//! What a config folder holds: its documents, read and judged together.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tokio::time::Instant;
+
+use super::files::{Digest, Files, digest};
+use crate::manifest::{self, Plugin};
+use crate::plugin::admission::LARGEST_FILE;
+use crate::seams::Notice;
+
+/// A larger document is refused unread.
+const LARGEST_DOCUMENT: u64 = 1 << 20;
+
+/// A plugin as somebody wants it: its document, and the component that it names.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Candidate {
+    /// The document.
+    pub document: Plugin,
+    /// The text of the file that holds the document, and perhaps others.
+    pub text: Arc<str>,
+    /// The digest of the component, or why there is none.
+    pub component: Result<Digest, String>,
+}
+
+/// What is wrong with a file of the folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// The files that are wrong, together or alone.
+    pub files: Vec<PathBuf>,
+    /// The plugin, where its name is known.
+    pub plugin: Option<String>,
+    text: String,
+}
+
+/// A sentence that names the file, and says what to do.
+impl fmt::Display for Problem {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.text)
+    }
+}
+
+/// What a config folder holds.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Folder {
+    /// The plugins that can be started, by name.
+    pub plugins: Vec<Candidate>,
+    /// What is wrong with the others.
+    pub problems: Vec<Problem>,
+}
+
+/// The content of a file with documents.
+#[derive(Clone)]
+struct Documents {
+    text: Arc<str>,
+    plugins: Result<Vec<Plugin>, String>,
+}
+
+/// Reads a folder again and again, and of its files what has changed.
+pub(super) struct Reader {
+    folder: PathBuf,
+    documents: Files<Documents>,
+    components: Files<Result<Digest, String>>,
+}
+
+/// Reads every `*.yaml` and `*.yml` file in `folder`, as it is now.
+///
+/// # Errors
+/// The folder cannot be read.
+pub fn read_folder(folder: &Path, now: Instant) -> io::Result<Folder> {
+    let mut reader = Reader::new(folder);
+    reader.first_look(now)
+}
+
+impl Reader {
+    pub(super) fn new(folder: &Path) -> Self {
+        Self {
+            folder: folder.to_owned(),
+            documents: Files::default(),
+            components: Files::default(),
+        }
+    }
+
+    /// Somebody noticed something about a file.
+    pub(super) fn notice(&mut self, path: &Path, notice: Notice) {
+        self.documents.notice(path, notice);
+        self.components.notice(path, notice);
+    }
+
+    /// When to look again, though nobody has noticed anything.
+    pub(super) fn next(&self) -> Option<Instant> {
+        let next = [self.documents.next(), self.components.next()];
+        next.into_iter().flatten().min()
+    }
+
+    /// The folders in which something could happen.
+    pub(super) fn folders(&self) -> BTreeSet<PathBuf> {
+        let targets = self.documents.targets().chain(self.components.targets());
+        let named = self.components.present().map(PathBuf::as_path);
+        let parents = targets.chain(named).filter_map(Path::parent);
+        let parents = parents.map(Path::to_owned);
+        parents.chain([self.folder.clone()]).collect()
+    }
+
+    /// Takes everything as it is: nobody has noticed anything yet.
+    pub(super) fn first_look(&mut self, now: Instant) -> io::Result<Folder> {
+        self.documents.trust(yaml_files(&self.folder)?.into_iter());
+        let documents = self.read_documents(now)?;
+        let plugins = documents.values().filter_map(|it| it.plugins.as_ref().ok());
+        let named = plugins.flatten().map(|plugin| plugin.component.clone());
+        self.components.trust(named);
+        Ok(self.judge(documents, now))
+    }
+
+    /// What the folder holds now.
+    pub(super) fn look(&mut self, now: Instant) -> io::Result<Folder> {
+        let documents = self.read_documents(now)?;
+        Ok(self.judge(documents, now))
+    }
+
+    fn read_documents(&mut self, now: Instant) -> io::Result<BTreeMap<PathBuf, Documents>> {
+        let mut files = yaml_files(&self.folder)?;
+        files.extend(self.documents.present().cloned());
+        let mut documents = BTreeMap::new();
+        for file in &files {
+            if let Some(read) = self.documents.look(file, now, read_document) {
+                documents.insert(file.clone(), read.clone());
+            }
+        }
+        self.documents.retain(&files);
+        // One that is gone for good has been looked at a last time.
+        let present: BTreeSet<&PathBuf> = self.documents.present().collect();
+        let broken_link = |file: &PathBuf| fs::symlink_metadata(file).is_ok();
+        documents.retain(|file, _| present.contains(file) || broken_link(file));
+        Ok(documents)
+    }
+
+    fn judge(&mut self, documents: BTreeMap<PathBuf, Documents>, now: Instant) -> Folder {
+        let mut problems = Vec::new();
+        let mut by_name: BTreeMap<String, Vec<(Plugin, Arc<str>)>> = BTreeMap::new();
+        for (file, Documents { text, plugins }) in documents {
+            match plugins {
+                Ok(plugins) => plugins.into_iter().for_each(|plugin| {
+                    let same = by_name.entry(plugin.name.clone()).or_default();
+                    same.push((plugin, text.clone()));
+                }),
+                Err(text) => problems.push(Problem {
+                    files: vec![file],
+                    plugin: None,
+                    text,
+                }),
+            }
+        }
+        let mut plugins = Vec::new();
+        let mut components = BTreeSet::new();
+        for (name, mut same) in by_name {
+            if same.len() > 1 {
+                problems.push(declared_twice(&name, &same));
+                continue;
+            }
+            let Some((document, text)) = same.pop() else {
+                continue;
+            };
+            components.insert(document.component.clone());
+            let component = self
+                .components
+                .look(&document.component, now, component_digest);
+            // One that has never been whole is on its way.
+            if let Some(component) = component.cloned() {
+                let component = component.map_err(|why| blame(&document, &why));
+                plugins.push(Candidate {
+                    document,
+                    text,
+                    component,
+                });
+            }
+        }
+        self.components.retain(&components);
+        Folder { plugins, problems }
+    }
+}
+
+fn declared_twice(name: &str, same: &[(Plugin, Arc<str>)]) -> Problem {
+    let files: Vec<PathBuf> = same.iter().map(|(plugin, _)| plugin.file.clone()).collect();
+    let places = files.iter().map(|file| file.display().to_string());
+    let places = places.collect::<Vec<_>>().join(", ");
+    Problem {
+        plugin: Some(name.to_owned()),
+        files,
+        text: format!(
+            "plugin {name} is declared more than once ({places}): none of them is taken; rename or remove all but one"
+        ),
+    }
+}
+
+fn yaml_files(folder: &Path) -> io::Result<BTreeSet<PathBuf>> {
+    let mut files = BTreeSet::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        // A mounted ConfigMap has hidden folders beside its files.
+        let hidden = path
+            .file_name()
+            .is_none_or(|name| name.to_string_lossy().starts_with('.'));
+        let yaml = path
+            .extension()
+            .is_some_and(|extension| extension == "yaml" || extension == "yml");
+        // A link that leads nowhere is an error, not nothing.
+        if yaml && !hidden && !path.is_dir() {
+            files.insert(path);
+        }
+    }
+    Ok(files)
+}
+
+fn read_document(file: &Path) -> Documents {
+    let read = || -> io::Result<String> {
+        let size = fs::metadata(file)?.len();
+        if size > LARGEST_DOCUMENT {
+            let problem = format!("it has {size} bytes; at most 1 MiB are taken");
+            return Err(io::Error::other(problem));
+        }
+        fs::read_to_string(file)
+    };
+    match read() {
+        Ok(text) => Documents {
+            plugins: manifest::parse(file, &text).map_err(|error| error.to_string()),
+            text: text.into(),
+        },
+        Err(error) => Documents {
+            text: "".into(),
+            plugins: Err(format!("{}: cannot be read: {error}", file.display())),
+        },
+    }
+}
+
+fn component_digest(file: &Path) -> Result<Digest, String> {
+    read(file).map(|bytes| digest(&bytes))
+}
+
+/// Reads the component of `plugin`.
+///
+/// # Errors
+/// Why it cannot be read, naming document and file.
+pub fn read_component(plugin: &Plugin) -> Result<Vec<u8>, String> {
+    read(&plugin.component).map_err(|why| blame(plugin, &why))
+}
+
+fn blame(plugin: &Plugin, why: &str) -> String {
+    let (document, file) = (plugin.file.display(), plugin.component.display());
+    format!("{document}: spec.source.file: {file}: {why}")
+}
+
+fn read(file: &Path) -> Result<Vec<u8>, String> {
+    match fs::metadata(file) {
+        Ok(metadata) if !metadata.is_file() => return Err("is not a file".into()),
+        // Asked before it is read: the host's memory is for its plugins.
+        Ok(metadata) if metadata.len() > LARGEST_FILE as u64 => {
+            return Err(format!(
+                "has {} bytes; at most 32 MiB are taken",
+                metadata.len()
+            ));
+        }
+        Ok(_) => {}
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return Err("there is no such file: build the component, or correct the name".into());
+        }
+        Err(error) => return Err(format!("cannot be read: {error}")),
+    }
+    fs::read(file).map_err(|error| format!("cannot be read: {error}"))
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a test hands in its own time")]
+mod tests {
+    use super::*;
+
+    fn document(name: &str) -> String {
+        format!(
+            "apiVersion: windlass.dev/v1alpha1\nkind: Plugin\nmetadata: {{ name: {name} }}\nspec: {{ source: {{ file: {name}.wasm }} }}\n"
+        )
+    }
+
+    #[test]
+    fn what_is_wrong_costs_that_plugin_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+        write("good.yaml", &document("good"));
+        write(
+            "twice.yml",
+            &format!("{}---\n{}", document("twice"), document("other")),
+        );
+        write("again.yaml", &document("twice"));
+        write("broken.yaml", "kind: [");
+        write("notes.txt", "not a document");
+        write(".hidden.yaml", "kind: [");
+        std::os::unix::fs::symlink("nowhere", folder.path().join("link.yaml")).unwrap();
+        let read = read_folder(folder.path(), Instant::now()).unwrap();
+        let names: Vec<_> = read
+            .plugins
+            .iter()
+            .map(|candidate| candidate.document.name.as_str())
+            .collect();
+        assert_eq!(names, ["good", "other"]);
+        assert_eq!(read.problems.len(), 3, "{:?}", read.problems);
+        assert!(
+            read.problems
+                .iter()
+                .any(|problem| problem.to_string().contains("broken.yaml:1"))
+        );
+        let places =
+            ["again.yaml", "twice.yml"].map(|file| folder.path().join(file).display().to_string());
+        let twice = format!(
+            "plugin twice is declared more than once ({})",
+            places.join(", ")
+        );
+        assert!(
+            read.problems
+                .iter()
+                .any(|problem| problem.to_string().contains(&twice)),
+            "{:?}",
+            read.problems
+        );
+    }
+
+    #[test]
+    fn a_missing_component_is_named_with_its_document() {
+        let plugin = manifest::parse(Path::new("x/good.yaml"), &document("good"))
+            .unwrap()
+            .remove(0);
+        let error = read_component(&plugin).unwrap_err();
+        assert_eq!(
+            error,
+            "x/good.yaml: spec.source.file: x/good.wasm: there is no such file: build the component, or correct the name"
+        );
+    }
+}

@@ -1,0 +1,131 @@
+//! Watches a config folder, and hands out what it holds whenever that has changed.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::folder::{Folder, Reader};
+use crate::seams::{Either, Notices, Seams, first};
+
+/// How often the folder is looked at without a notice: a folder that was removed and made again, or
+/// lies on another machine, gives none.
+const LOOK: Duration = Duration::from_secs(2);
+
+/// How long notices are gathered: one copy of a file makes several.
+const GATHER: Duration = Duration::from_millis(2);
+
+/// A watched config folder.
+pub struct Watch {
+    folder: PathBuf,
+    reader: Option<Reader>,
+    notices: Option<Notices>,
+    seams: Seams,
+    held: Folder,
+    /// What was said last about the folder itself.
+    said: Option<String>,
+}
+
+impl Watch {
+    /// Begins to watch `folder`; answers also what it holds.
+    ///
+    /// # Errors
+    /// The folder cannot be read.
+    pub fn start(folder: &Path, seams: &Seams) -> io::Result<(Self, Folder)> {
+        let mut notices = seams.spawn.notices().unwrap_or_else(|error| {
+            tracing::warn!(
+                "cannot watch files, and looks at them every {} s instead: {error}; raise fs.inotify.max_user_instances or max_user_watches",
+                LOOK.as_secs()
+            );
+            None
+        });
+        // Before the first look, so that nothing falls between.
+        if let Some(notices) = &mut notices {
+            notices.watch(&[folder.to_owned()].into());
+        }
+        let mut reader = Reader::new(folder);
+        let held = reader.first_look(seams.clock.now())?;
+        let watch = Self {
+            folder: folder.to_owned(),
+            reader: Some(reader),
+            notices,
+            seams: seams.clone(),
+            held: held.clone(),
+            said: None,
+        };
+        Ok((watch, held))
+    }
+
+    /// Waits until the folder holds something else, and answers what. A folder that cannot be read
+    /// holds what it held last.
+    pub async fn next(&mut self) -> Folder {
+        loop {
+            match self.look().await {
+                Ok(folder) => {
+                    self.said = None;
+                    if folder != self.held {
+                        self.held = folder.clone();
+                        return folder;
+                    }
+                }
+                Err(error) => self.complain(&error),
+            }
+            self.wait().await;
+        }
+    }
+
+    async fn look(&mut self) -> io::Result<Folder> {
+        let mut reader = match self.reader.take() {
+            Some(reader) => reader,
+            // The last look was lost.
+            None => Reader::new(&self.folder),
+        };
+        let now = self.seams.clock.now();
+        let look = move || {
+            let looked = reader.look(now);
+            (reader, looked)
+        };
+        let looked = self.seams.spawn.blocking(look).await;
+        let (reader, looked) = looked.map_err(io::Error::other)?;
+        if let Some(notices) = &mut self.notices {
+            if looked.is_err() {
+                notices.lost(&self.folder);
+            }
+            notices.watch(&reader.folders());
+        }
+        self.reader = Some(reader);
+        looked
+    }
+
+    /// Waits for a notice, for a file that will have stood still, or for a while.
+    async fn wait(&mut self) {
+        let now = self.seams.clock.now();
+        let next = self.reader.as_ref().and_then(Reader::next);
+        let until = next.unwrap_or(now + LOOK).min(now + LOOK);
+        let Some(notices) = &mut self.notices else {
+            return self.seams.clock.sleep_until(until).await;
+        };
+        let noticed = first(notices.next(), self.seams.clock.sleep_until(until)).await;
+        let Either::Left((path, notice)) = noticed else {
+            return;
+        };
+        self.seams.clock.sleep(GATHER).await;
+        let Some(reader) = &mut self.reader else {
+            return;
+        };
+        reader.notice(&path, notice);
+        while let Some((path, notice)) = notices.waiting() {
+            reader.notice(&path, notice);
+        }
+    }
+
+    fn complain(&mut self, error: &io::Error) {
+        let problem = error.to_string();
+        if self.said.as_ref() != Some(&problem) {
+            let folder = self.folder.display();
+            tracing::error!(
+                "cannot read the config folder {folder}: {problem}; the plugins that run are kept until it can be read again"
+            );
+            self.said = Some(problem);
+        }
+    }
+}
