@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::lease::Times;
+use crate::manifest::is_dns_label;
 
 /// Runs Kubernetes controllers whose logic lives in sandboxed WebAssembly plugins.
 #[derive(Debug, Parser)]
@@ -49,6 +50,8 @@ pub enum Command {
     Run(Run),
     /// Take a plugin's finalizers off all objects, once no host runs it any more
     Release(Release),
+    /// Print the roles that the grants of a config folder need, for `kubectl apply -f -`
+    Rbac(Rbac),
     /// Compile a component from standard input to standard output, for a host that started this
     #[command(hide = true)]
     Compile,
@@ -97,6 +100,35 @@ pub struct Release {
     /// Which cluster
     #[command(flatten)]
     pub cluster: Cluster,
+}
+
+/// Print the roles that the grants of a config folder need.
+#[derive(Debug, Args)]
+pub struct Rbac {
+    /// Folder with Plugin documents (*.yaml) and their components (*.wasm)
+    #[arg(long, env = "WINDLASS_CONFIG", value_name = "DIR")]
+    pub config: PathBuf,
+    /// Namespace of the service account that the host runs as
+    #[arg(long, short, env = "WINDLASS_NAMESPACE", default_value = "windlass-system", value_parser = dns_label, value_name = "NAMESPACE")]
+    pub namespace: String,
+    /// Name of that service account
+    #[arg(long, default_value = "windlass", value_parser = dns_subdomain, value_name = "NAME")]
+    pub service_account: String,
+    /// How the roles are written
+    #[arg(long, short, default_value = "yaml", value_name = "FORMAT")]
+    pub output: Output,
+    /// Private folder for compiled code; made if absent [default: windlass/code in the user's cache folder]
+    #[arg(long, env = "WINDLASS_CODE_CACHE", value_name = "DIR")]
+    pub code_cache: Option<PathBuf>,
+}
+
+/// How objects are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Output {
+    /// One document for each, with comments.
+    Yaml,
+    /// One List.
+    Json,
 }
 
 /// Which cluster.
@@ -161,6 +193,22 @@ fn duration(text: &str) -> Result<Duration, String> {
         Err("must not be negative".into())
     } else {
         Ok(parsed.into())
+    }
+}
+
+fn dns_label(text: &str) -> Result<String, String> {
+    if is_dns_label(text) {
+        Ok(text.to_owned())
+    } else {
+        Err("must be a DNS label, such as windlass-system".into())
+    }
+}
+
+fn dns_subdomain(text: &str) -> Result<String, String> {
+    if text.split('.').all(is_dns_label) {
+        Ok(text.to_owned())
+    } else {
+        Err("must be DNS labels with dots between them, such as windlass".into())
     }
 }
 

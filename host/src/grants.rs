@@ -12,7 +12,7 @@ use serde::Deserialize;
 use crate::api::Resource;
 pub use power::Power;
 
-/// The verbs that grants know. Applying takes `create` and `patch`.
+/// The verbs that grants know, and `*` for all of them. Applying takes `create` and `patch`.
 const VERBS: [&str; 7] = ["get", "list", "watch", "create", "patch", "delete", "*"];
 
 /// One permission, in the form of an RBAC rule, and where it holds.
@@ -146,6 +146,11 @@ impl Grants {
             }
         }
         Ok(Self(grants))
+    }
+
+    /// Each grant, as the document has it.
+    pub fn iter(&self) -> impl Iterator<Item = &Grant> {
+        self.0.iter()
     }
 
     /// Whether `access` is allowed to a call about a primary in `home` (none for a cluster-scoped

@@ -10,6 +10,7 @@
 //! controller         informer -> store, queue -> worker -> pass -> retry -> queue
 //! view               the cluster as one plugin sees it: store, own writes, wake-ups
 //! plugin             a fresh sandbox for each call      -> cluster   grants, then store or api
+//! rbac               what the API server must allow the host, from the same grants
 //! api                every request to the API server    <- seams     time, chance, tasks
 //! ```
 
@@ -27,6 +28,7 @@ pub mod manifest;
 pub mod memory;
 pub mod plugin;
 pub mod projection;
+pub mod rbac;
 pub mod release;
 pub mod runtime;
 pub mod seams;

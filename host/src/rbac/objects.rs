@@ -1,0 +1,242 @@
+//! Roles and bindings as Kubernetes objects, and how they are printed.
+
+use std::collections::BTreeMap;
+
+use anyhow::Context;
+use k8s_openapi::api::rbac::v1::{
+    ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding, RoleRef, Subject,
+};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use serde::Serialize;
+use serde_json::json;
+
+use super::rules::Place;
+use crate::text::clean;
+
+/// The group of everything here.
+const GROUP: &str = "rbac.authorization.k8s.io";
+
+/// Who the host is to the API server.
+#[derive(Clone, Debug)]
+pub(super) struct Account {
+    /// `windlass-system`.
+    pub(super) namespace: String,
+    /// `windlass`.
+    pub(super) name: String,
+}
+
+/// An object, and what is said above it.
+#[derive(Clone, Debug)]
+pub(super) struct Printed {
+    comment: String,
+    object: Object,
+}
+
+#[derive(Clone, Debug, Serialize)]
+#[serde(untagged)]
+enum Object {
+    ClusterRole(ClusterRole),
+    ClusterRoleBinding(ClusterRoleBinding),
+    Role(Role),
+    RoleBinding(RoleBinding),
+}
+
+/// A role and its binding for each place of `rules`.
+pub(super) fn roles(
+    plugin: &str,
+    file: &str,
+    rules: BTreeMap<Place, Vec<PolicyRule>>,
+    account: &Account,
+) -> Vec<Printed> {
+    let mut printed = Vec::new();
+    for (place, rules) in rules {
+        let (scope, namespace) = match place {
+            Place::Everywhere => ("in all namespaces".to_owned(), None),
+            Place::Namespace(name) => (format!("in namespace {}", clean(&name, 63)), Some(name)),
+        };
+        let metadata = metadata(plugin, namespace, account);
+        let [role, binding] = pair(metadata, rules, account);
+        let comments = [
+            format!(
+                "What plugin {plugin} of {file} is granted {scope}, and what the host needs for it."
+            ),
+            format!("Gives it to {}/{}.", account.namespace, account.name),
+        ];
+        for (comment, object) in comments.into_iter().zip([role, binding]) {
+            printed.push(Printed { comment, object });
+        }
+    }
+    printed
+}
+
+/// Two hosts in one cluster have roles of their own, also for plugins of one name.
+fn metadata(plugin: &str, namespace: Option<String>, account: &Account) -> ObjectMeta {
+    let labels = [
+        ("app.kubernetes.io/name", "windlass"),
+        ("app.kubernetes.io/component", "rbac"),
+        ("app.kubernetes.io/part-of", "windlass"),
+        ("app.kubernetes.io/managed-by", "windlass"),
+        ("windlass.dev/plugin", plugin),
+    ];
+    let labels = labels.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    ObjectMeta {
+        name: Some(format!("{}:{}:{plugin}", account.namespace, account.name)),
+        namespace,
+        labels: Some(labels.into()),
+        ..ObjectMeta::default()
+    }
+}
+
+fn pair(metadata: ObjectMeta, rules: Vec<PolicyRule>, account: &Account) -> [Object; 2] {
+    let role_ref = |kind: &str| RoleRef {
+        api_group: Some(GROUP.to_owned()),
+        kind: kind.to_owned(),
+        name: metadata.name.clone().unwrap_or_default(),
+    };
+    let subjects = Some(vec![Subject {
+        kind: "ServiceAccount".to_owned(),
+        name: account.name.clone(),
+        namespace: Some(account.namespace.clone()),
+        ..Subject::default()
+    }]);
+    if metadata.namespace.is_some() {
+        let binding = RoleBinding {
+            role_ref: role_ref("Role"),
+            metadata: metadata.clone(),
+            subjects,
+        };
+        let role = Role {
+            metadata,
+            rules: Some(rules),
+        };
+        [Object::Role(role), Object::RoleBinding(binding)]
+    } else {
+        let binding = ClusterRoleBinding {
+            role_ref: role_ref("ClusterRole"),
+            metadata: metadata.clone(),
+            subjects,
+        };
+        let role = ClusterRole {
+            metadata,
+            rules: Some(rules),
+            ..ClusterRole::default()
+        };
+        [
+            Object::ClusterRole(role),
+            Object::ClusterRoleBinding(binding),
+        ]
+    }
+}
+
+/// One YAML document for each.
+///
+/// # Errors
+/// None that is known.
+pub(super) fn yaml(printed: &[Printed]) -> anyhow::Result<String> {
+    let mut text = String::new();
+    for Printed { comment, object } in printed {
+        let object = serde_saphyr::to_string(object).context("cannot write YAML")?;
+        text.push_str(&format!("---\n# {comment}\n{}\n", object.trim_end()));
+    }
+    Ok(text)
+}
+
+/// One List.
+///
+/// # Errors
+/// None that is known.
+pub(super) fn json(printed: Vec<Printed>) -> anyhow::Result<String> {
+    let items: Vec<Object> = printed.into_iter().map(|printed| printed.object).collect();
+    let list = json!({ "apiVersion": "v1", "kind": "List", "items": items });
+    Ok(serde_json::to_string_pretty(&list).context("cannot write JSON")? + "\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn printed(place: Place) -> Vec<Printed> {
+        let rule = PolicyRule {
+            api_groups: Some(vec![String::new()]),
+            resources: Some(vec!["*".into()]),
+            verbs: vec!["get".into()],
+            ..PolicyRule::default()
+        };
+        let account = Account {
+            namespace: "windlass-system".into(),
+            name: "windlass".into(),
+        };
+        let rules = BTreeMap::from([(place, vec![rule])]);
+        roles("greeter", "plugins/greeter.yaml", rules, &account)
+    }
+
+    #[test]
+    fn a_role_and_its_binding_say_whose_they_are() {
+        let text = yaml(&printed(Place::Everywhere)).unwrap();
+        let want = r#"---
+# What plugin greeter of plugins/greeter.yaml is granted in all namespaces, and what the host needs for it.
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata:
+  labels:
+    app.kubernetes.io/component: rbac
+    app.kubernetes.io/managed-by: windlass
+    app.kubernetes.io/name: windlass
+    app.kubernetes.io/part-of: windlass
+    windlass.dev/plugin: greeter
+  name: windlass-system:windlass:greeter
+rules:
+- apiGroups:
+  - ""
+  resources:
+  - "*"
+  verbs:
+  - get
+---
+# Gives it to windlass-system/windlass.
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata:
+  labels:
+    app.kubernetes.io/component: rbac
+    app.kubernetes.io/managed-by: windlass
+    app.kubernetes.io/name: windlass
+    app.kubernetes.io/part-of: windlass
+    windlass.dev/plugin: greeter
+  name: windlass-system:windlass:greeter
+roleRef:
+  apiGroup: rbac.authorization.k8s.io
+  kind: ClusterRole
+  name: windlass-system:windlass:greeter
+subjects:
+- kind: ServiceAccount
+  name: windlass
+  namespace: windlass-system
+"#;
+        assert_eq!(text, want);
+    }
+
+    #[test]
+    fn a_place_that_looks_like_something_else_in_yaml_is_a_text() {
+        for name in [
+            "on", "y", "null", "123", "1e3", "0x1f", "12:30:45", "a\nb: c",
+        ] {
+            let text = yaml(&printed(Place::Namespace(name.into()))).unwrap();
+            let read: Vec<serde_json::Value> = serde_saphyr::from_multiple(&text).unwrap();
+            for object in &read {
+                assert_eq!(object["metadata"]["namespace"], name, "{text}");
+            }
+            let quoted = text.matches(&format!("namespace: {name}\n")).count();
+            assert_eq!((read.len(), quoted), (2, 0), "{text}");
+        }
+    }
+
+    #[test]
+    fn as_json_it_is_one_list() {
+        let text = json(printed(Place::Namespace("a".into()))).unwrap();
+        let list: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let kinds = ["/kind", "/items/0/kind", "/items/1/kind"]
+            .map(|path| list.pointer(path).and_then(serde_json::Value::as_str));
+        assert_eq!(kinds, [Some("List"), Some("Role"), Some("RoleBinding")]);
+    }
+}

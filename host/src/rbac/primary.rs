@@ -1,0 +1,176 @@
+//! Where a plugin's primary kind is watched, and what its resource is called: from the grants alone.
+//!
+//! - A description names the kind, a grant the plural. What a cluster would say about the two is
+//!   guessed as Kubernetes' clients guess it, unless the grants leave only one answer.
+
+use std::collections::BTreeSet;
+
+use kube::core::{ApiResource, GroupVersionKind};
+
+use crate::grants::{Grants, Namespaces, Scope};
+use crate::plugin::Description;
+
+/// A primary kind, as far as grants say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Primary {
+    /// `examples.windlass.dev`.
+    pub(super) group: String,
+    /// `greetings`.
+    pub(super) plural: String,
+    /// Where it is watched.
+    pub(super) scope: Scope,
+}
+
+/// Finds the primary of a plugin, and checks that the plugin may be started with it.
+///
+/// # Errors
+/// What to change in the grants.
+pub(super) fn find(description: &Description, grants: &Grants) -> Result<Primary, String> {
+    let (group, kind) = (description.group(), &description.kind);
+    let plural = plural(group, kind, grants)?;
+    let mut verbs = vec!["get", "list", "watch"];
+    verbs.extend(description.finalizes.then_some("patch"));
+    let open = |verb: &&str| !grants.cover_need(verb, group, &plural, &[]);
+    let open: Vec<&str> = verbs.into_iter().filter(open).collect();
+    if !open.is_empty() {
+        return Err(format!(
+            "its primary kind needs a grant too: add {} on {plural} of group {group:?} to grants",
+            open.join(" ")
+        ));
+    }
+    Ok(Primary {
+        group: group.to_owned(),
+        scope: grants.watch_scope(group, &plural, None),
+        plural,
+    })
+}
+
+/// The plural of `kind`, among what the grants let the plugin watch somewhere.
+fn plural(group: &str, kind: &str, grants: &Grants) -> Result<String, String> {
+    let guess = ApiResource::from_gvk(&GroupVersionKind::gvk(group, "v1", kind)).plural;
+    let says = |list: &[String], wanted: &str| list.iter().any(|it| it == "*" || it == wanted);
+    let places = grants.iter().filter(|grant| {
+        grant.namespaces != Namespaces::SameAsPrimary
+            && says(&grant.api_groups, group)
+            && says(&grant.verbs, "watch")
+    });
+    let named = places.flat_map(|grant| &grant.resources);
+    let candidates: BTreeSet<&str> = named
+        .filter(|resource| !resource.contains('/'))
+        .map(|resource| if resource == "*" { &guess } else { resource })
+        .map(String::as_str)
+        .collect();
+    if candidates.contains(guess.as_str()) {
+        return Ok(guess);
+    }
+    let mut candidates = candidates.into_iter();
+    match (candidates.next(), candidates.next()) {
+        (Some(only), None) => Ok(only.to_owned()),
+        (None, _) => Err(format!(
+            "no grant says where it may watch its primary kind {kind}: grant watch on it with `namespaces: all` or a list of names"
+        )),
+        (Some(first), Some(second)) => Err(format!(
+            "its grants do not tell which resource of group {group:?} is its primary kind {kind}: {first}, {second} or another; grant watch on the others with `namespaces: same-as-primary`"
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::grants::Grant;
+
+    fn description(api_version: &str, kind: &str, finalizes: bool) -> Description {
+        Description {
+            name: "p".into(),
+            version: "1".into(),
+            api_version: api_version.into(),
+            kind: kind.into(),
+            label_selector: None,
+            field_selector: None,
+            spec_change_only: false,
+            fields: Default::default(),
+            finalizes,
+            needs: Vec::new(),
+        }
+    }
+
+    fn grants(text: &str) -> Grants {
+        let grants: Vec<Grant> = serde_saphyr::from_str(text).unwrap();
+        Grants::new(grants).unwrap()
+    }
+
+    fn found(kind: &str, text: &str) -> Result<(String, Scope), String> {
+        let primary = find(&description("x.dev/v1", kind, false), &grants(text))?;
+        Ok((primary.plural, primary.scope))
+    }
+
+    #[test]
+    fn the_plural_comes_from_the_grants_and_the_kind() {
+        let all = "verbs: [get, list, watch], namespaces: all";
+        let cases = [
+            ("Thing", "things", "things"),
+            ("Policy", "policies", "policies"),
+            ("Gateway", "gateways", "gateways"),
+            ("Thing", "things, others", "things"),
+            ("Thing", "things, things/status", "things"),
+            // Only one answer is left.
+            ("Thing", "thingies", "thingies"),
+            ("Thing", "thingies, thingies/status", "thingies"),
+        ];
+        for (kind, resources, want) in cases {
+            let text = format!("[{{ apiGroups: [x.dev], resources: [{resources}], {all} }}]");
+            let want = (want.to_owned(), Scope::All);
+            assert_eq!(found(kind, &text), Ok(want), "{kind} {resources}");
+        }
+        let wild = format!("[{{ apiGroups: ['*'], resources: ['*'], acknowledge: true, {all} }}]");
+        assert_eq!(found("Thing", &wild), Ok(("things".into(), Scope::All)));
+    }
+
+    #[test]
+    fn it_is_watched_where_the_grants_name_a_place() {
+        let primary = "apiGroups: [x.dev], resources: [things], verbs: [get, list, watch]";
+        let found = found(
+            "Thing",
+            &format!(
+                "[{{ {primary}, namespaces: [b, a] }}, {{ {primary}, namespaces: [c] }}, {{ {primary} }}]"
+            ),
+        );
+        let places = ["a", "b", "c"].map(str::to_owned).to_vec();
+        assert_eq!(found, Ok(("things".into(), Scope::Namespaces(places))));
+    }
+
+    #[test]
+    fn what_cannot_be_told_is_an_error_that_says_what_to_write() {
+        let all = "verbs: [get, list, watch], namespaces: all";
+        let cases = [
+            ("[]".to_owned(), "grant watch on it with `namespaces: all`"),
+            (
+                "[{ apiGroups: [x.dev], resources: [things], verbs: [get, list, watch] }]".into(),
+                "no grant says where it may watch its primary kind Thing",
+            ),
+            (
+                format!("[{{ apiGroups: [y.dev], resources: [things], {all} }}]"),
+                "no grant says where",
+            ),
+            (
+                format!("[{{ apiGroups: [x.dev], resources: [these, those], {all} }}]"),
+                "its primary kind Thing: these, those or another",
+            ),
+            (
+                "[{ apiGroups: [x.dev], resources: [things], verbs: [watch], namespaces: all }]"
+                    .into(),
+                "add get list on things of group \"x.dev\"",
+            ),
+        ];
+        for (text, want) in cases {
+            let error = found("Thing", &text).unwrap_err();
+            assert!(error.contains(want), "{text}: {error}");
+        }
+        let reads = grants(&format!(
+            "[{{ apiGroups: [x.dev], resources: [things], {all} }}]"
+        ));
+        let error = find(&description("x.dev/v1", "Thing", true), &reads).unwrap_err();
+        assert!(error.contains("add patch on things"), "{error}");
+    }
+}

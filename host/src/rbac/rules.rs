@@ -1,0 +1,168 @@
+//! From grants to RBAC rules: pure.
+//!
+//! A rule says what its grant says. Beyond that, the host needs for itself:
+//! - `list` with `watch`: an informer lists first; and it lists and watches all objects of a kind,
+//!   also where a grant names some of them;
+//! - `get` with `delete`: what the host has not seen it reads, to delete it by its UID;
+//! - `get` on `x` with `patch` on `x/status`: after a conflict it reads before it tries again;
+//! - Events about what the plugin may see;
+//! - `update` on the primary's `finalizers`, if children are made: admission may ask it of whoever
+//!   writes an owner reference that blocks the owner's deletion.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::rbac::v1::PolicyRule;
+
+use super::primary::Primary;
+use crate::grants::{Grant, Grants, Namespaces, Scope};
+
+/// All verbs that grants know, in the order in which they are printed: what `*` stands for. In RBAC
+/// it would stand for more.
+const VERBS: [&str; 6] = ["get", "list", "watch", "create", "patch", "delete"];
+
+/// Where rules hold: a ClusterRole, or a Role.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Place {
+    /// In all namespaces, and for what has none.
+    Everywhere,
+    /// In this one.
+    Namespace(String),
+}
+
+/// The rules that `grants` need, by place. A place has at least one.
+pub(super) fn rules(grants: &Grants, primary: &Primary) -> BTreeMap<Place, Vec<PolicyRule>> {
+    let mut places: BTreeMap<Place, Vec<PolicyRule>> = BTreeMap::new();
+    let mut seen: Vec<Place> = of_scope(&primary.scope);
+    for grant in grants.iter() {
+        let of_grant = of_grant(grant);
+        for place in of_namespaces(&grant.namespaces, &primary.scope) {
+            if holds(grant, "get") {
+                seen.push(place.clone());
+            }
+            places.entry(place).or_default().extend(of_grant.clone());
+        }
+    }
+    for place in of_scope(&primary.scope) {
+        if grants.iter().any(|grant| holds(grant, "create")) {
+            let finalizers = format!("{}/finalizers", primary.plural);
+            let rule = rule(&[&primary.group], &[&finalizers], &[], &["update"]);
+            places.entry(place).or_default().push(rule);
+        }
+    }
+    for place in seen {
+        let events = rule(&["events.k8s.io"], &["events"], &[], &["create", "patch"]);
+        places.entry(place).or_default().push(events);
+    }
+    tidy(places)
+}
+
+/// The rules that one grant needs, wherever it holds.
+fn of_grant(grant: &Grant) -> Vec<PolicyRule> {
+    let groups = literal(&grant.api_groups);
+    let resources = literal(&grant.resources);
+    let names: Vec<&str> = grant.resource_names.iter().map(String::as_str).collect();
+    let may = |verb: &str| match verb {
+        "get" => holds(grant, "get") || holds(grant, "delete"),
+        // Names do not restrict these: RBAC takes them for a request with a field selector only.
+        "list" => names.is_empty() && (holds(grant, "list") || holds(grant, "watch")),
+        "watch" => names.is_empty() && holds(grant, "watch"),
+        verb => holds(grant, verb),
+    };
+    let verbs: Vec<&str> = VERBS.into_iter().filter(|verb| may(verb)).collect();
+    let mut rules = vec![rule(&groups, &resources, &names, &verbs)];
+    if !names.is_empty() && holds(grant, "watch") {
+        rules.push(rule(&groups, &resources, &[], &["list", "watch"]));
+    }
+    if holds(grant, "patch") {
+        let of_status = resources
+            .iter()
+            .filter_map(|resource| resource.strip_suffix("/status"));
+        let of_status: Vec<&str> = of_status.collect();
+        rules.push(rule(&groups, &of_status, &names, &["get"]));
+    }
+    let says = |list: &Option<Vec<String>>| list.as_ref().is_some_and(|list| !list.is_empty());
+    rules.retain(|rule| says(&rule.api_groups) && says(&rule.resources) && !rule.verbs.is_empty());
+    rules
+}
+
+fn holds(grant: &Grant, verb: &str) -> bool {
+    grant.verbs.iter().any(|held| held == "*" || held == verb)
+}
+
+/// What is written out, and `*`. To a grant a pattern such as `*/scale` is a name that nothing has;
+/// to RBAC it is one.
+fn literal(list: &[String]) -> Vec<&str> {
+    let names = list.iter().map(String::as_str);
+    names
+        .filter(|name| *name == "*" || !name.contains('*'))
+        .collect()
+}
+
+fn rule(groups: &[&str], resources: &[&str], names: &[&str], verbs: &[&str]) -> PolicyRule {
+    let owned = |list: &[&str]| list.iter().map(|name| (*name).to_owned()).collect();
+    PolicyRule {
+        api_groups: Some(owned(groups)),
+        resources: Some(owned(resources)),
+        resource_names: (!names.is_empty()).then(|| owned(names)),
+        non_resource_urls: None,
+        verbs: owned(verbs),
+    }
+}
+
+fn of_scope(scope: &Scope) -> Vec<Place> {
+    match scope {
+        Scope::All => vec![Place::Everywhere],
+        Scope::Namespaces(names) => names.iter().cloned().map(Place::Namespace).collect(),
+    }
+}
+
+fn of_namespaces(namespaces: &Namespaces, primary: &Scope) -> Vec<Place> {
+    match namespaces {
+        Namespaces::All => vec![Place::Everywhere],
+        Namespaces::SameAsPrimary => of_scope(primary),
+        Namespaces::Only(names) => names.iter().cloned().map(Place::Namespace).collect(),
+    }
+}
+
+/// Leaves out what another rule of the same place covers, or one that holds everywhere.
+fn tidy(places: BTreeMap<Place, Vec<PolicyRule>>) -> BTreeMap<Place, Vec<PolicyRule>> {
+    let everywhere = places.get(&Place::Everywhere).cloned().unwrap_or_default();
+    let tidied = places.into_iter().map(|(place, rules)| {
+        let wider: &[PolicyRule] = match place {
+            Place::Everywhere => &[],
+            Place::Namespace(_) => &everywhere,
+        };
+        let is_left = |(index, rule): &(usize, &PolicyRule)| {
+            let by_other = rules.iter().enumerate().any(|(other, by)| {
+                // Of two that cover each other the first one stays.
+                other != *index && covers(by, rule) && (other < *index || !covers(rule, by))
+            });
+            !by_other && !wider.iter().any(|by| covers(by, rule))
+        };
+        let left = rules.iter().enumerate().filter(is_left);
+        let left: Vec<PolicyRule> = left.map(|(_, rule)| rule.clone()).collect();
+        (place, left)
+    });
+    tidied.filter(|(_, rules)| !rules.is_empty()).collect()
+}
+
+/// Whether `wide` allows all that `narrow` does.
+fn covers(wide: &PolicyRule, narrow: &PolicyRule) -> bool {
+    let all = |wide: &Option<Vec<String>>, narrow: &Option<Vec<String>>| {
+        let wide = wide.as_deref().unwrap_or_default();
+        let says = |name: &String| wide.iter().any(|held| held == "*" || held == name);
+        narrow.iter().flatten().all(says)
+    };
+    let names = match (&wide.resource_names, &narrow.resource_names) {
+        (None, _) => true,
+        (Some(_), None) => false,
+        (Some(wide), Some(narrow)) => narrow.iter().all(|name| wide.contains(name)),
+    };
+    names
+        && all(&wide.api_groups, &narrow.api_groups)
+        && all(&wide.resources, &narrow.resources)
+        && narrow.verbs.iter().all(|verb| wide.verbs.contains(verb))
+}
+
+#[cfg(test)]
+mod tests;

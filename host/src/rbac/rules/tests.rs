@@ -1,0 +1,224 @@
+//! Each row: grants, where the primary is watched, and the rules that come of it.
+
+use super::*;
+
+const PRIMARY: &str = "{ apiGroups: [x.dev], resources: [things, things/status], verbs: [get, list, watch, patch], namespaces: all }";
+
+fn everywhere() -> Scope {
+    Scope::All
+}
+
+fn only(names: &[&str]) -> Scope {
+    Scope::Namespaces(names.iter().map(|name| (*name).to_owned()).collect())
+}
+
+/// The rules as lines: `place: verbs on group/resource,... [names]`.
+fn printed(grants: &str, scope: Scope) -> Vec<String> {
+    let grants: Vec<Grant> = serde_saphyr::from_str(grants).unwrap();
+    let grants = Grants::new(grants).unwrap();
+    let primary = Primary {
+        group: "x.dev".into(),
+        plural: "things".into(),
+        scope,
+    };
+    let line = |place: &Place, rule: &PolicyRule| {
+        let place = match place {
+            Place::Everywhere => "*",
+            Place::Namespace(name) => name,
+        };
+        let names = match &rule.resource_names {
+            Some(names) => format!(" [{}]", names.join(",")),
+            None => String::new(),
+        };
+        let list = |list: &Option<Vec<String>>| list.as_ref().unwrap().join(",");
+        let (groups, resources) = (list(&rule.api_groups), list(&rule.resources));
+        let verbs = rule.verbs.join(" ");
+        format!("{place}: {verbs} on {resources} of {groups}{names}")
+    };
+    rules(&grants, &primary)
+        .iter()
+        .flat_map(|(place, rules)| rules.iter().map(move |rule| line(place, rule)))
+        .collect()
+}
+
+/// The lines that are not about Events.
+fn granted(grants: &str, scope: Scope) -> Vec<String> {
+    let mut lines = printed(grants, scope);
+    lines.retain(|line| !line.contains("events.k8s.io"));
+    lines
+}
+
+#[test]
+fn a_grant_becomes_the_rule_that_it_looks_like() {
+    let cases = [
+        (
+            "resources: [configmaps], verbs: [get]",
+            "get on configmaps of ",
+            "nothing is added",
+        ),
+        (
+            "resources: [configmaps], verbs: [watch]",
+            "list watch on configmaps of ",
+            "an informer lists first",
+        ),
+        (
+            "resources: [configmaps], verbs: [delete]",
+            "get delete on configmaps of ",
+            "what is deleted is read",
+        ),
+        (
+            "resources: [configmaps], verbs: [patch, create]",
+            "create patch on configmaps of ",
+            "an apply takes both",
+        ),
+        (
+            "resources: [configmaps], verbs: ['*'], acknowledge: true",
+            "get list watch create patch delete on configmaps of ",
+            "a star is what grants know, not what RBAC knows",
+        ),
+        (
+            "resources: ['*'], verbs: [get], acknowledge: true",
+            "get on * of ",
+            "a star that the grant says",
+        ),
+        (
+            "resources: [configmaps, '*/scale', 'configmaps/*'], verbs: [get], acknowledge: true",
+            "get on configmaps of ",
+            "a pattern is no grant",
+        ),
+    ];
+    for (grant, want, why) in cases {
+        let grants = format!("[{{ apiGroups: [''], namespaces: all, {grant} }}]");
+        let lines = granted(&grants, everywhere());
+        let first: Vec<_> = lines
+            .iter()
+            .filter(|line| !line.contains("finalizers"))
+            .collect();
+        assert_eq!(first, [&format!("*: {want}")], "{why}");
+    }
+}
+
+#[test]
+fn a_status_that_is_patched_may_be_read_again() {
+    let status =
+        "[{ apiGroups: [x.dev], resources: [things/status], verbs: [patch], namespaces: [a] }]";
+    assert_eq!(
+        granted(status, only(&["a"])),
+        [
+            "a: patch on things/status of x.dev",
+            "a: get on things of x.dev"
+        ]
+    );
+    // Granted anyway: nothing is added.
+    assert_eq!(
+        granted(&format!("[{PRIMARY}]"), everywhere()),
+        ["*: get list watch patch on things,things/status of x.dev"]
+    );
+}
+
+#[test]
+fn names_restrict_all_but_what_an_informer_does() {
+    let grant = |verbs: &str| {
+        format!(
+            "[{{ apiGroups: [''], resources: [configmaps], resourceNames: [a, b], verbs: [{verbs}], namespaces: [n] }}]"
+        )
+    };
+    let cases: [(&str, &[&str]); 4] = [
+        ("get, patch", &["n: get patch on configmaps of  [a,b]"]),
+        ("delete", &["n: get delete on configmaps of  [a,b]"]),
+        (
+            "get, watch",
+            &[
+                "n: get on configmaps of  [a,b]",
+                "n: list watch on configmaps of ",
+            ],
+        ),
+        // A list is of a whole collection: this grant allows none.
+        ("list", &[]),
+    ];
+    for (verbs, want) in cases {
+        assert_eq!(granted(&grant(verbs), only(&["n"])), want, "{verbs}");
+    }
+}
+
+#[test]
+fn a_place_follows_from_the_grant_and_from_where_the_primary_is_watched() {
+    let child = |namespaces: &str| {
+        format!(
+            "[{{ apiGroups: [''], resources: [configmaps], verbs: [get], namespaces: {namespaces} }}]"
+        )
+    };
+    let rule = |place: &str| format!("{place}: get on configmaps of ");
+    let cases = [
+        ("all", only(&["a"]), vec![rule("*")]),
+        ("same-as-primary", everywhere(), vec![rule("*")]),
+        (
+            "same-as-primary",
+            only(&["a", "b"]),
+            vec![rule("a"), rule("b")],
+        ),
+        ("[c]", everywhere(), vec![rule("c")]),
+        ("[d, c]", only(&["a"]), vec![rule("c"), rule("d")]),
+    ];
+    for (namespaces, scope, want) in cases {
+        let lines = granted(&child(namespaces), scope.clone());
+        assert_eq!(lines, want, "{namespaces} {scope:?}");
+    }
+}
+
+#[test]
+fn events_may_be_written_where_the_plugin_sees_something() {
+    let grants = "[
+        { apiGroups: [x.dev], resources: [things], verbs: [get, list, watch], namespaces: [a] },
+        { apiGroups: [''], resources: [configmaps], verbs: [get], namespaces: [b] },
+        { apiGroups: [''], resources: [configmaps], verbs: [create, patch], namespaces: [c] }]";
+    let mut lines = printed(grants, only(&["a"]));
+    lines.retain(|line| line.contains("events.k8s.io"));
+    let events = "create patch on events of events.k8s.io";
+    assert_eq!(lines, [format!("a: {events}"), format!("b: {events}")]);
+}
+
+#[test]
+fn owner_references_take_a_right_only_of_plugins_that_make_children() {
+    let maker = "{ apiGroups: [''], resources: [configmaps], verbs: [create, patch] }";
+    let finalizers = |grants: &str, scope: Scope| -> Vec<String> {
+        let mut lines = printed(grants, scope);
+        lines.retain(|line| line.contains("finalizers"));
+        lines
+    };
+    let right = "update on things/finalizers of x.dev";
+    assert_eq!(
+        finalizers(&format!("[{PRIMARY}, {maker}]"), everywhere()),
+        [format!("*: {right}")]
+    );
+    assert_eq!(
+        finalizers(&format!("[{maker}]"), only(&["a", "b"])),
+        [format!("a: {right}"), format!("b: {right}")]
+    );
+    assert!(finalizers(&format!("[{PRIMARY}]"), everywhere()).is_empty());
+}
+
+#[test]
+fn what_is_covered_already_is_not_said_again() {
+    // The greeter: where it watches everywhere, the register's namespace is among that.
+    let children = "{ apiGroups: [''], resources: [configmaps], verbs: [get, list, watch, create, patch, delete] }";
+    let register = "{ apiGroups: [''], resources: [configmaps], verbs: [get, create, patch, delete], namespaces: [greetings] }";
+    let grants = format!("[{PRIMARY}, {children}, {register}, {register}]");
+    assert_eq!(
+        printed(&grants, everywhere()),
+        [
+            "*: get list watch patch on things,things/status of x.dev",
+            "*: get list watch create patch delete on configmaps of ",
+            "*: update on things/finalizers of x.dev",
+            "*: create patch on events of events.k8s.io",
+        ]
+    );
+    let there = granted(&format!("[{register}, {register}]"), only(&["a"]));
+    assert_eq!(
+        there,
+        [
+            "a: update on things/finalizers of x.dev",
+            "greetings: get create patch delete on configmaps of ",
+        ]
+    );
+}
