@@ -36,8 +36,8 @@ down: toolchain ## End that control plane
 	@cargo build --quiet --workspace --bins
 	@target/debug/controlplane down
 
-.PHONY: check fmt clippy docs deny typos
-check: fmt clippy docs deny typos ## Everything that can be checked without running it
+.PHONY: check fmt clippy docs deny typos manifests
+check: fmt clippy docs deny typos manifests ## Everything that can be checked without running it
 fmt: toolchain
 	cargo fmt --all --check
 clippy: toolchain
@@ -49,6 +49,12 @@ deny: toolchain $(TOOLS)/bin/cargo-deny-$(DENY)
 	$(TOOLS)/bin/cargo-deny check licenses bans sources
 typos: toolchain $(TOOLS)/bin/typos-$(TYPOS)
 	$(TOOLS)/bin/typos
+
+# With any kubectl; without one, with the tests' own.
+manifests: toolchain
+	@command -v kubectl >/dev/null || cargo build --quiet --workspace --bins
+	@kubectl=$$(command -v kubectl || target/debug/controlplane kubectl-path); \
+	for folder in deploy/base plugins/greeter; do $$kubectl kustomize $$folder >/dev/null; done
 
 # Tools are built once, into the user's cache; the stamp carries the version.
 $(TOOLS)/bin/cargo-deny-$(DENY):
