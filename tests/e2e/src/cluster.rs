@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use kube::api::{Api, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use kube::client::Body;
 use kube::core::{ApiResource, GroupVersionKind};
@@ -10,10 +10,7 @@ use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 use windlass_controlplane::{ControlPlane, eventually};
 
-use crate::DEADLINE;
-
-/// The greeter's kind.
-const CRD: &str = include_str!("../../../plugins/greeter/greeting.crd.yaml");
+use crate::{DEADLINE, workspace};
 
 static CONTROL_PLANE: LazyLock<Result<ControlPlane>> = LazyLock::new(ControlPlane::start);
 
@@ -51,16 +48,21 @@ impl Cluster {
     /// # Errors
     /// The control plane did not do it.
     pub async fn install(&self) -> Result<()> {
-        let register = "{apiVersion: v1, kind: Namespace, metadata: {name: greetings}}";
-        control_plane()?
-            .apply(&format!("{CRD}\n---\n{register}"))
-            .await?;
+        apply(&["-k", "plugins/greeter"]).await?;
         eventually(DEADLINE, "greetings are served", async || {
             let greetings = self.api("Greeting", &self.namespace)?;
             Ok(greetings.list(&ListParams::default()).await.ok())
         })
         .await?;
         Ok(())
+    }
+
+    /// Installs the greeter's register alone, and not its kind.
+    ///
+    /// # Errors
+    /// The control plane did not do it.
+    pub async fn register(&self) -> Result<()> {
+        apply(&["-f", "plugins/greeter/namespace.yaml"]).await
     }
 
     /// A fresh namespace and nothing else.
@@ -287,10 +289,23 @@ impl Cluster {
     }
 }
 
+/// Runs `kubectl apply` on something of the workspace.
+async fn apply(what: &[&str; 2]) -> Result<()> {
+    let [flag, path] = what;
+    let path = workspace().join(path).display().to_string();
+    let output = control_plane()?.kubectl(&["apply", flag, &path]).await?;
+    ensure!(
+        output.status.success(),
+        "kubectl apply {flag} {path}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    Ok(())
+}
+
 fn resource(kind: &str) -> Result<ApiResource> {
     let (group, version) = match kind {
         "Greeting" => ("examples.windlass.dev", "v1"),
-        "ConfigMap" | "Secret" | "Namespace" | "Event" => ("", "v1"),
+        "ConfigMap" | "Secret" | "Namespace" | "Pod" | "Event" => ("", "v1"),
         "Deployment" => ("apps", "v1"),
         "Lease" => ("coordination.k8s.io", "v1"),
         _ => bail!("the tests know no {kind}: add it to cluster.rs"),

@@ -102,12 +102,7 @@ impl Host {
         namespace: &str,
         more: &[&str],
     ) -> Result<Self> {
-        let mut command = Command::new("sh");
-        // The tests' own settings are not the host's.
-        for name in ["KUBECONFIG", "RUST_LOG", "WINDLASS_LOG"] {
-            command.env_remove(name);
-        }
-        command.args(["-c", GUARD, "sh"]).arg(binary);
+        let mut command = Command::new(binary);
         command.arg("run").arg("--config").arg(config);
         command.arg("--kubeconfig").arg(kubeconfig);
         command.args(["--namespace", namespace]);
@@ -115,10 +110,21 @@ impl Host {
         command.arg("--code-cache");
         command.arg(workspace().join("target").join("code-cache"));
         command.args(more);
-        Self::start(command)
+        Self::run_command(&command)
     }
 
-    fn start(mut command: Command) -> Result<Self> {
+    /// Starts a host by a command that becomes it: of the command, the program and its arguments.
+    ///
+    /// # Errors
+    /// It could not be started.
+    pub fn run_command(host: &Command) -> Result<Self> {
+        let mut command = Command::new("sh");
+        // The tests' own settings are not the host's.
+        for name in ["KUBECONFIG", "RUST_LOG", "WINDLASS_LOG"] {
+            command.env_remove(name);
+        }
+        command.args(["-c", GUARD, "sh"]);
+        command.arg(host.get_program()).args(host.get_args());
         command.stdin(Stdio::piped()).stdout(Stdio::null());
         command.stderr(Stdio::piped()).process_group(0);
         let mut child = command.spawn().context("cannot start the host")?;

@@ -1,8 +1,10 @@
 //! What the tests on a real control plane share: the cluster, hosts as processes, plugin folders.
 //!
 //! - One control plane for each test binary, one namespace for each test.
+//! - A host is the service account of `deploy/base`, with what `windlass rbac` prints for its plugins.
 //! - Every wait is for a condition, with a deadline that is far longer than the condition needs.
 
+mod account;
 mod built;
 mod cluster;
 mod host;
@@ -11,6 +13,7 @@ mod scene;
 
 use std::time::Duration;
 
+pub use account::{Account, HOME, documents, rbac};
 pub use built::{host_binary, workspace};
 pub use cluster::{Cluster, control_plane};
 pub use host::{Host, Line, windlass};

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-use windlass_controlplane::{FaultProxy, Identity};
+use windlass_controlplane::FaultProxy;
 
-use crate::{Cluster, Host, Plugins, control_plane};
+use crate::{Account, Cluster, Host, Plugins, control_plane};
 
 /// A namespace with a host that runs plugins in it.
 pub struct Scene {
@@ -15,6 +15,8 @@ pub struct Scene {
     pub plugins: Plugins,
     /// The namespace.
     pub cluster: Cluster,
+    /// Who the host is. What plugins that come later need, it has to be given.
+    pub account: Account,
     kubeconfig: PathBuf,
 }
 
@@ -39,7 +41,7 @@ impl Scene {
         Self::start_behind_proxy(cluster, plugins)
     }
 
-    /// A host with `plugins`. It is the user [`Scene::user`], who may do everything.
+    /// A host with `plugins`. It is the service account of `deploy/base`, and may do what they need.
     ///
     /// # Errors
     /// It did not start.
@@ -52,9 +54,9 @@ impl Scene {
     /// # Errors
     /// It did not start.
     pub fn start_with(cluster: Cluster, plugins: Plugins, more: &[&str]) -> Result<Self> {
-        let user = user(&cluster);
-        let kubeconfig = control_plane()?.kubeconfig_user(&user, &["system:masters"])?;
-        Self::with(cluster, plugins, kubeconfig, more)
+        let account = Account::new(&cluster.namespace, plugins.folder())?;
+        let kubeconfig = account.kubeconfig()?;
+        Self::with(cluster, plugins, account, kubeconfig, more)
     }
 
     /// As [`Scene::start`], behind a proxy.
@@ -62,18 +64,17 @@ impl Scene {
     /// # Errors
     /// It did not start.
     pub fn start_behind_proxy(cluster: Cluster, plugins: Plugins) -> Result<(Self, FaultProxy)> {
-        let identity = Identity::User {
-            name: user(&cluster),
-            groups: vec!["system:masters".to_owned()],
-        };
-        let proxy = FaultProxy::start(control_plane()?, &identity)?;
+        let account = Account::new(&cluster.namespace, plugins.folder())?;
+        let proxy = FaultProxy::start(control_plane()?, account.identity())?;
         let kubeconfig = proxy.kubeconfig().to_owned();
-        Ok((Self::with(cluster, plugins, kubeconfig, &[])?, proxy))
+        let scene = Self::with(cluster, plugins, account, kubeconfig, &[])?;
+        Ok((scene, proxy))
     }
 
     fn with(
         cluster: Cluster,
         plugins: Plugins,
+        account: Account,
         kubeconfig: PathBuf,
         more: &[&str],
     ) -> Result<Self> {
@@ -82,6 +83,7 @@ impl Scene {
             host,
             plugins,
             cluster,
+            account,
             kubeconfig,
         })
     }
@@ -95,17 +97,8 @@ impl Scene {
         Host::run(folder, &self.kubeconfig, &self.cluster.namespace, more)
     }
 
-    /// Who the host is to the API server.
-    pub fn user(&self) -> String {
-        user(&self.cluster)
-    }
-
     /// A Greeting as the host's log names it.
     pub fn greeting(&self, name: &str) -> String {
         format!("Greeting/{}/{name}", self.cluster.namespace)
     }
-}
-
-fn user(cluster: &Cluster) -> String {
-    format!("host-of-{}", cluster.namespace)
 }

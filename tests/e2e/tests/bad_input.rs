@@ -2,11 +2,10 @@
 //! and it costs nobody else anything.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use std::path::Path;
-use std::process::{Command, Output};
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use windlass_e2e::{Cluster, Host, Identity, Line, Plugins, control_plane, host_binary};
+use windlass_e2e::{Account, Cluster, Host, Identity, Line, Plugins, control_plane};
 use windlass_sandbox_tests::guest;
 
 /// A config folder with a good plugin and many bad ones, and what is to be said of each.
@@ -223,8 +222,11 @@ fn bad_documents(bad: Bad) -> Bad {
 #[tokio::test]
 async fn whatever_is_wrong_with_plugins_is_said_once_each_and_the_others_run() {
     let cluster = Cluster::new("bad").await.unwrap();
-    let bad = bad_documents(bad_components(Bad::new(&cluster.namespace)));
-    let kubeconfig = control_plane().unwrap().kubeconfig_admin();
+    let bad = Bad::new(&cluster.namespace);
+    // With the bad ones among them no roles would be printed.
+    let account = Account::new(&cluster.namespace, bad.plugins.folder()).unwrap();
+    let bad = bad_documents(bad_components(bad));
+    let kubeconfig = account.kubeconfig().unwrap();
     let host = Host::run(bad.plugins.folder(), &kubeconfig, &cluster.namespace, &[]).unwrap();
     let is_error = |line: &Line| line.field("level") == "ERROR";
     for (place, words) in &bad.lines {
@@ -254,6 +256,13 @@ async fn whatever_is_wrong_with_plugins_is_said_once_each_and_the_others_run() {
         .map(|line| line.message)
         .collect();
     assert_eq!(errors.len(), bad.lines.len(), "{errors:#?}");
+}
+
+/// A kubeconfig for a host that has no rights but its own.
+async fn without_plugins(prefix: &str) -> PathBuf {
+    let cluster = Cluster::bare(prefix).await.unwrap();
+    let account = Account::without_plugins(&cluster.namespace).unwrap();
+    account.kubeconfig().unwrap()
 }
 
 /// Runs the host until it gives up, and answers all that it said: one line that starts with `error: `.
@@ -377,7 +386,7 @@ async fn a_cluster_that_cannot_be_reached_is_one_line_that_says_why() {
 
 #[tokio::test]
 async fn a_config_folder_with_nothing_to_run_is_one_line_that_says_what_to_put_there() {
-    let kubeconfig = control_plane().unwrap().kubeconfig_admin();
+    let kubeconfig = without_plugins("nothing").await;
     let plugins = Plugins::new("default")
         .unwrap()
         .component("greeter", "greeter.wasm")
@@ -404,7 +413,7 @@ async fn a_config_folder_with_nothing_to_run_is_one_line_that_says_what_to_put_t
 
 #[tokio::test]
 async fn a_host_whose_plugins_are_all_bad_says_so_and_ends() {
-    let kubeconfig = control_plane().unwrap().kubeconfig_admin();
+    let kubeconfig = without_plugins("all-bad").await;
     let empty = Plugins::new("default").unwrap();
     let empty = empty
         .document("gone", &json!({ "source": { "file": "gone.wasm" } }))
@@ -427,7 +436,7 @@ async fn a_host_whose_plugins_are_all_bad_says_so_and_ends() {
 
 #[tokio::test]
 async fn flags_that_do_not_fit_together_are_refused_by_name() {
-    let kubeconfig = control_plane().unwrap().kubeconfig_admin();
+    let kubeconfig = without_plugins("flags").await;
     let plugins = Plugins::new("default").unwrap().greeter().unwrap();
     let short = "--leader-elect-lease-duration=5s";
     let said = last_words(plugins.folder(), &kubeconfig, &[short]).await;
@@ -441,60 +450,4 @@ async fn flags_that_do_not_fit_together_are_refused_by_name() {
         ),
         "{said}"
     );
-}
-
-/// Runs the program to its end.
-fn windlass(arguments: &[&str]) -> (Option<i32>, String, String) {
-    let Output {
-        status,
-        stdout,
-        stderr,
-    } = Command::new(host_binary().unwrap())
-        .args(arguments)
-        .output()
-        .unwrap();
-    let text = |bytes| String::from_utf8(bytes).unwrap();
-    (status.code(), text(stdout), text(stderr))
-}
-
-#[test]
-fn the_command_line_explains_itself() {
-    let (code, help, nothing) = windlass(&["--help"]);
-    assert_eq!((code, nothing.as_str()), (Some(0), ""));
-    assert!(
-        help.contains("Run every plugin of a config folder against a cluster"),
-        "{help}"
-    );
-    let (code, help, nothing) = windlass(&["run", "--help"]);
-    assert_eq!((code, nothing.as_str()), (Some(0), ""));
-    assert!(
-        help.contains("--config <DIR>") && help.contains("--kubeconfig <FILE>"),
-        "{help}"
-    );
-    let (code, nothing, usage) = windlass(&[]);
-    assert_eq!((code, nothing.as_str()), (Some(2), ""));
-    assert!(
-        usage.contains("Usage: windlass [OPTIONS] <COMMAND>"),
-        "{usage}"
-    );
-    let cases: [(&[&str], &str); 4] = [
-        (&["run"], "--config <DIR>"),
-        (
-            &["run", "--confg", "x"],
-            "a similar argument exists: '--config'",
-        ),
-        (
-            &["run", "--config=x", "--leader-elect-lease-duration=15"],
-            "missing a unit",
-        ),
-        (
-            &["run", "--config=x", "--guest-threads=0"],
-            "0 is not in 1..=256",
-        ),
-    ];
-    for (arguments, word) in cases {
-        let (code, _, said) = windlass(arguments);
-        assert_eq!(code, Some(2), "{arguments:?}");
-        assert!(said.contains(word), "{arguments:?}: {said}");
-    }
 }

@@ -16,8 +16,8 @@ use kube::runtime::watcher::{self, Event, watcher};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use windlass_e2e::{
-    Cluster, DEADLINE, Fault, FaultProxy, Host, Identity, Plugins, RequestHead, RequestRecord,
-    Rule, control_plane, eventually,
+    Account, Cluster, DEADLINE, Fault, FaultProxy, Host, Plugins, RequestHead, RequestRecord, Rule,
+    control_plane, eventually,
 };
 
 const OURS: &str = "windlass.dev/greeter";
@@ -149,7 +149,8 @@ impl Stage {
     async fn new(prefix: &str) -> Result<Self> {
         let cluster = Cluster::new(prefix).await?;
         let plugins = Plugins::new(&cluster.namespace)?.greeter()?;
-        let proxy = FaultProxy::start(control_plane()?, &Identity::Admin)?;
+        let account = Account::new(&cluster.namespace, plugins.folder())?;
+        let proxy = FaultProxy::start(control_plane()?, account.identity())?;
         let host: Arc<Mutex<Option<Host>>> = Arc::default();
         let victim = host.clone();
         proxy.on_kill(move || {

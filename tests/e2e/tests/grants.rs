@@ -1,13 +1,20 @@
 //! What a plugin may not do: it is told so, the log says so by name, and nothing reaches the cluster.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use serde_json::json;
+use serde_json::{Value, json};
 use windlass_controlplane::AuditObject;
-use windlass_e2e::{ALL, Cluster, DEADLINE, Host, Line, Plugins, control_plane, eventually};
+use windlass_e2e::{
+    ALL, Account, Acknowledge, Cluster, DEADLINE, Host, Line, Plugins, control_plane, eventually,
+};
 
-/// Starts a host as administrator.
+/// Starts a host that may do what its plugins are granted.
 fn run(cluster: &Cluster, plugins: &Plugins) -> Host {
-    let kubeconfig = control_plane().unwrap().kubeconfig_admin();
+    let account = Account::new(&cluster.namespace, plugins.folder()).unwrap();
+    run_as(&account, cluster, plugins)
+}
+
+fn run_as(account: &Account, cluster: &Cluster, plugins: &Plugins) -> Host {
+    let kubeconfig = account.kubeconfig().unwrap();
     Host::run(plugins.folder(), &kubeconfig, &cluster.namespace, &[]).unwrap()
 }
 
@@ -144,6 +151,8 @@ async fn a_plugin_without_a_grant_that_it_needs_is_not_started_and_others_are() 
     let plugins = plugins
         .hostile("writer", "healthy_write", &json!({}), &[maps])
         .unwrap();
+    // What is not started is given nothing.
+    let account = Account::new(namespace, plugins.folder()).unwrap();
     let read_only = plugins.grant("", &["configmaps"], &["get", "list", "watch"]);
     let primary = plugins.grant(
         "examples.windlass.dev",
@@ -152,7 +161,7 @@ async fn a_plugin_without_a_grant_that_it_needs_is_not_started_and_others_are() 
     );
     let poor = json!({ "source": { "file": "greeter.wasm" }, "grants": [read_only, primary] });
     let plugins = plugins.document("poor", &poor).unwrap();
-    let host = run(&cluster, &plugins);
+    let host = run_as(&account, &cluster, &plugins);
     let refused = host.says("plugin poor is not started").await.unwrap();
     assert!(refused.message.contains("poor.yaml"), "{refused:?}");
     let missing = "needs what is not granted: create patch delete configmaps; \
@@ -171,80 +180,120 @@ async fn a_plugin_without_a_grant_that_it_needs_is_not_started_and_others_are() 
     assert!(host.is_running());
 }
 
-/// A ServiceAccount `windlass` in `namespace`, and what it may do.
-fn service_account(namespace: &str, configmaps: &[&str]) -> String {
-    let name = format!("windlass-{namespace}");
-    let rules = json!([
-        { "apiGroups": ["examples.windlass.dev"], "resources": ["greetings"], "verbs": ["get", "list", "watch"] },
-        { "apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["get", "create", "update", "patch"] },
-        { "apiGroups": ["events.k8s.io"], "resources": ["events"], "verbs": ["create", "patch"] },
-        { "apiGroups": [""], "resources": ["configmaps"], "verbs": configmaps },
-    ]);
-    let objects = [
-        json!({
-            "apiVersion": "v1", "kind": "ServiceAccount",
-            "metadata": { "name": "windlass", "namespace": namespace },
-        }),
-        json!({
-            "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
-            "metadata": { "name": name }, "rules": rules,
-        }),
-        json!({
-            "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding",
-            "metadata": { "name": name },
-            "subjects": [{ "kind": "ServiceAccount", "name": "windlass", "namespace": namespace }],
-            "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name },
-        }),
-    ];
-    objects.map(|object| format!("---\n{object}\n")).concat()
+/// A host whose document grants its plugin more than the roles printed from another one, with `grant`
+/// in its place: the host's own check lets through what the API server does not.
+struct Wider {
+    cluster: Cluster,
+    host: Host,
+    account: Account,
+    /// With the document that the host has.
+    wide: Plugins,
+}
+
+impl Wider {
+    async fn new(prefix: &str, attack: &str, narrow: Value, wide: Value) -> Self {
+        let cluster = Cluster::new(prefix).await.unwrap();
+        let plugins = |grant: Value| {
+            let plugins = Plugins::new(&cluster.namespace).unwrap();
+            plugins.hostile("writer", attack, &json!({}), &[grant])
+        };
+        let narrow = plugins(narrow).unwrap();
+        let wide = plugins(wide).unwrap();
+        let account = Account::new(&cluster.namespace, narrow.folder()).unwrap();
+        let host = run_as(&account, &cluster, &wide);
+        cluster
+            .greet("ada", json!({ "name": "Ada" }))
+            .await
+            .unwrap();
+        Self {
+            cluster,
+            host,
+            account,
+            wide,
+        }
+    }
+
+    /// That the write was refused by the API server, and that the log says who lacks the right.
+    async fn is_refused(&self, what: &str, outcome: &str) {
+        let Self {
+            cluster,
+            host,
+            account,
+            ..
+        } = self;
+        let failed = failed_pass(host, cluster, "writer", outcome).await;
+        assert!(failed.message.ends_with("Error::Denied"), "{failed:?}");
+        let said = host
+            .says("the API server forbids plugin writer to apply an object")
+            .await
+            .unwrap();
+        let words = [&*account.user(), "403", what];
+        for word in words {
+            assert!(said.message.contains(word), "it lacks {word:?}: {said:?}");
+        }
+        assert!(
+            said.message.ends_with("`windlass` itself lacks the right"),
+            "{said:?}"
+        );
+        assert!(host.is_running());
+    }
 }
 
 #[tokio::test]
 async fn what_is_granted_but_forbidden_by_the_api_server_is_denied_and_the_log_says_who_lacks_it() {
-    let cluster = Cluster::new("rbac").await.unwrap();
-    let namespace = &cluster.namespace;
-    let control_plane = control_plane().unwrap();
-    control_plane
-        .apply(&service_account(namespace, &["get"]))
-        .await
-        .unwrap();
-    let plugins = Plugins::new(namespace).unwrap();
-    let maps = plugins.grant("", &["configmaps"], ALL);
-    let plugins = plugins
-        .hostile("writer", "healthy_write", &json!({}), &[maps])
-        .unwrap();
-    let kubeconfig = control_plane
-        .kubeconfig_service_account(namespace, "windlass")
-        .await
-        .unwrap();
-    let host = Host::run(plugins.folder(), &kubeconfig, namespace, &[]).unwrap();
-    cluster
-        .greet("ada", json!({ "name": "Ada" }))
-        .await
-        .unwrap();
-    let failed = failed_pass(&host, &cluster, "writer", "transient").await;
-    assert!(
-        failed.message.ends_with("cannot apply: Error::Denied"),
-        "{failed:?}"
-    );
-    let said = host
-        .says("the API server forbids plugin writer to apply an object")
-        .await
-        .unwrap();
-    let account = format!("system:serviceaccount:{namespace}:windlass");
-    assert!(said.message.contains(&account), "{said:?}");
-    assert!(
-        said.message.ends_with("`windlass` itself lacks the right"),
-        "{said:?}"
-    );
+    let maps =
+        |verbs: &[&str]| json!({ "apiGroups": [""], "resources": ["configmaps"], "verbs": verbs });
+    let wider = Wider::new("rbac", "healthy_write", maps(&["get"]), maps(ALL)).await;
+    wider.is_refused("configmaps", "transient").await;
+    let is_there = wider.cluster.get("ConfigMap", "ada-ok").await.unwrap();
+    assert!(is_there.is_none());
     // What the line asks for helps, and the host need not be started anew for it.
-    control_plane
-        .apply(&service_account(namespace, &["get", "create", "patch"]))
+    wider.account.allow(wider.wide.folder()).unwrap();
+    wider
+        .cluster
+        .until("ConfigMap", "ada-ok", "is written", |_| true)
         .await
         .unwrap();
+    assert!(wider.host.is_running());
+}
+
+#[tokio::test]
+async fn what_the_hosts_own_check_would_let_through_the_api_server_refuses() {
+    let maps = json!({ "apiGroups": [""], "resources": ["configmaps"], "verbs": ALL });
+    let secrets = json!({ "apiGroups": [""], "resources": ["secrets"], "verbs": ALL });
+    let wider = Wider::new("wider", "write_secret", maps, secrets.acknowledged()).await;
+    wider.is_refused("secrets", "terminal").await;
+    let stolen = wider.cluster.get("Secret", "ada-stolen").await.unwrap();
+    assert!(stolen.is_none());
+    // The request was sent, and refused.
+    let asked = requests(&wider.cluster).await;
+    let namespace = &wider.cluster.namespace;
+    assert!(asked.contains(&format!("patch secrets in {namespace}")));
+}
+
+#[tokio::test]
+async fn a_name_in_a_grant_restricts_what_the_api_server_allows() {
+    let cluster = Cluster::new("named").await.unwrap();
+    let named = |name: &str| {
+        let verbs = ["get", "create", "patch", "delete"];
+        json!({ "apiGroups": [""], "resources": ["configmaps"], "resourceNames": [name], "verbs": verbs })
+    };
+    let plugins = Plugins::new(&cluster.namespace)
+        .unwrap()
+        .hostile("writer", "healthy_write", &json!({}), &[named("ada-ok")])
+        .unwrap();
+    let host = run(&cluster, &plugins);
+    for name in ["ada", "bob"] {
+        cluster.greet(name, json!({ "name": name })).await.unwrap();
+    }
     cluster
         .until("ConfigMap", "ada-ok", "is written", |_| true)
         .await
         .unwrap();
-    assert!(host.is_running());
+    let sentence = format!(
+        "plugin writer may not create configmaps in namespace {}: add it to grants",
+        cluster.namespace
+    );
+    host.says(&sentence).await.unwrap();
+    assert!(cluster.get("ConfigMap", "bob-ok").await.unwrap().is_none());
 }

@@ -7,6 +7,7 @@ use windlass_e2e::{Cluster, Plugins, Scene};
 #[tokio::test]
 async fn a_host_waits_for_its_plugins_kind_says_so_and_goes_on_when_it_appears() -> Result<()> {
     let cluster = Cluster::bare("late").await?;
+    cluster.register().await?;
     let plugins = Plugins::new(&cluster.namespace)?.greeter()?;
     let scene = Scene::start(cluster, plugins)?;
     let waiting =

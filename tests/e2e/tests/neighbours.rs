@@ -10,7 +10,7 @@ use k8s_openapi::api::events::v1::Event;
 use kube::Api;
 use serde_json::{Value, json};
 use windlass_e2e::{
-    Cluster, DEADLINE, Fault, FaultProxy, Host, Identity, Line, Plugins, RequestHead, Rule,
+    Account, Cluster, DEADLINE, Fault, FaultProxy, Host, Line, Plugins, RequestHead, Rule,
     control_plane, eventually,
 };
 
@@ -61,9 +61,17 @@ fn is_failure_of(line: &Line, plugin: &str) -> bool {
     line.field("plugin") == plugin && line.message.starts_with("pass failed")
 }
 
+/// A host, as its service account.
+fn run(cluster: &Cluster, plugins: &Plugins) -> Host {
+    let account = Account::new(&cluster.namespace, plugins.folder()).unwrap();
+    let kubeconfig = account.kubeconfig().unwrap();
+    Host::run(plugins.folder(), &kubeconfig, &cluster.namespace, &[]).unwrap()
+}
+
 /// A host that reaches the cluster through a proxy.
 fn run_through_proxy(cluster: &Cluster, plugins: &Plugins) -> (FaultProxy, Host) {
-    let proxy = FaultProxy::start(control_plane().unwrap(), &Identity::Admin).unwrap();
+    let account = Account::new(&cluster.namespace, plugins.folder()).unwrap();
+    let proxy = FaultProxy::start(control_plane().unwrap(), account.identity()).unwrap();
     let host = Host::run(
         plugins.folder(),
         proxy.kubeconfig(),
@@ -111,8 +119,7 @@ async fn four_broken_plugins_cost_their_healthy_neighbour_nothing() {
         let limits = json!({ "cpu": "50ms", "memory": "16Mi" });
         plugins = plugins.hostile(plugin, attack, &limits, &[]).unwrap();
     }
-    let kubeconfig = control_plane().unwrap().kubeconfig_admin();
-    let host = Host::run(plugins.folder(), &kubeconfig, namespace, &[]).unwrap();
+    let host = run(&cluster, &plugins);
 
     // The others come when every broken plugin is at its work.
     cluster.greet("g0", json!({ "name": "Ada" })).await.unwrap();
@@ -218,8 +225,7 @@ async fn a_guest_that_spins_between_log_lines_is_stopped() {
         .unwrap()
         .hostile("spinner", "spin_log", &limits, &[])
         .unwrap();
-    let kubeconfig = control_plane().unwrap().kubeconfig_admin();
-    let host = Host::run(plugins.folder(), &kubeconfig, &cluster.namespace, &[]).unwrap();
+    let host = run(&cluster, &plugins);
     cluster
         .greet("ada", json!({ "name": "Ada" }))
         .await

@@ -9,7 +9,7 @@ use futures::{StreamExt, pin_mut};
 use kube::api::{WatchEvent, WatchParams};
 use serde_json::Value;
 use windlass_controlplane::ControlPlane;
-use windlass_e2e::{Cluster, Host, Plugins, control_plane, host_binary, workspace};
+use windlass_e2e::{Account, Cluster, Host, Plugins, control_plane, host_binary, workspace};
 
 /// The steps that are done, with the time that each took.
 struct Demo {
@@ -44,8 +44,8 @@ async fn main() -> Result<()> {
     demo.done("host built");
 
     let greeter = workspace().join("plugins/greeter");
-    let crd = greeter.join("greeting.crd.yaml").display().to_string();
-    show(control_plane, &["apply", "-f", &crd]).await?;
+    let kind = greeter.display().to_string();
+    show(control_plane, &["apply", "-k", &kind]).await?;
     show(
         control_plane,
         &[
@@ -55,16 +55,14 @@ async fn main() -> Result<()> {
         ],
     )
     .await?;
-    show(control_plane, &["create", "namespace", "greetings"]).await?;
     demo.done("kind installed");
 
-    println!("\n$ windlass run --config plugins/greeter");
-    let host = Host::run(
-        plugins.folder(),
-        &control_plane.kubeconfig_admin(),
-        "default",
-        &[],
-    )?;
+    println!("\n$ windlass rbac --config config --namespace default | kubectl apply -f -");
+    let account = Account::new("default", plugins.folder())?;
+    demo.done("roles given to the host");
+
+    println!("\n$ windlass run --config config");
+    let host = Host::run(plugins.folder(), &account.kubeconfig()?, "default", &[])?;
     let ready = host.says("all lists are in").await?;
     println!("{}", ready.message);
     demo.done("host ready");

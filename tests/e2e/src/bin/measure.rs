@@ -9,7 +9,7 @@ use anyhow::{Result, bail};
 use futures::{Stream, StreamExt};
 use kube::api::{DynamicObject, WatchEvent, WatchParams};
 use serde_json::{Value, json};
-use windlass_e2e::{Cluster, Host, Plugins, control_plane, workspace};
+use windlass_e2e::{Account, Cluster, Host, Plugins, workspace};
 
 /// How many Greetings are measured, after some to warm up.
 const GREETINGS: usize = 300;
@@ -20,7 +20,7 @@ async fn main() -> Result<()> {
     let cluster = Cluster::new("measure").await?;
     let plugins = Plugins::new(&cluster.namespace)?.greeter()?;
     let binary = workspace().join("target/release/windlass");
-    let kubeconfig = control_plane()?.kubeconfig_admin();
+    let kubeconfig = Account::new(&cluster.namespace, plugins.folder())?.kubeconfig()?;
     let host = Host::run_binary(
         &binary,
         plugins.folder(),

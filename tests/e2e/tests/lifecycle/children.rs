@@ -210,7 +210,7 @@ async fn writes(scene: &Scene, touch: impl std::fmt::Display) -> Result<Vec<Stri
         Ok(seen.then_some(events))
     })
     .await?;
-    let user = scene.user();
+    let user = scene.account.user();
     let of_host = events.into_iter().filter(|event| {
         let resource = event.object_ref.as_ref().map(|object| &*object.resource);
         event.user.username == user
