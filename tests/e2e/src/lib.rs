@@ -9,6 +9,7 @@ mod built;
 mod cluster;
 mod host;
 mod plugins;
+mod pod;
 mod scene;
 
 use std::time::Duration;
@@ -18,6 +19,7 @@ pub use built::{host_binary, workspace};
 pub use cluster::{Cluster, control_plane};
 pub use host::{Host, Line, windlass};
 pub use plugins::{ALL, Acknowledge, Plugins};
+pub use pod::{Pod, Volume};
 pub use scene::Scene;
 pub use windlass_controlplane::{
     Fault, FaultProxy, Identity, RequestHead, RequestRecord, Rule, eventually,
