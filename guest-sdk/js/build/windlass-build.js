@@ -1,0 +1,107 @@
+#!/usr/bin/env node
+// Makes a JavaScript plugin into a component: windlass-build src/greeter.js -o greeter.wasm
+
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, join, parse, relative, resolve, sep } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { componentize } from "componentize-qjs";
+
+const USAGE = `usage: windlass-build [SOURCE.js] -o COMPONENT.wasm
+
+The source exports the plugin: export const plugin = controller({ ... }). Without a source, it is the
+"main" of ./package.json. The plugin's name and version are those of the nearest package.json.`;
+const SDK = realpathSync(fileURLToPath(new URL("..", import.meta.url)));
+const WIT = fileURLToPath(new URL("../../../wit", import.meta.url));
+
+/** The nearest folder above `path` that has a package.json. @param {string} path */
+function project(path) {
+  for (let folder = dirname(path); folder !== parse(folder).root; folder = dirname(folder)) {
+    if (existsSync(join(folder, "package.json"))) return folder;
+  }
+  throw new Error(`${path}: there is no package.json beside or above it`);
+}
+
+/** The deepest folder that holds both. @param {string} one @param {string} other */
+function common(one, other) {
+  let folder = one;
+  while (relative(folder, other).startsWith("..")) folder = dirname(folder);
+  return folder;
+}
+
+/** The name that the plugin proposes: the package's, without its scope. @param {string} name */
+function label(name) {
+  const label = name.replace(/^@[^/]*\//, "");
+  if (/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(label)) return label;
+  throw new Error(`package.json: the name ${name} is no DNS label: use a-z, 0-9 and -`);
+}
+
+/**
+ * QuickJS reads the modules itself, each under its own name, while the component is made: nothing is
+ * bundled, so that traces show the author's files and lines.
+ * @param {string} source
+ */
+async function component(source) {
+  const folder = project(source);
+  const manifest = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+  const moduleRoot = common(folder, SDK);
+  const root = `/${relative(moduleRoot, folder).split(sep).join("/")}/`.replace("//", "/");
+  const about = { name: label(manifest.name), version: manifest.version ?? "0.0.0", root };
+  const from = relative(folder, source).split(sep).join("/");
+  const entry = [
+    'import { component } from "@windlass/sdk/component";',
+    `import { plugin } from ${JSON.stringify(`./${from}`)};`,
+    `export const controller = component(plugin, ${JSON.stringify(about)});`,
+  ];
+  try {
+    const made = await componentize({
+      witPath: WIT,
+      world: "plugin",
+      jsSource: entry.join("\n"),
+      // The entry has no file; it needs a name that no other module has.
+      jsPath: join(folder, "package.json"),
+      moduleRoot,
+      sync: true,
+    });
+    return made.component;
+  } catch (error) {
+    const text = /** @type {Error} */ (error).message.replace(/^: /, "").trim();
+    throw new Error(text.replaceAll(root === "/" ? "\0" : root, ""), { cause: error });
+  }
+}
+
+/** The file that a package.json names as its main one. @param {string} path */
+function main(path) {
+  const { main } = JSON.parse(readFileSync(path, "utf8"));
+  if (typeof main === "string") return main;
+  throw new Error(`${path} has no "main": name the source, or put it there`);
+}
+
+async function run() {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: { output: { type: "string", short: "o" }, help: { type: "boolean", short: "h" } },
+  });
+  if (values.help) return console.log(USAGE);
+  if (positionals.length > 1 || !values.output) throw new Error(USAGE);
+  const bytes = await component(realpathSync(resolve(positionals[0] ?? main("package.json"))));
+  const output = resolve(values.output);
+  mkdirSync(dirname(output), { recursive: true });
+  // Whoever reads the file sees the old one or the new one.
+  writeFileSync(`${output}.${process.pid}`, bytes);
+  renameSync(`${output}.${process.pid}`, output);
+}
+
+try {
+  await run();
+} catch (error) {
+  console.error(`windlass-build: ${/** @type {Error} */ (error).message}`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,156 @@
+// The cluster as a reconciler sees it: every effect, and the comfortable side of it.
+
+import { ClusterError, doing } from "./failed.js";
+import { child, reference, title } from "./object.js";
+
+/** @typedef {import("@windlass/sdk").Door} Door */
+/** @typedef {import("@windlass/sdk").KubernetesObject} KubernetesObject */
+/** @typedef {import("@windlass/sdk").ObjectRef} ObjectRef */
+
+/**
+ * Everything that a reconciler can do beyond computing. Behind its door is the host, or a
+ * `FakeCluster` in tests.
+ */
+export class Cluster {
+  /** @type {Door} */
+  #door;
+
+  /** @type {Record<string, any> | undefined} */
+  #config;
+
+  /** @param {Door} door */
+  constructor(door) {
+    this.#door = door;
+  }
+
+  /**
+   * Reads one object, or a subresource of it. Throws a `ClusterError` if it is not there; its
+   * absence is tracked.
+   * @param {ObjectRef | KubernetesObject} target
+   * @param {{ subresource?: string, consistency?: "stored" | "latest" }} [options]
+   */
+  get(target, { subresource, consistency = "stored" } = {}) {
+    const name = reference(target);
+    return doing(`get ${title(name)}`, () => this.#door.get(name, subresource, consistency));
+  }
+
+  /**
+   * Reads one object that may be absent.
+   * @param {ObjectRef | KubernetesObject} target
+   */
+  find(target) {
+    return unlessAbsent(() => this.get(target));
+  }
+
+  /**
+   * Reads the objects that match, in no particular order.
+   * @param {import("@windlass/sdk").ListQuery} query
+   */
+  list(query) {
+    return doing(`list ${query.kind}`, () => this.#door.list({ consistency: "stored", ...query }));
+  }
+
+  /**
+   * Makes the named fields be as given, and removes those that are no longer named.
+   * @param {KubernetesObject} object
+   */
+  apply(object) {
+    return doing(`apply ${title(object)}`, () => this.#door.apply(object));
+  }
+
+  /**
+   * Makes the status of `object` be as given.
+   * @param {KubernetesObject} object
+   * @param {object} status
+   */
+  applyStatus(object, status) {
+    const { apiVersion, kind, namespace, name } = reference(object);
+    const metadata = { name, ...(namespace && { namespace }) };
+    const body = { apiVersion, kind, metadata, status };
+    doing(`apply the status of ${title(object)}`, () => this.#door.applyStatus(body));
+  }
+
+  /**
+   * Asks for an object to go. That it is gone already is as good.
+   * @param {ObjectRef | KubernetesObject} target
+   */
+  delete(target) {
+    unlessAbsent(() => this.deleteWith(target, {}));
+  }
+
+  /**
+   * Asks for an object to go; throws a `ClusterError` if it is gone already.
+   * @param {ObjectRef | KubernetesObject} target
+   * @param {import("@windlass/sdk").DeleteOptions} options
+   */
+  deleteWith(target, options) {
+    const name = reference(target);
+    doing(`delete ${title(name)}`, () => this.#door.delete(name, options));
+  }
+
+  /**
+   * Records an Event about the primary, or about `regarding`.
+   * @param {import("@windlass/sdk").Event} event
+   */
+  event(event) {
+    this.#door.event(event);
+  }
+
+  /**
+   * Writes one line into the host's log.
+   * @param {import("@windlass/sdk").Level} level
+   * @param {string} message
+   * @param {Record<string, unknown>} [fields]
+   */
+  log(level, message, fields = {}) {
+    const pairs = Object.entries(fields).map(([key, value]) => ({ key, value: String(value) }));
+    this.#door.log(level, message, pairs);
+  }
+
+  /**
+   * Writes one line for whoever runs the plugin.
+   * @param {string} message
+   * @param {Record<string, unknown>} [fields]
+   */
+  info(message, fields) {
+    this.log("info", message, fields);
+  }
+
+  /** The operator's configuration; empty if there is none. */
+  get config() {
+    this.#config ??= this.#door.config();
+    return this.#config;
+  }
+
+  /** When this call began: RFC 3339 in UTC, with milliseconds. Does not move during the call. */
+  now() {
+    return this.#door.now();
+  }
+
+  /**
+   * An object to apply that belongs to `owner`; as the function `child`.
+   * @param {KubernetesObject} owner
+   * @param {string} apiVersion
+   * @param {string} kind
+   * @param {string} name
+   * @param {Record<string, unknown>} [fields]
+   */
+  child(owner, apiVersion, kind, name, fields) {
+    return child(owner, apiVersion, kind, name, fields);
+  }
+}
+
+/**
+ * What `action` gives; undefined if that is not there.
+ * @template T
+ * @param {() => T} action
+ * @returns {T | undefined}
+ */
+function unlessAbsent(action) {
+  try {
+    return action();
+  } catch (error) {
+    if (error instanceof ClusterError && error.isNotFound) return undefined;
+    throw error;
+  }
+}

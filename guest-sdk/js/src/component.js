@@ -1,0 +1,49 @@
+// Makes a controller into what the contract exports; the build command's entry calls it.
+
+import { done } from "./answer.js";
+import { describe } from "./controller.js";
+import { host } from "./host.js";
+import { run } from "./run.js";
+
+/** @typedef {import("@windlass/sdk").Level} Level */
+
+/**
+ * The contract's `controller`.
+ * @param {import("@windlass/sdk").Declaration} plugin
+ * @param {{ name: string, version: string, root: string }} about the package, and its folder
+ */
+export function component(plugin, about) {
+  /** @param {"reconcile" | "finalize"} step @param {{ object: string }} request */
+  const call = (step, request) => {
+    connectConsole();
+    return run(plugin, step, JSON.parse(request.object), host, about.root);
+  };
+  return {
+    describe: () => describe(plugin, about),
+    reconcile: (/** @type {{ object: string }} */ request) => call("reconcile", request),
+    finalize: (/** @type {{ object: string }} */ request) =>
+      plugin.finalize ? call("finalize", request) : done,
+  };
+}
+
+/** Lets `console` write into the host's log; QuickJS has none of its own. */
+function connectConsole() {
+  const write =
+    (/** @type {Level} */ level) =>
+    (/** @type {unknown[]} */ ...words) =>
+      host.log(level, words.map(shown).join(" "), []);
+  globalThis.console = /** @type {Console} */ ({
+    trace: write("trace"),
+    debug: write("debug"),
+    log: write("info"),
+    info: write("info"),
+    warn: write("warn"),
+    error: write("error"),
+  });
+}
+
+/** @param {unknown} word */
+function shown(word) {
+  if (typeof word !== "object" || word instanceof Error) return String(word);
+  return JSON.stringify(word);
+}

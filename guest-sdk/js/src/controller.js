@@ -1,0 +1,101 @@
+// A controller as its author declares it, and what it says about itself with that.
+
+import { group, need, plural } from "./needs.js";
+
+/** @typedef {import("@windlass/sdk").Declaration} Declaration */
+
+/** Every field that a declaration can have. */
+const FIELDS = [
+  "watches",
+  "plural",
+  "labelSelector",
+  "fieldSelector",
+  "trigger",
+  "fields",
+  "needs",
+  "reconcile",
+  "finalize",
+];
+
+/**
+ * A controller for one kind of object: what it watches, what it needs, and what it does. Every call
+ * is made in a new sandbox: no variable survives from one call to the next.
+ * @param {Declaration} declaration
+ */
+export function controller(declaration) {
+  const wrong = mistake(declaration);
+  if (wrong) throw new TypeError(`controller: ${wrong}`);
+  return Object.freeze({ ...declaration });
+}
+
+/**
+ * All that a controller touches: its primary (`patch` if it finalizes), the primary's status, and
+ * what it asks for itself.
+ * @param {Declaration} plugin
+ */
+export function allNeeds({ watches, finalize, fields, ...plugin }) {
+  const [apiVersion, kind] = watches;
+  const resource = plugin.plural ?? plural(kind);
+  const verbs = ["get", "list", "watch", ...(finalize ? ["patch"] : [])];
+  return [
+    need(apiVersion, kind, verbs, { plural: resource, fields }),
+    need(apiVersion, kind, ["patch"], { plural: `${resource}/status` }),
+    ...(plugin.needs ?? []),
+  ];
+}
+
+/**
+ * What a controller says about itself, as the contract has it.
+ * @param {Declaration} plugin
+ * @param {{ name: string, version: string }} about
+ */
+export function describe(plugin, { name, version }) {
+  const [apiVersion, kind] = plugin.watches;
+  return {
+    name,
+    version,
+    primary: {
+      apiVersion,
+      kind,
+      labelSelector: plugin.labelSelector ?? null,
+      fieldSelector: plugin.fieldSelector ?? null,
+      trigger: plugin.trigger ?? "any-change",
+      fields: plugin.fields ?? [],
+    },
+    finalizes: plugin.finalize !== undefined,
+    needs: allNeeds(plugin).map((rule) => ({
+      apiGroups: rule.apiGroups,
+      resources: rule.resources,
+      resourceNames: rule.resourceNames ?? [],
+      verbs: rule.verbs,
+      fields: rule.fields ?? [],
+    })),
+    crds: [],
+  };
+}
+
+/**
+ * The first thing that is wrong with a declaration.
+ * @param {Partial<Declaration>} declaration
+ */
+function mistake(declaration) {
+  const unknown = Object.keys(declaration).find((field) => !FIELDS.includes(field));
+  if (unknown) return `there is no ${unknown}; there are ${FIELDS.join(", ")}`;
+  const { watches, trigger, needs, reconcile, finalize } = declaration;
+  const isKind = Array.isArray(watches) && watches.length === 2;
+  if (!isKind || !watches.every((word) => typeof word === "string" && word)) {
+    return 'watches must be an API version and a kind: ["apps/v1", "Deployment"]';
+  }
+  if (group(watches[0]) === "" && watches[0].includes(".")) {
+    return `${watches[0]} is no API version: the group's version is missing, as in example.dev/v1`;
+  }
+  if (trigger !== undefined && trigger !== "any-change" && trigger !== "spec-change") {
+    return 'trigger must be "any-change" or "spec-change"';
+  }
+  if (needs !== undefined && !Array.isArray(needs)) return "needs must be a list";
+  if (typeof reconcile !== "function") return "reconcile must be a function";
+  if (finalize !== undefined && typeof finalize !== "function") {
+    return "finalize must be a function";
+  }
+  return undefined;
+}

@@ -1,0 +1,67 @@
+// The real cluster: the host's imports. Only within a component can this be loaded.
+
+import clock from "windlass:plugin/clock@0.1.0";
+import cluster from "windlass:plugin/cluster@0.1.0";
+import config from "windlass:plugin/config@0.1.0";
+import events from "windlass:plugin/events@0.1.0";
+import log from "windlass:plugin/log@0.1.0";
+
+/** @typedef {import("@windlass/sdk").ObjectRef} ObjectRef */
+
+/** @type {import("@windlass/sdk").Door} */
+export const host = {
+  get(target, subresource, consistency) {
+    return JSON.parse(cluster.get(named(target), subresource ?? null, consistency));
+  },
+
+  list(query) {
+    const { apiVersion, kind, consistency } = query;
+    const found = cluster.list({
+      apiVersion,
+      kind,
+      namespace: query.namespace ?? null,
+      labelSelector: query.labelSelector ?? null,
+      fieldSelector: query.fieldSelector ?? null,
+      limit: query.limit ?? null,
+      consistency: consistency ?? "stored",
+    });
+    return found.map((/** @type {string} */ object) => JSON.parse(object));
+  },
+
+  apply(object) {
+    return JSON.parse(cluster.apply(JSON.stringify(object)));
+  },
+
+  applyStatus(object) {
+    cluster.applyStatus(JSON.stringify(object));
+  },
+
+  delete(target, options) {
+    cluster.delete(named(target), {
+      uid: options.uid ?? null,
+      resourceVersion: options.resourceVersion ?? null,
+      propagation: options.propagation ?? null,
+      gracePeriodSeconds: options.gracePeriodSeconds ?? null,
+    });
+  },
+
+  event({ regarding, related, severity, reason, action, note }) {
+    events.publish({
+      regarding: regarding ? named(regarding) : null,
+      related: related ? named(related) : null,
+      severity,
+      reason,
+      action,
+      note,
+    });
+  },
+
+  log: (level, message, fields) => log.log(level, message, fields),
+  config: () => JSON.parse(config.get()),
+  now: () => clock.now(),
+};
+
+/** @param {ObjectRef} target */
+function named({ apiVersion, kind, namespace, name }) {
+  return { apiVersion, kind, namespace: namespace ?? null, name };
+}

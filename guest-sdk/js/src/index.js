@@ -1,0 +1,17 @@
+// Write a Kubernetes controller as a Windlass plugin: the words that plugins use.
+
+export {
+  awaitChange,
+  done,
+  Failure,
+  pending,
+  requeueAfter,
+  terminal,
+  transient,
+} from "./answer.js";
+export { Cluster } from "./cluster.js";
+export { Condition } from "./condition.js";
+export { controller } from "./controller.js";
+export { ClusterError } from "./failed.js";
+export { manage, need, plural, read } from "./needs.js";
+export { child, manifest, objectRef, ownerReference, reference, title } from "./object.js";

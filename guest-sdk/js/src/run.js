@@ -1,0 +1,69 @@
+// Makes one call of a controller, and of whatever it throws one of the contract's failures.
+
+import { Failure } from "./answer.js";
+import { Cluster } from "./cluster.js";
+import { ClusterError } from "./failed.js";
+import { place } from "./place.js";
+
+/** @typedef {import("@windlass/sdk").Door} Door */
+
+/**
+ * Calls `reconcile` or `finalize` of `plugin` for `object`. The author's files lie in `root`.
+ *
+ * A cluster error is terminal only if it is `invalid`: all others can end without anything changing
+ * that this call has read, so they are transient. So is everything else that was not meant as a
+ * failure, such as a TypeError: it gets its file and line, and newer code may mend it.
+ * @param {import("@windlass/sdk").Declaration} plugin
+ * @param {"reconcile" | "finalize"} step
+ * @param {any} object
+ * @param {Door} door
+ * @param {string} root
+ * @throws {{ tag: "transient" | "terminal", val: string }}
+ */
+export function run(plugin, step, object, door, root) {
+  try {
+    const answer = plugin[step]?.(object, new Cluster(door));
+    return checked(step, answer);
+  } catch (error) {
+    throw failure(error, door, root);
+  }
+}
+
+/**
+ * @param {"reconcile" | "finalize"} step
+ * @param {any} answer
+ */
+function checked(step, answer) {
+  if (typeof answer?.then === "function") {
+    throw new TypeError(`${step} must not be async: all calls of the cluster answer at once`);
+  }
+  if (step === "reconcile") {
+    const given = answer ?? { tag: "await-change" };
+    if (["await-change", "requeue-after"].includes(given.tag)) return given;
+    throw new TypeError("reconcile must return nothing, awaitChange or requeueAfter(...)");
+  }
+  if (["done", "pending"].includes(answer?.tag)) return answer;
+  throw new TypeError("finalize must return done or pending(...)");
+}
+
+/**
+ * @param {unknown} error
+ * @param {Door} door
+ * @param {string} root
+ */
+function failure(error, door, root) {
+  if (error instanceof Failure) return { tag: error.kind, val: error.message };
+  if (error instanceof ClusterError) {
+    return { tag: error.code === "invalid" ? "terminal" : "transient", val: error.message };
+  }
+  if (!(error instanceof Error)) return { tag: "transient", val: `thrown: ${text(error)}` };
+  const stack = error.stack ?? "";
+  const where = place(stack, root);
+  door.log("debug", `${error.name}: ${error.message}`, [{ key: "stack", value: stack.trim() }]);
+  return { tag: "transient", val: `${error.name}: ${error.message}${where && ` (${where})`}` };
+}
+
+/** @param {unknown} thrown */
+function text(thrown) {
+  return typeof thrown === "object" ? JSON.stringify(thrown) : String(thrown);
+}

@@ -1,0 +1,166 @@
+// What the words of the SDK mean: waits, needs, conditions, objects, and what a plugin says it is.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import * as sdk from "@windlass/sdk";
+import { millis } from "../src/answer.js";
+import { describe } from "../src/controller.js";
+import * as source from "../src/index.js";
+import { place } from "../src/place.js";
+
+const NOW = "2026-11-21T09:30:00.250Z";
+
+test("the types say what the code does", () => {
+  /** @type {typeof sdk} */
+  const typed = source;
+  assert.deepEqual(Object.keys(typed).sort(), Object.keys(sdk).sort());
+});
+
+test("a wait has a unit or is milliseconds, and a wait too long is the longest one", () => {
+  const cases = /** @type {const} */ ([
+    ["250ms", 250],
+    ["10s", 10_000],
+    ["1.5m", 90_000],
+    ["2h", 7_200_000],
+    [1500, 1500],
+    [Infinity, 0xffff_ffff],
+    ["9999h", 0xffff_ffff],
+  ]);
+  for (const [wait, want] of cases) assert.equal(millis(wait), want, String(wait));
+  for (const wait of ["", "s", "10", "10 s", "-1s", -1, Number.NaN]) {
+    assert.throws(() => millis(wait), RangeError, String(wait));
+  }
+});
+
+test("plurals follow Kubernetes' rule", () => {
+  const cases = {
+    ConfigMap: "configmaps",
+    Endpoints: "endpoints",
+    EndpointSlice: "endpointslices",
+    Ingress: "ingresses",
+    NetworkPolicy: "networkpolicies",
+    Greeting: "greetings",
+    Gateway: "gatewaies",
+    "": "",
+  };
+  for (const [kind, want] of Object.entries(cases)) assert.equal(sdk.plural(kind), want);
+  const gateways = sdk.read("gateway.networking.k8s.io/v1", "Gateway", {
+    plural: "gateways",
+    named: ["a"],
+    fields: [".spec"],
+  });
+  assert.deepEqual(gateways, {
+    kind: "Gateway",
+    apiGroups: ["gateway.networking.k8s.io"],
+    resources: ["gateways"],
+    resourceNames: ["a"],
+    verbs: ["get", "list", "watch"],
+    fields: [".spec"],
+  });
+});
+
+test("the time of a condition moves only with its status", () => {
+  const old = sdk.Condition.holds("Ready", "Old", "").since([], "2020-01-01T00:00:00Z");
+  const cases = /** @type {const} */ ([
+    [sdk.Condition.holds("Ready", "New", "other words"), "2020-01-01T00:00:00Z"],
+    [sdk.Condition.fails("Ready", "New", ""), "2026-11-21T09:30:00Z"],
+    [sdk.Condition.unknown("Ready", "New", ""), "2026-11-21T09:30:00Z"],
+    [sdk.Condition.holds("Synced", "New", ""), "2026-11-21T09:30:00Z"],
+  ]);
+  for (const [condition, want] of cases) {
+    assert.equal(condition.since([old], NOW).lastTransitionTime, want);
+  }
+  assert.deepEqual(
+    JSON.parse(JSON.stringify(sdk.Condition.holds("Ready", "Applied", "done").observed(2))),
+    {
+      type: "Ready",
+      status: "True",
+      reason: "Applied",
+      message: "done",
+      lastTransitionTime: "",
+      observedGeneration: 2,
+    },
+  );
+});
+
+test("a child is owned, and in the same namespace", () => {
+  const owner = {
+    apiVersion: "x.dev/v1",
+    kind: "X",
+    metadata: { name: "a", namespace: "n", uid: "u" },
+  };
+  const fields = { metadata: { labels: { l: "1" } }, data: { k: "v" } };
+  assert.deepEqual(sdk.child(owner, "v1", "ConfigMap", "a-x", fields), {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: {
+      labels: { l: "1" },
+      name: "a-x",
+      namespace: "n",
+      ownerReferences: [
+        {
+          apiVersion: "x.dev/v1",
+          kind: "X",
+          name: "a",
+          uid: "u",
+          controller: true,
+          blockOwnerDeletion: true,
+        },
+      ],
+    },
+    data: { k: "v" },
+  });
+});
+
+test("the primary is among the needs, and finalizing takes patch", () => {
+  const rests = sdk.controller({ watches: ["x.dev/v1", "Policy"], reconcile() {} });
+  const cleans = sdk.controller({
+    watches: ["x.dev/v1", "Policy"],
+    needs: [sdk.manage("v1", "ConfigMap")],
+    reconcile() {},
+    finalize: () => sdk.done,
+  });
+  const told = (/** @type {sdk.Declaration} */ plugin) => {
+    const { finalizes, needs } = describe(plugin, { name: "p", version: "1" });
+    return [finalizes, ...needs.map((rule) => `${rule.resources}: ${rule.verbs.join(" ")}`)];
+  };
+  assert.deepEqual(told(rests), [false, "policies: get list watch", "policies/status: patch"]);
+  assert.deepEqual(told(cleans), [
+    true,
+    "policies: get list watch patch",
+    "policies/status: patch",
+    "configmaps: get list watch create patch delete",
+  ]);
+});
+
+test("a wrong declaration is refused with what is wrong", () => {
+  const right = { watches: ["x.dev/v1", "X"], reconcile() {} };
+  const cases = /** @type {const} */ ([
+    [{ ...right, need: [] }, /no need; there are watches/],
+    [{ ...right, watches: ["X"] }, /watches must be/],
+    [{ ...right, watches: ["x.dev", "X"] }, /version is missing/],
+    [{ ...right, trigger: "spec" }, /trigger must be/],
+    [{ ...right, reconcile: undefined }, /reconcile must be/],
+    [{ ...right, finalize: true }, /finalize must be/],
+    [{ ...right, needs: sdk.manage("v1", "Secret") }, /needs must be a list/],
+  ]);
+  for (const [declaration, want] of cases) {
+    assert.throws(() => sdk.controller(/** @type {any} */ (declaration)), want);
+  }
+});
+
+test("a place is the author's own, whatever the engine", () => {
+  const cases = /** @type {const} */ ([
+    ["    at f (/p/src/a.js:41:7)\n    at g (/p/src/b.js:3:1)", "src/a.js:41"],
+    ["    at <anonymous> (/p/src/a.js:4)", "src/a.js:4"],
+    ["Error: x\n    at file:///p/src/a.js:5:6", "src/a.js:5"],
+    [
+      "    at map (native)\n    at f (/p/node_modules/x/i.js:1:1)\n    at g (/p/a.js:2:1)",
+      "a.js:2",
+    ],
+    ["    at f (/sdk/src/a.js:1:1)\n    at g (/p/a.js:2:1)", "a.js:2"],
+    ["    at map (native)", ""],
+    ["", ""],
+  ]);
+  for (const [stack, want] of cases) assert.equal(place(stack, "/p/"), want, stack);
+});

@@ -1,0 +1,21 @@
+// Kubernetes' selector text, as far as tests need it.
+
+import { refusal } from "../src/failed.js";
+
+/**
+ * Whether the values that `find` finds match a selector: `k`, `!k`, `k=v` and `k!=v`.
+ * @param {string | undefined} selector
+ * @param {(name: string) => string | undefined} find
+ */
+export function selected(selector, find) {
+  const terms = (selector ?? "").split(",").map((term) => term.trim());
+  return terms.filter(Boolean).every((term) => {
+    if (/[(<>\s]/.test(term)) {
+      throw refusal("invalid", `FakeCluster does not know the selector ${term}`);
+    }
+    const [, name, sign, value] = /^([^!=]+)(!=|==?)(.*)$/.exec(term) ?? [];
+    if (name !== undefined) return (find(name) === value) === (sign !== "!=");
+    if (term.startsWith("!")) return find(term.slice(1)) === undefined;
+    return find(term) !== undefined;
+  });
+}

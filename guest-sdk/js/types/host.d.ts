@@ -1,0 +1,61 @@
+// The host's imports, as the bindings of componentize-qjs give them.
+
+declare module "windlass:plugin/clock@0.1.0" {
+  const clock: { now(): string };
+  export default clock;
+}
+declare module "windlass:plugin/config@0.1.0" {
+  const config: { get(): string };
+  export default config;
+}
+declare module "windlass:plugin/cluster@0.1.0" {
+  interface Ref {
+    apiVersion: string;
+    kind: string;
+    namespace: string | null;
+    name: string;
+  }
+  const cluster: {
+    get(target: Ref, subresource: string | null, consistency: string): string;
+    list(query: {
+      apiVersion: string;
+      kind: string;
+      namespace: string | null;
+      labelSelector: string | null;
+      fieldSelector: string | null;
+      limit: number | null;
+      consistency: string;
+    }): string[];
+    apply(object: string): string;
+    applyStatus(object: string): string;
+    delete(
+      target: Ref,
+      options: {
+        uid: string | null;
+        resourceVersion: string | null;
+        propagation: string | null;
+        gracePeriodSeconds: number | null;
+      },
+    ): void;
+  };
+  export default cluster;
+}
+declare module "windlass:plugin/events@0.1.0" {
+  const events: {
+    publish(event: {
+      regarding: object | null;
+      related: object | null;
+      severity: string;
+      reason: string;
+      action: string;
+      note: string;
+    }): void;
+  };
+  export default events;
+}
+declare module "windlass:plugin/log@0.1.0" {
+  const log: {
+    log(level: string, message: string, fields: { key: string; value: string }[]): void;
+  };
+  export default log;
+}

@@ -1,0 +1,297 @@
+// The types of @windlass/sdk, for editors and tsc; a plugin needs none of them to start.
+
+/** Names one object. */
+export interface ObjectRef {
+  /** `apps/v1`, or `v1` for the core group. */
+  apiVersion: string;
+  /** `ConfigMap`, not `configmaps`. */
+  kind: string;
+  /** Absent for a cluster-scoped kind, and only for one. */
+  namespace?: string;
+  /** `metadata.name`. */
+  name: string;
+}
+
+/** Names the object with which another one goes. */
+export interface OwnerReference {
+  apiVersion: string;
+  kind: string;
+  name: string;
+  uid: string;
+  controller?: boolean;
+  blockOwnerDeletion?: boolean;
+}
+
+/** What every object has. */
+export interface Metadata {
+  name: string;
+  namespace?: string;
+  uid?: string;
+  generation?: number;
+  resourceVersion?: string;
+  labels?: Record<string, string>;
+  annotations?: Record<string, string>;
+  creationTimestamp?: string;
+  deletionTimestamp?: string;
+  finalizers?: string[];
+  ownerReferences?: OwnerReference[];
+}
+
+/** An object of any kind, as plain JSON. */
+export interface KubernetesObject {
+  apiVersion: string;
+  kind: string;
+  metadata: Metadata;
+  [field: string]: any;
+}
+
+/** One need, in the form of an RBAC rule. */
+export interface Need {
+  /** `apps`, or `""` for the core group. */
+  apiGroups: string[];
+  /** Plural and lower case, subresources after a slash. */
+  resources: string[];
+  /** Empty means any name. */
+  resourceNames?: string[];
+  /** `get`, `list`, `watch`, `create`, `patch`, `delete`. */
+  verbs: string[];
+  /** The parts that the plugin reads, as simple JSONPaths. Empty means all. */
+  fields?: string[];
+  /** The kind that it was written for, if for one. */
+  kind?: string;
+}
+
+/** Narrows a need. */
+export interface NeedOptions {
+  /** The resource's own plural, where Kubernetes' rule does not give it: `gateways`. */
+  plural?: string;
+  /** Only objects with these names. */
+  named?: string[];
+  /** Reads only these parts: `.data`, `.spec.replicas`. Less memory, fewer wake-ups. */
+  fields?: string[];
+}
+
+/** Reads, applies and deletes objects of a kind. */
+export function manage(apiVersion: string, kind: string, options?: NeedOptions): Need;
+/** Reads objects of a kind. */
+export function read(apiVersion: string, kind: string, options?: NeedOptions): Need;
+/** Does to objects of a kind what `verbs` say. */
+export function need(
+  apiVersion: string,
+  kind: string,
+  verbs: string[],
+  options?: NeedOptions,
+): Need;
+/** The resource of a kind by Kubernetes' rule; wrong for a few kinds (`Gateway`). */
+export function plural(kind: string): string;
+
+/** A time to wait: `"500ms"`, `"10s"`, `"5m"`, `"1h"`, or milliseconds. */
+export type Wait = string | number;
+
+/** When to call again if nothing changes first. Any change of what was read calls sooner. */
+export type Action = { tag: "await-change" } | { tag: "requeue-after"; val: number };
+/** How far the clean-up has come. */
+export type Progress = { tag: "done" } | { tag: "pending"; val: number };
+
+/** Call again only when something changes; returning nothing says the same. */
+export const awaitChange: { readonly tag: "await-change" };
+/** Call again after this long at the latest. */
+export function requeueAfter(wait: Wait): { tag: "requeue-after"; val: number };
+/** Nothing is left to undo. */
+export const done: { readonly tag: "done" };
+/** Waiting for something else: call again after this long, or when something read changes. */
+export function pending(wait: Wait): { tag: "pending"; val: number };
+
+/** The reconciler's own no, with a text for people. */
+export class Failure extends Error {
+  constructor(kind: "transient" | "terminal", text: string);
+  readonly kind: "transient" | "terminal";
+}
+/** A failure that may go away by itself: `throw transient("...")`. */
+export function transient(text: string): Failure;
+/** A failure that stays until somebody changes something: `throw terminal("...")`. */
+export function terminal(text: string): Failure;
+
+/** What a plugin can do differently about. */
+export type Code =
+  "not-found" | "denied" | "conflict" | "invalid" | "gone" | "unavailable" | "other";
+
+/** A call to the cluster that was not carried out. */
+export class ClusterError extends Error {
+  constructor(code: Code, call: string, text?: string);
+  /** What to decide by. */
+  readonly code: Code;
+  /** What was tried, for people: `apply ConfigMap/default/ada`. */
+  readonly call: string;
+  /** Whether there is no such object, namespace or kind. */
+  get isNotFound(): boolean;
+}
+
+/** How a log line matters, least first. */
+export type Level = "trace" | "debug" | "info" | "warn" | "error";
+
+/** One thing worth telling about an object, for the people who look at it. */
+export interface Event {
+  /** What it is about. Absent is the primary. */
+  regarding?: ObjectRef;
+  /** A second object that plays a part in it. */
+  related?: ObjectRef;
+  /** How it is shown. */
+  severity: "normal" | "warning";
+  /** Why, in CamelCase and from a small fixed set: `QuotaExceeded`. */
+  reason: string;
+  /** What was done or tried, likewise: `CreateChild`. */
+  action: string;
+  /** A sentence for people. */
+  note: string;
+}
+
+/** Where a read is answered: by the host's store and tracked, or by the API server. */
+export type Consistency = "stored" | "latest";
+
+/** Which objects to list: all of a kind, narrowed by the rest. */
+export interface ListQuery {
+  apiVersion: string;
+  kind: string;
+  /** Absent lists every namespace. */
+  namespace?: string;
+  labelSelector?: string;
+  fieldSelector?: string;
+  limit?: number;
+  consistency?: Consistency;
+}
+
+/** Conditions and manner of a delete. */
+export interface DeleteOptions {
+  /** Only the object with this UID. Absent stands for the one that this call read. */
+  uid?: string;
+  /** Only this version. */
+  resourceVersion?: string;
+  propagation?: "background" | "foreground" | "orphan";
+  gracePeriodSeconds?: number;
+}
+
+/** Everything that a reconciler can do beyond computing. */
+export class Cluster {
+  constructor(door: Door);
+  /** Reads one object, or a subresource of it; throws if it is not there. */
+  get(
+    target: ObjectRef | KubernetesObject,
+    options?: { subresource?: string; consistency?: Consistency },
+  ): KubernetesObject;
+  /** Reads one object that may be absent. */
+  find(target: ObjectRef | KubernetesObject): KubernetesObject | undefined;
+  /** Reads the objects that match, in no particular order. */
+  list(query: ListQuery): KubernetesObject[];
+  /** Makes the named fields be as given, and removes those that are no longer named. */
+  apply(object: KubernetesObject): KubernetesObject;
+  /** Makes the status of `object` be as given. */
+  applyStatus(object: KubernetesObject, status: object): void;
+  /** Asks for an object to go. That it is gone already is as good. */
+  delete(target: ObjectRef | KubernetesObject): void;
+  /** Asks for an object to go; throws if it is gone already. */
+  deleteWith(target: ObjectRef | KubernetesObject, options: DeleteOptions): void;
+  /** Records an Event. */
+  event(event: Event): void;
+  /** Writes one line into the host's log. */
+  log(level: Level, message: string, fields?: Record<string, unknown>): void;
+  /** Writes one line for whoever runs the plugin. */
+  info(message: string, fields?: Record<string, unknown>): void;
+  /** The operator's configuration; empty if there is none. */
+  get config(): Record<string, any>;
+  /** When this call began: RFC 3339 in UTC, with milliseconds. */
+  now(): string;
+  /** An object to apply that belongs to `owner`; as the function `child`. */
+  child: typeof child;
+}
+
+/** One entry of `status.conditions`, as Kubernetes' own `metav1.Condition`. */
+export class Condition {
+  constructor(type: string, status: "True" | "False" | "Unknown", reason: string, message: string);
+  type: string;
+  status: "True" | "False" | "Unknown";
+  reason: string;
+  message: string;
+  lastTransitionTime: string;
+  observedGeneration: number;
+  /** A condition that is true. Complete each of these three with `since`. */
+  static holds(type: string, reason: string, message: string): Condition;
+  /** A condition that is false. */
+  static fails(type: string, reason: string, message: string): Condition;
+  /** A condition of which nothing is known. */
+  static unknown(type: string, reason: string, message: string): Condition;
+  /** The same, as seen at a generation of the object. */
+  observed(generation: number | undefined): Condition;
+  /** Dates the condition: as before if `before` has one of this type with the same status. */
+  since(
+    before: readonly { type: string; status: string; lastTransitionTime?: string }[] | undefined,
+    now: string,
+  ): Condition;
+}
+
+/** What a plugin is. */
+export interface Declaration<T extends KubernetesObject = KubernetesObject> {
+  /** The API version and kind whose objects are reconciled. */
+  watches: readonly [apiVersion: string, kind: string];
+  /** The resource's own plural, where Kubernetes' rule does not give it. */
+  plural?: string;
+  /** Only objects whose labels match: Kubernetes' own selector text. */
+  labelSelector?: string;
+  /** Only objects whose fields match: Kubernetes' own selector text. */
+  fieldSelector?: string;
+  /** Which changes of a primary run it again; `any-change` if absent. */
+  trigger?: "any-change" | "spec-change";
+  /** Reads only these parts: `.spec`, `.status.conditions`. Less memory, fewer wake-ups. */
+  fields?: string[];
+  /** Everything that it touches beside its primary and the primary's status. */
+  needs?: Need[];
+  /** Brings the cluster toward what `object` asks for. Must be safe to repeat. */
+  reconcile(object: T, cluster: Cluster): Action | undefined | void;
+  /**
+   * Undoes what `reconcile` made outside the object's ownership tree. Called until it answers
+   * `done`; must tolerate that `reconcile` never ran, and that everything is gone.
+   */
+  finalize?(object: T, cluster: Cluster): Progress;
+}
+
+/** A controller for one kind of object; export it as `plugin`. */
+export function controller<T extends KubernetesObject = KubernetesObject>(
+  declaration: Declaration<T>,
+): Readonly<Declaration<T>>;
+
+/** Names an object; without a namespace, one of a cluster-scoped kind. */
+export function objectRef(
+  apiVersion: string,
+  kind: string,
+  namespace: string | undefined,
+  name: string,
+): ObjectRef;
+/** The name that reads and deletes go by. */
+export function reference(object: ObjectRef | KubernetesObject): ObjectRef;
+/** `ConfigMap/default/ada`. */
+export function title(object: ObjectRef | KubernetesObject): string;
+/** An object to apply that belongs to `owner` and lies in its namespace. */
+export function child(
+  owner: KubernetesObject,
+  apiVersion: string,
+  kind: string,
+  name: string,
+  fields?: Record<string, unknown>,
+): KubernetesObject;
+/** An object to apply that belongs to nothing. */
+export function manifest(target: ObjectRef, fields?: Record<string, unknown>): KubernetesObject;
+/** A reference by which another object belongs to this one. */
+export function ownerReference(owner: KubernetesObject): OwnerReference;
+
+/** What is behind a `Cluster`: the host, or a `FakeCluster`. Throws refusals. */
+export interface Door {
+  get(target: ObjectRef, subresource: string | undefined, at: Consistency): KubernetesObject;
+  list(query: ListQuery): KubernetesObject[];
+  apply(object: KubernetesObject): KubernetesObject;
+  applyStatus(object: KubernetesObject): void;
+  delete(target: ObjectRef, options: DeleteOptions): void;
+  event(event: Event): void;
+  log(level: Level, message: string, fields: { key: string; value: string }[]): void;
+  config(): Record<string, any>;
+  now(): string;
+}

@@ -1,0 +1,108 @@
+// The types of @windlass/sdk/testing.
+
+import type {
+  Code,
+  Declaration,
+  DeleteOptions,
+  Event,
+  KubernetesObject,
+  ListQuery,
+  ObjectRef,
+} from "@windlass/sdk";
+
+/** A change that was made through the verbs. */
+export interface Write {
+  verb: "apply" | "applyStatus" | "delete";
+  /** `ConfigMap/default/ada`. */
+  target: string;
+  /** What was applied, as it was sent; null for a delete. */
+  object: KubernetesObject | null;
+}
+
+/** What a plugin answered, as fixtures write it but for waits, which are milliseconds. */
+export type Answer =
+  | "notCalled"
+  | "awaitChange"
+  | "done"
+  | { requeueAfter?: number; pending?: number; transient?: string; terminal?: string };
+
+/** What a pass did. */
+export interface Pass {
+  answer: Answer;
+  writes: Write[];
+  events: Event[];
+  /** The lines that it logged: `info: message key=value`. */
+  logs: string[];
+}
+
+/** One call of a fixture, with what comes before and after it. */
+export interface Step {
+  given?: {
+    config?: Record<string, unknown>;
+    objects?: KubernetesObject[];
+    /** JSON merge patches, by the object: `ConfigMap/default/ada`. */
+    edits?: Record<string, object>;
+    /** `ConfigMap/default/ada`. */
+    removals?: string[];
+  };
+  /** Either `reconcile` or `finalize`: `Greeting/default/ada`. */
+  when: { reconcile?: string; finalize?: string; clock?: string };
+  then: {
+    answer:
+      string | { requeueAfter?: string; pending?: string; transient?: string; terminal?: string };
+    /** All writes but those of the primary's status, in order: whole, or by name. */
+    writes?: { [verb in Write["verb"]]?: string | KubernetesObject }[];
+    /** The status that is applied to the primary; absent if it is not written. */
+    status?: object;
+  };
+}
+
+/** A cluster in memory, for a plugin's own tests. */
+export class FakeCluster {
+  constructor();
+  /** The operator's configuration. */
+  config: Record<string, unknown>;
+  /** The time of calls from now on: RFC 3339 in UTC, with milliseconds. */
+  clock: string;
+  /** Makes a pass for `ada` or `namespace/ada`, as the host does for an object that stays. */
+  reconcile(plugin: Declaration<any>, name: string): Pass;
+  /** Makes a pass as the host does for an object that is being deleted. */
+  finalize(plugin: Declaration<any>, name: string): Pass;
+  /** Makes a pass for any primary. */
+  pass(plugin: Declaration<any>, step: "reconcile" | "finalize", target: ObjectRef): Pass;
+  get(target: ObjectRef): KubernetesObject;
+  list(query: ListQuery): KubernetesObject[];
+  /** Applies as `manager`; throws a refusal. */
+  apply(manager: string, object: KubernetesObject): KubernetesObject;
+  applyStatus(manager: string, object: KubernetesObject): KubernetesObject;
+  delete(target: ObjectRef, options?: DeleteOptions): void;
+  /** Puts an object there as somebody else would, whole. */
+  put(object: KubernetesObject): void;
+  /** Changes `ConfigMap/default/ada` as somebody else would, by a JSON merge patch. */
+  edit(name: string, patch: object): void;
+  /** What is called `ConfigMap/default/ada`; throws if nothing is. */
+  find(name: string): ObjectRef;
+  /** Removes an object as somebody else would: it stays while it has finalizers. */
+  remove(target: ObjectRef): void;
+  /** What was changed through the verbs since the last time. */
+  takeWrites(): Write[];
+  /** Lets the `nth` write from now on (1 is the next) fail. */
+  failWrite(nth: number, code: Code): void;
+  /** Every object, in the order of their names. */
+  objects(): KubernetesObject[];
+  /** The same cluster once more, to go another way. */
+  clone(): this;
+}
+
+/** Runs every `*.yaml` in `folder`, each as one `test`, also with each write failing once. */
+export function runFixtures(
+  plugin: Declaration<any>,
+  folder: string,
+  test: (name: string, body: () => void) => void,
+): void;
+/** Runs one fixture file. */
+export function runFixture(plugin: Declaration<any>, path: string): void;
+/** The steps of a fixture file. */
+export function loadFixture(path: string): Step[];
+/** The cluster as it is before the first call of a fixture file. */
+export function clusterGiven(path: string): FakeCluster;
