@@ -22,6 +22,16 @@ toolchain:
 go:
 	@command -v go >/dev/null || [ -n "$${KUBEBUILDER_ASSETS:-}" ] || { echo "install Go 1.26 first (the real control plane is built from Go modules), or set KUBEBUILDER_ASSETS" >&2; exit 1; }
 
+# The npm workspace's packages, for the checks and the tests of JavaScript. The tests do the same for
+# themselves (tests/sandbox/src/javascript.rs); the copy of the lock file says what is installed.
+NPM := node_modules/.windlass-lock.json
+.PHONY: node
+node:
+	@[ "$$(node --version 2>/dev/null | sed -E 's/v([0-9]+).*/\1/')" -ge 20 ] 2>/dev/null || { echo "install Node.js 20 or newer first, with npm (plugins in JavaScript are built with it)" >&2; exit 1; }
+$(NPM): package-lock.json | node
+	npm ci --no-progress --silent
+	@cp package-lock.json $@
+
 .PHONY: demo
 demo: toolchain go ## Run a plugin on a real control plane, and watch a Greeting live and die
 	cargo build --workspace --bins
@@ -36,8 +46,8 @@ down: toolchain ## End that control plane
 	@cargo build --quiet --workspace --bins
 	@target/debug/controlplane down
 
-.PHONY: check fmt clippy docs deny typos manifests
-check: fmt clippy docs deny typos manifests ## Everything that can be checked without running it
+.PHONY: check fmt clippy docs deny typos manifests javascript
+check: fmt clippy docs deny typos manifests javascript ## Everything that can be checked without running it
 fmt: toolchain
 	cargo fmt --all --check
 clippy: toolchain
@@ -56,6 +66,12 @@ manifests: toolchain
 	@kubectl=$$(command -v kubectl || target/debug/controlplane kubectl-path); \
 	for folder in deploy/base plugins/greeter; do $$kubectl kustomize $$folder >/dev/null; done
 
+javascript: $(NPM)
+	node_modules/.bin/prettier --check --log-level warn .
+	node_modules/.bin/eslint --max-warnings 0 .
+	node_modules/.bin/tsc --project .
+	@if grep --line-number --extended-regexp '"resolved": "[a-z]+:' $$(git ls-files '*package-lock.json'); then echo "a lock file names a registry: npm config set omit-lockfile-registry-resolved true, and lock again" >&2; exit 1; fi
+
 # Tools are built once, into the user's cache; the stamp carries the version.
 $(TOOLS)/bin/cargo-deny-$(DENY):
 	@echo "building cargo-deny $(DENY), once (about 3 minutes)" >&2
@@ -68,11 +84,11 @@ $(TOOLS)/bin/typos-$(TYPOS):
 
 # One build for all suites: `--workspace` everywhere, so that no crate is built with other features.
 .PHONY: test-fast test test-long
-test-fast: toolchain ## Everything that needs no Go
+test-fast: toolchain $(NPM) ## Everything that needs no Go
 	@tests/summary --workspace --lib --test sandbox
-test: toolchain go ## Everything that decides right or wrong, on a real control plane
+test: toolchain go $(NPM) ## Everything that decides right or wrong, on a real control plane
 	@tests/summary --workspace -- --test-threads 4
-test-long: toolchain go ## Every suite again, at other speeds
+test-long: toolchain go $(NPM) ## Every suite again, at other speeds
 	@for threads in 1 2 8; do tests/summary --workspace -- --test-threads $$threads; done
 
 .PHONY: bench

@@ -18,7 +18,7 @@ pub use account::{Account, HOME, documents, rbac};
 pub use built::{host_binary, workspace};
 pub use cluster::{Cluster, control_plane};
 pub use host::{Host, Line, windlass};
-pub use plugins::{ALL, Acknowledge, Plugins};
+pub use plugins::{ALL, Acknowledge, Greeter, Plugins};
 pub use pod::{Pod, Volume};
 pub use scene::Scene;
 pub use windlass_controlplane::{

@@ -8,10 +8,53 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use windlass_sandbox_tests::guests::guest;
 
+/// The same plugin in each language that has an SDK.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Greeter {
+    /// `plugins/greeter`.
+    Rust,
+    /// `plugins/greeter-js`.
+    JavaScript,
+}
+
+impl Greeter {
+    /// The package that it is built from.
+    pub fn package(self) -> &'static str {
+        match self {
+            Self::Rust => "greeter",
+            Self::JavaScript => "greeter-js",
+        }
+    }
+}
+
+/// Makes of each async function that takes a [`Greeter`] two tests, `rust::name` and
+/// `javascript::name`: `for_each_greeter!(Result<()> => one, another);`. One that is not named here is
+/// dead code, which the lints refuse.
+#[macro_export]
+macro_rules! for_each_greeter {
+    ($answer:ty => $($name:ident),+ $(,)?) => {
+        $crate::for_each_greeter!(@ rust, Rust, $answer, $($name)+);
+        $crate::for_each_greeter!(@ javascript, JavaScript, $answer, $($name)+);
+    };
+    (@ $module:ident, $greeter:ident, $answer:ty, $($name:ident)+) => {
+        mod $module {
+            #[allow(unused_imports, reason = "the answer's type may have a name from there")]
+            use super::*;
+            $(
+                #[tokio::test]
+                async fn $name() -> $answer {
+                    super::$name($crate::Greeter::$greeter).await
+                }
+            )+
+        }
+    };
+}
+
 /// A config folder that goes with the test.
 pub struct Plugins {
     folder: TempDir,
     namespace: String,
+    greeter: Greeter,
 }
 
 impl Plugins {
@@ -23,7 +66,14 @@ impl Plugins {
         Ok(Self {
             folder: tempfile::tempdir()?,
             namespace: namespace.to_owned(),
+            greeter: Greeter::Rust,
         })
+    }
+
+    /// The same folder, with the greeter in another language from now on.
+    #[must_use]
+    pub fn written_in(self, greeter: Greeter) -> Self {
+        Self { greeter, ..self }
     }
 
     /// The folder.
@@ -53,7 +103,8 @@ impl Plugins {
                 { "apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "create", "patch", "delete"], "namespaces": ["greetings"] },
             ],
         });
-        self.component("greeter", "greeter.wasm")?
+        let package = self.greeter.package();
+        self.component(package, "greeter.wasm")?
             .document(name, &document)
     }
 
@@ -104,7 +155,7 @@ impl Plugins {
         json!({ "apiGroups": [group], "resources": resources, "verbs": verbs, "namespaces": [self.namespace] })
     }
 
-    /// Builds `package` and puts its component into the folder as `file`.
+    /// Builds `package`, a crate or an npm package, and puts its component into the folder as `file`.
     ///
     /// # Errors
     /// It does not build.

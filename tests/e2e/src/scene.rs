@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use windlass_controlplane::FaultProxy;
 
-use crate::{Account, Cluster, Host, Plugins, control_plane};
+use crate::{Account, Cluster, Greeter, Host, Plugins, control_plane};
 
 /// A namespace with a host that runs plugins in it.
 pub struct Scene {
@@ -25,9 +25,10 @@ impl Scene {
     ///
     /// # Errors
     /// Something did not start.
-    pub async fn greeter(prefix: &str) -> Result<Self> {
+    pub async fn greeter(greeter: Greeter, prefix: &str) -> Result<Self> {
         let cluster = Cluster::new(prefix).await?;
-        let plugins = Plugins::new(&cluster.namespace)?.greeter()?;
+        let plugins = Plugins::new(&cluster.namespace)?;
+        let plugins = plugins.written_in(greeter).greeter()?;
         Self::start(cluster, plugins)
     }
 
@@ -35,9 +36,13 @@ impl Scene {
     ///
     /// # Errors
     /// Something did not start.
-    pub async fn greeter_behind_proxy(prefix: &str) -> Result<(Self, FaultProxy)> {
+    pub async fn greeter_behind_proxy(
+        greeter: Greeter,
+        prefix: &str,
+    ) -> Result<(Self, FaultProxy)> {
         let cluster = Cluster::new(prefix).await?;
-        let plugins = Plugins::new(&cluster.namespace)?.greeter()?;
+        let plugins = Plugins::new(&cluster.namespace)?;
+        let plugins = plugins.written_in(greeter).greeter()?;
         Self::start_behind_proxy(cluster, plugins)
     }
 

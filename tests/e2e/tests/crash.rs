@@ -16,8 +16,8 @@ use kube::runtime::watcher::{self, Event, watcher};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use windlass_e2e::{
-    Account, Cluster, DEADLINE, Fault, FaultProxy, Host, Plugins, RequestHead, RequestRecord, Rule,
-    control_plane, eventually,
+    Account, Cluster, DEADLINE, Fault, FaultProxy, Greeter, Host, Plugins, RequestHead,
+    RequestRecord, Rule, control_plane, eventually, for_each_greeter,
 };
 
 const OURS: &str = "windlass.dev/greeter";
@@ -57,22 +57,28 @@ const LIFE: [(Part, &[&str]); 3] = [
 /// controller can bring in a pass that moves the others back.
 const LIVES: usize = 20;
 
-#[tokio::test]
-async fn a_host_killed_before_any_request_of_a_life_loses_nothing_and_leaves_nothing() -> Result<()>
-{
-    killed_everywhere("before", Fault::KillBefore).await
+for_each_greeter!(Result<()> =>
+    a_host_killed_before_any_request_of_a_life_loses_nothing_and_leaves_nothing,
+    a_host_killed_when_any_request_was_applied_loses_nothing_and_leaves_nothing,
+    a_host_killed_after_the_answer_to_any_request_loses_nothing_and_leaves_nothing,
+);
+
+async fn a_host_killed_before_any_request_of_a_life_loses_nothing_and_leaves_nothing(
+    greeter: Greeter,
+) -> Result<()> {
+    killed_everywhere(greeter, "before", Fault::KillBefore).await
 }
 
-#[tokio::test]
-async fn a_host_killed_when_any_request_was_applied_loses_nothing_and_leaves_nothing() -> Result<()>
-{
-    killed_everywhere("applied", Fault::KillAfterApplied).await
+async fn a_host_killed_when_any_request_was_applied_loses_nothing_and_leaves_nothing(
+    greeter: Greeter,
+) -> Result<()> {
+    killed_everywhere(greeter, "applied", Fault::KillAfterApplied).await
 }
 
-#[tokio::test]
-async fn a_host_killed_after_the_answer_to_any_request_loses_nothing_and_leaves_nothing()
--> Result<()> {
-    killed_everywhere("answered", Fault::KillAfterAnswer).await
+async fn a_host_killed_after_the_answer_to_any_request_loses_nothing_and_leaves_nothing(
+    greeter: Greeter,
+) -> Result<()> {
+    killed_everywhere(greeter, "answered", Fault::KillAfterAnswer).await
 }
 
 /// A part of a life.
@@ -83,8 +89,8 @@ enum Part {
     Delete,
 }
 
-async fn killed_everywhere(prefix: &str, fault: Fault) -> Result<()> {
-    let stage = Stage::new(prefix).await?;
+async fn killed_everywhere(greeter: Greeter, prefix: &str, fault: Fault) -> Result<()> {
+    let stage = Stage::new(greeter, prefix).await?;
     let finalizers = Finalizers::watch(&stage.cluster)?;
     let mut expected = BTreeMap::new();
     for (part, requests) in LIFE {
@@ -146,9 +152,10 @@ struct Played {
 }
 
 impl Stage {
-    async fn new(prefix: &str) -> Result<Self> {
+    async fn new(greeter: Greeter, prefix: &str) -> Result<Self> {
         let cluster = Cluster::new(prefix).await?;
-        let plugins = Plugins::new(&cluster.namespace)?.greeter()?;
+        let plugins = Plugins::new(&cluster.namespace)?;
+        let plugins = plugins.written_in(greeter).greeter()?;
         let account = Account::new(&cluster.namespace, plugins.folder())?;
         let proxy = FaultProxy::start(control_plane()?, account.identity())?;
         let host: Arc<Mutex<Option<Host>>> = Arc::default();

@@ -5,16 +5,21 @@ use anyhow::{Context, Result};
 use kube::api::{DeleteParams, PropagationPolicy};
 use serde_json::{Value, json};
 use windlass_e2e::{
-    ALL, Cluster, DEADLINE, Fault, FaultProxy, Plugins, RequestHead, Rule, Scene, control_plane,
-    eventually, windlass,
+    ALL, Cluster, DEADLINE, Fault, FaultProxy, Greeter, Plugins, RequestHead, Rule, Scene,
+    control_plane, eventually, for_each_greeter, windlass,
 };
 
 const OURS: &str = "windlass.dev/greeter";
 const THEIRS: &str = "example.com/theirs";
 
-#[tokio::test]
-async fn a_foreign_finalizer_is_never_touched() -> Result<()> {
-    let scene = Scene::greeter("foreign").await?;
+for_each_greeter!(Result<()> =>
+    a_foreign_finalizer_is_never_touched,
+    both_finalizers_are_there_when_another_client_adds_its_own_at_the_same_moment,
+    both_finalizers_go_when_another_client_removes_its_own_at_the_same_moment,
+);
+
+async fn a_foreign_finalizer_is_never_touched(greeter: Greeter) -> Result<()> {
+    let scene = Scene::greeter(greeter, "foreign").await?;
     let cluster = &scene.cluster;
     greet_with_finalizer(cluster).await?;
     let greeting = cluster.until_ready("ada").await?;
@@ -42,10 +47,10 @@ async fn a_foreign_finalizer_is_never_touched() -> Result<()> {
     cluster.until_gone("Greeting", "ada").await
 }
 
-#[tokio::test]
-async fn both_finalizers_are_there_when_another_client_adds_its_own_at_the_same_moment()
--> Result<()> {
-    let (scene, proxy) = Scene::greeter_behind_proxy("both-add").await?;
+async fn both_finalizers_are_there_when_another_client_adds_its_own_at_the_same_moment(
+    greeter: Greeter,
+) -> Result<()> {
+    let (scene, proxy) = Scene::greeter_behind_proxy(greeter, "both-add").await?;
     let cluster = &scene.cluster;
     hold_finalizer_patches(&proxy);
     cluster.greet("ada", json!({ "name": "Ada" })).await?;
@@ -57,9 +62,10 @@ async fn both_finalizers_are_there_when_another_client_adds_its_own_at_the_same_
     refused_then_repeated(&proxy, &scene.greeting("ada"), &scene)
 }
 
-#[tokio::test]
-async fn both_finalizers_go_when_another_client_removes_its_own_at_the_same_moment() -> Result<()> {
-    let (scene, proxy) = Scene::greeter_behind_proxy("both-remove").await?;
+async fn both_finalizers_go_when_another_client_removes_its_own_at_the_same_moment(
+    greeter: Greeter,
+) -> Result<()> {
+    let (scene, proxy) = Scene::greeter_behind_proxy(greeter, "both-remove").await?;
     let cluster = &scene.cluster;
     greet_with_finalizer(cluster).await?;
     let greeting = cluster.until_ready("ada").await?;

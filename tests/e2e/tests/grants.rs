@@ -4,7 +4,8 @@
 use serde_json::{Value, json};
 use windlass_controlplane::AuditObject;
 use windlass_e2e::{
-    ALL, Account, Acknowledge, Cluster, DEADLINE, Host, Line, Plugins, control_plane, eventually,
+    ALL, Account, Acknowledge, Cluster, DEADLINE, Greeter, Host, Line, Plugins, control_plane,
+    eventually, for_each_greeter,
 };
 
 /// Starts a host that may do what its plugins are granted.
@@ -142,11 +143,15 @@ async fn a_grant_covers_its_namespaces_and_no_metadata_that_binds_others() {
     assert!(host.is_running());
 }
 
-#[tokio::test]
-async fn a_plugin_without_a_grant_that_it_needs_is_not_started_and_others_are() {
+for_each_greeter!(() =>
+    a_plugin_without_a_grant_that_it_needs_is_not_started_and_others_are,
+);
+
+async fn a_plugin_without_a_grant_that_it_needs_is_not_started_and_others_are(greeter: Greeter) {
     let cluster = Cluster::new("needs").await.unwrap();
     let namespace = &cluster.namespace;
-    let plugins = Plugins::new(namespace).unwrap().greeter().unwrap();
+    let plugins = Plugins::new(namespace).unwrap().written_in(greeter);
+    let plugins = plugins.greeter().unwrap();
     let maps = plugins.grant("", &["configmaps"], ALL);
     let plugins = plugins
         .hostile("writer", "healthy_write", &json!({}), &[maps])

@@ -10,8 +10,8 @@ use k8s_openapi::api::events::v1::Event;
 use kube::Api;
 use serde_json::{Value, json};
 use windlass_e2e::{
-    Account, Cluster, DEADLINE, Fault, FaultProxy, Host, Line, Plugins, RequestHead, Rule,
-    control_plane, eventually,
+    Account, Cluster, DEADLINE, Fault, FaultProxy, Greeter, Host, Line, Plugins, RequestHead, Rule,
+    control_plane, eventually, for_each_greeter,
 };
 
 /// A neighbour that nobody wants.
@@ -66,6 +66,12 @@ fn run(cluster: &Cluster, plugins: &Plugins) -> Host {
     let account = Account::new(&cluster.namespace, plugins.folder()).unwrap();
     let kubeconfig = account.kubeconfig().unwrap();
     Host::run(plugins.folder(), &kubeconfig, &cluster.namespace, &[]).unwrap()
+}
+
+/// The greeter in a language.
+fn greeter_in(cluster: &Cluster, greeter: Greeter) -> Plugins {
+    let plugins = Plugins::new(&cluster.namespace).unwrap();
+    plugins.written_in(greeter).greeter().unwrap()
 }
 
 /// A host that reaches the cluster through a proxy.
@@ -237,16 +243,18 @@ async fn a_guest_that_spins_between_log_lines_is_stopped() {
     assert!(host.is_running());
 }
 
-#[tokio::test]
-async fn a_call_that_the_api_server_keeps_waiting_ends_at_its_deadline() {
+for_each_greeter!(() =>
+    a_call_that_the_api_server_keeps_waiting_ends_at_its_deadline,
+    whatever_the_api_server_answers_to_writes_nothing_is_lost,
+    what_happens_while_watches_are_cut_is_seen,
+    a_child_that_somebody_changes_while_watches_are_cut_is_put_back,
+);
+
+async fn a_call_that_the_api_server_keeps_waiting_ends_at_its_deadline(greeter: Greeter) {
     let cluster = Cluster::new("held").await.unwrap();
     let limits = json!({ "deadline": "3s" });
-    let plugins = Plugins::new(&cluster.namespace)
-        .unwrap()
-        .greeter()
-        .unwrap()
-        .limits("greeter", &limits)
-        .unwrap();
+    let plugins = greeter_in(&cluster, greeter);
+    let plugins = plugins.limits("greeter", &limits).unwrap();
     let (proxy, host) = run_through_proxy(&cluster, &plugins);
     let is_child = |request: &RequestHead| {
         request.is_write() && request.path.ends_with("/configmaps/ada-greeting")
@@ -279,10 +287,9 @@ async fn a_call_that_the_api_server_keeps_waiting_ends_at_its_deadline() {
     assert!(host.is_running());
 }
 
-#[tokio::test]
-async fn whatever_the_api_server_answers_to_writes_nothing_is_lost() {
+async fn whatever_the_api_server_answers_to_writes_nothing_is_lost(greeter: Greeter) {
     let cluster = Cluster::new("answers").await.unwrap();
-    let plugins = Plugins::new(&cluster.namespace).unwrap().greeter().unwrap();
+    let plugins = greeter_in(&cluster, greeter);
     let (proxy, host) = run_through_proxy(&cluster, &plugins);
     // What the plugin is about; not the host's leases and Events.
     let is_write = |request: &RequestHead| {
@@ -327,10 +334,9 @@ async fn whatever_the_api_server_answers_to_writes_nothing_is_lost() {
     assert!(host.is_running());
 }
 
-#[tokio::test]
-async fn what_happens_while_watches_are_cut_is_seen() {
+async fn what_happens_while_watches_are_cut_is_seen(greeter: Greeter) {
     let cluster = Cluster::new("cut").await.unwrap();
-    let plugins = Plugins::new(&cluster.namespace).unwrap().greeter().unwrap();
+    let plugins = greeter_in(&cluster, greeter);
     let (proxy, host) = run_through_proxy(&cluster, &plugins);
     for code in [500, 410] {
         let [old, going, new] = ["old", "going", "new"].map(|name| format!("{name}-{code}"));
@@ -365,10 +371,9 @@ async fn what_happens_while_watches_are_cut_is_seen() {
     assert!(host.is_running());
 }
 
-#[tokio::test]
-async fn a_child_that_somebody_changes_while_watches_are_cut_is_put_back() {
+async fn a_child_that_somebody_changes_while_watches_are_cut_is_put_back(greeter: Greeter) {
     let cluster = Cluster::new("drift").await.unwrap();
-    let plugins = Plugins::new(&cluster.namespace).unwrap().greeter().unwrap();
+    let plugins = greeter_in(&cluster, greeter);
     let (proxy, _host) = run_through_proxy(&cluster, &plugins);
     cluster
         .greet("ada", json!({ "name": "Ada" }))

@@ -7,6 +7,8 @@ use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context, bail};
 
+use crate::javascript;
+
 /// What was built so far.
 static BUILT: Mutex<Option<HashMap<String, PathBuf>>> = Mutex::new(None);
 
@@ -21,8 +23,8 @@ pub fn target() -> PathBuf {
     workspace().join("target/guests")
 }
 
-/// The component of the guest crate `package`. The first time in a process, cargo looks whether it
-/// is up to date; cargo's own lock keeps processes apart.
+/// The component of the guest `package`, a crate or an npm package. The first time in a process, its
+/// tool looks whether it is up to date; a lock keeps processes apart.
 ///
 /// # Errors
 /// It cannot be built. What the compiler had to say is on standard error, as it came.
@@ -32,7 +34,10 @@ pub fn guest(package: &str) -> anyhow::Result<PathBuf> {
     if let Some(path) = built.get(package) {
         return Ok(path.clone());
     }
-    let path = build(package)?;
+    let path = match javascript::folder(package) {
+        Some(folder) => javascript::build(&folder)?,
+        None => build(package)?,
+    };
     built.insert(package.to_owned(), path.clone());
     Ok(path)
 }

@@ -8,6 +8,7 @@ pub mod api;
 pub mod guests;
 pub mod handmade;
 pub mod house;
+mod javascript;
 pub mod logs;
 
 pub use api::FakeApi;

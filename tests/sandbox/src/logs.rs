@@ -21,6 +21,8 @@ pub struct Line {
     pub object: String,
     /// The sentence.
     pub message: String,
+    /// What a guest wrote beside it: `key="value"`.
+    pub fields: String,
 }
 
 static LINES: Mutex<Vec<Line>> = Mutex::new(Vec::new());
@@ -55,6 +57,7 @@ impl<S: Subscriber> Layer<S> for Keep {
             plugin: String::new(),
             object: String::new(),
             message: String::new(),
+            fields: String::new(),
         };
         event.record(&mut line);
         LINES
@@ -76,6 +79,7 @@ impl Visit for Line {
             "plugin" => self.plugin = value.to_owned(),
             "object" => self.object = value.to_owned(),
             "message" => self.message = value.to_owned(),
+            "fields" => self.fields = value.to_owned(),
             _ => {}
         }
     }

@@ -3,14 +3,24 @@
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 use windlass_e2e::{
-    ALL, Acknowledge, Cluster, DEADLINE, Line, Plugins, Scene, control_plane, eventually,
+    ALL, Acknowledge, Cluster, DEADLINE, Greeter, Line, Plugins, Scene, control_plane, eventually,
+    for_each_greeter,
 };
 
 use crate::{OURS, read, uid};
 
-#[tokio::test]
-async fn a_created_greeting_gets_children_that_it_owns_a_status_and_an_entry() -> Result<()> {
-    let scene = Scene::greeter("created").await?;
+for_each_greeter!(Result<()> =>
+    a_created_greeting_gets_children_that_it_owns_a_status_and_an_entry,
+    a_changed_spec_reaches_the_children_the_status_and_the_entry,
+    a_child_that_is_deleted_by_hand_is_restored,
+    a_child_that_is_edited_by_hand_is_repaired,
+    what_is_there_and_right_is_not_written_again,
+);
+
+async fn a_created_greeting_gets_children_that_it_owns_a_status_and_an_entry(
+    greeter: Greeter,
+) -> Result<()> {
+    let scene = Scene::greeter(greeter, "created").await?;
     let cluster = &scene.cluster;
     cluster.greet("ada", json!({ "name": "Ada" })).await?;
     let greeting = cluster.until_ready("ada").await?;
@@ -47,9 +57,10 @@ async fn a_created_greeting_gets_children_that_it_owns_a_status_and_an_entry() -
     Ok(())
 }
 
-#[tokio::test]
-async fn a_changed_spec_reaches_the_children_the_status_and_the_entry() -> Result<()> {
-    let scene = Scene::greeter("changed").await?;
+async fn a_changed_spec_reaches_the_children_the_status_and_the_entry(
+    greeter: Greeter,
+) -> Result<()> {
+    let scene = Scene::greeter(greeter, "changed").await?;
     let cluster = &scene.cluster;
     cluster.greet("ada", json!({ "name": "Ada" })).await?;
     cluster.until_ready("ada").await?;
@@ -70,9 +81,8 @@ async fn a_changed_spec_reaches_the_children_the_status_and_the_entry() -> Resul
     Ok(())
 }
 
-#[tokio::test]
-async fn a_child_that_is_deleted_by_hand_is_restored() -> Result<()> {
-    let scene = Scene::greeter("restored").await?;
+async fn a_child_that_is_deleted_by_hand_is_restored(greeter: Greeter) -> Result<()> {
+    let scene = Scene::greeter(greeter, "restored").await?;
     let cluster = &scene.cluster;
     cluster.greet("ada", json!({ "name": "Ada" })).await?;
     let greeting = cluster.until_ready("ada").await?;
@@ -90,9 +100,8 @@ async fn a_child_that_is_deleted_by_hand_is_restored() -> Result<()> {
     Ok(())
 }
 
-#[tokio::test]
-async fn a_child_that_is_edited_by_hand_is_repaired() -> Result<()> {
-    let scene = Scene::greeter("repaired").await?;
+async fn a_child_that_is_edited_by_hand_is_repaired(greeter: Greeter) -> Result<()> {
+    let scene = Scene::greeter(greeter, "repaired").await?;
     let cluster = &scene.cluster;
     cluster.greet("ada", json!({ "name": "Ada" })).await?;
     cluster.until_ready("ada").await?;
@@ -124,9 +133,8 @@ async fn a_child_that_is_edited_by_hand_is_repaired() -> Result<()> {
     Ok(())
 }
 
-#[tokio::test]
-async fn what_is_there_and_right_is_not_written_again() -> Result<()> {
-    let scene = with_watched_register("quiet").await?;
+async fn what_is_there_and_right_is_not_written_again(greeter: Greeter) -> Result<()> {
+    let scene = with_watched_register(greeter, "quiet").await?;
     let cluster = &scene.cluster;
     let spec = json!({ "name": "Ada", "replicas": 0 });
     cluster.greet("ada", spec).await?;
@@ -180,9 +188,10 @@ async fn what_is_there_and_right_is_not_written_again() -> Result<()> {
 
 /// The greeter, which may watch the register as well. An entry that it does not watch it applies in
 /// every pass, since it cannot know that it is still there.
-async fn with_watched_register(prefix: &str) -> Result<Scene> {
+async fn with_watched_register(greeter: Greeter, prefix: &str) -> Result<Scene> {
     let cluster = Cluster::new(prefix).await?;
-    let plugins = Plugins::new(&cluster.namespace)?.component("greeter", "greeter.wasm")?;
+    let plugins = Plugins::new(&cluster.namespace)?;
+    let plugins = plugins.component(greeter.package(), "greeter.wasm")?;
     let resources = &["greetings", "greetings/status"];
     let primary = &["get", "list", "watch", "patch"];
     let document = json!({

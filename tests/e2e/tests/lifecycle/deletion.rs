@@ -4,14 +4,22 @@ use anyhow::Result;
 use kube::api::{DeleteParams, PropagationPolicy};
 use serde_json::{Value, json};
 use windlass_e2e::{
-    Cluster, DEADLINE, Fault, FaultProxy, Line, RequestHead, Rule, Scene, eventually,
+    Cluster, DEADLINE, Fault, FaultProxy, Greeter, Line, RequestHead, Rule, Scene, eventually,
+    for_each_greeter,
 };
 
 use crate::{OURS, read, uid};
 
-#[tokio::test]
-async fn deleted_in_the_background_it_is_finalized_and_its_children_are_collected() -> Result<()> {
-    let (scene, proxy) = Scene::greeter_behind_proxy("background").await?;
+for_each_greeter!(Result<()> =>
+    deleted_in_the_background_it_is_finalized_and_its_children_are_collected,
+    deleted_in_the_foreground_it_outlives_its_children_and_is_finalized,
+    deleted_as_an_orphan_maker_it_is_finalized_and_its_children_stay,
+);
+
+async fn deleted_in_the_background_it_is_finalized_and_its_children_are_collected(
+    greeter: Greeter,
+) -> Result<()> {
+    let (scene, proxy) = Scene::greeter_behind_proxy(greeter, "background").await?;
     let deletion = Deletion::begin(&scene, &proxy, PropagationPolicy::Background).await?;
     assert_eq!(deletion.finalizers, json!([OURS]));
     assert!(deletion.children_remain().await?);
@@ -20,9 +28,10 @@ async fn deleted_in_the_background_it_is_finalized_and_its_children_are_collecte
     cluster.until_gone("Deployment", "ada-greeting").await
 }
 
-#[tokio::test]
-async fn deleted_in_the_foreground_it_outlives_its_children_and_is_finalized() -> Result<()> {
-    let (scene, proxy) = Scene::greeter_behind_proxy("foreground").await?;
+async fn deleted_in_the_foreground_it_outlives_its_children_and_is_finalized(
+    greeter: Greeter,
+) -> Result<()> {
+    let (scene, proxy) = Scene::greeter_behind_proxy(greeter, "foreground").await?;
     let deletion = Deletion::begin(&scene, &proxy, PropagationPolicy::Foreground).await?;
     assert_eq!(deletion.finalizers, json!([OURS, "foregroundDeletion"]));
     // The garbage collector does its part while ours is still open.
@@ -38,9 +47,10 @@ async fn deleted_in_the_foreground_it_outlives_its_children_and_is_finalized() -
     Ok(())
 }
 
-#[tokio::test]
-async fn deleted_as_an_orphan_maker_it_is_finalized_and_its_children_stay() -> Result<()> {
-    let (scene, proxy) = Scene::greeter_behind_proxy("orphan").await?;
+async fn deleted_as_an_orphan_maker_it_is_finalized_and_its_children_stay(
+    greeter: Greeter,
+) -> Result<()> {
+    let (scene, proxy) = Scene::greeter_behind_proxy(greeter, "orphan").await?;
     let deletion = Deletion::begin(&scene, &proxy, PropagationPolicy::Orphan).await?;
     assert_eq!(deletion.finalizers, json!([OURS, "orphan"]));
     let cluster = deletion.end().await?;

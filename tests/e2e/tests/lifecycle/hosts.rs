@@ -3,7 +3,8 @@
 use anyhow::{Result, ensure};
 use serde_json::{Value, json};
 use windlass_e2e::{
-    Cluster, DEADLINE, Fault, FaultProxy, Host, Line, Plugins, RequestHead, Rule, Scene, eventually,
+    ALL, Cluster, DEADLINE, Fault, FaultProxy, Greeter, Host, Line, Plugins, RequestHead, Rule,
+    Scene, eventually, for_each_greeter,
 };
 
 use crate::read;
@@ -15,9 +16,16 @@ const SHORT_LEASE: [&str; 3] = [
     "--leader-elect-retry-period=200ms",
 ];
 
-#[tokio::test]
-async fn a_pass_has_one_line_in_the_log_which_counts_its_requests() -> Result<()> {
-    let (scene, proxy) = Scene::greeter_behind_proxy("lines").await?;
+for_each_greeter!(Result<()> =>
+    a_pass_has_one_line_in_the_log_which_counts_its_requests,
+    after_sigterm_a_running_pass_ends_and_the_host_exits_with_0,
+    a_second_sigterm_aborts_a_running_pass,
+    of_two_hosts_one_runs_the_plugin_and_the_other_takes_over_when_it_stops,
+    of_two_hosts_one_runs_the_plugin_and_the_other_takes_over_when_it_dies,
+);
+
+async fn a_pass_has_one_line_in_the_log_which_counts_its_requests(greeter: Greeter) -> Result<()> {
+    let (scene, proxy) = Scene::greeter_behind_proxy(greeter, "lines").await?;
     let cluster = &scene.cluster;
     let names = ["ada", "bob", "eve"];
     for name in names {
@@ -68,9 +76,10 @@ async fn a_pass_has_one_line_in_the_log_which_counts_its_requests() -> Result<()
     Ok(())
 }
 
-#[tokio::test]
-async fn after_sigterm_a_running_pass_ends_and_the_host_exits_with_0() -> Result<()> {
-    let (scene, proxy) = Scene::greeter_behind_proxy("drain").await?;
+async fn after_sigterm_a_running_pass_ends_and_the_host_exits_with_0(
+    greeter: Greeter,
+) -> Result<()> {
+    let (scene, proxy) = Scene::greeter_behind_proxy(greeter, "drain").await?;
     hold_a_pass(&scene, &proxy).await?;
     scene.host.terminate()?;
     scene.host.says("stopping").await?;
@@ -90,9 +99,8 @@ async fn after_sigterm_a_running_pass_ends_and_the_host_exits_with_0() -> Result
     Ok(())
 }
 
-#[tokio::test]
-async fn a_second_sigterm_aborts_a_running_pass() -> Result<()> {
-    let (scene, proxy) = Scene::greeter_behind_proxy("abort").await?;
+async fn a_second_sigterm_aborts_a_running_pass(greeter: Greeter) -> Result<()> {
+    let (scene, proxy) = Scene::greeter_behind_proxy(greeter, "abort").await?;
     hold_a_pass(&scene, &proxy).await?;
     scene.host.terminate()?;
     scene.host.says("stopping").await?;
@@ -117,19 +125,53 @@ async fn hold_a_pass(scene: &Scene, proxy: &FaultProxy) -> Result<()> {
     .await
 }
 
-#[tokio::test]
-async fn of_two_hosts_one_runs_the_plugin_and_the_other_takes_over_when_it_stops() -> Result<()> {
-    let two = Two::hosts("two-stop").await?;
+async fn of_two_hosts_one_runs_the_plugin_and_the_other_takes_over_when_it_stops(
+    greeter: Greeter,
+) -> Result<()> {
+    let two = Two::hosts(greeter, "two-stop").await?;
     two.scene.host.terminate()?;
     assert_eq!(two.scene.host.ended().await?.code(), Some(0));
     two.second_takes_over().await
 }
 
-#[tokio::test]
-async fn of_two_hosts_one_runs_the_plugin_and_the_other_takes_over_when_it_dies() -> Result<()> {
-    let two = Two::hosts("two-die").await?;
+async fn of_two_hosts_one_runs_the_plugin_and_the_other_takes_over_when_it_dies(
+    greeter: Greeter,
+) -> Result<()> {
+    let two = Two::hosts(greeter, "two-die").await?;
     two.scene.host.kill();
     two.second_takes_over().await
+}
+
+#[tokio::test]
+async fn what_a_javascript_plugin_throws_is_in_the_log_with_its_file_and_line() -> Result<()> {
+    let cluster = Cluster::new("clumsy").await?;
+    let plugins = Plugins::new(&cluster.namespace)?.component("clumsy-js", "clumsy.wasm")?;
+    let resources = &["greetings", "greetings/status"];
+    let document = json!({
+        "source": { "file": "clumsy.wasm" },
+        "config": { "mistake": "typeError" },
+        "grants": [
+            plugins.grant("examples.windlass.dev", resources, &["get", "list", "watch", "patch"]),
+            plugins.grant("", &["configmaps"], ALL),
+        ],
+    });
+    let scene = Scene::start(cluster, plugins.document("clumsy", &document)?)?;
+    scene.cluster.greet("ada", json!({ "name": "Ada" })).await?;
+    let object = scene.greeting("ada");
+    let failed = |line: &Line| line.is_pass(&object, "reconcile", "transient");
+    let failed = scene.host.logs("the pass fails", failed).await?;
+    let source = include_str!("../../../clumsy-js/src/clumsy.js");
+    let marked = source
+        .lines()
+        .position(|line| line.ends_with("// place: typeError"));
+    let place = marked.map(|line| format!("(src/clumsy.js:{})", line + 1));
+    let says = "TypeError: cannot read property 'field' of undefined";
+    assert!(failed.message.contains(says), "{failed:?}");
+    assert!(
+        failed.message.contains(&place.unwrap_or_default()),
+        "{failed:?}"
+    );
+    Ok(())
 }
 
 /// Two hosts with the same plugin: the scene's own came first.
@@ -140,9 +182,10 @@ struct Two {
 
 impl Two {
     /// Starts two hosts; the first one has the lease and makes a Greeting ready.
-    async fn hosts(prefix: &str) -> Result<Self> {
+    async fn hosts(greeter: Greeter, prefix: &str) -> Result<Self> {
         let cluster = Cluster::new(prefix).await?;
-        let plugins = Plugins::new(&cluster.namespace)?.greeter()?;
+        let plugins = Plugins::new(&cluster.namespace)?;
+        let plugins = plugins.written_in(greeter).greeter()?;
         let first = [&SHORT_LEASE[..], &["--identity=first"]].concat();
         let scene = Scene::start_with(cluster, plugins, &first)?;
         scene.host.says("reconciling").await?;

@@ -2,13 +2,19 @@
 
 use anyhow::{Context, Result};
 use serde_json::json;
-use windlass_e2e::{DEADLINE, Fault, RequestHead, Rule, Scene, eventually};
+use windlass_e2e::{
+    DEADLINE, Fault, Greeter, RequestHead, Rule, Scene, eventually, for_each_greeter,
+};
 
 use crate::{read, uid};
 
-#[tokio::test]
-async fn a_greeting_made_again_under_its_name_is_another_one() -> Result<()> {
-    let scene = Scene::greeter("again").await?;
+for_each_greeter!(Result<()> =>
+    a_greeting_made_again_under_its_name_is_another_one,
+    a_pass_whose_greeting_is_replaced_meanwhile_does_not_touch_the_new_one,
+);
+
+async fn a_greeting_made_again_under_its_name_is_another_one(greeter: Greeter) -> Result<()> {
+    let scene = Scene::greeter(greeter, "again").await?;
     let cluster = &scene.cluster;
     let mut seen: Vec<String> = Vec::new();
     for round in 0..5 {
@@ -45,9 +51,10 @@ async fn a_greeting_made_again_under_its_name_is_another_one() -> Result<()> {
     Ok(())
 }
 
-#[tokio::test]
-async fn a_pass_whose_greeting_is_replaced_meanwhile_does_not_touch_the_new_one() -> Result<()> {
-    let (scene, proxy) = Scene::greeter_behind_proxy("replaced").await?;
+async fn a_pass_whose_greeting_is_replaced_meanwhile_does_not_touch_the_new_one(
+    greeter: Greeter,
+) -> Result<()> {
+    let (scene, proxy) = Scene::greeter_behind_proxy(greeter, "replaced").await?;
     let cluster = &scene.cluster;
     let status =
         |head: &RequestHead| head.method == "PATCH" && head.path.ends_with("/greetings/ada/status");

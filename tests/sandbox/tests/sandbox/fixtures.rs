@@ -1,4 +1,4 @@
-//! Every fixture of the greeter gives the same in the sandbox as natively.
+//! Every fixture of the greeter gives the same in the sandbox as natively, in each language.
 
 use std::fmt::Debug;
 use std::path::{Path, PathBuf};
@@ -22,6 +22,16 @@ const API_VERSION: &str = "examples.windlass.dev/v1";
 
 #[tokio::test(start_paused = true)]
 async fn every_fixture_gives_the_same_in_the_sandbox_as_natively() {
+    every_fixture_of("greeter").await;
+}
+
+/// What is native is the greeter in Rust.
+#[tokio::test(start_paused = true)]
+async fn every_fixture_gives_the_same_in_javascript() {
+    every_fixture_of("greeter-js").await;
+}
+
+async fn every_fixture_of(component: &str) {
     let folder = workspace().join("plugins/greeter/tests");
     let count = run_dir::<Greeter>(&folder).unwrap();
     let paths = fixtures(&folder);
@@ -33,7 +43,7 @@ async fn every_fixture_gives_the_same_in_the_sandbox_as_natively() {
     );
     let mut wrong = Vec::new();
     for path in paths {
-        wrong.extend(run(&path).await.err());
+        wrong.extend(run(&path, component).await.err());
     }
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }
@@ -47,7 +57,7 @@ fn fixtures(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// Runs a fixture on two clusters of its own: natively, and through the component.
-async fn run(path: &Path) -> Result<(), String> {
+async fn run(path: &Path, component: &str) -> Result<(), String> {
     let fixture = Fixture::load(path).unwrap();
     let mut native = FakeCluster::new();
     let sandboxed = FakeApi::new(FakeCluster::new());
@@ -59,7 +69,7 @@ async fn run(path: &Path) -> Result<(), String> {
         step.prepare(&mut sandboxed.cluster()).unwrap();
         let primary = step.primary(API_VERSION);
         let want = natively(step, &mut native, &primary);
-        let got = in_sandbox(&house, step, &primary).await;
+        let got = in_sandbox(&house, component, step, &primary).await;
         step.check(&primary, &want)
             .map_err(|error| place(format!("natively: {error}")))?;
         step.check(&primary, &got)
@@ -79,17 +89,17 @@ fn natively(step: &Step, cluster: &mut FakeCluster, primary: &ObjectRef) -> Outc
     pass.outcome
 }
 
-async fn in_sandbox(house: &House, step: &Step, primary: &ObjectRef) -> Outcome {
+async fn in_sandbox(house: &House, component: &str, step: &Step, primary: &ObjectRef) -> Outcome {
     let clock: Timestamp = house.api.cluster().clock().parse().unwrap();
     let ahead = clock.duration_since(house.clock().wall());
     tokio::time::advance(Duration::try_from(ahead).unwrap()).await;
     house.api.cluster().take_writes();
-    let answer = ask(house, step, primary).await;
+    let answer = ask(house, component, step, primary).await;
     let writes = house.api.cluster().take_writes();
     Outcome { answer, writes }
 }
 
-async fn ask(house: &House, step: &Step, primary: &ObjectRef) -> Answer {
+async fn ask(house: &House, component: &str, step: &Step, primary: &ObjectRef) -> Answer {
     let found = house.api.cluster().get(primary);
     let deleting = |object: &Value| object.pointer("/metadata/deletionTimestamp").is_some();
     // Whom to call is the controller's to say, not the sandbox's.
@@ -97,9 +107,9 @@ async fn ask(house: &House, step: &Step, primary: &ObjectRef) -> Answer {
         Ok(object) if deleting(object) == step.when.finalize.is_some() => {}
         Ok(_) | Err(_) => return Answer::NotCalled,
     }
-    let document = document();
+    let document = document(component);
     let config = house.api.cluster().config().clone();
-    let plugin = house.load("greeter", wasm("greeter"), &config, document.limits);
+    let plugin = house.load("greeter", wasm(component), &config, document.limits);
     let tenant = house
         .admit(plugin.await.unwrap(), document.grants)
         .await
@@ -120,9 +130,10 @@ async fn ask(house: &House, step: &Step, primary: &ObjectRef) -> Answer {
     }
 }
 
-/// The document that ships with the greeter: its grants must be enough.
-fn document() -> manifest::Plugin {
-    let file = workspace().join("plugins/greeter/plugin.yaml");
+/// The document that ships with a greeter: its grants must be enough.
+fn document(component: &str) -> manifest::Plugin {
+    let folder = workspace().join("plugins").join(component);
+    let file = folder.join("plugin.yaml");
     let text = std::fs::read_to_string(&file).unwrap();
     manifest::parse(&file, &text).unwrap().remove(0)
 }

@@ -15,5 +15,6 @@ mod fairness;
 mod fixtures;
 mod flood;
 mod hoard;
+mod javascript;
 mod lie;
 mod trespass;
