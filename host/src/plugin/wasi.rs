@@ -21,6 +21,10 @@ use wasmtime_wasi::{WasiCtx, async_trait};
 use super::cancel::Cancel;
 use super::sandbox::State;
 
+/// Where the monotonic clock stands, in nanoseconds. Not at zero, which Go's runtime takes for a clock
+/// that is broken.
+const STANDS: u64 = 1_000_000_000;
+
 /// How much of standard output and error is kept for each call.
 const OUTPUT: usize = 64 << 10;
 
@@ -130,7 +134,7 @@ impl HostMonotonicClock for Frozen {
     }
 
     fn now(&self) -> u64 {
-        0
+        STANDS
     }
 }
 
@@ -157,7 +161,7 @@ impl Sleeper<'_> {
 
 impl monotonic_clock::Host for Sleeper<'_> {
     fn now(&mut self) -> wasmtime::Result<u64> {
-        Ok(0)
+        Ok(STANDS)
     }
 
     fn resolution(&mut self) -> wasmtime::Result<u64> {
@@ -165,7 +169,7 @@ impl monotonic_clock::Host for Sleeper<'_> {
     }
 
     fn subscribe_instant(&mut self, when: u64) -> wasmtime::Result<Resource<DynPollable>> {
-        self.sleep(when == 0)
+        self.sleep(when <= STANDS)
     }
 
     fn subscribe_duration(&mut self, when: u64) -> wasmtime::Result<Resource<DynPollable>> {
