@@ -88,8 +88,20 @@ test-fast: toolchain $(NPM) ## Everything that needs no Go
 	@tests/summary --workspace --lib --test sandbox
 test: toolchain go $(NPM) ## Everything that decides right or wrong, on a real control plane
 	@tests/summary --workspace -- --test-threads 4
-test-long: toolchain go $(NPM) ## Every suite again, at other speeds
+test-long: toolchain go $(NPM) languages ## Every suite again, at other speeds, and other languages' plugins
 	@for threads in 1 2 8; do tests/summary --workspace -- --test-threads $$threads; done
+
+# Plugins by raw bindings, each built from source by its own toolchain.
+LANGUAGES := python go starlingmonkey
+.PHONY: languages
+languages: toolchain go node ## Build a plugin in each of three more languages, and run them in the sandbox
+	@mkdir -p target/guests/languages
+	@for language in $(LANGUAGES); do \
+		echo "building the plugin in $$language" >&2; \
+		TOOLS=$(TOOLS) tests/languages/$$language/build target/guests/languages/$$language.wasm; \
+	done
+	@cargo build --quiet --workspace --bins
+	@target/debug/languages $(LANGUAGES:%=target/guests/languages/%.wasm)
 
 .PHONY: bench
 bench: toolchain go ## Measure a release build: memory of the idle host, time from apply to ready
