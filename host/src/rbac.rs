@@ -116,10 +116,7 @@ impl Describe {
         );
         let sandboxes = sandboxes
             .map_err(|error| anyhow::anyhow!("cannot start the WebAssembly engine: {error:#}"))?;
-        Ok(Self {
-            sandboxes,
-            cache,
-        })
+        Ok(Self { sandboxes, cache })
     }
 
     async fn component(&self, plugin: &Plugin) -> Result<Description, String> {

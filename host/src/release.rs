@@ -105,7 +105,7 @@ async fn take_off(flags: &Release, api: &Api, seams: &Seams) -> anyhow::Result<(
     let finalizer = finalizer_of(plugin);
     let (mut released, mut failed) = (0, 0);
     for resource in &resources {
-        let objects = match carriers(api, resource, &finalizer).await {
+        let objects = match carriers(api, resource, None, &finalizer).await {
             Ok(objects) => objects,
             Err(error) => {
                 failed += 1;
@@ -157,9 +157,10 @@ async fn take_off(flags: &Release, api: &Api, seams: &Seams) -> anyhow::Result<(
 pub(crate) async fn carriers(
     api: &Api,
     resource: &Resource,
+    namespace: Option<&str>,
     finalizer: &str,
 ) -> anyhow::Result<Vec<Object>> {
-    let path = resource.path(None, None, None)?;
+    let path = resource.path(namespace, None, None)?;
     let mut token = String::new();
     let mut found = Vec::new();
     loop {

@@ -222,21 +222,29 @@ impl Host {
         };
         let name = &*version.plugin.name;
         let finalizer = finalizer_of(name);
-        let carriers = carriers(&self.api, &resource, &finalizer).await;
-        let carriers = carriers.map_err(|error| {
-            passes(format!(
-                "cannot look for the finalizer {finalizer}: {error:#}"
-            ))
-        })?;
-        if carriers.is_empty() {
+        // Where the old version watched; the host may not look elsewhere.
+        let grants = &before.candidate.document.grants;
+        let places = match grants.watch_scope(&resource.group, &resource.plural, None) {
+            Scope::All => vec![None],
+            Scope::Namespaces(names) => names.into_iter().map(Some).collect(),
+        };
+        let mut left = 0;
+        for place in places {
+            let found = carriers(&self.api, &resource, place.as_deref(), &finalizer).await;
+            let found = found.map_err(|error| {
+                passes(format!(
+                    "cannot look for the finalizer {finalizer}: {error:#}"
+                ))
+            })?;
+            left += found.len();
+        }
+        if left == 0 {
             return Ok(());
         }
         let file = version.candidate.document.file.display();
         Err(passes(format!(
-            "{file}: the new version reconciles {} instead of {}, while {} {resource} carry its finalizer {finalizer}: nobody would finalize them. Delete them first; or take the plugin out of the folder, run `windlass release {name}`, and put it in again",
-            new.kind,
-            old.kind,
-            carriers.len()
+            "{file}: the new version reconciles {} instead of {}, while {left} {resource} carry its finalizer {finalizer}: nobody would finalize them. Delete them first; or take the plugin out of the folder, run `windlass release {name}`, and put it in again",
+            new.kind, old.kind
         )))
     }
 

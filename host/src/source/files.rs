@@ -22,6 +22,9 @@ use crate::seams::Notice;
 /// How long a file stands still before it counts as whole, if nobody says that it is.
 pub(super) const STILL: Duration = Duration::from_secs(2);
 
+/// Finished files that nobody has asked for yet, at most.
+const REMEMBERED: usize = 10_000;
+
 /// The SHA-256 of some content.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Digest([u8; 32]);
@@ -105,7 +108,9 @@ impl<T> Files<T> {
     /// Somebody noticed something about a file.
     pub(super) fn notice(&mut self, path: &Path, notice: Notice) {
         match notice {
-            Notice::Whole => self.whole.insert(path.to_owned()),
+            // Also of a file that no document names yet.
+            Notice::Whole if self.whole.len() < REMEMBERED => self.whole.insert(path.to_owned()),
+            Notice::Whole => false,
             Notice::Growing => self.whole.remove(path),
         };
     }
@@ -183,7 +188,6 @@ impl<T> Files<T> {
     pub(super) fn retain(&mut self, paths: &BTreeSet<PathBuf>) {
         self.taken.retain(|path, _| paths.contains(path));
         self.moving.retain(|path, _| paths.contains(path));
-        self.whole.retain(|path| paths.contains(path));
     }
 
     /// When the next file will have stood still for long enough.

@@ -52,6 +52,8 @@ pub struct Folder {
     pub plugins: Vec<Candidate>,
     /// What is wrong with the others.
     pub problems: Vec<Problem>,
+    /// Plugins whose components are being written, and were not there before.
+    pub coming: Vec<String>,
 }
 
 /// The content of a file with documents.
@@ -156,7 +158,7 @@ impl Reader {
                 }),
             }
         }
-        let mut plugins = Vec::new();
+        let (mut plugins, mut coming) = (Vec::new(), Vec::new());
         let mut components = BTreeSet::new();
         for (name, mut same) in by_name {
             if same.len() > 1 {
@@ -170,18 +172,24 @@ impl Reader {
             let component = self
                 .components
                 .look(&document.component, now, component_digest);
-            // One that has never been whole is on its way.
-            if let Some(component) = component.cloned() {
-                let component = component.map_err(|why| blame(&document, &why));
-                plugins.push(Candidate {
+            match component.cloned() {
+                Some(component) => plugins.push(Candidate {
+                    component: component.map_err(|why| blame(&document, &why)),
                     document,
                     text,
-                    component,
-                });
+                }),
+                None => coming.push(name),
             }
         }
-        self.components.retain(&components);
-        Folder { plugins, problems }
+        // A document that is broken names no component, and will when it is mended.
+        if problems.is_empty() {
+            self.components.retain(&components);
+        }
+        Folder {
+            plugins,
+            problems,
+            coming,
+        }
     }
 }
 

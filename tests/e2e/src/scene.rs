@@ -46,6 +46,18 @@ impl Scene {
         Self::start_behind_proxy(cluster, plugins)
     }
 
+    /// A host with an empty folder and no rights but its own, in a namespace of its own.
+    ///
+    /// # Errors
+    /// Something did not start.
+    pub async fn empty(prefix: &str) -> Result<Self> {
+        let cluster = Cluster::new(prefix).await?;
+        let plugins = Plugins::new(&cluster.namespace)?;
+        let account = Account::without_plugins(&cluster.namespace)?;
+        let kubeconfig = account.kubeconfig()?;
+        Self::with(cluster, plugins, account, kubeconfig, &[])
+    }
+
     /// A host with `plugins`. It is the service account of `deploy/base`, and may do what they need.
     ///
     /// # Errors
