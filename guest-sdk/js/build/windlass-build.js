@@ -72,9 +72,21 @@ async function component(source) {
     });
     return made.component;
   } catch (error) {
-    const text = /** @type {Error} */ (error).message.replace(/^: /, "").trim();
-    throw new Error(text.replaceAll(root === "/" ? "\0" : root, ""), { cause: error });
+    const { message } = /** @type {Error} */ (error);
+    throw new Error(readable(message, [join(moduleRoot, root), root]), { cause: error });
   }
+}
+
+/**
+ * What QuickJS said, without the steps that led there, and with the project's files named as in it.
+ * @param {string} message
+ * @param {string[]} roots
+ */
+function readable(message, roots) {
+  const said = message.replace(/^[: ]*(Failed to [^:]+: )+(Error: )?/, "").trim();
+  return roots
+    .filter((root) => root !== "/")
+    .reduce((text, root) => text.replaceAll(root, ""), said);
 }
 
 /** The file that a package.json names as its main one. @param {string} path */
