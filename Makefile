@@ -7,6 +7,8 @@ TOOLS := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/windlass/tools
 TYPOS := 1.52.0
 DENY := 0.20.2
 GUESTS := greeter hostile relay selective
+VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)
+STATIC := $(shell uname -m)-unknown-linux-musl
 
 .PHONY: help
 help: ## Show the targets
@@ -81,6 +83,25 @@ $(TOOLS)/bin/typos-$(TYPOS):
 	@echo "building typos $(TYPOS), once (about 2 minutes)" >&2
 	cargo install --quiet --locked --root $(TOOLS) typos-cli@$(TYPOS)
 	@touch $@
+
+.PHONY: static image
+static: toolchain ## Build the host as one static program, and see that it starts with nothing around it
+	@rustup target list --installed | grep -q '^$(STATIC)$$' || rustup target add $(STATIC)
+	@command -v musl-gcc >/dev/null || $(call debian,musl-tools)
+	CC_$(subst -,_,$(STATIC))=musl-gcc cargo build --release --target $(STATIC) -p windlass
+	@rm -rf target/image && mkdir -p target/image
+	@cp target/$(STATIC)/release/windlass target/image/windlass
+	@unshare --map-root-user --root=target/image /windlass --version
+image: static ## Build the image from that program alone, with buildah
+	@command -v buildah >/dev/null || $(call debian,buildah)
+	buildah build --isolation chroot --storage-driver vfs --build-arg VERSION=$(VERSION) \
+	  --file deploy/Containerfile --tag windlass:$(VERSION) target/image
+	buildah push --quiet --storage-driver vfs windlass:$(VERSION) \
+	  oci-archive:target/windlass-$(VERSION).tar:windlass:$(VERSION)
+	@echo "the image is in target/windlass-$(VERSION).tar, an OCI archive"
+
+# Installs a package of Debian where that is allowed; otherwise says what to install.
+debian = { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get install -y -qq $(1) >&2; } || { echo "install $(1) first (Debian: apt-get install $(1))" >&2; exit 1; }
 
 # One build for all suites: `--workspace` everywhere, so that no crate is built with other features.
 .PHONY: test-fast test test-long
