@@ -106,7 +106,7 @@ fn assert_can_do_little(pod: &Pod) -> Result<()> {
         ]
     );
     let cases = [
-        ("echo > /cache/file", true),
+        ("echo > /state/file && echo > /cache/file", true),
         (
             "cat /var/run/secrets/kubernetes.io/serviceaccount/token",
             true,
