@@ -5,7 +5,7 @@ use std::fs;
 use std::process::Output;
 
 use anyhow::{Context, Result, bail, ensure};
-use serde_json::json;
+use serde_json::{Value, json};
 use windlass_e2e::{
     Account, Cluster, DEADLINE, HOME, Identity, Plugins, Pod, Volume, eventually, workspace,
 };
@@ -17,21 +17,11 @@ async fn the_pod_reconciles_with_no_rights_on_its_machine_and_few_in_the_cluster
     install().await?;
     let cluster = Cluster::new("pod").await?;
     let document = workspace().join("plugins/greeter/plugin.yaml");
+    let document = fs::read_to_string(document)?;
     let plugins = Plugins::new(HOME)?
         .component("greeter", "greeter.wasm")?
-        .file("plugin.yaml", fs::read_to_string(document)?)?;
-    let folder = plugins.folder().display().to_string();
-    let from_file = format!("--from-file={folder}");
-    let create = [
-        "create",
-        "configmap",
-        "windlass-plugins",
-        "-n",
-        HOME,
-        &from_file,
-    ];
-    kubectl(&create, "").await?;
-    let volume = Volume::new(&read("configmap", "windlass-plugins").await?)?;
+        .file("plugin.yaml", &document)?;
+    let mut volume = Volume::new(&config_map(&plugins).await?)?;
     let account = Account::new(HOME, plugins.folder())?;
     let pod = pod(&account, &volume).await?;
 
@@ -57,6 +47,16 @@ async fn the_pod_reconciles_with_no_rights_on_its_machine_and_few_in_the_cluster
             .until(kind, "ada-greeting", "is there", |_| true)
             .await?;
     }
+    // What the ConfigMap says next runs next, in the same pod.
+    let other = document.replace("docker.io/library/busybox:1.37", "busybox:other");
+    let plugins = plugins.file("plugin.yaml", other)?;
+    volume.update(&config_map(&plugins).await?)?;
+    let image = "/spec/template/spec/containers/0/image";
+    let is_other = |child: &Value| child.pointer(image) == Some(&json!("busybox:other"));
+    let what = "is as the new document says";
+    cluster
+        .until("Deployment", "ada-greeting", what, is_other)
+        .await?;
     cluster.delete("Greeting", "ada").await?;
     cluster.until_gone("Greeting", "ada").await?;
     // Its Lease is where the service account is, without a flag that says so.
@@ -67,6 +67,17 @@ async fn the_pod_reconciles_with_no_rights_on_its_machine_and_few_in_the_cluster
     let forbidden = host.count(|line| line.message.contains("lacks the right"));
     assert_eq!(forbidden, 0, "{:#?}", host.log());
     Ok(())
+}
+
+/// The plugins' ConfigMap, made or changed as README says, as the API server has it then.
+async fn config_map(plugins: &Plugins) -> Result<Value> {
+    let folder = format!("--from-file={}", plugins.folder().display());
+    let create = ["create", "configmap", "windlass-plugins", "-n", HOME];
+    let print = ["--dry-run=client", "-o", "yaml"];
+    let words = [&create[..], &[&folder], &print].concat();
+    let (text, _) = kubectl(&words, "").await?;
+    kubectl(&["apply", "--server-side", "-f", "-"], &text).await?;
+    read("configmap", "windlass-plugins").await
 }
 
 async fn pod(account: &Account, volume: &Volume) -> Result<Pod> {
