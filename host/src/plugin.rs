@@ -213,7 +213,7 @@ impl Sandboxes {
         let draft = cache.draft(&self.engine, bytes).map_err(LoadError::Cache)?;
         let output = draft.file().map_err(LoadError::Cache)?;
         self.compiler.compile(bytes, output, &self.seams).await?;
-        cache.keep(&self.engine, draft).map_err(LoadError::Cache)
+        draft.keep(&self.engine).map_err(LoadError::Cache)
     }
 
     /// Makes one call in a sandbox of its own, bounded by the guest's limits.

@@ -62,7 +62,7 @@ impl Code {
     }
 }
 
-/// Code that is being written. It is gone when it is dropped, and kept by [`CodeCache::keep`].
+/// Code that is being written. It is gone when it is dropped, and kept by [`Draft::keep`].
 #[derive(Debug)]
 pub struct Draft {
     file: File,
@@ -77,6 +77,27 @@ impl Draft {
     /// The process has too many open files.
     pub fn file(&self) -> Result<File, CacheError> {
         self.file.try_clone().map_err(io(&self.path))
+    }
+
+    /// Keeps what was written. A host killed at any moment leaves the whole of it, or nothing.
+    ///
+    /// # Errors
+    /// The file system said no, or what was written is no compiled code of this engine.
+    pub fn keep(self, engine: &Engine) -> Result<Code, CacheError> {
+        let Draft {
+            file,
+            path,
+            kept_as,
+        } = &self;
+        file.sync_all().map_err(io(path))?;
+        let code = Code {
+            file: File::open(path).map_err(io(path))?,
+        };
+        code.map(engine)?;
+        let mode = rustix::fs::fchmod(file, rustix::fs::Mode::RUSR);
+        mode.map_err(|error| io(path)(error.into()))?;
+        fs::rename(path, kept_as).map_err(io(kept_as))?;
+        Ok(code)
     }
 }
 
@@ -145,27 +166,6 @@ impl CodeCache {
         })
     }
 
-    /// Keeps what was written. A host killed at any moment leaves the whole of it, or nothing.
-    ///
-    /// # Errors
-    /// The file system said no, or what was written is no compiled code of this engine.
-    pub fn keep(&self, engine: &Engine, draft: Draft) -> Result<Code, CacheError> {
-        let Draft {
-            file,
-            path,
-            kept_as,
-        } = &draft;
-        file.sync_all().map_err(io(path))?;
-        let code = Code {
-            file: File::open(path).map_err(io(path))?,
-        };
-        code.map(engine)?;
-        let mode = rustix::fs::fchmod(file, rustix::fs::Mode::RUSR);
-        mode.map_err(|error| io(path)(error.into()))?;
-        fs::rename(path, kept_as).map_err(io(kept_as))?;
-        Ok(code)
-    }
-
     fn path(&self, engine: &Engine, bytes: &[u8]) -> PathBuf {
         let mut hasher = DefaultHasher::new();
         engine.precompile_compatibility_hash().hash(&mut hasher);
@@ -223,7 +223,7 @@ mod tests {
         let draft = cache.draft(engine, EMPTY).unwrap();
         let code = engine.precompile_component(EMPTY).unwrap();
         draft.file().unwrap().write_all(&code).unwrap();
-        cache.keep(engine, draft).unwrap()
+        draft.keep(engine).unwrap()
     }
 
     #[test]
@@ -264,10 +264,7 @@ mod tests {
         assert!(cache.load(&engine, EMPTY).unwrap().is_none());
         let draft = cache.draft(&engine, EMPTY).unwrap();
         draft.file().unwrap().write_all(b"cut off").unwrap();
-        assert!(matches!(
-            cache.keep(&engine, draft),
-            Err(CacheError::Damaged(_))
-        ));
+        assert!(matches!(draft.keep(&engine), Err(CacheError::Damaged(_))));
         let left = fs::read_dir(folder.path().join("code")).unwrap().count();
         assert_eq!(left, 1, "a draft that is not kept is gone");
     }

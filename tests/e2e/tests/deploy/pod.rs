@@ -2,6 +2,7 @@
 //! everything else as README says.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::process::Output;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -57,6 +58,12 @@ async fn the_pod_reconciles_with_no_rights_on_its_machine_and_few_in_the_cluster
     cluster
         .until("Deployment", "ada-greeting", what, is_other)
         .await?;
+    // A file that its user may not read costs nobody else anything.
+    let unreadable = volume.folder().join("unreadable.yaml");
+    fs::write(&unreadable, &document)?;
+    fs::set_permissions(&unreadable, fs::Permissions::from_mode(0o000))?;
+    let why = "/plugins/unreadable.yaml: cannot be read: Permission denied";
+    host.says(why).await?;
     cluster.delete("Greeting", "ada").await?;
     cluster.until_gone("Greeting", "ada").await?;
     // Its Lease is where the service account is, without a flag that says so.

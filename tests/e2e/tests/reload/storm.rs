@@ -97,9 +97,8 @@ async fn swap_all(scene: &Scene) -> Result<String> {
     let (mut version, mut variant) = ("v2".to_owned(), 1);
     let (mut swaps, mut refusals) = (1, 0);
     let folder = scene.plugins.folder();
-    for number in 0..SWAPS {
+    for (number, bad) in (0..SWAPS).zip(CYCLE.into_iter().cycle()) {
         let next = format!("v{}", number + 3);
-        let bad = CYCLE[number as usize % CYCLE.len()];
         match bad {
             Version::Good => {
                 variant = number + 2;
