@@ -25,7 +25,7 @@ use std::time::Duration;
 use anyhow::bail;
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 use windlass_code_cache::CodeCache;
 
 pub use last_good::LastGood;
@@ -98,7 +98,7 @@ impl Host {
     /// A lease was lost.
     pub async fn run(
         self: Arc<Self>,
-        mut watch: Watch,
+        watch: Watch,
         folder: Folder,
         phase: &watch::Sender<Phase>,
         phases: &Phases,
@@ -112,13 +112,20 @@ impl Host {
         };
         plugins.resume(&folder);
         plugins.follow(folder);
+        // On a task of its own: a look that is dropped half-way would forget what is known.
+        let (send, mut folders) = mpsc::channel(1);
+        let watching = watch_on(watch, send);
+        let _watching = plugins.host.seams.spawn.task(watching);
         let mut lost = None;
         while lost.is_none() {
             let ended = first(reached(phases, Phase::Drain), plugins.ended());
-            match first(ended, watch.next()).await {
+            match first(ended, folders.recv()).await {
                 Either::Left(Either::Left(())) => break,
                 Either::Left(Either::Right(end)) => lost = plugins.take_end(end),
-                Either::Right(folder) => plugins.follow(folder),
+                Either::Right(Some(folder)) => plugins.follow(folder),
+                Either::Right(None) => {
+                    lost = Some("the watch of the config folder was lost".into())
+                }
             }
         }
         if lost.is_some() {
@@ -133,19 +140,36 @@ impl Host {
     }
 }
 
+/// Hands on whatever the folder holds, for ever.
+async fn watch_on(mut watch: Watch, folders: mpsc::Sender<Folder>) {
+    loop {
+        let folder = watch.next().await;
+        if folders.send(folder).await.is_err() {
+            return;
+        }
+    }
+}
+
 impl Plugins {
     /// Starts what ran last from files that cannot be read now.
     fn resume(&mut self, folder: &Folder) {
         let kept = self.host.last_good.as_ref().map(LastGood::plugins);
         let kept: BTreeMap<String, PathBuf> = kept.unwrap_or_default().into_iter().collect();
         let gone = plan(&kept, folder).stop;
+        // What cannot be read may hold any plugin, under another name than it had then.
+        let unclear = folder
+            .problems
+            .iter()
+            .any(|problem| problem.plugin.is_none());
         let asked = |name: &String| {
             let named = |candidate: &Candidate| candidate.document.name == *name;
             folder.plugins.iter().any(named)
         };
         for (name, file) in kept {
             if gone.contains(&name) {
-                self.forget(&name);
+                if !unclear {
+                    self.forget(&name);
+                }
             } else if !asked(&name) {
                 self.start(name, file, None);
             }
@@ -244,7 +268,7 @@ impl Plugins {
             Err(error) => return Some(format!("the task of plugin {name} was lost: {error}")),
             Ok(Ended::Asked) => {}
         }
-        if hosted.is_some_and(|hosted| hosted.stopping) {
+        if hosted.as_ref().is_some_and(|hosted| hosted.stopping) {
             let again = plan(&BTreeMap::new(), &self.folder).ask;
             let again = again.into_iter().find(|it| it.document.name == name);
             match again {
@@ -252,7 +276,13 @@ impl Plugins {
                     let file = candidate.document.file.clone();
                     self.start(name, file, Some(Arc::new(candidate)));
                 }
-                None => self.forget(&name),
+                None => {
+                    let file = hosted.map(|hosted| hosted.file).unwrap_or_default();
+                    let was = BTreeMap::from([(name.clone(), file)]);
+                    if plan(&was, &self.folder).stop.contains(&name) {
+                        self.forget(&name);
+                    }
+                }
             }
         }
         None

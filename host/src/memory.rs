@@ -11,6 +11,14 @@ const MACHINE: &str = "proc/meminfo";
 /// The bytes that guests may use together: half of the limit, the rest is the host's own. `root` is
 /// `/`, or what a test has in its place.
 pub fn guest_budget(root: &Path) -> usize {
+    match memory_limit(root) {
+        usize::MAX => usize::MAX,
+        limit => limit / 2,
+    }
+}
+
+/// The bytes that the container, or the machine, has; all of the address space if neither says.
+pub fn memory_limit(root: &Path) -> usize {
     let read = |path: &str| fs::read_to_string(root.join(path)).unwrap_or_default();
     let limits = [
         cgroup_limit(&read(CGROUP_V2)),
@@ -18,11 +26,7 @@ pub fn guest_budget(root: &Path) -> usize {
         machine_memory(&read(MACHINE)),
     ];
     // "No limit" is a huge number in cgroup v1: the machine's memory is below it.
-    limits
-        .into_iter()
-        .flatten()
-        .min()
-        .map_or(usize::MAX, |limit| limit / 2)
+    limits.into_iter().flatten().min().unwrap_or(usize::MAX)
 }
 
 fn cgroup_limit(text: &str) -> Option<usize> {

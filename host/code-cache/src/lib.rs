@@ -16,6 +16,9 @@ use sha2::{Digest, Sha256};
 use wasmtime::Engine;
 use wasmtime::component::Component;
 
+/// Bytes that the folder keeps at most, but for the newest file.
+const MOST: u64 = 512 << 20;
+
 /// A private folder of compiled code.
 #[derive(Debug)]
 pub struct CodeCache {
@@ -97,6 +100,7 @@ impl Draft {
         let mode = rustix::fs::fchmod(file, rustix::fs::Mode::RUSR);
         mode.map_err(|error| io(path)(error.into()))?;
         fs::rename(path, kept_as).map_err(io(kept_as))?;
+        make_room(kept_as, MOST);
         Ok(code)
     }
 }
@@ -179,6 +183,30 @@ impl CodeCache {
     }
 }
 
+/// Removes the oldest files beside `newest` until all of them together have at most `most` bytes.
+/// Code that is in use stays: whoever uses it has it open.
+fn make_room(newest: &Path, most: u64) {
+    let folder = newest.parent().unwrap_or(newest);
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut files: Vec<_> = entries
+        .filter(|entry| entry.path() != newest)
+        .filter_map(|entry| {
+            let metadata = entry.metadata().ok().filter(fs::Metadata::is_file)?;
+            Some((metadata.modified().ok()?, metadata.len(), entry.path()))
+        })
+        .collect();
+    files.sort();
+    let mut all: u64 = files.iter().map(|(_, bytes, _)| bytes).sum();
+    for (_, bytes, path) in files {
+        if all <= most {
+            return;
+        }
+        // Another host may have removed it meanwhile.
+        let _ = fs::remove_file(path);
+        all -= bytes;
+    }
+}
+
 /// Makes `folder` if it is absent, and checks that nobody else can write to it.
 ///
 /// # Errors
@@ -253,6 +281,25 @@ mod tests {
         let code = keep(&cache, &engine);
         fs::remove_dir_all(&path).unwrap();
         assert!(code.map(&engine).is_ok());
+    }
+
+    #[test]
+    fn the_oldest_code_makes_room_for_the_newest() {
+        let folder = tempfile::tempdir().unwrap();
+        let epoch = std::time::SystemTime::UNIX_EPOCH;
+        for age in 1..=4 {
+            let path = folder.path().join(format!("{age}.cwasm"));
+            fs::write(&path, [0; 10]).unwrap();
+            let written = epoch + std::time::Duration::from_secs(1000 - age);
+            File::open(&path).unwrap().set_modified(written).unwrap();
+        }
+        make_room(&folder.path().join("4.cwasm"), 20);
+        let mut left: Vec<_> = fs::read_dir(folder.path())
+            .unwrap()
+            .map(|it| it.unwrap().file_name())
+            .collect();
+        left.sort();
+        assert_eq!(left, ["1.cwasm", "2.cwasm", "4.cwasm"]);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
+use super::plugin::news;
 use super::smoke::Smoke;
 use super::version::Version;
 use super::{Asked, Host};
@@ -22,24 +23,37 @@ use crate::view::finalizer_of;
 /// When a version is tried again that was refused for a reason that may pass.
 const AGAIN: Duration = Duration::from_secs(30);
 
+/// When a component is tried again that took more than the machine had.
+const MUCH_LATER: Duration = Duration::from_secs(300);
+
+/// When a file is read again that changed while it was.
+const SOON: Duration = Duration::from_secs(1);
+
 /// Why a version is not let in.
 #[derive(Debug)]
 pub(super) struct Refusal {
     /// Everything that a person needs to mend it.
     why: String,
-    /// Whether it may be let in later as it is: the machine or the API server is to blame.
-    passes: bool,
+    /// When it may be let in as it is, if that could be: the machine or the API server is to blame.
+    again: Option<Duration>,
 }
 
 impl Refusal {
     fn new(why: String) -> Self {
-        Self { why, passes: false }
+        Self { why, again: None }
+    }
+
+    fn passing(why: String) -> Self {
+        Self {
+            why,
+            again: Some(AGAIN),
+        }
     }
 }
 
 impl Host {
     /// Lets in what is asked for, one after the other; what is refused leaves the version before
-    /// it in place, or the last good one of an earlier run of the host.
+    /// it in place. The first one is the last good one of an earlier run of the host, if there is one.
     pub(super) async fn admissions(
         &self,
         name: &str,
@@ -47,48 +61,66 @@ impl Host {
         accept: &watch::Sender<Option<Arc<Version>>>,
     ) -> Infallible {
         let mut current: Option<Arc<Version>> = None;
+        let mut said = String::new();
         loop {
             let candidate = asked.borrow_and_update().clone();
-            let mut again = false;
-            let known = current.as_ref().is_some_and(|current| {
-                candidate
-                    .as_ref()
-                    .is_none_or(|it| **it == *current.candidate)
-            });
-            if !known {
-                let refused = match &candidate {
-                    Some(candidate) => self.admit_asked(candidate, current.as_ref()).await,
-                    None => Err(None),
-                };
-                let version = match refused {
-                    Ok(version) => Some(version),
-                    Err(refusal) => {
-                        again = refusal.as_ref().is_some_and(|refusal| refusal.passes);
-                        let kept = match &current {
-                            Some(_) => None,
-                            None => self.resume(name).await,
-                        };
-                        if let Some(refusal) = refusal {
-                            say(name, &refusal, current.as_ref().or(kept.as_ref()));
-                        }
-                        kept
-                    }
-                };
-                if let Some(version) = version {
-                    current = Some(version.clone());
-                    accept.send_replace(Some(version));
+            let admitted = self.next(name, candidate, current.as_ref(), accept).await;
+            let again = match admitted {
+                Ok(version) => {
+                    current = version;
+                    said.clear();
+                    None
                 }
-            }
-            let changed = async {
-                if asked.changed().await.is_err() {
-                    std::future::pending::<()>().await;
+                Err((version, refusal)) => {
+                    current = version;
+                    if refusal.why != said {
+                        say(name, &refusal, current.as_ref());
+                    }
+                    said = refusal.why;
+                    refusal.again
                 }
             };
-            if again {
-                first(changed, self.seams.clock.sleep(AGAIN)).await;
-            } else {
-                changed.await;
+            match again {
+                Some(delay) => {
+                    first(news(&mut asked), self.seams.clock.sleep(delay)).await;
+                }
+                None => news(&mut asked).await,
             }
+        }
+    }
+
+    /// What runs after `candidate` was asked for while `current` runs, and why it is not the
+    /// candidate, if it is not.
+    async fn next(
+        &self,
+        name: &str,
+        candidate: Option<Arc<Candidate>>,
+        current: Option<&Arc<Version>>,
+        accept: &watch::Sender<Option<Arc<Version>>>,
+    ) -> Result<Option<Arc<Version>>, (Option<Arc<Version>>, Refusal)> {
+        let mut current = current.cloned();
+        if current.is_none() {
+            let resumed = self.resume(name, candidate.as_deref()).await;
+            current = resumed.map_err(|refusal| (None, refusal))?;
+            if let Some(version) = &current {
+                accept.send_replace(Some(version.clone()));
+            }
+        }
+        let Some(candidate) = candidate else {
+            return Ok(current);
+        };
+        if current
+            .as_ref()
+            .is_some_and(|it| *it.candidate == *candidate)
+        {
+            return Ok(current);
+        }
+        match self.admit_asked(&candidate, current.as_ref()).await {
+            Ok(version) => {
+                accept.send_replace(Some(version.clone()));
+                Ok(Some(version))
+            }
+            Err(refusal) => Err((current, refusal)),
         }
     }
 
@@ -97,19 +129,25 @@ impl Host {
         &self,
         candidate: &Arc<Candidate>,
         current: Option<&Arc<Version>>,
-    ) -> Result<Arc<Version>, Option<Refusal>> {
-        let bytes = candidate.component.clone();
-        let bytes = bytes.and_then(|_| read_component(&candidate.document));
-        let bytes = bytes.map_err(|why| Some(Refusal::new(why)))?;
-        let version = self.let_in(candidate.clone(), &bytes).await.map_err(Some)?;
+    ) -> Result<Arc<Version>, Refusal> {
+        let asked = candidate.component.clone().map_err(Refusal::new)?;
+        let read = read_component(&candidate.document);
+        // What was judged whole is what is run.
+        let bytes = read.ok().filter(|bytes| digest(bytes) == asked);
+        let bytes = bytes.ok_or_else(|| Refusal {
+            why: format!(
+                "{}: component {} has changed since it was looked at",
+                candidate.document.file.display(),
+                candidate.document.component.display()
+            ),
+            again: Some(SOON),
+        })?;
+        let version = self.let_in(candidate.clone(), &bytes).await?;
+        self.check_granted(&version).await?;
         // Without a version to fall back on there is nothing to lose: its failures are its own.
-        let before = match current {
-            Some(current) => Some(current.clone()),
-            None => self.resume_unless(&version).await,
-        };
-        if let Some(before) = &before {
-            self.check_kind(before, &version).await.map_err(Some)?;
-            self.smoke(&version).await.map_err(Some)?;
+        if let Some(current) = current {
+            self.check_kind(current, &version).await?;
+            self.smoke(&version).await?;
         }
         if let Some(last_good) = &self.last_good
             && let Err(error) = last_good.keep(candidate, &bytes)
@@ -124,34 +162,48 @@ impl Host {
         Ok(version)
     }
 
-    /// The last good version of an earlier run, as far as it can still be let in.
-    async fn resume(&self, name: &str) -> Option<Arc<Version>> {
-        let loaded = self.last_good.as_ref()?.load(name);
-        let loaded = match loaded {
-            Ok(loaded) => loaded?,
+    /// The last good version of an earlier run, unless it is what is asked for anyway. It is lost when
+    /// it is not let in for good; a reason that may pass holds back what would replace it.
+    async fn resume(
+        &self,
+        name: &str,
+        asked: Option<&Candidate>,
+    ) -> Result<Option<Arc<Version>>, Refusal> {
+        let Some(last_good) = &self.last_good else {
+            return Ok(None);
+        };
+        let (candidate, bytes) = match last_good.load(name) {
+            Ok(Some(kept)) => kept,
+            Ok(None) => return Ok(None),
             Err(problem) => {
                 tracing::warn!(plugin = name, "its last good version is lost: {problem}");
-                return None;
+                return Ok(None);
             }
         };
-        let (candidate, bytes) = loaded;
+        if asked == Some(&candidate) {
+            return Ok(None);
+        }
         match self.let_in(Arc::new(candidate), &bytes).await {
-            Ok(version) => Some(version),
-            Err(refusal) => {
-                let why = refusal.why;
+            Ok(version) => Ok(Some(version)),
+            Err(refusal) if refusal.again.is_some() => Err(refusal),
+            Err(Refusal { why, .. }) => {
                 tracing::warn!(plugin = name, "its last good version is refused: {why}");
-                None
+                Ok(None)
             }
         }
     }
 
-    /// The last good version of an earlier run, if it is another one than `version`.
-    async fn resume_unless(&self, version: &Version) -> Option<Arc<Version>> {
-        let name = &*version.plugin.name;
-        let kept = self.last_good.as_ref()?.load(name).ok()??;
-        let same =
-            kept.0.document == version.candidate.document && kept.0.component == Ok(version.digest);
-        if same { None } else { self.resume(name).await }
+    /// Refuses a version that may not watch its primary kind. A kind that is not served is waited
+    /// for, and judged then.
+    async fn check_granted(&self, version: &Version) -> Result<(), Refusal> {
+        let Description {
+            kind, api_version, ..
+        } = &version.plugin.description;
+        match self.discovery.by_kind(api_version, kind).await {
+            Ok(Some(primary)) => version.check_primary(&primary).map_err(Refusal::new),
+            // It is asked again until there is an answer, before anything runs.
+            Ok(None) | Err(_) => Ok(()),
+        }
     }
 
     /// Checks, compiles and describes a component, and compares its needs with its grants.
@@ -168,7 +220,7 @@ impl Host {
             self.sandboxes
                 .load(name, bytes, &document.config, document.limits, &self.cache);
         let plugin = loading.await.map_err(|error| Refusal {
-            passes: may_pass(&error),
+            again: again(&error),
             why: format!(
                 "{file}: component {}: {}",
                 document.component.display(),
@@ -190,19 +242,11 @@ impl Host {
         } = &plugin.description;
         let size = bytes.len();
         tracing::info!(plugin = name, version, kind, api_version, size, "loaded");
-        let version = Version {
+        Ok(Arc::new(Version {
             digest: digest(bytes),
             plugin: Arc::new(plugin),
             candidate,
-        };
-        // A kind that is not served is waited for; one that is must be granted.
-        let Description {
-            kind, api_version, ..
-        } = &version.plugin.description;
-        if let Some(primary) = self.discovery.remembered(api_version, kind) {
-            version.check_primary(&primary).map_err(Refusal::new)?;
-        }
-        Ok(Arc::new(version))
+        }))
     }
 
     /// Refuses another primary kind for as long as objects of the old one wait for the plugin:
@@ -212,10 +256,9 @@ impl Host {
         if (old.group(), &old.kind) == (new.group(), &new.kind) {
             return Ok(());
         }
-        let passes = |why: String| Refusal { why, passes: true };
         let found = self.discovery.by_kind(&old.api_version, &old.kind).await;
-        let found =
-            found.map_err(|error| passes(format!("cannot look up {}: {error}", old.kind)))?;
+        let found = found
+            .map_err(|error| Refusal::passing(format!("cannot look up {}: {error}", old.kind)))?;
         // A kind that is gone has no objects.
         let Some(resource) = found else {
             return Ok(());
@@ -232,7 +275,7 @@ impl Host {
         for place in places {
             let found = carriers(&self.api, &resource, place.as_deref(), &finalizer).await;
             let found = found.map_err(|error| {
-                passes(format!(
+                Refusal::passing(format!(
                     "cannot look for the finalizer {finalizer}: {error:#}"
                 ))
             })?;
@@ -242,7 +285,7 @@ impl Host {
             return Ok(());
         }
         let file = version.candidate.document.file.display();
-        Err(passes(format!(
+        Err(Refusal::passing(format!(
             "{file}: the new version reconciles {} instead of {}, while {left} {resource} carry its finalizer {finalizer}: nobody would finalize them. Delete them first; or take the plugin out of the folder, run `windlass release {name}`, and put it in again",
             new.kind, old.kind
         )))
@@ -251,26 +294,32 @@ impl Host {
     /// One call that is not meant: a trap or a missed limit refuses the version, a failure that the
     /// plugin reports does not.
     async fn smoke(&self, version: &Version) -> Result<(), Refusal> {
-        let error = match Smoke::test(self, version).await {
-            Smoke::Passed | Smoke::NoObject => None,
-            Smoke::Failed(object, error) => Some((object, error)),
-        };
+        let tested = Smoke::test(self, version).await;
         tracing::debug!(
             plugin = &*version.plugin.name,
             reached = "tested",
             "loading"
         );
-        let Some((object, error)) = error else {
-            return Ok(());
-        };
         let file = version.candidate.document.file.display();
-        let passes = matches!(error, CallError::Host(_) | CallError::Stopped);
-        Err(Refusal {
-            why: format!(
-                "{file}: the new version fails its smoke test, a call about {object} whose writes are not sent: {error}"
-            ),
-            passes,
-        })
+        match tested {
+            Smoke::Passed | Smoke::NoObject => Ok(()),
+            Smoke::Unknown(error) => Err(Refusal::passing(format!(
+                "{file}: the new version cannot be tested, since no object can be read for it: {error}"
+            ))),
+            Smoke::Failed(object, error) => {
+                // Late may be the API server, and the other two are the host.
+                let passes = matches!(
+                    error,
+                    CallError::DeadlineExceeded(_) | CallError::Host(_) | CallError::Stopped
+                );
+                Err(Refusal {
+                    why: format!(
+                        "{file}: the new version fails its smoke test, a call about {object} whose writes are not sent: {error}"
+                    ),
+                    again: passes.then_some(AGAIN),
+                })
+            }
+        }
     }
 }
 
@@ -310,16 +359,19 @@ impl Version {
     }
 }
 
-/// Whether a component that was refused for this could be let in later as it is.
-fn may_pass(error: &LoadError) -> bool {
+/// When a component that was refused for this could be let in as it is.
+fn again(error: &LoadError) -> Option<Duration> {
     match error {
-        LoadError::Compile(CompileError::Failed(_) | CompileError::Exhausted(_))
+        LoadError::Compile(CompileError::Starved(_)) => Some(MUCH_LATER),
+        LoadError::Compile(CompileError::Failed(_))
         | LoadError::Cache(_)
-        | LoadError::Describe(CallError::Host(_) | CallError::Stopped) => true,
-        LoadError::Compile(CompileError::Refused(_))
+        | LoadError::Describe(
+            CallError::DeadlineExceeded(_) | CallError::Host(_) | CallError::Stopped,
+        ) => Some(AGAIN),
+        LoadError::Compile(CompileError::Refused(_) | CompileError::Exhausted(_))
         | LoadError::Refused(_)
         | LoadError::Describe(_)
-        | LoadError::Description(_) => false,
+        | LoadError::Description(_) => None,
     }
 }
 

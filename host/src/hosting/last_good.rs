@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! DIR/plugins/greeter/<document digest>-<component digest>/plugin.yaml   the file that holds the document
-//!                                                          component.wasm
+//!                                                          component.wasm, file (where it lay)
 //! DIR/plugins/greeter/last-good -> <document digest>-<component digest>
 //! ```
 //! - A version is written beside the one before it; the link is what makes it the last good one. A
@@ -46,7 +46,8 @@ impl LastGood {
     /// It cannot be written; the version before it is still kept.
     pub fn keep(&self, candidate: &Candidate, component: &[u8]) -> io::Result<()> {
         let plugin = self.folder.join(&candidate.document.name);
-        let name = version_name(&candidate.text, component);
+        let file = candidate.document.file.to_string_lossy();
+        let name = version_name(&file, &candidate.text, component);
         let version = plugin.join(&name);
         if !version.is_dir() {
             let draft = plugin.join(format!("{name}.draft"));
@@ -55,7 +56,6 @@ impl LastGood {
             fs::create_dir_all(&draft)?;
             write(&draft.join(DOCUMENT), candidate.text.as_bytes())?;
             write(&draft.join(COMPONENT), component)?;
-            let file = candidate.document.file.to_string_lossy();
             write(&draft.join("file"), file.as_bytes())?;
             fs::rename(&draft, &version)?;
         }
@@ -108,7 +108,7 @@ impl LastGood {
         let component = read(COMPONENT)?;
         let text = String::from_utf8_lossy(&read(DOCUMENT)?).into_owned();
         let file = String::from_utf8_lossy(&read("file")?).into_owned();
-        if Path::new(&version_name(&text, &component)) != name {
+        if Path::new(&version_name(&file, &text, &component)) != name {
             return Err(format!(
                 "{}: it was changed since it was kept",
                 link.display()
@@ -148,10 +148,11 @@ impl LastGood {
     }
 }
 
-fn version_name(text: &str, component: &[u8]) -> String {
+fn version_name(file: &str, text: &str, component: &[u8]) -> String {
+    let document = format!("{file}\0{text}");
     format!(
         "{}-{}",
-        digest(text.as_bytes()).hex(),
+        digest(document.as_bytes()).hex(),
         digest(component).hex()
     )
 }

@@ -23,10 +23,10 @@ pub(super) fn plan(running: &BTreeMap<String, PathBuf>, folder: &Folder) -> Plan
         .map(|candidate| &candidate.document.name)
         .collect();
     let unclear = |name: &String, file: &PathBuf| {
-        folder
-            .problems
-            .iter()
-            .any(|problem| problem.plugin.as_ref() == Some(name) || problem.files.contains(file))
+        folder.coming.contains(name)
+            || folder.problems.iter().any(|problem| {
+                problem.plugin.as_ref() == Some(name) || problem.files.contains(file)
+            })
     };
     let gone = running
         .iter()
@@ -62,10 +62,11 @@ mod tests {
         write("d1", &document("d"));
         write("d2", &document("d"));
         write("f", &document("another"));
-        let running: BTreeMap<String, PathBuf> = ["a", "b", "c", "d", "f"]
+        let running: BTreeMap<String, PathBuf> = ["a", "b", "c", "d", "e", "f"]
             .map(|name| (name.to_owned(), folder.path().join(format!("{name}.yaml"))))
             .into();
-        let held = read_folder(folder.path(), Instant::now()).unwrap();
+        let mut held = read_folder(folder.path(), Instant::now()).unwrap();
+        held.coming.push("e".to_owned());
         let plan = plan(&running, &held);
         let asked: Vec<&str> = plan
             .ask
@@ -76,7 +77,7 @@ mod tests {
         assert_eq!(
             plan.stop,
             ["c", "f"],
-            "b's file cannot be read, d is there twice"
+            "b's file cannot be read, d is there twice, e's component is being written"
         );
     }
 }

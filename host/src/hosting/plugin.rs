@@ -31,6 +31,13 @@ pub(super) enum Ended {
 /// Versions that were let in; the newest counts.
 pub(super) type Accepted = watch::Receiver<Option<Arc<Version>>>;
 
+/// Waits until something newer is there. Who could send it ends with the plugin.
+pub(super) async fn news<T>(channel: &mut watch::Receiver<T>) {
+    if channel.changed().await.is_err() {
+        std::future::pending::<()>().await;
+    }
+}
+
 impl Host {
     /// Runs the plugin `name` in the versions that are asked for, until it is told to stop.
     pub(super) async fn host_plugin(&self, name: &str, asked: Asked, phases: &Phases) -> Ended {
@@ -91,18 +98,11 @@ impl Host {
                     None => std::future::pending().await,
                 }
             };
-            let newer = async {
-                if accepted.changed().await.is_err() {
-                    std::future::pending::<()>().await;
-                }
-            };
-            match (first(found, newer).await, version) {
+            match (first(found, news(accepted)).await, version) {
                 (Either::Left(Ok(primary)), Some(version)) => return (version, primary),
                 (Either::Left(Err(problem)), Some(version)) => {
                     tracing::error!(plugin = &*version.plugin.name, "{problem}");
-                    if accepted.changed().await.is_err() {
-                        std::future::pending::<()>().await;
-                    }
+                    news(accepted).await;
                 }
                 (_, _) => {}
             }

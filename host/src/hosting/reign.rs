@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Host;
-use super::plugin::Accepted;
+use super::plugin::{Accepted, news};
 use super::version::Version;
 use crate::controller::{Controller, Parts, Prepared};
 use crate::seams::{Either, first};
@@ -39,9 +39,7 @@ impl<'a> Reign<'a> {
         let follow = async {
             loop {
                 self.follow(&mut accepted).await;
-                if accepted.changed().await.is_err() {
-                    std::future::pending::<()>().await;
-                }
+                news(&mut accepted).await;
             }
         };
         first(follow, asked).await;
@@ -60,16 +58,15 @@ impl<'a> Reign<'a> {
             return;
         }
         // What is new in it may need other informers: they fill while the old version works on.
-        let (version, primary) = self.host.startable(accepted).await;
-        let parts = Parts {
-            plugin: version.plugin.clone(),
-            grants: version.candidate.document.grants.clone(),
-            api: self.host.api.clone(),
-            discovery: self.host.discovery.clone(),
-            events: self.host.events.clone(),
-            seams: self.host.seams.clone(),
+        let (version, prepared) = loop {
+            let (version, primary) = self.host.startable(accepted).await;
+            let prepared = Prepared::watch(self.parts(&version), primary);
+            // A version whose lists never come in may have a successor that is better.
+            match first(prepared, news(accepted)).await {
+                Either::Left(prepared) => break (version, prepared),
+                Either::Right(()) => {}
+            }
         };
-        let prepared = Prepared::watch(parts, primary).await;
         if let Some((_, old)) = &self.running {
             old.drain();
             let drained = self.drained(old);
@@ -82,6 +79,17 @@ impl<'a> Reign<'a> {
         }
         self.say(&version, before.as_ref());
         self.running = Some((version, prepared.start()));
+    }
+
+    fn parts(&self, version: &Version) -> Parts {
+        Parts {
+            plugin: version.plugin.clone(),
+            grants: version.candidate.document.grants.clone(),
+            api: self.host.api.clone(),
+            discovery: self.host.discovery.clone(),
+            events: self.host.events.clone(),
+            seams: self.host.seams.clone(),
+        }
     }
 
     fn say(&self, version: &Version, before: Option<&Arc<Version>>) {

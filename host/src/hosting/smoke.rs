@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::Host;
 use super::version::Version;
-use crate::api::{Request, Resource};
+use crate::api::{ApiError, Request, Resource};
 use crate::grants::Scope;
 use crate::plugin::cluster::{Call, Door, Primary, Writes};
 use crate::plugin::{CallError, Cancel, Description};
@@ -22,8 +22,10 @@ const NAMESPACES: usize = 10;
 pub(super) enum Smoke {
     /// The plugin answered.
     Passed,
-    /// There is no object to call it about, or none can be read.
+    /// There is no object to call it about, or none that the host may read.
     NoObject,
+    /// The API server did not say whether there is one.
+    Unknown(ApiError),
     /// It did not: about this object, for this reason.
     Failed(String, CallError),
 }
@@ -36,11 +38,15 @@ impl Smoke {
         let found = host
             .discovery
             .by_kind(&description.api_version, &description.kind);
-        let Ok(Some(resource)) = found.await else {
-            return Self::NoObject;
+        let resource = match found.await {
+            Ok(Some(resource)) => resource,
+            Ok(None) => return Self::NoObject,
+            Err(error) => return Self::Unknown(error),
         };
-        let Some(object) = live_primary(host, version, &resource).await else {
-            return Self::NoObject;
+        let object = match live_primary(host, version, &resource).await {
+            Ok(Some(object)) => object,
+            Ok(None) => return Self::NoObject,
+            Err(error) => return Self::Unknown(error),
         };
         let view = View::unwatched(description.outlook(&plugin.name, resource.clone()));
         let shown = view.show(&resource, &object);
@@ -74,7 +80,11 @@ impl Smoke {
 }
 
 /// An object that the version would reconcile.
-async fn live_primary(host: &Host, version: &Version, primary: &Resource) -> Option<Object> {
+async fn live_primary(
+    host: &Host,
+    version: &Version,
+    primary: &Resource,
+) -> Result<Option<Object>, ApiError> {
     let grants = &version.candidate.document.grants;
     let places = match grants.watch_scope(&primary.group, &primary.plural, None) {
         Scope::All => vec![None],
@@ -82,13 +92,15 @@ async fn live_primary(host: &Host, version: &Version, primary: &Resource) -> Opt
     };
     let query = query(&version.plugin.description);
     for place in places {
-        let path = primary.path(place.as_deref(), None, None).ok()?;
-        // Who cannot read its primaries now will say so when it watches them.
-        let mut page = host
-            .api
-            .send(Request::get(format!("{path}?{query}")))
-            .await
-            .ok()?;
+        let Ok(path) = primary.path(place.as_deref(), None, None) else {
+            continue;
+        };
+        let mut page = match host.api.send(Request::get(format!("{path}?{query}"))).await {
+            Ok(page) => page,
+            // Who may not read its primaries now will be told so when it watches them.
+            Err(error) if error.is_forbidden() || error.is_not_found() => continue,
+            Err(error) => return Err(error),
+        };
         let items = page
             .get_mut("items")
             .and_then(Value::as_array_mut)
@@ -104,10 +116,10 @@ async fn live_primary(host: &Host, version: &Version, primary: &Resource) -> Opt
             });
         let mut objects = objects.filter(|object| !object.metadata.deleting);
         if let Some(object) = objects.next() {
-            return Some(object);
+            return Ok(Some(object));
         }
     }
-    None
+    Ok(None)
 }
 
 /// What a list of the version's primaries asks for.

@@ -6,16 +6,18 @@
 
 use std::fs::File;
 use std::io::{Read, Write};
+use std::path::Path;
 use std::time::Duration;
 
 use rustix::process::{Resource, Rlimit, setrlimit};
 
 use super::admission::{LARGEST_FILE, Refused, judge_bytes};
 use super::engine;
+use crate::memory::memory_limit;
 use crate::seams::{Ended, Seams};
 use crate::text::clean;
 
-/// Address space of the child. The largest measured compilation needs 0.4 GiB (StarlingMonkey).
+/// Address space of the child at most; less in a smaller container. The largest measured compilation needs 0.4 GiB (StarlingMonkey).
 const MEMORY: u64 = 4 << 30;
 
 /// CPU seconds of the child, over all its threads. The largest measured compilation needs 9 s.
@@ -51,6 +53,9 @@ pub enum CompileError {
     /// It takes more than the compiler may use.
     #[error("compiling it {0}: split the plugin, or leave out what it does not use")]
     Exhausted(String),
+    /// It takes more than the machine has to give now.
+    #[error("compiling it {0}: give the host more, or split the plugin")]
+    Starved(String),
     /// The machine is to blame.
     #[error("cannot compile: {0}")]
     Failed(String),
@@ -92,7 +97,7 @@ fn judge_end(ended: Ended, said: &str) -> Result<(), CompileError> {
         Ended::Code(code) => {
             CompileError::Failed(format!("the compiler ended with {code}: {said}"))
         }
-        Ended::Late => CompileError::Exhausted(format!("takes more than {} s", DEADLINE.as_secs())),
+        Ended::Late => CompileError::Starved(format!("takes more than {} s", DEADLINE.as_secs())),
         Ended::Signal(signal) if signal == xcpu => {
             CompileError::Exhausted(format!("takes more than {CPU} s of CPU time"))
         }
@@ -101,8 +106,8 @@ fn judge_end(ended: Ended, said: &str) -> Result<(), CompileError> {
             LARGEST_CODE >> 20
         )),
         // The allocator's answer to a refused page is to abort; the kernel's is to kill.
-        Ended::Signal(6 | 9) => CompileError::Exhausted(format!(
-            "takes more than {} GiB of memory, or more than the machine has",
+        Ended::Signal(6 | 9) => CompileError::Starved(format!(
+            "takes more than {} GiB of memory, or more than the container has",
             MEMORY >> 30
         )),
         Ended::Signal(signal) => {
@@ -137,8 +142,10 @@ fn compile(bytes: &[u8], output: &mut impl Write) -> Result<(), CompileError> {
 
 fn limit_self() -> rustix::io::Result<()> {
     rustix::thread::set_no_new_privs(true)?;
+    // The child lives in the host's cgroup: it fails by itself before the kernel kills both.
+    let limit = u64::try_from(memory_limit(Path::new("/"))).unwrap_or(MEMORY);
     for (resource, most) in [
-        (Resource::As, MEMORY),
+        (Resource::As, limit.min(MEMORY)),
         (Resource::Cpu, CPU),
         (Resource::Fsize, LARGEST_CODE),
         (Resource::Nofile, FILES),

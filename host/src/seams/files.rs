@@ -16,6 +16,8 @@ pub enum Notice {
     Growing,
     /// Whoever wrote to it has finished, or it was moved, linked or removed.
     Whole,
+    /// Its owner, mode or times have changed: perhaps in the middle of a copy.
+    Touched,
 }
 
 /// Notices about the files in some folders, not in the folders below them.
@@ -98,6 +100,7 @@ fn notice(kind: EventKind) -> Option<Notice> {
     match kind {
         EventKind::Create(CreateKind::File)
         | EventKind::Modify(ModifyKind::Data(DataChange::Any)) => Some(Notice::Growing),
+        EventKind::Modify(ModifyKind::Metadata(_)) => Some(Notice::Touched),
         EventKind::Access(AccessKind::Close(AccessMode::Write))
         | EventKind::Create(_)
         | EventKind::Modify(_)

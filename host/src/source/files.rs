@@ -112,6 +112,7 @@ impl<T> Files<T> {
             Notice::Whole if self.whole.len() < REMEMBERED => self.whole.insert(path.to_owned()),
             Notice::Whole => false,
             Notice::Growing => self.whole.remove(path),
+            Notice::Touched => false,
         };
     }
 
@@ -191,8 +192,10 @@ impl<T> Files<T> {
     }
 
     /// When the next file will have stood still for long enough.
-    pub(super) fn next(&self) -> Option<Instant> {
-        self.moving.values().map(|(_, since)| *since + STILL).min()
+    pub(super) fn next(&self, now: Instant) -> Option<Instant> {
+        // What is overdue was not looked at since: no document names it now.
+        let due = self.moving.values().map(|(_, since)| *since + STILL);
+        due.filter(|due| *due > now).min()
     }
 
     /// Takes every file as it is from now on, moving or not: at the start nobody has noticed anything.
@@ -243,7 +246,8 @@ mod tests {
         let mut files = Files::default();
         fs::write(&path, "half").unwrap();
         assert_eq!(files.look(&path, start, text), None);
-        assert_eq!(files.next(), Some(start + STILL));
+        assert_eq!(files.next(start), Some(start + STILL));
+        assert_eq!(files.next(start + STILL), None);
         fs::write(&path, "whole").unwrap();
         assert_eq!(
             files.look(&path, start + STILL, text),
@@ -252,7 +256,7 @@ mod tests {
         );
         let later = start + STILL * 2;
         assert_eq!(files.look(&path, later, text), Some(&"whole".into()));
-        assert_eq!(files.next(), None);
+        assert_eq!(files.next(start), None);
         fs::remove_file(&path).unwrap();
         assert_eq!(
             files.look(&path, later, text),

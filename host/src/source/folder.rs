@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fs;
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -95,8 +95,8 @@ impl Reader {
     }
 
     /// When to look again, though nobody has noticed anything.
-    pub(super) fn next(&self) -> Option<Instant> {
-        let next = [self.documents.next(), self.components.next()];
+    pub(super) fn next(&self, now: Instant) -> Option<Instant> {
+        let next = [self.documents.next(now), self.components.next(now)];
         next.into_iter().flatten().min()
     }
 
@@ -227,12 +227,20 @@ fn yaml_files(folder: &Path) -> io::Result<BTreeSet<PathBuf>> {
 
 fn read_document(file: &Path) -> Documents {
     let read = || -> io::Result<String> {
-        let size = fs::metadata(file)?.len();
+        let metadata = fs::metadata(file)?;
+        if !metadata.is_file() {
+            return Err(io::Error::other("it is not a file"));
+        }
+        let size = metadata.len();
         if size > LARGEST_DOCUMENT {
             let problem = format!("it has {size} bytes; at most 1 MiB are taken");
             return Err(io::Error::other(problem));
         }
-        fs::read_to_string(file)
+        let mut text = String::new();
+        fs::File::open(file)?
+            .take(LARGEST_DOCUMENT)
+            .read_to_string(&mut text)?;
+        Ok(text)
     };
     match read() {
         Ok(text) => Documents {

@@ -74,15 +74,20 @@ impl Watch {
     }
 
     async fn look(&mut self) -> io::Result<Folder> {
-        let mut reader = match self.reader.take() {
-            Some(reader) => reader,
-            // The last look was lost.
-            None => Reader::new(&self.folder),
-        };
+        let known = self.reader.take();
+        let folder = self.folder.clone();
         let now = self.seams.clock.now();
-        let look = move || {
-            let looked = reader.look(now);
-            (reader, looked)
+        let look = move || match known {
+            Some(mut reader) => {
+                let looked = reader.look(now);
+                (reader, looked)
+            }
+            // The last look was lost: everything is as it is.
+            None => {
+                let mut reader = Reader::new(&folder);
+                let looked = reader.first_look(now);
+                (reader, looked)
+            }
         };
         let looked = self.seams.spawn.blocking(look).await;
         let (reader, looked) = looked.map_err(io::Error::other)?;
@@ -99,7 +104,7 @@ impl Watch {
     /// Waits for a notice, for a file that will have stood still, or for a while.
     async fn wait(&mut self) {
         let now = self.seams.clock.now();
-        let next = self.reader.as_ref().and_then(Reader::next);
+        let next = self.reader.as_ref().and_then(|reader| reader.next(now));
         let until = next.unwrap_or(now + LOOK).min(now + LOOK);
         let Some(notices) = &mut self.notices else {
             return self.seams.clock.sleep_until(until).await;

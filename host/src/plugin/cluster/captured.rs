@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use super::{Call, Target};
 use crate::api::{Request, Resource};
+use crate::grants::Access;
 use crate::plugin::bindings::cluster::Error;
 use crate::selector::LabelSelector;
 use crate::view::{Key, Object};
@@ -78,9 +79,12 @@ impl Call {
         Ok(shown)
     }
 
-    /// Answers a delete.
+    /// Answers a delete. What the plugin may not read may be there.
     pub(super) async fn capture_delete(&mut self, target: &Target) -> Result<(), Error> {
-        self.there(target).await?.ok_or(Error::NotFound)?;
+        let certain = self.captured.get(target).is_some() || self.may_read(target);
+        if self.there(target).await?.is_none() && certain {
+            return Err(Error::NotFound);
+        }
         self.captured.set(target, None);
         Ok(())
     }
@@ -90,12 +94,28 @@ impl Call {
         if let Some(captured) = self.captured.get(target) {
             return Ok(captured.cloned());
         }
+        // Who may not read it learns nothing of it, and the host may have no right either.
+        if !self.may_read(target) {
+            return Ok(None);
+        }
         let read = Request::get(super::read::uri(target, None)?);
         match self.send("read an object", read).await {
             Ok(object) => Ok(Object::new(object)),
             Err(Error::NotFound) => Ok(None),
             Err(error) => Err(error),
         }
+    }
+
+    fn may_read(&self, target: &Target) -> bool {
+        let access = Access {
+            verb: "get",
+            resource: &target.resource,
+            subresource: None,
+            namespace: target.key.namespace.as_deref(),
+            name: Some(&target.key.name),
+        };
+        let home = self.primary.key.namespace.as_deref();
+        self.door.grants.allow(&access, home)
     }
 }
 

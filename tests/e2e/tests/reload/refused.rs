@@ -122,6 +122,30 @@ async fn a_component_that_is_written_in_two_halves_is_never_loaded_half() -> Res
 }
 
 #[tokio::test]
+async fn a_document_that_names_a_component_on_its_way_waits_for_it() -> Result<()> {
+    let scene = settled("refused-coming", &[]).await?;
+    let folder = scene.plugins.folder();
+    let whole = component(2)?;
+    let (one, two) = whole.split_at(whole.len() / 2);
+    let mut file = fs::File::create(folder.join("new.wasm"))?;
+    file.write_all(one)?;
+    let mut renamed = text(&scene.plugins, "v2", "");
+    if let Some(source) = renamed.pointer_mut("/spec/source") {
+        *source = json!({ "file": "new.wasm" });
+    }
+    put(folder, "relay.yaml", renamed.to_string().as_bytes())?;
+    v1_answers(&scene, "Bea").await?;
+    file.write_all(two)?;
+    drop(file);
+    until_says(&scene.cluster, "ada", "end v2 Bea").await?;
+    assert_eq!(
+        scene.host.count(|line| line.message.contains("stopping")),
+        0
+    );
+    Ok(())
+}
+
+#[tokio::test]
 async fn links_in_a_circle_and_files_that_lead_nowhere_cost_nobody_else_anything() -> Result<()> {
     let scene = settled("refused-links", &[]).await?;
     let folder = scene.plugins.folder();
