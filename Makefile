@@ -35,7 +35,7 @@ $(NPM): package-lock.json | node
 	@cp package-lock.json $@
 
 .PHONY: demo
-demo: toolchain go ## Run a plugin on a real control plane, and watch a Greeting live and die
+demo: toolchain go ## Run a plugin on a real control plane, change it, and watch a Greeting live and die
 	cargo build --workspace --bins
 	cargo build -p greeter --profile guest --target wasm32-wasip2 --target-dir target/guests
 	@target/debug/demo
