@@ -106,9 +106,9 @@ impl<'a> Reign<'a> {
                     version = number,
                     digest,
                     old,
-                    reached = "swapped",
                     "swapped: every key runs again"
                 );
+                tracing::debug!(plugin, reached = "swapped", "loading");
             }
             None => tracing::info!(plugin, version = number, digest, "running"),
         }
