@@ -11,6 +11,7 @@ mod host;
 mod plugins;
 mod pod;
 mod scene;
+pub mod variant;
 
 use std::time::Duration;
 

@@ -5,6 +5,7 @@ use std::os::unix::fs::symlink;
 
 use anyhow::Result;
 use serde_json::json;
+use windlass_e2e::variant::relay;
 use windlass_e2e::{Account, Cluster, Greeter, Host, Plugins, Scene};
 
 use crate::relay::{component, document, put, scene, text, until_said, until_says};
@@ -156,13 +157,7 @@ async fn twenty_plugins_that_come_at_once_all_start() -> Result<()> {
     let soon = Plugins::new(&scene.cluster.namespace)?;
     for number in 0..20 {
         let name = format!("relay-{number}");
-        let mut document = text(&soon, "v1", "");
-        if let Some(source) = document.pointer_mut("/spec/source") {
-            *source = json!({ "file": format!("{name}.wasm") });
-        }
-        if let Some(held) = document.pointer_mut("/metadata/name") {
-            *held = json!(name);
-        }
+        let document = relay(&soon, &name, "v1", "");
         fs::write(
             soon.folder().join(format!("{name}.wasm")),
             component(number)?,
