@@ -125,7 +125,7 @@ languages: toolchain go node ## Build a plugin in each of three more languages, 
 	@target/debug/languages $(LANGUAGES:%=target/guests/languages/%.wasm)
 
 .PHONY: bench
-bench: toolchain go ## Measure a release build: memory of the idle host, time from apply to ready
+bench: toolchain go $(NPM) ## Measure a release build: apply to ready, hot swap, fresh calls, memory with 1 to 100 plugins
 	cargo build --quiet --release -p windlass
 	cargo build --quiet --workspace --bins
 	@target/debug/measure

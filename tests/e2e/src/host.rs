@@ -88,15 +88,17 @@ impl Host {
     /// # Errors
     /// It could not be built or started.
     pub fn run(config: &Path, kubeconfig: &Path, namespace: &str, more: &[&str]) -> Result<Self> {
-        Self::run_binary(&host_binary()?, config, kubeconfig, namespace, more)
+        let code = workspace().join("target/code-cache");
+        Self::run_binary(&host_binary()?, &code, config, kubeconfig, namespace, more)
     }
 
-    /// As [`Host::run`], with another build of the host.
+    /// As [`Host::run`], with another build of the host, which keeps compiled code in `code`.
     ///
     /// # Errors
     /// It could not be started.
     pub fn run_binary(
         binary: &Path,
+        code: &Path,
         config: &Path,
         kubeconfig: &Path,
         namespace: &str,
@@ -107,8 +109,7 @@ impl Host {
         command.arg("--kubeconfig").arg(kubeconfig);
         command.args(["--namespace", namespace]);
         command.args(["--log-format=json", "--log=info,plugin=debug"]);
-        command.arg("--code-cache");
-        command.arg(workspace().join("target").join("code-cache"));
+        command.arg("--code-cache").arg(code);
         command.args(more);
         Self::run_command(&command)
     }
