@@ -1,0 +1,177 @@
+//! What is served: one [`Resource`] per group, version and plural, built in or from a CRD.
+
+use std::sync::{Arc, OnceLock};
+
+use serde_json::Value;
+
+use crate::schema::Schema;
+
+/// One resource in one version.
+#[derive(Debug)]
+pub struct Resource {
+    /// The group; empty for the core one.
+    pub group: String,
+    /// The version, such as `v1`.
+    pub version: String,
+    /// The name in paths, such as `deployments`.
+    pub plural: String,
+    /// Such as `deployment`.
+    pub singular: String,
+    /// Such as `Deployment`.
+    pub kind: String,
+    /// Such as `DeploymentList`.
+    pub list_kind: String,
+    /// Such as `deploy`.
+    pub short_names: Vec<String>,
+    /// Such as `all`.
+    pub categories: Vec<String>,
+    /// Whether its objects lie in namespaces.
+    pub namespaced: bool,
+    /// The verbs of discovery, sorted.
+    pub verbs: Vec<String>,
+    /// `status`, `scale` and so on.
+    pub subresources: Vec<Subresource>,
+    /// Where its objects come from.
+    pub origin: Origin,
+    /// What `kubectl get` shows beside the name.
+    pub columns: Vec<Column>,
+    /// What its objects look like; read when first asked for.
+    pub schema: LazySchema,
+}
+
+/// A part of an object with a path of its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Subresource {
+    /// Such as `status`.
+    pub name: String,
+    /// The kind of what is sent there, such as `Scale`.
+    pub kind: String,
+    /// The group of that kind.
+    pub group: String,
+    /// The version of that kind.
+    pub version: String,
+    /// The verbs of discovery, sorted.
+    pub verbs: Vec<String>,
+}
+
+/// Where the objects of a resource come from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// The kind is part of Kubernetes.
+    BuiltIn,
+    /// The kind came with the CRD of this name.
+    Custom {
+        /// The CRD's name.
+        crd: String,
+        /// Where the replicas are, for the `scale` subresource.
+        scale: Option<ScalePaths>,
+    },
+}
+
+/// The JSON paths of a CRD's `scale` subresource.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScalePaths {
+    /// Such as `.spec.replicas`.
+    pub spec: String,
+    /// Such as `.status.replicas`.
+    pub status: String,
+    /// Such as `.status.selector`.
+    pub selector: Option<String>,
+}
+
+/// One column of a Table, as `additionalPrinterColumns` has it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Column {
+    /// The heading.
+    pub name: String,
+    /// `string`, `integer`, `number`, `boolean` or `date`.
+    pub kind: String,
+    /// Such as `name`, `date-time`.
+    pub format: String,
+    /// For people.
+    pub description: String,
+    /// 0 is always shown, more only with `-o wide`.
+    pub priority: i32,
+    /// Where the value is, such as `.spec.replicas`.
+    pub path: String,
+}
+
+/// A schema that is read when it is first asked for.
+#[derive(Debug)]
+pub struct LazySchema {
+    read: OnceLock<Option<Schema>>,
+    from: fn(&Resource) -> Option<Schema>,
+}
+
+impl LazySchema {
+    /// Asks `from` at the first use.
+    pub fn new(from: fn(&Resource) -> Option<Schema>) -> Self {
+        Self {
+            read: OnceLock::new(),
+            from,
+        }
+    }
+
+    /// A schema that is there already.
+    pub fn ready(schema: Schema) -> Self {
+        Self {
+            read: OnceLock::from(Some(schema)),
+            from: |_| None,
+        }
+    }
+}
+
+impl Resource {
+    /// What its objects look like; nothing where anything goes.
+    pub fn schema(&self) -> Option<&Schema> {
+        self.schema
+            .read
+            .get_or_init(|| (self.schema.from)(self))
+            .as_ref()
+    }
+
+    /// `v1`, `apps/v1`.
+    pub fn api_version(&self) -> String {
+        if self.group.is_empty() {
+            self.version.clone()
+        } else {
+            format!("{}/{}", self.group, self.version)
+        }
+    }
+
+    /// A subresource by its name.
+    pub fn subresource(&self, name: &str) -> Option<&Subresource> {
+        self.subresources.iter().find(|sub| sub.name == name)
+    }
+
+    /// Whether `object` is of this kind and version.
+    pub fn is_kind_of(&self, object: &Value) -> bool {
+        object.get("kind").and_then(Value::as_str) == Some(&self.kind)
+            && object.get("apiVersion").and_then(Value::as_str) == Some(&self.api_version())
+    }
+}
+
+/// Everything that is served at a moment; replaced as a whole when a CRD comes or goes.
+#[derive(Clone, Debug, Default)]
+pub struct Registry {
+    resources: Vec<Arc<Resource>>,
+}
+
+impl Registry {
+    /// Serves these.
+    pub fn new(resources: Vec<Arc<Resource>>) -> Self {
+        Self { resources }
+    }
+
+    /// All resources, in the order of discovery.
+    pub fn all(&self) -> &[Arc<Resource>] {
+        &self.resources
+    }
+
+    /// The resource at a path.
+    pub fn find(&self, group: &str, version: &str, plural: &str) -> Option<&Arc<Resource>> {
+        self.resources.iter().find(|resource| {
+            resource.plural == plural && resource.version == version && resource.group == group
+        })
+    }
+}

@@ -1,0 +1,260 @@
+//! What a kind's objects look like: the structural schema that every part of the server walks.
+//!
+//! - Built-in kinds and CRDs have the same form: an OpenAPI v3 schema, read once into [`Node`]s.
+//! - A walk goes from [`View`] to [`View`]; named types are looked up on the way, so they may refer to
+//!   themselves.
+//! - What a list or map means for patches and field ownership is said here and nowhere else:
+//!   <https://kubernetes.io/docs/reference/using-api/server-side-apply/#merge-strategy>.
+
+mod parse;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+pub use parse::ParseError;
+
+/// The schema of one kind in one version.
+#[derive(Clone, Debug)]
+pub struct Schema {
+    root: Arc<Node>,
+    types: Arc<Types>,
+}
+
+/// Named types that nodes refer to.
+#[derive(Debug, Default)]
+pub struct Types(BTreeMap<String, Node>);
+
+/// One place in a schema.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Node {
+    /// The JSON type; nothing where anything goes.
+    pub kind: Option<Kind>,
+    /// The fields of an object, by name.
+    pub properties: BTreeMap<String, Node>,
+    /// What a map's values look like (`additionalProperties`).
+    pub values: Option<Box<Node>>,
+    /// What a list's items look like.
+    pub items: Option<Box<Node>>,
+    /// The named type that says the rest (`$ref`).
+    pub named: Option<String>,
+    /// What is put where nothing was said.
+    pub default: Option<Value>,
+    /// Whether `null` is a value of its own.
+    pub nullable: bool,
+    /// Fields that must be there.
+    pub required: Vec<String>,
+    /// `x-kubernetes-preserve-unknown-fields`.
+    pub preserves_unknown: bool,
+    /// `x-kubernetes-embedded-resource`.
+    pub embedded: bool,
+    /// How lists merge.
+    pub list: ListKind,
+    /// Whether a map or an object is one value, owned and replaced as a whole
+    /// (`x-kubernetes-map-type: atomic`).
+    pub atomic_map: bool,
+    /// How a strategic merge patch goes about it.
+    pub patch: Option<PatchStrategy>,
+    /// `format`: `int32`, `date-time` and so on.
+    pub format: Option<String>,
+    /// What a CRD's schema demands beyond types.
+    pub constraints: Option<Box<Constraints>>,
+}
+
+/// A JSON type of a schema.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the words of OpenAPI")]
+pub enum Kind {
+    Object,
+    Array,
+    String,
+    Integer,
+    Number,
+    Boolean,
+    /// `x-kubernetes-int-or-string`.
+    IntOrString,
+}
+
+/// What a list is to those who own parts of it (`x-kubernetes-list-type`).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum ListKind {
+    /// One value, replaced as a whole.
+    #[default]
+    Atomic,
+    /// Items are told apart by their value.
+    Set,
+    /// Items are objects, told apart by these fields.
+    Map(Vec<String>),
+}
+
+/// `x-kubernetes-patch-strategy` and `x-kubernetes-patch-merge-key`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PatchStrategy {
+    /// Items of a list, or fields of an object, are merged.
+    pub merge: bool,
+    /// Fields that the patch does not name go away (`retainKeys`).
+    pub retain_keys: bool,
+    /// The field that tells items of a list apart; nothing for lists of plain values.
+    pub key: Option<String>,
+}
+
+/// Value validations of a CRD's schema, in OpenAPI's words.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[expect(missing_docs, reason = "the words of OpenAPI")]
+pub struct Constraints {
+    pub allowed: Vec<Value>,
+    pub pattern: Option<String>,
+    pub minimum: Option<serde_json::Number>,
+    pub maximum: Option<serde_json::Number>,
+    pub exclusive_minimum: bool,
+    pub exclusive_maximum: bool,
+    pub multiple_of: Option<serde_json::Number>,
+    pub min_length: Option<u64>,
+    pub max_length: Option<u64>,
+    pub min_items: Option<u64>,
+    pub max_items: Option<u64>,
+    pub unique_items: bool,
+    pub min_properties: Option<u64>,
+    pub max_properties: Option<u64>,
+    pub all_of: Vec<Node>,
+    pub any_of: Vec<Node>,
+    pub one_of: Vec<Node>,
+    pub not: Option<Box<Node>>,
+    /// `x-kubernetes-validations`, as they were written.
+    pub rules: Vec<Value>,
+}
+
+/// A place in a schema on a walk through it.
+#[derive(Clone, Copy, Debug)]
+pub struct View<'a> {
+    /// What is said where the type is used: default, list and map kind.
+    site: &'a Node,
+    /// What the type itself says; the same node unless it has a name.
+    node: &'a Node,
+    types: &'a Types,
+}
+
+impl Types {
+    /// Puts named types together.
+    pub fn new(types: BTreeMap<String, Node>) -> Self {
+        Self(types)
+    }
+
+    /// A type by its name, such as `io.k8s.api.core.v1.PodSpec`.
+    pub fn get(&self, name: &str) -> Option<&Node> {
+        self.0.get(name)
+    }
+}
+
+impl Schema {
+    /// A schema that stands on named types.
+    pub fn new(root: Node, types: Arc<Types>) -> Self {
+        Self {
+            root: Arc::new(root),
+            types,
+        }
+    }
+
+    /// Reads the `openAPIV3Schema` of a CRD's version.
+    ///
+    /// # Errors
+    /// If it is no schema; the error says where.
+    pub fn parse(openapi: &Value) -> Result<Self, ParseError> {
+        Ok(Self::new(Node::parse(openapi)?, Arc::default()))
+    }
+
+    /// Where a walk begins.
+    pub fn view(&self) -> View<'_> {
+        View::of(&self.root, &self.types)
+    }
+}
+
+impl<'a> View<'a> {
+    fn of(site: &'a Node, types: &'a Types) -> Self {
+        let named = site.named.as_deref().and_then(|name| types.get(name));
+        Self {
+            site,
+            node: named.unwrap_or(site),
+            types,
+        }
+    }
+
+    /// The node with the fields, constraints and type.
+    pub fn node(&self) -> &'a Node {
+        self.node
+    }
+
+    /// The name of the type, where it has one.
+    pub fn type_name(&self) -> Option<&'a str> {
+        self.site.named.as_deref()
+    }
+
+    /// The JSON type; nothing where anything goes.
+    pub fn kind(&self) -> Option<Kind> {
+        self.node.kind
+    }
+
+    /// What is put here where nothing was said.
+    pub fn default(&self) -> Option<&'a Value> {
+        self.site.default.as_ref().or(self.node.default.as_ref())
+    }
+
+    /// A declared field of an object, else what a map's values look like.
+    pub fn field(&self, name: &str) -> Option<Self> {
+        self.property(name).or_else(|| self.values())
+    }
+
+    /// A declared field of an object.
+    pub fn property(&self, name: &str) -> Option<Self> {
+        let site = self.node.properties.get(name)?;
+        Some(Self::of(site, self.types))
+    }
+
+    /// All declared fields of an object.
+    pub fn properties(&self) -> impl Iterator<Item = (&'a str, Self)> {
+        let types = self.types;
+        let all = self.node.properties.iter();
+        all.map(move |(name, site)| (name.as_str(), Self::of(site, types)))
+    }
+
+    /// What a map's values look like.
+    pub fn values(&self) -> Option<Self> {
+        let site = self.node.values.as_deref()?;
+        Some(Self::of(site, self.types))
+    }
+
+    /// What a list's items look like.
+    pub fn items(&self) -> Option<Self> {
+        let site = self.node.items.as_deref()?;
+        Some(Self::of(site, self.types))
+    }
+
+    /// A part of this place's own schema (`allOf`, `not` and so on).
+    pub fn part(&self, site: &'a Node) -> Self {
+        Self::of(site, self.types)
+    }
+
+    /// How a list merges.
+    pub fn list(&self) -> &'a ListKind {
+        match &self.site.list {
+            ListKind::Atomic => &self.node.list,
+            said => said,
+        }
+    }
+
+    /// Whether a map or an object is owned and replaced as a whole.
+    pub fn is_atomic_map(&self) -> bool {
+        self.site.atomic_map || self.node.atomic_map
+    }
+
+    /// How a strategic merge patch goes about it.
+    pub fn patch(&self) -> Option<&'a PatchStrategy> {
+        self.site.patch.as_ref().or(self.node.patch.as_ref())
+    }
+
+    /// Whether fields that no schema names are kept.
+    pub fn preserves_unknown(&self) -> bool {
+        self.site.preserves_unknown || self.node.preserves_unknown
+    }
+}
