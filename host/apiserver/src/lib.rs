@@ -1,5 +1,9 @@
 //! A Kubernetes API server in memory: for plugin authors, tests and simulations; not for production.
 
+pub mod names;
 pub mod registry;
 pub mod schema;
+pub mod seams;
+pub mod selector;
 pub mod status;
+pub mod store;

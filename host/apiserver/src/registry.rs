@@ -33,6 +33,8 @@ pub struct Resource {
     pub subresources: Vec<Subresource>,
     /// Where its objects come from.
     pub origin: Origin,
+    /// Fields that a CRD makes selectable, without the leading dot.
+    pub selectable: Vec<String>,
     /// What `kubectl get` shows beside the name.
     pub columns: Vec<Column>,
     /// What its objects look like; read when first asked for.

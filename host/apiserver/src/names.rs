@@ -1,0 +1,167 @@
+//! What names of things may look like (apimachinery `util/validation`), with its words for what is wrong.
+
+const QUALIFIED: &str = "must consist of alphanumeric characters, '-', '_' or '.', and must start and \
+     end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for \
+     validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
+const LABEL_VALUE: &str = "a valid label must be an empty string or consist of alphanumeric characters, \
+     '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or \
+     'my_value',  or '12345', regex used for validation is \
+     '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
+const SUBDOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric \
+     characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', \
+     regex used for validation is \
+     '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
+const LABEL: &str = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or \
+     '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex \
+     used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
+const LABEL_1035: &str = "a DNS-1035 label must consist of lower case alphanumeric characters or '-', \
+     start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or \
+     'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')";
+
+fn too_long(most: usize) -> String {
+    format!("must be no more than {most} bytes")
+}
+
+/// What is wrong with the key of a label, an annotation or a finalizer.
+pub fn label_key(key: &str) -> Vec<String> {
+    let mut problems = Vec::new();
+    let mut parts = key.split('/');
+    let name = match (parts.next(), parts.next(), parts.next()) {
+        (Some(name), None, None) => name,
+        (Some(prefix), Some(name), None) => {
+            if prefix.is_empty() {
+                problems.push("prefix part must be non-empty".to_owned());
+            } else {
+                let wrong = subdomain(prefix);
+                problems.extend(wrong.iter().map(|why| format!("prefix part {why}")));
+            }
+            name
+        }
+        _ => {
+            problems.push(format!(
+                "a qualified name {QUALIFIED} with an optional DNS subdomain prefix and '/' (e.g. \
+                 'example.com/MyName')"
+            ));
+            return problems;
+        }
+    };
+    if name.is_empty() {
+        problems.push("name part must be non-empty".to_owned());
+    } else if name.len() > 63 {
+        problems.push(format!("name part {}", too_long(63)));
+    }
+    if !is_word(
+        name,
+        |c| c.is_ascii_alphanumeric(),
+        |c| matches!(c, '-' | '_' | '.'),
+    ) {
+        problems.push(format!("name part {QUALIFIED}"));
+    }
+    problems
+}
+
+/// What is wrong with the value of a label.
+pub fn label_value(value: &str) -> Vec<String> {
+    let mut problems = Vec::new();
+    if value.len() > 63 {
+        problems.push(too_long(63));
+    }
+    let fine = value.is_empty()
+        || is_word(
+            value,
+            |c| c.is_ascii_alphanumeric(),
+            |c| matches!(c, '-' | '_' | '.'),
+        );
+    if !fine {
+        problems.push(LABEL_VALUE.to_owned());
+    }
+    problems
+}
+
+/// What is wrong with a DNS-1123 subdomain.
+pub fn subdomain(name: &str) -> Vec<String> {
+    let mut problems = Vec::new();
+    if name.len() > 253 {
+        problems.push(too_long(253));
+    }
+    if !name.split('.').all(is_label) {
+        problems.push(SUBDOMAIN.to_owned());
+    }
+    problems
+}
+
+/// What is wrong with a DNS-1123 label.
+pub fn label(name: &str) -> Vec<String> {
+    let mut problems = Vec::new();
+    if name.len() > 63 {
+        problems.push(too_long(63));
+    }
+    if !is_label(name) {
+        problems.push(LABEL.to_owned());
+    }
+    problems
+}
+
+/// What is wrong with a DNS-1035 label.
+pub fn label_1035(name: &str) -> Vec<String> {
+    let mut problems = Vec::new();
+    if name.len() > 63 {
+        problems.push(too_long(63));
+    }
+    if !is_label(name) || !name.starts_with(|c: char| c.is_ascii_lowercase()) {
+        problems.push(LABEL_1035.to_owned());
+    }
+    problems
+}
+
+/// What is wrong with a name that only has to fit into a path.
+pub fn path_segment(name: &str) -> Vec<String> {
+    if matches!(name, "." | "..") {
+        return vec![format!("may not be '{name}'")];
+    }
+    let signs = ["/", "%"].into_iter().filter(|sign| name.contains(sign));
+    signs
+        .map(|sign| format!("may not contain '{sign}'"))
+        .collect()
+}
+
+fn is_label(name: &str) -> bool {
+    let end = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+    is_word(name, end, |c| c == '-')
+}
+
+/// Whether `name` begins and ends with `end`, and has only that or `between` inside.
+fn is_word(name: &str, end: impl Fn(char) -> bool, between: impl Fn(char) -> bool) -> bool {
+    name.starts_with(&end) && name.ends_with(&end) && name.chars().all(|c| end(c) || between(c))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_judged_as_kubernetes_judges_them() {
+        let long = "a".repeat(64);
+        let cases: [(fn(&str) -> Vec<String>, &str, bool); 15] = [
+            (label_key, "app", true),
+            (label_key, "example.com/app_Name.1", true),
+            (label_key, "/app", false),
+            (label_key, "a/b/c", false),
+            (label_key, "-app", false),
+            (label_key, "", false),
+            (label_value, "", true),
+            (label_value, "Web-1", true),
+            (label_value, "a b", false),
+            (label_value, &long, false),
+            (subdomain, "a.b-c.1", true),
+            (subdomain, "a..b", false),
+            (label, "1-a", true),
+            (label_1035, "1-a", false),
+            (path_segment, "a:b", true),
+        ];
+        for (judge, name, fine) in cases {
+            assert_eq!(judge(name).is_empty(), fine, "{name:?}: {:?}", judge(name));
+        }
+        assert!(!path_segment("a/b").is_empty());
+    }
+}

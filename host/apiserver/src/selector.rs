@@ -1,0 +1,13 @@
+//! Which objects a list or a watch is about: label and field selectors.
+
+mod fields;
+mod labels;
+mod lexer;
+
+pub use fields::FieldSelector;
+pub use labels::LabelSelector;
+
+/// Text that is no selector, in the real server's words.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct BadSelector(pub String);

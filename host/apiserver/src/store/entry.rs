@@ -1,0 +1,121 @@
+//! One object at one revision, as compact JSON with what lists and watches need to choose it.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use serde_json::{Map, Value};
+
+/// The labels of an object.
+pub type Labels = BTreeMap<String, String>;
+
+/// Where an object lies within its resource.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Key {
+    /// The namespace; empty for what lies in none.
+    pub namespace: Box<str>,
+    /// The name.
+    pub name: Box<str>,
+}
+
+/// One object at one revision.
+#[derive(Debug)]
+pub struct Entry {
+    /// Where it lies.
+    pub key: Key,
+    /// Its `resourceVersion`.
+    pub revision: u64,
+    /// The object.
+    pub json: Bytes,
+    /// Its labels, if it has any.
+    pub labels: Option<Box<Labels>>,
+}
+
+impl Key {
+    /// Where an object lies.
+    pub fn new(namespace: &str, name: &str) -> Self {
+        Self {
+            namespace: namespace.into(),
+            name: name.into(),
+        }
+    }
+}
+
+impl Entry {
+    /// The object, parsed.
+    pub fn value(&self) -> Value {
+        // It was written by `Draft`, so it parses.
+        serde_json::from_slice(&self.json).unwrap_or_default()
+    }
+}
+
+/// An object that waits for its revision: the text before and after it.
+#[derive(Debug)]
+pub(super) struct Draft {
+    text: Vec<u8>,
+    /// Where in the text the revision goes.
+    gap: usize,
+    labels: Option<Box<Labels>>,
+}
+
+impl Draft {
+    pub(super) fn of(object: &Value) -> Self {
+        let mut draft = Self {
+            text: Vec::with_capacity(512),
+            gap: 0,
+            labels: None,
+        };
+        let empty = Map::new();
+        let object = object.as_object().unwrap_or(&empty);
+        let metadata = object.get("metadata").and_then(Value::as_object);
+        draft.labels = labels(metadata.unwrap_or(&empty));
+        let mut between = b'{';
+        for (name, value) in object.iter().filter(|(name, _)| *name != "metadata") {
+            draft.field(&mut between, name, value);
+        }
+        draft.text.push(between);
+        draft.text.extend_from_slice(b"\"metadata\":");
+        let mut between = b'{';
+        let fields = metadata.unwrap_or(&empty).iter();
+        for (name, value) in fields.filter(|(name, _)| *name != "resourceVersion") {
+            draft.field(&mut between, name, value);
+        }
+        draft.text.push(between);
+        draft.text.extend_from_slice(b"\"resourceVersion\":\"");
+        draft.gap = draft.text.len();
+        draft.text.extend_from_slice(b"\"}}");
+        draft
+    }
+
+    fn field(&mut self, between: &mut u8, name: &str, value: &Value) {
+        self.text.push(*between);
+        *between = b',';
+        // Writing JSON values into memory cannot fail.
+        let _ = serde_json::to_writer(&mut self.text, name);
+        self.text.push(b':');
+        let _ = serde_json::to_writer(&mut self.text, value);
+    }
+
+    pub(super) fn at(self, key: Key, revision: u64) -> Entry {
+        let (before, after) = self.text.split_at(self.gap);
+        let digits = revision.to_string();
+        let mut json = Vec::with_capacity(self.text.len() + digits.len());
+        json.extend_from_slice(before);
+        json.extend_from_slice(digits.as_bytes());
+        json.extend_from_slice(after);
+        Entry {
+            key,
+            revision,
+            json: json.into(),
+            labels: self.labels,
+        }
+    }
+}
+
+fn labels(metadata: &Map<String, Value>) -> Option<Box<Labels>> {
+    let labels = metadata.get("labels")?.as_object()?;
+    let texts = labels
+        .iter()
+        .filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned())));
+    let labels: Labels = texts.collect();
+    (!labels.is_empty()).then(|| Box::new(labels))
+}

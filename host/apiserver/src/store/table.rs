@@ -1,0 +1,170 @@
+//! The objects of one resource, and the last events among them.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use tokio::sync::watch;
+
+use super::entry::{Entry, Key};
+use super::{Bell, Place, Store};
+
+/// Events kept per resource: a reader that is further behind has to list again.
+const EVENTS: usize = 10_000;
+
+#[derive(Debug, Default)]
+pub(super) struct Table {
+    objects: BTreeMap<Key, Arc<Entry>>,
+    events: VecDeque<Arc<Event>>,
+    /// Events up to this revision are gone.
+    compacted: u64,
+    bell: Bell,
+}
+
+/// Something that happened to an object.
+#[derive(Debug)]
+pub struct Event {
+    /// What happened.
+    pub change: Change,
+    /// The object afterwards; for a deletion its last state, at the revision of the deletion.
+    pub entry: Arc<Entry>,
+    /// The object before.
+    pub before: Option<Arc<Entry>>,
+}
+
+/// What happened to an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the words of watch events")]
+pub enum Change {
+    Added,
+    Modified,
+    Deleted,
+}
+
+/// Compacted away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gone;
+
+/// Objects at a revision.
+#[derive(Debug)]
+pub struct Snapshot {
+    /// The revision.
+    pub revision: u64,
+    /// In the order of namespace and name.
+    pub entries: Vec<Arc<Entry>>,
+}
+
+/// A reader of what happens to one resource.
+#[derive(Debug)]
+pub struct Events {
+    pub(super) store: Store,
+    pub(super) place: Place,
+    pub(super) seen: u64,
+    pub(super) changed: watch::Receiver<u64>,
+}
+
+impl Table {
+    pub(super) fn get(&self, key: &Key) -> Option<Arc<Entry>> {
+        self.objects.get(key).cloned()
+    }
+
+    pub(super) fn put(&mut self, entry: Arc<Entry>, deletes: bool) {
+        let key = entry.key.clone();
+        let before = if deletes {
+            self.objects.remove(&key)
+        } else {
+            self.objects.insert(key, Arc::clone(&entry))
+        };
+        let change = match (&before, deletes) {
+            (_, true) => Change::Deleted,
+            (Some(_), false) => Change::Modified,
+            (None, false) => Change::Added,
+        };
+        let revision = entry.revision;
+        self.events.push_back(Arc::new(Event {
+            change,
+            entry,
+            before,
+        }));
+        if self.events.len() > EVENTS
+            && let Some(oldest) = self.events.pop_front()
+        {
+            self.compacted = oldest.entry.revision;
+        }
+        self.bell.send_replace(revision);
+    }
+
+    pub(super) fn list(&self, namespace: Option<&str>) -> Vec<Arc<Entry>> {
+        match namespace {
+            None => self.objects.values().cloned().collect(),
+            Some(namespace) => {
+                let from = Key::new(namespace, "");
+                let all = self.objects.range(from..);
+                all.take_while(|(key, _)| *key.namespace == *namespace)
+                    .map(|(_, entry)| Arc::clone(entry))
+                    .collect()
+            }
+        }
+    }
+
+    /// Undoes the events after `revision`, latest first.
+    pub(super) fn list_at(
+        &self,
+        namespace: Option<&str>,
+        revision: u64,
+    ) -> Result<Vec<Arc<Entry>>, Gone> {
+        if revision < self.compacted {
+            return Err(Gone);
+        }
+        let later = self.events.iter().rev();
+        let mut later = later
+            .take_while(|event| event.entry.revision > revision)
+            .peekable();
+        if later.peek().is_none() {
+            return Ok(self.list(namespace));
+        }
+        let held = self.list(namespace).into_iter();
+        let mut objects: BTreeMap<Key, Arc<Entry>> =
+            held.map(|entry| (entry.key.clone(), entry)).collect();
+        for event in later {
+            let key = &event.entry.key;
+            if namespace.is_some_and(|namespace| *key.namespace != *namespace) {
+                continue;
+            }
+            match &event.before {
+                Some(before) => objects.insert(key.clone(), Arc::clone(before)),
+                None => objects.remove(key),
+            };
+        }
+        Ok(objects.into_values().collect())
+    }
+
+    pub(super) fn follow(&self, revision: u64) -> Result<watch::Receiver<u64>, Gone> {
+        if revision < self.compacted {
+            return Err(Gone);
+        }
+        let mut changed = self.bell.subscribe();
+        if self
+            .events
+            .back()
+            .is_some_and(|last| last.entry.revision > revision)
+        {
+            changed.mark_changed();
+        }
+        Ok(changed)
+    }
+
+    pub(super) fn after(&self, revision: u64) -> Result<Vec<Arc<Event>>, Gone> {
+        if revision < self.compacted {
+            return Err(Gone);
+        }
+        let first = self
+            .events
+            .partition_point(|event| event.entry.revision <= revision);
+        Ok(self.events.iter().skip(first).cloned().collect())
+    }
+
+    pub(super) fn compact(&mut self, revision: u64) {
+        self.events.clear();
+        self.compacted = self.compacted.max(revision);
+    }
+}
