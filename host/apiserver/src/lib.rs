@@ -1,7 +1,9 @@
 //! A Kubernetes API server in memory: for plugin authors, tests and simulations; not for production.
 
+mod deep;
 pub mod names;
 pub mod registry;
+pub mod request;
 pub mod schema;
 pub mod seams;
 pub mod selector;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
 /// The labels of an object.
@@ -43,8 +44,10 @@ impl Key {
 impl Entry {
     /// The object, parsed.
     pub fn value(&self) -> Value {
+        let mut deserializer = serde_json::Deserializer::from_slice(&self.json);
+        deserializer.disable_recursion_limit();
         // It was written by `Draft`, so it parses.
-        serde_json::from_slice(&self.json).unwrap_or_default()
+        Value::deserialize(&mut deserializer).unwrap_or_default()
     }
 }
 

@@ -1,0 +1,76 @@
+//! A request, taken apart: what it is about, what it wants done, and how it wants the answer.
+
+pub mod accept;
+pub mod decode;
+pub mod options;
+pub mod query;
+pub mod route;
+
+use bytes::Bytes;
+use http::{HeaderMap, Method};
+
+use query::Query;
+use route::Route;
+
+/// A body that is larger is refused (the real server's limit).
+pub const MAX_BODY: usize = 3 << 20;
+
+/// A request with its whole body.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The HTTP method.
+    pub method: Method,
+    /// The path, unescaped.
+    pub path: String,
+    /// What the path names.
+    pub route: Route,
+    /// What follows the question mark.
+    pub query: Query,
+    /// The headers.
+    pub headers: HeaderMap,
+    /// The body; empty where there is none.
+    pub body: Bytes,
+    /// Who asks.
+    pub user: User,
+}
+
+/// Who asks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct User {
+    /// Such as `system:serviceaccount:default:greeter`.
+    pub name: String,
+    /// Such as `system:masters`.
+    pub groups: Vec<String>,
+    /// The uid, where it is known.
+    pub uid: String,
+}
+
+impl User {
+    /// The one who may do everything.
+    pub fn admin() -> Self {
+        Self {
+            name: "admin".to_owned(),
+            groups: vec![
+                "system:masters".to_owned(),
+                "system:authenticated".to_owned(),
+            ],
+            uid: String::new(),
+        }
+    }
+}
+
+impl Request {
+    /// A header's text.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
+    }
+
+    /// Who is written into managedFields when the client does not say: the client's name, which is what
+    /// stands before the slash in the user agent.
+    pub fn agent(&self) -> String {
+        let agent = self.header("user-agent").unwrap_or("unknown");
+        let name = agent.split('/').next().unwrap_or_default();
+        let printable = name.chars().filter(|c| !c.is_control());
+        printable.take(128).collect()
+    }
+}

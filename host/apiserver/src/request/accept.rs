@@ -1,0 +1,97 @@
+//! How the client wants the answer: JSON, rows of a table, or metadata alone.
+
+use http::StatusCode;
+
+use crate::status::Refusal;
+
+/// A form of the answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// The object.
+    Object,
+    /// `meta.k8s.io/v1` Table.
+    Table,
+    /// `PartialObjectMetadata` or its list.
+    Metadata,
+    /// The aggregated form of discovery, in the version that the client names.
+    Discovery,
+}
+
+const TYPES: &str = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
+
+/// The first form in an `Accept` header that the server has; `aggregated` says whether the path has
+/// aggregated discovery.
+///
+/// # Errors
+/// 406 if there is none.
+pub fn form(accept: Option<&str>, aggregated: bool) -> Result<Form, Refusal> {
+    let Some(accept) = accept.filter(|accept| !accept.trim().is_empty()) else {
+        return Ok(Form::Object);
+    };
+    let mut converted = None;
+    for wanted in accept.split(',') {
+        let mut parts = wanted.split(';').map(str::trim);
+        let kind = parts.next().unwrap_or_default();
+        if !matches!(kind, "application/json" | "application/*" | "*/*") {
+            continue;
+        }
+        let parameter = |name: &str| {
+            let parameters = wanted.split(';').skip(1);
+            let mut pairs = parameters.filter_map(|part| part.split_once('='));
+            let held = pairs.find(|(held, _)| held.trim() == name);
+            held.map(|(_, value)| value.trim().to_owned())
+        };
+        let group = parameter("g").unwrap_or_default();
+        let version = parameter("v").unwrap_or_default();
+        match parameter("as").as_deref() {
+            None => return Ok(Form::Object),
+            Some("APIGroupDiscoveryList") if aggregated && version == "v2" => {
+                return Ok(Form::Discovery);
+            }
+            Some("Table") if group == "meta.k8s.io" && version == "v1" => return Ok(Form::Table),
+            Some("PartialObjectMetadata" | "PartialObjectMetadataList")
+                if group == "meta.k8s.io" && version == "v1" =>
+            {
+                return Ok(Form::Metadata);
+            }
+            Some(other) => converted = Some(other.to_owned()),
+        }
+    }
+    let _ = converted;
+    Err(Refusal::new(
+        StatusCode::NOT_ACCEPTABLE,
+        "NotAcceptable",
+        format!("only the following media types are accepted: {TYPES}"),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_form_that_the_server_has_wins() {
+        let table = "application/json;as=Table;v=v1;g=meta.k8s.io";
+        let cases = [
+            (None, Some(Form::Object)),
+            (Some("*/*"), Some(Form::Object)),
+            (
+                Some("application/vnd.kubernetes.protobuf,application/json"),
+                Some(Form::Object),
+            ),
+            (Some(table), Some(Form::Table)),
+            (
+                Some("application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json"),
+                Some(Form::Object),
+            ),
+            (
+                Some("application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"),
+                Some(Form::Metadata),
+            ),
+            (Some("text/html"), None),
+        ];
+        for (accept, want) in cases {
+            assert_eq!(form(accept, false).ok(), want, "{accept:?}");
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! A body becomes an object: JSON or YAML, with what is wrong in it as the real server says it.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use http::StatusCode;
+use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Number, Value};
+
+use crate::status::Refusal;
+
+/// Deeper than this nothing is read: the real server's JSON decoder has the same limit.
+const MAX_DEPTH: usize = 10_000;
+
+/// What a body holds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Decoded {
+    /// The value.
+    pub value: Value,
+    /// Fields that are there twice, with dots and brackets.
+    pub duplicates: Vec<String>,
+}
+
+/// How a body is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "formats")]
+pub enum Format {
+    Json,
+    Yaml,
+    Protobuf,
+}
+
+/// The format that a `Content-Type` names.
+///
+/// # Errors
+/// 415 for others.
+pub fn format(content_type: Option<&str>) -> Result<Format, Refusal> {
+    let kind = content_type
+        .unwrap_or_default()
+        .split(';')
+        .next()
+        .unwrap_or_default();
+    match kind.trim() {
+        "" | "application/json" | "*/*" => Ok(Format::Json),
+        "application/yaml" => Ok(Format::Yaml),
+        "application/vnd.kubernetes.protobuf" => Ok(Format::Protobuf),
+        _ => Err(unsupported(
+            "application/json, application/yaml, application/vnd.kubernetes.protobuf",
+        )),
+    }
+}
+
+/// 415: the body is in a format that is not taken here.
+pub fn unsupported(accepted: &str) -> Refusal {
+    Refusal::new(
+        StatusCode::UNSUPPORTED_MEDIA_TYPE,
+        "UnsupportedMediaType",
+        format!(
+            "the body of the request was in an unknown format - accepted media types include: \
+             {accepted}"
+        ),
+    )
+}
+
+/// Reads JSON, and notes fields that are there twice (the last one counts).
+///
+/// # Errors
+/// What is wrong, for a message.
+pub fn json(body: &[u8]) -> Result<Decoded, String> {
+    let mut deserializer = serde_json::Deserializer::from_slice(body);
+    // Depth is bounded by `Seed` below; whoever calls has a stack for it (`crate::deep`).
+    deserializer.disable_recursion_limit();
+    let mut seen = Seen::default();
+    let value = Seed(&mut seen)
+        .deserialize(&mut deserializer)
+        .and_then(|value| deserializer.end().map(|()| value))
+        .map_err(|error| error.to_string())?;
+    Ok(Decoded {
+        value,
+        duplicates: seen.duplicates,
+    })
+}
+
+/// Reads YAML; the same of it as JSON.
+///
+/// # Errors
+/// What is wrong, for a message.
+pub fn yaml(body: &[u8]) -> Result<Decoded, String> {
+    let text = std::str::from_utf8(body).map_err(|error| error.to_string())?;
+    let value = serde_saphyr::from_str(text).map_err(|error| error.to_string())?;
+    Ok(Decoded {
+        value,
+        duplicates: Vec::new(),
+    })
+}
+
+#[derive(Default)]
+struct Seen {
+    path: Vec<String>,
+    duplicates: Vec<String>,
+}
+
+struct Seed<'a>(&'a mut Seen);
+
+impl<'de> DeserializeSeed<'de> for Seed<'_> {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Seed<'_> {
+    type Value = Value;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a JSON value")
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
+        Ok(Number::from_f64(value).map_or(Value::Null, Value::Number))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_string<E>(self, value: String) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let mut list = Vec::new();
+        self.0.enter::<A::Error>()?;
+        loop {
+            self.0.name(format!("[{}]", list.len()));
+            match items.next_element_seed(Seed(self.0))? {
+                Some(item) => list.push(item),
+                None => break,
+            }
+        }
+        self.0.path.pop();
+        Ok(Value::Array(list))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Value, A::Error> {
+        let mut map = Map::new();
+        let mut twice = BTreeSet::new();
+        self.0.enter::<A::Error>()?;
+        while let Some(name) = fields.next_key::<String>()? {
+            self.0.name(format!(".{name}"));
+            let value = fields.next_value_seed(Seed(self.0))?;
+            if map.contains_key(&name) && twice.insert(name.clone()) {
+                let path = self.0.path.concat();
+                self.0
+                    .duplicates
+                    .push(path.trim_start_matches('.').to_owned());
+            }
+            map.insert(name, value);
+        }
+        self.0.path.pop();
+        Ok(Value::Object(map))
+    }
+}
+
+impl Seen {
+    fn enter<E: serde::de::Error>(&mut self) -> Result<(), E> {
+        if self.path.len() >= MAX_DEPTH {
+            return Err(E::custom("exceeded max depth"));
+        }
+        self.path.push(String::new());
+        Ok(())
+    }
+
+    fn name(&mut self, name: String) {
+        if let Some(last) = self.path.last_mut() {
+            *last = name;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::deep;
+
+    #[test]
+    fn fields_that_are_there_twice_are_noted_and_the_last_one_counts() {
+        let body = br#"{"a":1,"spec":{"list":[{"x":1,"x":2}],"y":{}},"a":2}"#;
+        let decoded = json(body).unwrap();
+        assert_eq!(
+            decoded.value,
+            json!({ "a": 2, "spec": { "list": [{ "x": 2 }], "y": {} } })
+        );
+        assert_eq!(decoded.duplicates, ["spec.list[0].x", "a"]);
+    }
+
+    #[test]
+    fn depth_is_bounded_and_nothing_overflows() {
+        let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+        let read = |depth| {
+            let text = nested(depth);
+            crate::deep::roomy(deep::nesting(text.as_bytes()), || {
+                json(text.as_bytes()).map(drop)
+            })
+        };
+        assert_eq!(read(9_000), Ok(()));
+        let why = read(20_000).unwrap_err();
+        assert!(why.contains("exceeded max depth"), "{why}");
+        assert!(json(b"{\"a\":}").is_err());
+        assert!(json(b"{} {}").is_err());
+    }
+}
