@@ -48,6 +48,10 @@ down: toolchain ## End that control plane
 	@cargo build --quiet --workspace --bins
 	@target/debug/controlplane down
 
+.PHONY: apiserver-data
+apiserver-data: toolchain go ## Capture from the real API server what the embedded one knows of built-in kinds
+	@cargo run --quiet -p windlass-capture
+
 .PHONY: check fmt clippy docs deny typos manifests javascript
 check: fmt clippy docs deny typos manifests javascript ## Everything that can be checked without running it
 fmt: toolchain

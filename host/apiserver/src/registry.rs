@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 use serde_json::Value;
 
 use crate::schema::Schema;
+use crate::store::Place;
 
 /// One resource in one version.
 #[derive(Debug)]
@@ -31,6 +32,8 @@ pub struct Resource {
     pub verbs: Vec<String>,
     /// `status`, `scale` and so on.
     pub subresources: Vec<Subresource>,
+    /// The version in which objects are kept.
+    pub storage: String,
     /// Where its objects come from.
     pub origin: Origin,
     /// Fields that a CRD makes selectable, without the leading dot.
@@ -138,6 +141,29 @@ impl Resource {
             self.version.clone()
         } else {
             format!("{}/{}", self.group, self.version)
+        }
+    }
+
+    /// The `apiVersion` in which objects are kept.
+    pub fn stored_as(&self) -> String {
+        match self.group.as_str() {
+            // Both kinds of events are the same objects.
+            "events.k8s.io" => "v1".to_owned(),
+            "" => self.storage.clone(),
+            group => format!("{group}/{}", self.storage),
+        }
+    }
+
+    /// Where its objects lie, whatever the version.
+    pub fn place(&self) -> Place {
+        let shared = self.group == "events.k8s.io" && self.plural == "events";
+        Place {
+            group: if shared {
+                String::new()
+            } else {
+                self.group.clone()
+            },
+            plural: self.plural.clone(),
         }
     }
 

@@ -9,7 +9,7 @@
 mod parse;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use serde_json::Value;
 
@@ -22,9 +22,12 @@ pub struct Schema {
     types: Arc<Types>,
 }
 
-/// Named types that nodes refer to.
-#[derive(Debug, Default)]
-pub struct Types(BTreeMap<String, Node>);
+/// Named types that nodes refer to; each is read when a walk first comes to it.
+#[derive(Debug)]
+pub struct Types {
+    known: BTreeMap<String, OnceLock<Option<Node>>>,
+    read: fn(&str) -> Option<Node>,
+}
 
 /// One place in a schema.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -135,15 +138,34 @@ pub struct View<'a> {
     types: &'a Types,
 }
 
+impl Default for Types {
+    fn default() -> Self {
+        Self::new(BTreeMap::new())
+    }
+}
+
 impl Types {
     /// Puts named types together.
     pub fn new(types: BTreeMap<String, Node>) -> Self {
-        Self(types)
+        let ready = |(name, node)| (name, OnceLock::from(Some(node)));
+        Self {
+            known: types.into_iter().map(ready).collect(),
+            read: |_| None,
+        }
+    }
+
+    /// Types with these names; `read` is asked for each once, when it is first needed.
+    pub fn lazy(names: impl Iterator<Item = String>, read: fn(&str) -> Option<Node>) -> Self {
+        Self {
+            known: names.map(|name| (name, OnceLock::new())).collect(),
+            read,
+        }
     }
 
     /// A type by its name, such as `io.k8s.api.core.v1.PodSpec`.
     pub fn get(&self, name: &str) -> Option<&Node> {
-        self.0.get(name)
+        let node = self.known.get(name)?;
+        node.get_or_init(|| (self.read)(name)).as_ref()
     }
 }
 

@@ -1,0 +1,18 @@
+//! The kinds that are part of Kubernetes, as the real server has them.
+//!
+//! - What they are is data, captured from the real server by `make apiserver-data` and unpacked when
+//!   first asked for; nothing of it is typed by hand.
+//! - Data that cannot be read is a fault of the build: the tests read all of it.
+
+mod catalog;
+mod data;
+mod types;
+
+use std::sync::Arc;
+
+use crate::registry::Resource;
+
+/// All built-in resources, in the order of discovery.
+pub fn resources() -> Vec<Arc<Resource>> {
+    catalog::resources()
+}

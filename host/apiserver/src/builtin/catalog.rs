@@ -1,0 +1,194 @@
+//! Which built-in resources there are, as aggregated discovery lists them.
+
+use std::sync::{Arc, LazyLock};
+
+use serde::Deserialize;
+
+use super::{data, types};
+use crate::registry::{Column, LazySchema, Origin, Resource, Subresource};
+use crate::schema::Schema;
+
+static CATALOG: LazyLock<Vec<Group>> = LazyLock::new(|| {
+    let text = data::unpack(data::RESOURCES);
+    serde_json::from_str(&text).unwrap_or_default()
+});
+
+#[derive(Debug, Deserialize)]
+struct Group {
+    name: String,
+    versions: Vec<Version>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Version {
+    version: String,
+    resources: Vec<Entry>,
+}
+
+/// What was captured of one resource.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Entry {
+    resource: String,
+    singular_resource: String,
+    response_kind: ResponseKind,
+    scope: String,
+    verbs: Vec<String>,
+    #[serde(default)]
+    short_names: Vec<String>,
+    #[serde(default)]
+    categories: Vec<String>,
+    #[serde(default)]
+    subresources: Vec<SubEntry>,
+    #[serde(default)]
+    columns: Vec<TableColumn>,
+    /// The type of the objects.
+    #[serde(rename = "type")]
+    pub(super) type_name: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct SubEntry {
+    subresource: String,
+    #[serde(rename = "responseKind")]
+    response_kind: ResponseKind,
+    verbs: Vec<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct ResponseKind {
+    group: String,
+    version: String,
+    kind: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct TableColumn {
+    name: String,
+    #[serde(rename = "type")]
+    kind: String,
+    format: String,
+    description: String,
+    priority: i32,
+}
+
+pub(super) fn resources() -> Vec<Arc<Resource>> {
+    let mut resources = Vec::new();
+    for group in CATALOG.iter() {
+        for version in &group.versions {
+            for entry in &version.resources {
+                resources.push(Arc::new(entry.resource(&group.name, &version.version)));
+            }
+        }
+    }
+    resources
+}
+
+/// What was captured of a resource.
+pub(super) fn entry(group: &str, version: &str, plural: &str) -> Option<&'static Entry> {
+    let group = CATALOG.iter().find(|found| found.name == group)?;
+    let version = group
+        .versions
+        .iter()
+        .find(|found| found.version == version)?;
+    let mut entries = version.resources.iter();
+    entries.find(|found| found.resource == plural)
+}
+
+fn schema(resource: &Resource) -> Option<Schema> {
+    let entry = entry(&resource.group, &resource.version, &resource.plural)?;
+    Some(types::schema(&entry.type_name))
+}
+
+impl Entry {
+    fn resource(&self, group: &str, version: &str) -> Resource {
+        let subresources = self.subresources.iter();
+        Resource {
+            group: group.to_owned(),
+            version: version.to_owned(),
+            plural: self.resource.clone(),
+            singular: self.singular_resource.clone(),
+            kind: self.response_kind.kind.clone(),
+            list_kind: format!("{}List", self.response_kind.kind),
+            short_names: self.short_names.clone(),
+            categories: self.categories.clone(),
+            namespaced: self.scope == "Namespaced",
+            verbs: self.verbs.clone(),
+            subresources: subresources
+                .map(|sub| sub.subresource(group, version))
+                .collect(),
+            selectable: Vec::new(),
+            storage: version.to_owned(),
+            origin: Origin::BuiltIn,
+            columns: self.columns.iter().map(TableColumn::column).collect(),
+            schema: LazySchema::new(schema),
+        }
+    }
+}
+
+impl SubEntry {
+    fn subresource(&self, group: &str, version: &str) -> Subresource {
+        let kind = &self.response_kind;
+        let own = kind.version.is_empty();
+        Subresource {
+            name: self.subresource.clone(),
+            kind: kind.kind.clone(),
+            group: if own { group } else { &kind.group }.to_owned(),
+            version: if own { version } else { &kind.version }.to_owned(),
+            verbs: self.verbs.clone(),
+        }
+    }
+}
+
+impl TableColumn {
+    fn column(&self) -> Column {
+        Column {
+            name: self.name.clone(),
+            kind: self.kind.clone(),
+            format: self.format.clone(),
+            description: self.description.clone(),
+            priority: self.priority,
+            path: String::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::registry::Registry;
+
+    #[test]
+    fn built_in_resources_are_as_discovery_says() {
+        let registry = Registry::new(resources());
+        assert!(registry.all().len() > 45);
+        let deployments = registry.find("apps", "v1", "deployments").unwrap();
+        assert_eq!(deployments.short_names, ["deploy"]);
+        assert_eq!(deployments.list_kind, "DeploymentList");
+        let scale = deployments.subresource("scale").unwrap();
+        assert_eq!(
+            (scale.group.as_str(), scale.kind.as_str()),
+            ("autoscaling", "Scale")
+        );
+        let status = deployments.subresource("status").unwrap();
+        assert_eq!(
+            (status.group.as_str(), status.version.as_str()),
+            ("apps", "v1")
+        );
+        let pods = registry.find("", "v1", "pods").unwrap();
+        let eviction = pods.subresource("eviction").unwrap();
+        assert_eq!(
+            (eviction.group.as_str(), eviction.kind.as_str()),
+            ("policy", "Eviction")
+        );
+    }
+
+    #[test]
+    fn every_resource_has_a_schema() {
+        for resource in resources() {
+            let schema = resource.schema().unwrap();
+            let view = schema.view();
+            assert!(view.property("metadata").is_some(), "{}", resource.kind);
+        }
+    }
+}

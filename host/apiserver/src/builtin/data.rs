@@ -1,0 +1,19 @@
+//! The captured data, packed.
+
+use std::io::Read;
+
+use flate2::read::GzDecoder;
+
+/// Groups, versions and resources: one JSON document.
+pub(super) const RESOURCES: &[u8] = include_bytes!("../../data/resources.json.gz");
+/// Types by name: a line each, with a tab between the name and the schema.
+pub(super) const TYPES: &[u8] = include_bytes!("../../data/types.jsonl.gz");
+
+/// Unpacks one of the above; nothing if it is damaged.
+pub(super) fn unpack(packed: &[u8]) -> String {
+    let mut text = String::new();
+    match GzDecoder::new(packed).read_to_string(&mut text) {
+        Ok(_) => text,
+        Err(_) => String::new(),
+    }
+}

@@ -1,0 +1,51 @@
+//! The types of the built-in kinds, by the names that OpenAPI gives them.
+
+use std::sync::{Arc, LazyLock};
+
+use super::data;
+use crate::schema::{Node, Schema, Types};
+
+/// What was captured, a line for each type, sorted by name.
+static TEXT: LazyLock<String> = LazyLock::new(|| data::unpack(data::TYPES));
+static LINES: LazyLock<Vec<(&'static str, &'static str)>> = LazyLock::new(|| {
+    TEXT.lines()
+        .filter_map(|line| line.split_once('\t'))
+        .collect()
+});
+static TYPES: LazyLock<Arc<Types>> = LazyLock::new(|| {
+    let names = LINES.iter().map(|(name, _)| (*name).to_owned());
+    Arc::new(Types::lazy(names, read))
+});
+
+/// The schema of a type.
+pub(super) fn schema(type_name: &str) -> Schema {
+    let root = Node {
+        named: Some(type_name.to_owned()),
+        ..Node::default()
+    };
+    Schema::new(root, Arc::clone(&TYPES))
+}
+
+/// A type in OpenAPI v3, without texts.
+pub(super) fn openapi(type_name: &str) -> Option<&'static str> {
+    let place = LINES.binary_search_by_key(&type_name, |(name, _)| name);
+    LINES.get(place.ok()?).map(|(_, openapi)| *openapi)
+}
+
+fn read(type_name: &str) -> Option<Node> {
+    let openapi = serde_json::from_str(openapi(type_name)?).ok()?;
+    Node::parse(&openapi).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_type_can_be_read() {
+        assert!(LINES.len() > 400);
+        for (name, _) in LINES.iter() {
+            assert!(TYPES.get(name).is_some(), "{name}");
+        }
+    }
+}
