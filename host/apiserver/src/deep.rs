@@ -6,7 +6,7 @@ const SHALLOW: usize = 100;
 const STACK: usize = 256 << 20;
 
 /// How deeply the brackets of a JSON text are nested at most (more, if it has brackets in strings).
-pub fn nesting(text: &[u8]) -> usize {
+pub(crate) fn nesting(text: &[u8]) -> usize {
     let (mut depth, mut deepest) = (0_usize, 0);
     for byte in text {
         match byte {
@@ -22,12 +22,12 @@ pub fn nesting(text: &[u8]) -> usize {
 }
 
 /// Whether a text needs more stack than usual.
-pub fn is_deep(nesting: usize) -> bool {
+pub(crate) fn is_deep(nesting: usize) -> bool {
     nesting > SHALLOW
 }
 
 /// Runs `work` with a stack for values of that nesting; they must be dropped inside.
-pub fn roomy<T>(nesting: usize, work: impl FnOnce() -> T) -> T {
+pub(crate) fn roomy<T>(nesting: usize, work: impl FnOnce() -> T) -> T {
     if is_deep(nesting) {
         stacker::grow(STACK, work)
     } else {

@@ -1,6 +1,7 @@
 //! A Kubernetes API server in memory: for plugin authors, tests and simulations; not for production.
 
 pub mod builtin;
+#[cfg(test)]
 mod deep;
 pub mod names;
 pub mod registry;

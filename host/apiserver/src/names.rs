@@ -139,10 +139,12 @@ fn is_word(name: &str, end: impl Fn(char) -> bool, between: impl Fn(char) -> boo
 mod tests {
     use super::*;
 
+    type Judge = fn(&str) -> Vec<String>;
+
     #[test]
     fn names_are_judged_as_kubernetes_judges_them() {
         let long = "a".repeat(64);
-        let cases: [(fn(&str) -> Vec<String>, &str, bool); 15] = [
+        let cases: [(Judge, &str, bool); 15] = [
             (label_key, "app", true),
             (label_key, "example.com/app_Name.1", true),
             (label_key, "/app", false),
