@@ -4,6 +4,7 @@ pub mod builtin;
 #[cfg(test)]
 mod deep;
 pub mod names;
+pub mod patch;
 pub mod registry;
 pub mod request;
 pub mod schema;

@@ -96,6 +96,8 @@ pub enum ListKind {
 pub struct PatchStrategy {
     /// Items of a list, or fields of an object, are merged.
     pub merge: bool,
+    /// Fields of an object are not merged.
+    pub replace: bool,
     /// Fields that the patch does not name go away (`retainKeys`).
     pub retain_keys: bool,
     /// The field that tells items of a list apart; nothing for lists of plain values.

@@ -272,7 +272,7 @@ impl Refusal {
         if let Value::Object(status) = &mut status {
             put(status, "reason", self.reason);
             let details = self.details.to_map();
-            if !details.is_empty() || self.reason == "NotFound" {
+            if !details.is_empty() || matches!(self.reason, "NotFound" | "Invalid") {
                 status.insert("details".to_owned(), Value::Object(details));
             }
         }

@@ -164,6 +164,7 @@ fn patch_strategy(schema: &Map<String, Value>) -> Option<PatchStrategy> {
     let mut words = said.split(',');
     Some(PatchStrategy {
         merge: words.clone().any(|word| word == "merge"),
+        replace: words.clone().any(|word| word == "replace"),
         retain_keys: words.any(|word| word == "retainKeys"),
         key: text(schema, "x-kubernetes-patch-merge-key").map(str::to_owned),
     })
