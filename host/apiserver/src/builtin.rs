@@ -4,9 +4,9 @@
 //!   first asked for; nothing of it is typed by hand.
 //! - Data that cannot be read is a fault of the build: the tests read all of it.
 
-mod catalog;
-mod data;
-mod types;
+pub(crate) mod catalog;
+pub(crate) mod data;
+pub(crate) mod types;
 
 use std::sync::Arc;
 

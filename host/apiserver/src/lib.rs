@@ -3,7 +3,9 @@
 pub mod builtin;
 #[cfg(test)]
 mod deep;
+pub mod discovery;
 pub mod names;
+pub mod openapi;
 pub mod patch;
 pub mod registry;
 pub mod request;

@@ -28,7 +28,7 @@ struct Version {
 /// What was captured of one resource.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Entry {
+pub(crate) struct Entry {
     resource: String,
     singular_resource: String,
     response_kind: ResponseKind,
@@ -44,11 +44,18 @@ pub(super) struct Entry {
     columns: Vec<TableColumn>,
     /// The type of the objects.
     #[serde(rename = "type")]
-    pub(super) type_name: String,
+    pub(crate) type_name: String,
+    /// The type of lists of them.
+    #[serde(rename = "listType")]
+    pub(crate) list_type_name: Option<String>,
+    /// Tells clients when the stored version changes.
+    pub(crate) storage_version_hash: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
 struct SubEntry {
+    #[serde(rename = "type")]
+    type_name: String,
     subresource: String,
     #[serde(rename = "responseKind")]
     response_kind: ResponseKind,
@@ -77,7 +84,9 @@ pub(super) fn resources() -> Vec<Arc<Resource>> {
     for group in CATALOG.iter() {
         for version in &group.versions {
             for entry in &version.resources {
-                resources.push(Arc::new(entry.resource(&group.name, &version.version)));
+                let storage = group.storage(&entry.resource);
+                let resource = entry.resource(&group.name, &version.version, storage);
+                resources.push(Arc::new(resource));
             }
         }
     }
@@ -85,7 +94,7 @@ pub(super) fn resources() -> Vec<Arc<Resource>> {
 }
 
 /// What was captured of a resource.
-pub(super) fn entry(group: &str, version: &str, plural: &str) -> Option<&'static Entry> {
+pub(crate) fn entry(group: &str, version: &str, plural: &str) -> Option<&'static Entry> {
     let group = CATALOG.iter().find(|found| found.name == group)?;
     let version = group
         .versions
@@ -100,8 +109,31 @@ fn schema(resource: &Resource) -> Option<Schema> {
     Some(types::schema(&entry.type_name))
 }
 
+impl Group {
+    /// The preferred version of a resource, in which it is kept.
+    fn storage(&self, plural: &str) -> &str {
+        let has = |version: &&Version| {
+            version
+                .resources
+                .iter()
+                .any(|found| found.resource == plural)
+        };
+        let preferred = self.versions.iter().find(has);
+        preferred
+            .map(|found| found.version.as_str())
+            .unwrap_or_default()
+    }
+}
+
 impl Entry {
-    fn resource(&self, group: &str, version: &str) -> Resource {
+    /// The type of what is sent to a subresource.
+    pub(crate) fn sub_type_name(&self, name: &str) -> Option<&str> {
+        let mut all = self.subresources.iter();
+        let found = all.find(|sub| sub.subresource == name)?;
+        Some(&found.type_name)
+    }
+
+    fn resource(&self, group: &str, version: &str, storage: &str) -> Resource {
         let subresources = self.subresources.iter();
         Resource {
             group: group.to_owned(),
@@ -118,7 +150,7 @@ impl Entry {
                 .map(|sub| sub.subresource(group, version))
                 .collect(),
             selectable: Vec::new(),
-            storage: version.to_owned(),
+            storage: storage.to_owned(),
             origin: Origin::BuiltIn,
             columns: self.columns.iter().map(TableColumn::column).collect(),
             schema: LazySchema::new(schema),

@@ -7,7 +7,9 @@ use flate2::read::GzDecoder;
 /// Groups, versions and resources: one JSON document.
 pub(super) const RESOURCES: &[u8] = include_bytes!("../../data/resources.json.gz");
 /// Types by name: a line each, with a tab between the name and the schema.
-pub(super) const TYPES: &[u8] = include_bytes!("../../data/types.jsonl.gz");
+pub(crate) const TYPES: &[u8] = include_bytes!("../../data/types.jsonl.gz");
+/// Texts of types and their fields: a line each, as above.
+pub(super) const TEXTS: &[u8] = include_bytes!("../../data/texts.jsonl.gz");
 
 /// Unpacks one of the above; nothing if it is damaged.
 pub(super) fn unpack(packed: &[u8]) -> String {

@@ -1,5 +1,6 @@
 //! The types of the built-in kinds, by the names that OpenAPI gives them.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
 use super::data;
@@ -27,9 +28,25 @@ pub(super) fn schema(type_name: &str) -> Schema {
 }
 
 /// A type in OpenAPI v3, without texts.
-pub(super) fn openapi(type_name: &str) -> Option<&'static str> {
+pub(crate) fn openapi(type_name: &str) -> Option<&'static str> {
     let place = LINES.binary_search_by_key(&type_name, |(name, _)| name);
     LINES.get(place.ok()?).map(|(_, openapi)| *openapi)
+}
+
+/// The texts of all types, which are only unpacked while someone asks for them.
+#[derive(Debug)]
+pub(crate) struct Texts(String);
+
+impl Texts {
+    pub(crate) fn unpack() -> Self {
+        Self(data::unpack(data::TEXTS))
+    }
+
+    /// The texts of all types by their names: those of fields, and their own by the empty name.
+    pub(crate) fn by_type(&self) -> BTreeMap<&str, &str> {
+        let lines = self.0.lines();
+        lines.filter_map(|line| line.split_once('\t')).collect()
+    }
 }
 
 fn read(type_name: &str) -> Option<Node> {

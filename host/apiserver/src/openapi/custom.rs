@@ -1,0 +1,185 @@
+//! Types of CRDs: their schemas as written, with what the server adds to every kind.
+
+use serde_json::{Map, Value, json};
+
+use super::schemas::{Names, REFERENCE, Types, meta};
+use crate::registry::Resource;
+
+const SCALE: &str = "io.k8s.api.autoscaling.v1.Scale";
+const CONVENTIONS: &str =
+    "https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md";
+
+/// Adds the types of a resource whose CRD has this version.
+pub(super) fn add(resource: &Resource, version: Option<&Value>, types: &mut Types) -> Names {
+    let mut domain: Vec<&str> = resource.group.split('.').collect();
+    domain.reverse();
+    let prefix = format!("{}.{}", domain.join("."), resource.version);
+    let names = Names {
+        object: format!("{prefix}.{}", resource.kind),
+        list: format!("{prefix}.{}", resource.list_kind),
+        subresources: resource
+            .subresources
+            .iter()
+            .map(|sub| {
+                let own = format!("{prefix}.{}", resource.kind);
+                let name = if sub.kind == "Scale" {
+                    SCALE.to_owned()
+                } else {
+                    own
+                };
+                (sub.name.clone(), name)
+            })
+            .collect(),
+    };
+    types.add(names.object.clone(), object(resource, version));
+    types.add(names.list.clone(), list(resource, &names.object));
+    names
+}
+
+fn group_version_kind(resource: &Resource, kind: &str) -> Value {
+    json!([{ "group": resource.group, "kind": kind, "version": resource.version }])
+}
+
+fn object(resource: &Resource, version: Option<&Value>) -> Value {
+    let written = version.and_then(|version| version.pointer("/schema/openAPIV3Schema"));
+    let mut schema = match written {
+        Some(Value::Object(written)) => written.clone(),
+        _ => [("type".to_owned(), "object".into())].into_iter().collect(),
+    };
+    add_to_embedded(&mut schema, 0);
+    if written.is_some() {
+        let meta = type_meta().into_iter();
+        add_fields(
+            &mut schema,
+            meta.chain([("metadata".to_owned(), object_meta())]),
+        );
+    }
+    let kind = group_version_kind(resource, &resource.kind);
+    schema.insert("x-kubernetes-group-version-kind".to_owned(), kind);
+    let selectable = version.and_then(|version| version.get("selectableFields"));
+    if let Some(fields) = selectable.and_then(Value::as_array) {
+        let fields: Vec<Value> = fields
+            .iter()
+            .filter_map(|field| {
+                let path = field.get("jsonPath")?.as_str()?;
+                Some(json!({ "fieldPath": path.trim_start_matches('.') }))
+            })
+            .collect();
+        schema.insert("x-kubernetes-selectable-fields".to_owned(), fields.into());
+    }
+    Value::Object(schema)
+}
+
+fn add_fields(schema: &mut Map<String, Value>, fields: impl Iterator<Item = (String, Value)>) {
+    let properties = schema.entry("properties").or_insert_with(|| json!({}));
+    if let Value::Object(properties) = properties {
+        properties.extend(fields);
+    }
+}
+
+/// Resources inside a resource have what every kind has.
+fn add_to_embedded(schema: &mut Map<String, Value>, depth: usize) {
+    if depth > 100 {
+        return;
+    }
+    if let Some(Value::Object(fields)) = schema.get_mut("properties") {
+        for field in fields.values_mut() {
+            if let Value::Object(field) = field {
+                add_to_embedded(field, depth + 1);
+            }
+        }
+    }
+    for word in ["items", "additionalProperties"] {
+        if let Some(Value::Object(below)) = schema.get_mut(word) {
+            add_to_embedded(below, depth + 1);
+        }
+    }
+    if schema.get("x-kubernetes-int-or-string") == Some(&Value::Bool(true)) {
+        let either = json!([{ "type": "integer" }, { "type": "string" }]);
+        if !schema.contains_key("allOf") {
+            schema.entry("anyOf").or_insert(either);
+        }
+    }
+    if schema.get("x-kubernetes-embedded-resource") != Some(&Value::Bool(true)) {
+        return;
+    }
+    let api_version = format!(
+        "apiVersion defines the versioned schema of this representation of an object. More info: \
+         {CONVENTIONS}#resources"
+    );
+    let kind = format!(
+        "kind is a string value representing the type of this object. In CamelCase. More info: \
+         {CONVENTIONS}#types-kinds"
+    );
+    let fields = [
+        (
+            "apiVersion",
+            json!({ "type": "string", "description": api_version }),
+        ),
+        ("kind", json!({ "type": "string", "description": kind })),
+        ("metadata", object_meta()),
+    ];
+    let fields = fields.map(|(name, field)| (name.to_owned(), field));
+    add_fields(schema, fields.into_iter());
+    let required = schema.entry("required").or_insert_with(|| json!([]));
+    if let Value::Array(required) = required {
+        for name in ["kind", "apiVersion"] {
+            if !required.iter().any(|known| known == name) {
+                required.push(name.into());
+            }
+        }
+    }
+}
+
+fn object_meta() -> Value {
+    json!({
+        "allOf": [{ "$ref": format!("{REFERENCE}{}", meta("ObjectMeta")) }],
+        "description": format!("Standard object's metadata. More info: {CONVENTIONS}#metadata"),
+    })
+}
+
+fn type_meta() -> [(String, Value); 2] {
+    let api_version = format!(
+        "APIVersion defines the versioned schema of this representation of an object. Servers should \
+         convert recognized schemas to the latest internal value, and may reject unrecognized values. \
+         More info: {CONVENTIONS}#resources"
+    );
+    let kind = format!(
+        "Kind is a string value representing the REST resource this object represents. Servers may \
+         infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. \
+         More info: {CONVENTIONS}#types-kinds"
+    );
+    [("apiVersion", api_version), ("kind", kind)].map(|(name, text)| {
+        (
+            name.to_owned(),
+            json!({ "type": "string", "description": text }),
+        )
+    })
+}
+
+fn list(resource: &Resource, object: &str) -> Value {
+    let mut properties: Map<String, Value> = type_meta().into_iter().collect();
+    properties.insert(
+        "metadata".to_owned(),
+        json!({
+            "allOf": [{ "$ref": format!("{REFERENCE}{}", meta("ListMeta")) }],
+            "description":
+                format!("Standard list metadata. More info: {CONVENTIONS}#types-kinds"),
+        }),
+    );
+    properties.insert(
+        "items".to_owned(),
+        json!({
+            "description": format!("List of {}. More info: {CONVENTIONS}", resource.plural),
+            "items": { "$ref": format!("{REFERENCE}{object}") },
+            "type": "array",
+        }),
+    );
+    json!({
+        "description": format!("{} is a list of {}", resource.list_kind, resource.kind),
+        "properties": properties,
+        "required": ["items"],
+        "type": "object",
+        "x-kubernetes-group-version-kind": group_version_kind(resource, &resource.list_kind),
+    })
+}
