@@ -4,6 +4,8 @@ pub mod builtin;
 #[cfg(test)]
 mod deep;
 pub mod discovery;
+pub mod field;
+pub mod metadata;
 pub mod names;
 pub mod openapi;
 pub mod patch;

@@ -3,8 +3,13 @@
 //! The texts are those of apimachinery's `api/errors` and of the generic API server, since clients and
 //! people search for them.
 
+mod causes;
+pub mod shown;
+
 use http::StatusCode;
 use serde_json::{Map, Value, json};
+
+use shown::{quoted, shown};
 
 /// A refused request.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -98,7 +103,7 @@ impl Cause {
 
     /// `field: Unsupported value: VALUE: supported values: "a", "b"`.
     pub fn unsupported(field: impl Into<String>, value: &Value, allowed: &[String]) -> Self {
-        let allowed: Vec<String> = allowed.iter().map(|text| format!("{text:?}")).collect();
+        let allowed: Vec<String> = allowed.iter().map(|text| quoted(text)).collect();
         Self {
             reason: "FieldValueNotSupported",
             message: format!(
@@ -133,14 +138,6 @@ fn with_why(what: &str, why: &str) -> String {
         what.to_owned()
     } else {
         format!("{what}: {why}")
-    }
-}
-
-/// A value as field errors show it: strings in quotes, the rest as JSON.
-fn shown(value: &Value) -> String {
-    match value {
-        Value::String(text) => format!("{text:?}"),
-        other => other.to_string(),
     }
 }
 
@@ -203,7 +200,12 @@ impl Refusal {
 
     /// 422: the object breaks rules. `kind` has the kind, not the plural.
     pub fn invalid(kind: Named<'_>, name: &str, causes: Vec<Cause>) -> Self {
-        let lines: Vec<String> = causes.iter().map(Cause::line).collect();
+        let mut lines: Vec<String> = Vec::new();
+        for line in causes.iter().map(Cause::line) {
+            if !lines.contains(&line) {
+                lines.push(line);
+            }
+        }
         let all = match lines.as_slice() {
             [one] => one.clone(),
             _ => format!("[{}]", lines.join(", ")),

@@ -1,0 +1,130 @@
+//! Times as Go reads and writes them: RFC 3339, in UTC, without fractions of seconds.
+
+use jiff::Timestamp;
+
+const LAYOUT: &str = "2006-01-02T15:04:05Z07:00";
+
+/// What a layout's part is made of.
+#[derive(Clone, Copy)]
+enum Part {
+    /// So many digits, with the range and the name that Go complains about.
+    Digits(usize, i64, i64, &'static str),
+    /// This very text.
+    Exact,
+}
+
+const PARTS: [(&str, Part); 11] = [
+    ("2006", Part::Digits(4, 0, 9999, "year")),
+    ("-", Part::Exact),
+    ("01", Part::Digits(2, 1, 12, "month")),
+    ("-", Part::Exact),
+    ("02", Part::Digits(2, 1, 31, "day")),
+    ("T", Part::Exact),
+    ("15", Part::Digits(2, 0, 23, "hour")),
+    (":", Part::Exact),
+    ("04", Part::Digits(2, 0, 59, "minute")),
+    (":", Part::Exact),
+    ("05", Part::Digits(2, 0, 59, "second")),
+];
+
+/// The time as the real server would write it.
+///
+/// # Errors
+/// If it is no time, in Go's words.
+pub(super) fn normal(text: &str) -> Result<String, String> {
+    let mut rest = text;
+    let mut out_of_range = None;
+    for (layout, part) in PARTS {
+        rest = match part {
+            Part::Exact => rest.strip_prefix(layout),
+            Part::Digits(count, least, most, name) => {
+                let (digits, after) = rest.split_at_checked(count).unwrap_or((rest, ""));
+                let is_number = digits.len() == count && digits.bytes().all(|b| b.is_ascii_digit());
+                let number = digits.parse().ok().filter(|_| is_number);
+                if number.is_some_and(|number: i64| number < least || number > most) {
+                    out_of_range.get_or_insert(name);
+                }
+                number.map(|_| after)
+            }
+        }
+        .ok_or_else(|| unlike(text, rest, layout))?;
+        if let Some(name) = out_of_range {
+            return Err(format!("parsing time \"{text}\": {name} out of range"));
+        }
+    }
+    let after = zone(fraction(rest)).ok_or_else(|| unlike(text, fraction(rest), "Z07:00"))?;
+    if !after.is_empty() {
+        return Err(format!("parsing time \"{text}\": extra text: \"{after}\""));
+    }
+    let time: Timestamp = text
+        .parse()
+        .map_err(|_| format!("parsing time \"{text}\": day out of range"))?;
+    Ok(written(time))
+}
+
+/// A time as the real server writes it.
+pub(crate) fn written(time: Timestamp) -> String {
+    time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+fn unlike(text: &str, rest: &str, layout: &str) -> String {
+    format!("parsing time \"{text}\" as \"{LAYOUT}\": cannot parse \"{rest}\" as \"{layout}\"")
+}
+
+fn fraction(rest: &str) -> &str {
+    match rest.strip_prefix(['.', ',']) {
+        Some(after) if after.starts_with(|c: char| c.is_ascii_digit()) => {
+            after.trim_start_matches(|c: char| c.is_ascii_digit())
+        }
+        _ => rest,
+    }
+}
+
+fn zone(rest: &str) -> Option<&str> {
+    if let Some(after) = rest.strip_prefix('Z') {
+        return Some(after);
+    }
+    let offset = rest.get(..6)?;
+    let shape = offset.bytes().enumerate().all(|(at, byte)| match at {
+        0 => byte == b'+' || byte == b'-',
+        3 => byte == b':',
+        _ => byte.is_ascii_digit(),
+    });
+    rest.get(6..).filter(|_| shape)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read_as_by_go() {
+        for (text, want) in [
+            ("2020-01-01T00:00:00.5+02:00", Ok("2019-12-31T22:00:00Z")),
+            ("2020-01-01T00:00:00Z", Ok("2020-01-01T00:00:00Z")),
+            ("x", Err("unlike \"x\" as \"2006\"")),
+            ("", Err("unlike \"\" as \"2006\"")),
+            ("2020-01-01", Err("unlike \"\" as \"T\"")),
+            (
+                "2020-01-01 00:00:00Z",
+                Err("unlike \" 00:00:00Z\" as \"T\""),
+            ),
+            ("2020-01-01T00:00:00", Err("unlike \"\" as \"Z07:00\"")),
+            ("2020-01-01T00:00:00Zx", Err("extra text: \"x\"")),
+            ("2020-13-01T00:00:00Z", Err("month out of range")),
+            ("2020-02-30T00:00:00Z", Err("day out of range")),
+            ("2020-01-01T25:00:00Z", Err("hour out of range")),
+            ("2020-01-01T00:60:00Z", Err("minute out of range")),
+        ] {
+            let want = want
+                .map(str::to_owned)
+                .map_err(|why| match why.strip_prefix("unlike ") {
+                    Some(part) => {
+                        format!("parsing time \"{text}\" as \"{LAYOUT}\": cannot parse {part}")
+                    }
+                    None => format!("parsing time \"{text}\": {why}"),
+                });
+            assert_eq!(normal(text), want);
+        }
+    }
+}
