@@ -6,7 +6,12 @@
 //! - What a list or map means for patches and field ownership is said here and nowhere else:
 //!   <https://kubernetes.io/docs/reference/using-api/server-side-apply/#merge-strategy>.
 
+pub mod default;
+pub mod embedded;
 mod parse;
+pub mod prune;
+pub mod rules;
+pub mod validate;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -14,6 +19,8 @@ use std::sync::{Arc, OnceLock};
 use serde_json::Value;
 
 pub use parse::ParseError;
+pub use rules::Rules;
+pub use validate::Pattern;
 
 /// The schema of one kind in one version.
 #[derive(Clone, Debug)]
@@ -109,7 +116,7 @@ pub struct PatchStrategy {
 #[expect(missing_docs, reason = "the words of OpenAPI")]
 pub struct Constraints {
     pub allowed: Vec<Value>,
-    pub pattern: Option<String>,
+    pub pattern: Option<Pattern>,
     pub minimum: Option<serde_json::Number>,
     pub maximum: Option<serde_json::Number>,
     pub exclusive_minimum: bool,
@@ -126,8 +133,8 @@ pub struct Constraints {
     pub any_of: Vec<Node>,
     pub one_of: Vec<Node>,
     pub not: Option<Box<Node>>,
-    /// `x-kubernetes-validations`, as they were written.
-    pub rules: Vec<Value>,
+    /// `x-kubernetes-validations`.
+    pub rules: Rules,
 }
 
 /// A place in a schema on a walk through it.
@@ -280,5 +287,15 @@ impl<'a> View<'a> {
     /// Whether fields that no schema names are kept.
     pub fn preserves_unknown(&self) -> bool {
         self.site.preserves_unknown || self.node.preserves_unknown
+    }
+
+    /// Whether this is an object with `apiVersion`, `kind` and `metadata` of its own.
+    pub fn is_embedded(&self) -> bool {
+        self.site.embedded || self.node.embedded
+    }
+
+    /// Whether `null` is a value of its own.
+    pub fn is_nullable(&self) -> bool {
+        self.site.nullable || self.node.nullable
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::{Constraints, Kind, ListKind, Node, PatchStrategy};
+use super::{Constraints, Kind, ListKind, Node, PatchStrategy, Pattern, Rules};
 
 /// Deeper than this no schema of Kubernetes goes.
 const MAX_DEPTH: usize = 200;
@@ -40,8 +40,8 @@ fn parse(openapi: &Value, place: &str, depth: usize) -> Result<Node, ParseError>
     }
     let schema = match openapi {
         Value::Object(schema) => schema,
-        // `additionalProperties: true` and friends: anything goes.
-        Value::Bool(true) => return Ok(anything()),
+        // `additionalProperties: true` says nothing of what is there, so pruning goes on below it.
+        Value::Bool(true) => return Ok(Node::default()),
         _ => return Err(wrong("a schema is an object")),
     };
     let under = |word: &str| {
@@ -86,7 +86,7 @@ fn parse(openapi: &Value, place: &str, depth: usize) -> Result<Node, ParseError>
     };
     let constraints = Constraints {
         allowed: list(schema, "enum").to_vec(),
-        pattern: text(schema, "pattern").map(str::to_owned),
+        pattern: text(schema, "pattern").map(Pattern::new),
         minimum: number(schema, "minimum"),
         maximum: number(schema, "maximum"),
         exclusive_minimum: is_true(schema, "exclusiveMinimum"),
@@ -107,19 +107,12 @@ fn parse(openapi: &Value, place: &str, depth: usize) -> Result<Node, ParseError>
         any_of: parts(schema, "anyOf", place, depth)?,
         one_of: parts(schema, "oneOf", place, depth)?,
         not: child("not")?,
-        rules: list(schema, "x-kubernetes-validations").to_vec(),
+        rules: Rules::new(list(schema, "x-kubernetes-validations").to_vec()),
     };
     if constraints != Constraints::default() {
         node.constraints = Some(Box::new(constraints));
     }
     Ok(node)
-}
-
-fn anything() -> Node {
-    Node {
-        preserves_unknown: true,
-        ..Node::default()
-    }
 }
 
 fn kind(schema: &Map<String, Value>) -> Result<Option<Kind>, &'static str> {

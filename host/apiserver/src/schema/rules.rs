@@ -1,0 +1,197 @@
+//! `x-kubernetes-validations`: rules in CEL, with the real server's texts.
+//!
+//! - A rule sees its place as `self`; one that says `oldSelf` runs only where there was something before.
+//! - What a rule says of a value that has not changed is not held against it, unless it says `oldSelf`.
+//! - Rules are compiled once, when they are first needed. There is no type check and no budget: what the
+//!   real server would have refused with the CRD fails here when it runs.
+
+mod compiled;
+mod functions;
+mod values;
+
+use serde_json::Value;
+
+pub use compiled::{Rules, fault};
+
+use super::validate::ratchet::{Pair, correlated};
+use super::{Node, View};
+use crate::field::Path;
+use crate::status::Cause;
+use compiled::{Answer, Rule};
+
+/// Whether a schema has rules at all.
+pub(crate) fn exist(schema: View<'_>) -> bool {
+    in_node(schema.node())
+}
+
+fn in_node(node: &Node) -> bool {
+    let here = |node: &Node| {
+        node.constraints
+            .as_ref()
+            .is_some_and(|all| !all.rules.is_empty())
+    };
+    here(node)
+        || node.properties.values().any(in_node)
+        || node.items.as_deref().is_some_and(in_node)
+        || node.values.as_deref().is_some_and(in_node)
+}
+
+/// What the rules of a schema say of an object.
+pub(crate) fn validate(new: &Value, old: Option<&Value>, schema: View<'_>) -> Vec<Cause> {
+    let past = Past {
+        current: old.map(|old| Pair { new, old, schema }),
+        nearest: None,
+    };
+    let mut causes = Vec::new();
+    let place = Place {
+        schema,
+        at: Path::ROOT,
+    };
+    walk(new, old, place, past, &mut causes);
+    causes
+}
+
+/// A place in an object, and its schema.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    schema: View<'a>,
+    at: Path<'a>,
+}
+
+/// What was here before, as far as it can be told.
+#[derive(Clone, Copy, Default)]
+struct Past<'a> {
+    current: Option<Pair<'a>>,
+    nearest: Option<Pair<'a>>,
+}
+
+impl Past<'_> {
+    fn is_unchanged(&self) -> bool {
+        let pair = self.current.or(self.nearest);
+        pair.is_some_and(|pair| pair.is_unchanged())
+    }
+
+    fn key(self, name: &str) -> Self {
+        match self.current {
+            None => self,
+            Some(_) if self.nearest.is_none() && (name == "apiVersion" || name == "kind") => {
+                Self::default()
+            }
+            Some(pair) => Self {
+                current: pair.key(name),
+                nearest: self.current,
+            },
+        }
+    }
+
+    fn index(self, index: usize) -> Self {
+        match self.current {
+            None => self,
+            Some(pair) => Self {
+                current: pair.index(index),
+                nearest: self.current,
+            },
+        }
+    }
+}
+
+fn walk(
+    new: &Value,
+    old: Option<&Value>,
+    place: Place<'_>,
+    past: Past<'_>,
+    causes: &mut Vec<Cause>,
+) {
+    if new.is_null() {
+        return;
+    }
+    run(new, old, place, past, causes);
+    match new {
+        Value::Array(items) => {
+            let Some(schema) = place.schema.items() else {
+                return;
+            };
+            let before = old.and_then(Value::as_array).map(Vec::as_slice);
+            for (index, item) in items.iter().enumerate() {
+                let old = before.and_then(|before| correlated(before, item, place.schema));
+                let at = place.at.index(index);
+                walk(item, old, Place { schema, at }, past.index(index), causes);
+            }
+        }
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                let old = old.and_then(|old| old.get(name));
+                let below = if let Some(schema) = place.schema.property(name) {
+                    let at = place.at.child(name);
+                    Place { schema, at }
+                } else if let Some(schema) = place.schema.values() {
+                    let at = place.at.key(name);
+                    Place { schema, at }
+                } else {
+                    continue;
+                };
+                walk(value, old, below, past.key(name), causes);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// The rules of one place.
+fn run(
+    new: &Value,
+    old: Option<&Value>,
+    place: Place<'_>,
+    past: Past<'_>,
+    causes: &mut Vec<Cause>,
+) {
+    let Some(constraints) = place.schema.node().constraints.as_deref() else {
+        return;
+    };
+    if constraints.rules.is_empty() {
+        return;
+    }
+    let root = place.at.is_root();
+    let this = values::of(new, place.schema, root);
+    let before = old.filter(|old| !old.is_null());
+    let before = before.map(|old| values::of(old, place.schema, root));
+    for rule in constraints.rules.compiled() {
+        if rule.uses_old_self() && before.is_none() && !rule.said.optional_old_self {
+            continue;
+        }
+        match rule.ask(&this, before.as_ref()) {
+            Answer::Fine => {}
+            Answer::Failed(why) => {
+                let at = place.at.child(rule.field_path());
+                let at = if rule.field_path().is_empty() {
+                    place.at
+                } else {
+                    at
+                };
+                if rule.uses_old_self() || !past.is_unchanged() {
+                    causes.push(broken(new, place.schema, rule, at, &why));
+                }
+            }
+            Answer::Error(why) => {
+                let kind = super::validate::type_name(place.schema);
+                causes.push(Cause::invalid(place.at, &kind.into(), &why));
+            }
+        }
+    }
+}
+
+/// A broken rule as the real server reports it; values of objects and lists are not shown.
+fn broken(value: &Value, schema: View<'_>, rule: &Rule, at: Path<'_>, why: &str) -> Cause {
+    let shown = !matches!(super::validate::type_name(schema), "object" | "array");
+    match (rule.said.reason.as_str(), shown) {
+        ("FieldValueForbidden", _) => Cause::forbidden(at, why),
+        ("FieldValueRequired", _) => Cause::required(at, why),
+        ("FieldValueDuplicate", true) => Cause::duplicate(at, value),
+        ("FieldValueDuplicate", false) => Cause {
+            message: "Duplicate value".to_owned(),
+            ..Cause::duplicate(at, value)
+        },
+        (_, true) => Cause::invalid(at, value, why),
+        (_, false) => Cause::invalid_unshown(at, why),
+    }
+}

@@ -1,0 +1,235 @@
+//! One rule: read, compiled, and asked.
+
+use std::sync::{Arc, OnceLock};
+
+use kube_cel::cel::common::ast::{EntryExpr, Expr};
+use kube_cel::cel::objects::OptionalValue;
+use kube_cel::cel::parser::{Expression, Parser};
+use kube_cel::cel::{ExecutionError, Value as Cel};
+use serde_json::Value;
+
+use super::functions;
+
+/// The rules of one place, compiled when they are first needed.
+#[derive(Clone, Debug, Default)]
+pub struct Rules {
+    written: Vec<Value>,
+    compiled: OnceLock<Arc<Vec<Rule>>>,
+}
+
+impl PartialEq for Rules {
+    fn eq(&self, other: &Self) -> bool {
+        self.written == other.written
+    }
+}
+
+impl Rules {
+    /// Rules as `x-kubernetes-validations` has them.
+    pub fn new(written: Vec<Value>) -> Self {
+        Self {
+            written,
+            compiled: OnceLock::new(),
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.written.is_empty()
+    }
+
+    pub(super) fn compiled(&self) -> &[Rule] {
+        let compiled = || Arc::new(self.written.iter().map(Rule::new).collect());
+        self.compiled.get_or_init(compiled)
+    }
+}
+
+/// What a rule says of itself.
+#[derive(Debug)]
+pub(super) struct Said {
+    rule: String,
+    message: String,
+    pub(super) reason: String,
+    pub(super) optional_old_self: bool,
+}
+
+/// A rule that can be asked.
+#[derive(Debug)]
+pub(super) struct Rule {
+    pub(super) said: Said,
+    program: Result<Expression, String>,
+    message: Option<Expression>,
+    field_path: String,
+    uses_old_self: bool,
+}
+
+/// What a rule says of a value.
+pub(super) enum Answer {
+    Fine,
+    /// It does not hold.
+    Failed(String),
+    /// It could not be asked.
+    Error(String),
+}
+
+impl Rule {
+    fn new(written: &Value) -> Self {
+        let text = |word: &str| {
+            written
+                .get(word)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+        };
+        let program = compile(text("rule"));
+        let message = text("messageExpression");
+        Self {
+            uses_old_self: program.as_ref().is_ok_and(uses_old_self),
+            message: compile(message).ok().filter(|_| !message.is_empty()),
+            program,
+            field_path: normal_path(text("fieldPath")),
+            said: Said {
+                rule: text("rule").trim().to_owned(),
+                message: text("message").trim().to_owned(),
+                reason: text("reason").to_owned(),
+                optional_old_self: written.get("optionalOldSelf") == Some(&Value::Bool(true)),
+            },
+        }
+    }
+
+    pub(super) fn uses_old_self(&self) -> bool {
+        self.uses_old_self
+    }
+
+    /// Where the fault is to be reported, below the rule's own place.
+    pub(super) fn field_path(&self) -> &str {
+        &self.field_path
+    }
+
+    pub(super) fn ask(&self, this: &Cel, before: Option<&Cel>) -> Answer {
+        let program = match &self.program {
+            Ok(program) => program,
+            Err(why) => return Answer::Error(format!("rule compile error: {why}")),
+        };
+        let plain = before.cloned();
+        let before = if self.said.optional_old_self {
+            let before = match before {
+                Some(before) => OptionalValue::of(before.clone()),
+                None => OptionalValue::none(),
+            };
+            Some(Cel::Opaque(Arc::new(before)))
+        } else {
+            plain.clone()
+        };
+        match functions::run(program, this, before.as_ref()) {
+            Ok(Cel::Bool(true)) => Answer::Fine,
+            Ok(_) => Answer::Failed(self.why(this, plain.as_ref())),
+            Err(error) => Answer::Error(self.error(&error)),
+        }
+    }
+
+    /// The message of a broken rule.
+    fn why(&self, this: &Cel, before: Option<&Cel>) -> String {
+        let said =
+            self.message
+                .as_ref()
+                .and_then(|message| match functions::run(message, this, before) {
+                    Ok(Cel::String(text)) => Some(text.trim().to_owned()),
+                    _ => None,
+                });
+        let usable = |text: &String| !text.is_empty() && !text.contains('\n') && text.len() <= 5120;
+        match said.filter(usable) {
+            Some(text) => text,
+            None if self.said.message.is_empty() => format!("failed rule: {}", self.said.rule),
+            None => self.said.message.clone(),
+        }
+    }
+
+    /// What the real server says when a rule cannot be asked.
+    fn error(&self, error: &ExecutionError) -> String {
+        let name = match self.said.message.as_str() {
+            "" => &self.said.rule,
+            message => message,
+        };
+        let why = match error {
+            ExecutionError::NoSuchOverload
+            | ExecutionError::UnsupportedBinaryOperator(..)
+            | ExecutionError::ValuesNotComparable(..) => {
+                return format!(
+                    "'no such overload': call arguments did not match a supported operator, function \
+                     or macro signature for rule: {name}"
+                );
+            }
+            ExecutionError::NoSuchKey(key) => format!("no such key: {key}"),
+            ExecutionError::IndexOutOfBounds(Cel::Int(index)) => {
+                format!("index out of bounds: {index}")
+            }
+            ExecutionError::DivisionByZero(_) => "division by zero".to_owned(),
+            ExecutionError::RemainderByZero(_) => "modulus by zero".to_owned(),
+            ExecutionError::Overflow(..) => "integer overflow".to_owned(),
+            ExecutionError::FunctionError { message, .. } => message.clone(),
+            other => other.to_string(),
+        };
+        format!("{why} evaluating rule: {name}")
+    }
+}
+
+/// What is wrong with an expression, if it cannot be compiled.
+pub fn fault(rule: &str) -> Option<String> {
+    compile(rule).err()
+}
+
+fn compile(rule: &str) -> Result<Expression, String> {
+    let parser = Parser::new().enable_optional_syntax(true);
+    let mut expression = parser.parse(rule).map_err(|why| why.to_string())?;
+    mend(&mut expression)?;
+    Ok(expression)
+}
+
+fn uses_old_self(expression: &Expression) -> bool {
+    expression.references().has_variable("oldSelf")
+}
+
+/// Makes an expression one that the interpreter runs as cel-go does, or refuses it.
+///
+/// `a.?b` is written as `a[?"b"]`, since of these two only the second one knows of fields that are absent.
+fn mend(expression: &mut Expression) -> Result<(), String> {
+    match &mut expression.expr {
+        Expr::Call(call) => {
+            if call.func_name == "_?._" {
+                "_[?_]".clone_into(&mut call.func_name);
+            }
+            call.target.iter_mut().try_for_each(|target| mend(target))?;
+            call.args.iter_mut().try_for_each(mend)
+        }
+        Expr::Comprehension(all) => {
+            mend(&mut all.iter_range)?;
+            mend(&mut all.accu_init)?;
+            mend(&mut all.loop_cond)?;
+            mend(&mut all.loop_step)?;
+            mend(&mut all.result)
+        }
+        Expr::Select(select) => mend(&mut select.operand),
+        Expr::List(list) => list.elements.iter_mut().try_for_each(mend),
+        Expr::Map(map) => map
+            .entries
+            .iter_mut()
+            .try_for_each(|entry| match &mut entry.expr {
+                EntryExpr::MapEntry(entry) => {
+                    mend(&mut entry.key)?;
+                    mend(&mut entry.value)
+                }
+                EntryExpr::StructField(field) => Err(format!("undeclared field '{}'", field.field)),
+            }),
+        Expr::Struct(made) => Err(format!("undeclared reference to '{}'", made.type_name)),
+        Expr::Unspecified => Err("no expression".to_owned()),
+        Expr::Ident(_) | Expr::Literal(_) => Ok(()),
+    }
+}
+
+/// `.spec.map['a.b']` as causes have it: `spec.map[a.b]`.
+fn normal_path(path: &str) -> String {
+    let mut out = path.strip_prefix('.').unwrap_or(path).to_owned();
+    for (quoted, plain) in [("['", "["), ("']", "]")] {
+        out = out.replace(quoted, plain);
+    }
+    out
+}

@@ -1,0 +1,97 @@
+//! What is wrong with a custom object: the order, texts and paths are those of the real server.
+//!
+//! - First the values against the schema, then the objects within the object, then lists that are sets or
+//!   maps, then the rules in CEL; these only if what they look at has its type and size.
+//! - With an old object, what has not changed may stay wrong.
+
+mod formats;
+pub(crate) mod lists;
+mod numbers;
+mod parts;
+mod pattern;
+pub(crate) mod ratchet;
+mod values;
+
+use serde_json::Value;
+
+pub use pattern::Pattern;
+
+use super::{View, embedded, rules};
+use crate::field::Path;
+use crate::status::Cause;
+use ratchet::Pair;
+use values::Site;
+
+/// What is wrong with `new` by its schema alone, in the real server's order.
+///
+/// `old` is what it replaces.
+pub fn validate(new: &Value, old: Option<&Value>, schema: View<'_>) -> Vec<Cause> {
+    let mut causes = values(new, old, schema, Path::ROOT);
+    causes.extend(embedded::validate(new, schema));
+    causes.extend(twice(new, old, schema));
+    check_rules(new, old, schema, &mut causes);
+    causes
+}
+
+/// The values alone. `base` is where `new` lies: nowhere, or in `status`.
+pub(crate) fn values(
+    new: &Value,
+    old: Option<&Value>,
+    schema: View<'_>,
+    base: Path<'_>,
+) -> Vec<Cause> {
+    let site = Site::new(schema, Path::ROOT, base);
+    let pair = old.map(|old| Pair { new, old, schema });
+    values::validate(new, site, pair).causes
+}
+
+/// Lists with an item twice, unless there were such lists before.
+pub(crate) fn twice(new: &Value, old: Option<&Value>, schema: View<'_>) -> Vec<Cause> {
+    let causes = lists::validate(new, schema, Path::ROOT);
+    let was_wrong = |old| !lists::validate(old, schema, Path::ROOT).is_empty();
+    if causes.is_empty() || old.is_some_and(was_wrong) {
+        return Vec::new();
+    }
+    causes
+}
+
+/// The rules in CEL, unless what is wrong already stands in their way.
+pub(crate) fn check_rules(
+    new: &Value,
+    old: Option<&Value>,
+    schema: View<'_>,
+    causes: &mut Vec<Cause>,
+) {
+    if !rules::exist(schema) {
+        return;
+    }
+    if causes.iter().any(blocks_rules) {
+        let why = "some validation rules were not checked because the object was invalid; correct the \
+                   existing errors to complete validation";
+        causes.push(Cause::invalid(Path::ROOT, &Value::Null, why));
+    } else {
+        causes.extend(rules::validate(new, old, schema));
+    }
+}
+
+fn blocks_rules(cause: &Cause) -> bool {
+    matches!(
+        cause.reason,
+        "FieldValueNotSupported"
+            | "FieldValueRequired"
+            | "FieldValueTooLong"
+            | "FieldValueTooMany"
+            | "FieldValueTypeInvalid"
+    )
+}
+
+/// The type of a schema in OpenAPI's words; nothing where there is none, or more than one.
+pub(crate) fn type_name(schema: View<'_>) -> &'static str {
+    match values::types(schema.kind()) {
+        [only] => only,
+        _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests;
