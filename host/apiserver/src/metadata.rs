@@ -7,8 +7,8 @@
 //!   list of causes as often as it was found.
 
 pub mod coerce;
-pub mod names;
 mod owners;
+mod rule;
 pub(crate) mod time;
 
 use std::sync::LazyLock;
@@ -16,10 +16,11 @@ use std::sync::LazyLock;
 use serde_json::{Map, Value};
 
 use crate::field::Path;
+use crate::names;
 use crate::registry::{Origin, Resource};
 use crate::status::Cause;
 use crate::status::shown::{json, quoted};
-use names::NameRule;
+pub use rule::NameRule;
 
 /// All annotations of an object together may have so many bytes.
 const MAX_ANNOTATIONS: u64 = 256 * 1024;
@@ -173,7 +174,7 @@ fn placed(metadata: &Map<String, Value>, path: Path<'_>, rules: Rules, causes: &
     let at = path.child("namespace");
     match (rules.namespaced, namespace) {
         (true, "") => causes.push(Cause::required(at, "")),
-        (true, name) => invalid(causes, at, name, &names::dns1123_label(name)),
+        (true, name) => invalid(causes, at, name, &names::label(name)),
         (false, "") => {}
         (false, _) => causes.push(Cause::forbidden(at, "not allowed on this type")),
     }

@@ -39,7 +39,7 @@ pub fn label_key(key: &str) -> Vec<String> {
         }
         _ => {
             problems.push(format!(
-                "a qualified name {QUALIFIED} with an optional DNS subdomain prefix and '/' (e.g. \
+                "a valid label key {QUALIFIED} with an optional DNS subdomain prefix and '/' (e.g. \
                  'example.com/MyName')"
             ));
             return problems;
@@ -97,7 +97,11 @@ pub fn label(name: &str) -> Vec<String> {
         problems.push(too_long(63));
     }
     if !is_label(name) {
-        problems.push(LABEL.to_owned());
+        problems.push(if name.split('.').all(is_label) {
+            "must not contain dots".to_owned()
+        } else {
+            LABEL.to_owned()
+        });
     }
     problems
 }
@@ -119,7 +123,12 @@ pub fn path_segment(name: &str) -> Vec<String> {
     if matches!(name, "." | "..") {
         return vec![format!("may not be '{name}'")];
     }
-    let signs = ["/", "%"].into_iter().filter(|sign| name.contains(sign));
+    path_segment_prefix(name)
+}
+
+/// What is wrong with the beginning of a name that only has to fit into a path.
+pub fn path_segment_prefix(prefix: &str) -> Vec<String> {
+    let signs = ["/", "%"].into_iter().filter(|sign| prefix.contains(sign));
     signs
         .map(|sign| format!("may not contain '{sign}'"))
         .collect()
@@ -165,5 +174,7 @@ mod tests {
             assert_eq!(judge(name).is_empty(), fine, "{name:?}: {:?}", judge(name));
         }
         assert!(!path_segment("a/b").is_empty());
+        assert_eq!(label("a.b"), ["must not contain dots"]);
+        assert!(label_key("a/b/c")[0].starts_with("a valid label key must"));
     }
 }

@@ -5,8 +5,8 @@ use serde_json::{Map, Value};
 use super::View;
 use crate::field::Path;
 use crate::metadata::coerce::{self, Malformed};
-use crate::metadata::names::{self, NameRule};
-use crate::metadata::{self, Again, Rules};
+use crate::metadata::{self, Again, NameRule, Rules};
+use crate::names;
 use crate::status::Cause;
 use crate::status::shown::quoted;
 
@@ -165,7 +165,7 @@ fn kind(value: &Value, at: Path<'_>) -> Option<Cause> {
         Some("") => return Some(Cause::invalid(at, value, "must not be empty")),
         Some(text) => text,
     };
-    let wrong = names::dns1035_label(&text.to_lowercase());
+    let wrong = names::label_1035(&text.to_lowercase());
     (!wrong.is_empty()).then(|| {
         let why = "may have mixed case, but should otherwise match: ";
         Cause::invalid_as(at, &quoted(text), &format!("{why}{}", wrong.join(",")))

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use jiff::civil::Date;
 use regex::Regex;
 
-use crate::metadata::names;
+use crate::names;
 use crate::schema::Kind;
 
 /// A format that the real server looks at; others say nothing.
@@ -50,8 +50,8 @@ fn judge(format: &str) -> Option<fn(&str) -> bool> {
         "date" => is_date,
         "duration" => is_duration,
         "datetime" => is_date_time,
-        "k8sshortname" => |text| names::dns1123_label(text).is_empty(),
-        "k8slongname" => |text| names::dns1123_subdomain(text).is_empty(),
+        "k8sshortname" => |text| names::label(text).is_empty(),
+        "k8slongname" => |text| names::subdomain(text).is_empty(),
         _ => return None,
     })
 }
