@@ -1,6 +1,7 @@
 //! A Kubernetes API server in memory: for plugin authors, tests and simulations; not for production.
 
 pub mod builtin;
+pub mod crd;
 #[cfg(test)]
 mod deep;
 pub mod discovery;

@@ -3,15 +3,17 @@
 //! - A rule sees its place as `self`; one that says `oldSelf` runs only where there was something before.
 //! - What a rule says of a value that has not changed is not held against it, unless it says `oldSelf`.
 //! - Rules are compiled once, when they are first needed. There is no type check and no budget: what the
-//!   real server would have refused with the CRD fails here when it runs.
+//!   real server would have refused with the CRD, and [`fault`] does not find, fails when it runs.
 
+mod check;
 mod compiled;
 mod functions;
 mod values;
 
 use serde_json::Value;
 
-pub use compiled::{Rules, fault};
+pub use check::{Wanted, fault};
+pub use compiled::{Rules, looks_back};
 
 use super::validate::ratchet::{Pair, correlated};
 use super::{Node, View};

@@ -4,7 +4,7 @@
 //!   maps, then the rules in CEL; these only if what they look at has its type and size.
 //! - With an old object, what has not changed may stay wrong.
 
-mod formats;
+pub(crate) mod formats;
 pub(crate) mod lists;
 mod numbers;
 mod parts;

@@ -16,6 +16,24 @@ pub fn shown(value: &Value) -> String {
     }
 }
 
+/// A value as `%v` prints it: `map[a:[1 x]]`.
+pub fn plain(value: &Value) -> String {
+    match value {
+        Value::Null => "<nil>".to_owned(),
+        Value::String(text) => text.clone(),
+        Value::Array(items) => {
+            let items: Vec<String> = items.iter().map(plain).collect();
+            format!("[{}]", items.join(" "))
+        }
+        Value::Object(fields) => {
+            let fields = fields.iter();
+            let fields = fields.map(|(name, value)| format!("{name}:{}", plain(value)));
+            format!("map[{}]", fields.collect::<Vec<_>>().join(" "))
+        }
+        other => shown(other),
+    }
+}
+
 /// A text in quotes, as `%q` prints it.
 pub fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
@@ -174,5 +192,7 @@ mod tests {
         ] {
             assert_eq!(shown(&value), text);
         }
+        let nested = json!({ "b": [1, "x", null], "a": { "c": true } });
+        assert_eq!(plain(&nested), "map[a:map[c:true] b:[1 x <nil>]]");
     }
 }

@@ -172,9 +172,9 @@ impl Rule {
     }
 }
 
-/// What is wrong with an expression, if it cannot be compiled.
-pub fn fault(rule: &str) -> Option<String> {
-    compile(rule).err()
+/// Whether an expression speaks of what was there before.
+pub fn looks_back(rule: &str) -> bool {
+    compile(rule).as_ref().is_ok_and(uses_old_self)
 }
 
 fn compile(rule: &str) -> Result<Expression, String> {

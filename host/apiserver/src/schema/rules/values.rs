@@ -164,7 +164,7 @@ fn duration(said: &str) -> Option<chrono::Duration> {
 }
 
 /// A field's name as CEL can say it.
-fn escaped(name: &str) -> String {
+pub(super) fn escaped(name: &str) -> String {
     if RESERVED.contains(&name) {
         return format!("__{name}__");
     }

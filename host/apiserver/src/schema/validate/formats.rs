@@ -10,7 +10,7 @@ use crate::names;
 use crate::schema::Kind;
 
 /// A format that the real server looks at; others say nothing.
-pub(super) fn supported(kind: Option<Kind>, format: &str) -> bool {
+pub(crate) fn supported(kind: Option<Kind>, format: &str) -> bool {
     match kind {
         None | Some(Kind::String | Kind::IntOrString) => judge(format).is_some(),
         Some(Kind::Integer) => matches!(format, "int32" | "int64"),
@@ -20,7 +20,7 @@ pub(super) fn supported(kind: Option<Kind>, format: &str) -> bool {
 }
 
 /// Whether a text is of a format.
-pub(super) fn is_of(format: &str, text: &str) -> bool {
+pub(crate) fn is_of(format: &str, text: &str) -> bool {
     judge(format).is_none_or(|judge| judge(text))
 }
 

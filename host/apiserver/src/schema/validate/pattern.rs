@@ -41,13 +41,56 @@ impl Pattern {
     pub fn matches(&self, value: &str) -> Result<bool, &str> {
         let compiled = self.compiled.get_or_init(|| {
             let regex = Regex::new(&rewritten(&self.text));
-            regex.map(Arc::new).map_err(|why| why.to_string())
+            regex
+                .map(Arc::new)
+                .map_err(|why| in_go(&self.text, &why.to_string()))
         });
         match compiled {
             Ok(regex) => Ok(regex.is_match(value)),
             Err(why) => Err(why),
         }
     }
+}
+
+/// What is wrong with a pattern, in Go's words as far as they are known.
+fn in_go(pattern: &str, why: &str) -> String {
+    let known = [
+        ("unclosed group", "missing closing ): "),
+        ("unopened group", "unexpected ): "),
+        ("unclosed character class", "missing closing ]: "),
+        (
+            "repetition operator missing",
+            "missing argument to repetition operator: ",
+        ),
+        ("unrecognized escape", "invalid escape sequence: "),
+        ("look-around", "invalid or unsupported Perl syntax: "),
+        ("backreferences", "invalid escape sequence: "),
+        (
+            "invalid character class range",
+            "invalid character class range: ",
+        ),
+        ("invalid repetition count range", "invalid repeat count: "),
+    ];
+    let found = known.iter().find(|(rust, _)| why.contains(rust));
+    let Some((_, go)) = found else {
+        let last = why.lines().last().unwrap_or_default();
+        return format!(
+            "error parsing regexp: {}",
+            last.trim_start_matches("error: ")
+        );
+    };
+    // Rust marks the place with carets below the pattern, which is indented by four.
+    let marks = why
+        .lines()
+        .find(|line| line.contains('^') && line.trim_matches([' ', '^']).is_empty());
+    let marks =
+        marks.and_then(|line| Some((line.find('^')?.checked_sub(4)?, line.rfind('^')? - 3)));
+    let part = match (*go, marks) {
+        ("missing closing ): " | "unexpected ): ", _) | (_, None) => pattern,
+        ("missing closing ]: ", Some((begin, _))) => pattern.get(begin..).unwrap_or(pattern),
+        (_, Some((begin, end))) => pattern.get(begin..end).unwrap_or(pattern),
+    };
+    format!("error parsing regexp: {go}`{part}`")
 }
 
 /// A pattern of Go, for Rust's engine.
@@ -139,6 +182,20 @@ mod tests {
         ] {
             assert_eq!(Pattern::new(pattern).matches(value), Ok(want), "{pattern}");
         }
-        assert!(Pattern::new("a(").matches("a").is_err());
+        for (pattern, why) in [
+            ("a(", "missing closing ): `a(`"),
+            ("a)", "unexpected ): `a)`"),
+            ("x[a", "missing closing ]: `[a`"),
+            ("*a", "missing argument to repetition operator: `*`"),
+            (r"a\y", r"invalid escape sequence: `\y`"),
+            ("(?=a)", "invalid or unsupported Perl syntax: `(?=`"),
+        ] {
+            let why = format!("error parsing regexp: {why}");
+            assert_eq!(
+                Pattern::new(pattern).matches(""),
+                Err(why.as_str()),
+                "{pattern}"
+            );
+        }
     }
 }

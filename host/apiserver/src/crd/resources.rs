@@ -1,0 +1,158 @@
+//! What a definition makes the server serve: one resource for each served version.
+
+use serde_json::Value;
+
+use super::names::is_true;
+use super::spec::{text, texts, versions};
+use super::storage_version;
+use crate::registry::{Column, LazySchema, Origin, Resource, ScalePaths, Subresource};
+use crate::schema::Schema;
+
+/// The verbs of discovery, in the real server's order.
+const VERBS: [&str; 8] = [
+    "delete",
+    "deletecollection",
+    "get",
+    "list",
+    "patch",
+    "create",
+    "update",
+    "watch",
+];
+/// Those of a definition that is going away.
+const LAST_VERBS: [&str; 5] = ["delete", "deletecollection", "get", "list", "watch"];
+/// What the real server says of the column that every kind has if its definition names none.
+const AGE: &str = "CreationTimestamp is a timestamp representing the server time when this object was \
+                   created. It is not guaranteed to be set in happens-before order across separate \
+                   operations. Clients may not set this value. It is represented in RFC3339 form and is in \
+                   UTC.\n\nPopulated by the system. Read-only. Null for lists. More info: \
+                   https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata";
+
+/// What is served because of a definition; nothing before it is established.
+pub fn resources(crd: &Value) -> Vec<Resource> {
+    if !is_true(crd, "Established") {
+        return Vec::new();
+    }
+    let served = versions(crd).filter(|version| version.get("served") == Some(&Value::Bool(true)));
+    served.map(|version| resource(crd, version)).collect()
+}
+
+fn resource(crd: &Value, version: &Value) -> Resource {
+    let names = crd.pointer("/status/acceptedNames").unwrap_or(&Value::Null);
+    let list = |field: &str| owned(names.get(field).map(texts).into_iter().flatten());
+    let name = |field: &str| text(names, field).to_owned();
+    let is_terminating = is_true(crd, "Terminating");
+    let verbs: &[&str] = if is_terminating { &LAST_VERBS } else { &VERBS };
+    let schema = version.pointer("/schema/openAPIV3Schema");
+    let schema = schema.and_then(|schema| Schema::parse(schema).ok());
+    Resource {
+        group: text(crd, "/spec/group").to_owned(),
+        version: text(version, "/name").to_owned(),
+        plural: name("/plural"),
+        singular: name("/singular"),
+        kind: name("/kind"),
+        list_kind: name("/listKind"),
+        short_names: list("shortNames"),
+        categories: list("categories"),
+        namespaced: text(crd, "/spec/scope") == "Namespaced",
+        verbs: owned(verbs.iter().copied()),
+        subresources: subresources(crd, version),
+        storage: storage_version(crd).unwrap_or_default().to_owned(),
+        origin: Origin::Custom {
+            crd: text(crd, "/metadata/name").to_owned(),
+            scale: scale(version),
+        },
+        selectable: selectable(version),
+        columns: columns(version),
+        schema: schema.map_or_else(|| LazySchema::new(|_| None), LazySchema::ready),
+    }
+}
+
+fn owned<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<String> {
+    texts.map(str::to_owned).collect()
+}
+
+fn subresources(crd: &Value, version: &Value) -> Vec<Subresource> {
+    let mut all = Vec::new();
+    let verbs = || owned(["get", "patch", "update"].into_iter());
+    let there = |name: &str| {
+        let part = version.get("subresources").and_then(|all| all.get(name));
+        part.is_some_and(|part| !part.is_null())
+    };
+    if there("status") {
+        all.push(Subresource {
+            name: "status".to_owned(),
+            kind: text(crd, "/status/acceptedNames/kind").to_owned(),
+            group: text(crd, "/spec/group").to_owned(),
+            version: text(version, "/name").to_owned(),
+            verbs: verbs(),
+        });
+    }
+    if there("scale") {
+        all.push(Subresource {
+            name: "scale".to_owned(),
+            kind: "Scale".to_owned(),
+            group: "autoscaling".to_owned(),
+            version: "v1".to_owned(),
+            verbs: verbs(),
+        });
+    }
+    all
+}
+
+fn scale(version: &Value) -> Option<ScalePaths> {
+    let scale = version
+        .pointer("/subresources/scale")
+        .filter(|scale| !scale.is_null())?;
+    let selector = text(scale, "/labelSelectorPath");
+    Some(ScalePaths {
+        spec: text(scale, "/specReplicasPath").to_owned(),
+        status: text(scale, "/statusReplicasPath").to_owned(),
+        selector: (!selector.is_empty()).then(|| selector.to_owned()),
+    })
+}
+
+fn selectable(version: &Value) -> Vec<String> {
+    let fields = version.get("selectableFields").and_then(Value::as_array);
+    let paths = fields
+        .into_iter()
+        .flatten()
+        .map(|field| text(field, "/jsonPath"));
+    owned(paths.map(|path| path.strip_prefix('.').unwrap_or(path)))
+}
+
+fn columns(version: &Value) -> Vec<Column> {
+    let said = version
+        .get("additionalPrinterColumns")
+        .and_then(Value::as_array);
+    let columns: Vec<Column> = said.into_iter().flatten().map(column).collect();
+    if columns.is_empty() {
+        return vec![Column {
+            name: "Age".to_owned(),
+            kind: "date".to_owned(),
+            description: AGE.to_owned(),
+            path: ".metadata.creationTimestamp".to_owned(),
+            ..Column::default()
+        }];
+    }
+    columns
+}
+
+fn column(said: &Value) -> Column {
+    let path = text(said, "/jsonPath");
+    let description = match text(said, "/description") {
+        "" => format!("Custom resource definition column (in JSONPath format): {path}"),
+        description => description.to_owned(),
+    };
+    let priority = said.get("priority").and_then(Value::as_i64);
+    Column {
+        name: text(said, "/name").to_owned(),
+        kind: text(said, "/type").to_owned(),
+        format: text(said, "/format").to_owned(),
+        description,
+        priority: priority
+            .and_then(|priority| priority.try_into().ok())
+            .unwrap_or_default(),
+        path: path.to_owned(),
+    }
+}

@@ -1,0 +1,268 @@
+//! `spec`: group, scope, versions, and what they have beside their schemas.
+
+use serde_json::Value;
+
+use super::inner::{Inner, Part};
+use super::{columns, names, schema, shown};
+use crate::field::Path;
+use crate::names::{label_1035, subdomain};
+use crate::status::Cause;
+
+/// A text at a JSON pointer; empty if there is none.
+pub(super) fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {
+    let text = value.pointer(pointer).and_then(Value::as_str);
+    text.unwrap_or_default()
+}
+
+/// The texts of a list.
+pub(super) fn texts(value: &Value) -> impl Iterator<Item = &str> {
+    let list = value.as_array().map(Vec::as_slice).unwrap_or_default();
+    list.iter().filter_map(Value::as_str)
+}
+
+/// The versions of a definition.
+pub(super) fn versions(crd: &Value) -> impl Iterator<Item = &Value> {
+    let list = crd.pointer("/spec/versions").and_then(Value::as_array);
+    list.map(Vec::as_slice).unwrap_or_default().iter()
+}
+
+/// What is wrong with a definition's spec.
+pub(super) fn validate(crd: &Value) -> Vec<Cause> {
+    let mut causes = Vec::new();
+    let at = Path::new("spec");
+    let inner = Inner::of(crd);
+    group(text(crd, "/spec/group"), at, &mut causes);
+    let scopes = ["Cluster", "Namespaced"];
+    one_of(
+        text(crd, "/spec/scope"),
+        &scopes,
+        at.child("scope"),
+        &mut causes,
+    );
+    let lacks_schema = |version: &Value| {
+        version
+            .pointer("/schema/openAPIV3Schema")
+            .is_none_or(Value::is_null)
+    };
+    for (index, _) in versions(crd)
+        .enumerate()
+        .filter(|(_, version)| lacks_schema(version))
+    {
+        let version = at.child("versions");
+        let version = version.index(index);
+        causes.push(Cause::required(version.child("schema.openAPIV3Schema"), ""));
+    }
+    for (index, version) in versions(crd).enumerate() {
+        let list = at.child("versions");
+        one_version(version, list.index(index), &mut causes);
+        parts(&inner, Some(index), &mut causes);
+    }
+    storage(crd, &inner, at.child("versions"), &mut causes);
+    if let Some(first) = versions(crd).next() {
+        let name = text(first, "/name");
+        label(name, at.child("version"), &mut causes);
+    }
+    let named = at.child("names");
+    for field in ["plural", "singular", "kind", "listKind"] {
+        if text(crd, &format!("/spec/names/{field}")).is_empty() {
+            causes.push(Cause::required(named.child(field), ""));
+        }
+    }
+    let all = crd.pointer("/spec/names").unwrap_or(&Value::Null);
+    names::validate(all, named, &mut causes);
+    parts(&inner, None, &mut causes);
+    conversion(
+        crd.pointer("/spec/conversion"),
+        at.child("conversion"),
+        &mut causes,
+    );
+    causes
+}
+
+/// What must not change, once the definition is established or at all.
+pub(super) fn validate_change(new: &Value, old: &Value) -> Vec<Cause> {
+    let established = [
+        ("/spec/scope", "spec.scope"),
+        ("/spec/names/kind", "spec.names.kind"),
+    ];
+    let always = [
+        ("/spec/group", "spec.group"),
+        ("/spec/names/plural", "spec.names.plural"),
+    ];
+    let is_established = names::is_true(old, "Established");
+    let fields = established
+        .into_iter()
+        .filter(|_| is_established)
+        .chain(always);
+    let changed = fields.filter(|(pointer, _)| text(new, pointer) != text(old, pointer));
+    changed
+        .map(|(pointer, field)| {
+            Cause::invalid(field, &text(new, pointer).into(), "field is immutable")
+        })
+        .collect()
+}
+
+fn group(group: &str, at: Path<'_>, causes: &mut Vec<Cause>) {
+    let at = at.child("group");
+    let wrong = subdomain(group);
+    if group.is_empty() {
+        causes.push(Cause::required(at, ""));
+    } else if !wrong.is_empty() {
+        causes.push(Cause::invalid(at, &group.into(), &wrong.join(",")));
+    } else if !group.contains('.') {
+        let why = "should be a domain with at least one dot";
+        causes.push(Cause::invalid(at, &group.into(), why));
+    }
+}
+
+fn one_of(value: &str, allowed: &[&str], at: Path<'_>, causes: &mut Vec<Cause>) {
+    if value.is_empty() {
+        causes.push(Cause::required(at, ""));
+    } else if !allowed.contains(&value) {
+        let allowed: Vec<String> = allowed.iter().map(|word| (*word).to_owned()).collect();
+        causes.push(Cause::unsupported(at, &value.into(), &allowed));
+    }
+}
+
+fn label(name: &str, at: Path<'_>, causes: &mut Vec<Cause>) {
+    let wrong = label_1035(name);
+    if !wrong.is_empty() {
+        causes.push(Cause::invalid(at, &name.into(), &wrong.join(",")));
+    }
+}
+
+fn one_version(version: &Value, at: Path<'_>, causes: &mut Vec<Cause>) {
+    label(text(version, "/name"), at.child("name"), causes);
+    let Some(warning) = version.get("deprecationWarning").and_then(Value::as_str) else {
+        return;
+    };
+    let mut wrong = Vec::new();
+    if version.get("deprecated") != Some(&Value::Bool(true)) {
+        wrong.push("can only be set for deprecated versions".to_owned());
+    } else {
+        if warning.len() > 256 {
+            wrong.push("must be <= 256 characters long".to_owned());
+        }
+        if warning.is_empty() {
+            wrong.push("must not be an empty string".to_owned());
+        }
+        if let Some((index, _)) = warning.char_indices().find(|(_, c)| c.is_control()) {
+            wrong.push(format!(
+                "must only contain printable UTF-8 characters; non-printable character found at index \
+                 {index}"
+            ));
+        }
+    }
+    let at = at.child("deprecationWarning");
+    causes.extend(
+        wrong
+            .iter()
+            .map(|why| Cause::invalid(at, &warning.into(), why)),
+    );
+}
+
+/// Schemas, subresources and columns: those of one version, or those of all.
+fn parts(inner: &Inner<'_>, version: Option<usize>, causes: &mut Vec<Cause>) {
+    let of = |field: &str| {
+        let parts = inner.parts(field).into_iter();
+        parts.filter(move |part| part.version == version)
+    };
+    let schemas = inner.schemas();
+    let schema_of = |part: &Part<'_>| {
+        let mut found = schemas.iter();
+        found.find(|schema| schema.version.is_none() || schema.version == part.version)
+    };
+    for part in schemas.iter().filter(|part| part.version == version) {
+        part.at("schema", "validation", |at| {
+            causes.extend(schema::validate(part.value, part.has_status, at));
+        });
+    }
+    for part in of("subresources") {
+        part.at("subresources", "subresources", |at| {
+            columns::scale(part.value, at, causes)
+        });
+    }
+    for part in of("additionalPrinterColumns") {
+        part.at(
+            "additionalPrinterColumns",
+            "additionalPrinterColumns",
+            |at| {
+                columns::printed(part.value, at, causes);
+            },
+        );
+    }
+    for part in of("selectableFields") {
+        let schema = schema_of(&part).map(|schema| schema.value);
+        part.at("selectableFields", "selectableFields", |at| {
+            columns::selectable(part.value, schema, at, causes);
+        });
+    }
+}
+
+/// Exactly one version is the one that objects are kept in, and no two have the same name.
+fn storage(crd: &Value, inner: &Inner<'_>, at: Path<'_>, causes: &mut Vec<Cause>) {
+    let names: Vec<&str> = versions(crd)
+        .map(|version| text(version, "/name"))
+        .collect();
+    let is_storage = |version: &&Value| version.get("storage") == Some(&Value::Bool(true));
+    let twice = (1..names.len()).any(|at| {
+        names
+            .get(..at)
+            .is_some_and(|before| names.get(at).is_some_and(|name| before.contains(name)))
+    });
+    let all = || {
+        let all: Vec<String> = versions(crd)
+            .map(|version| shown::version(version, inner))
+            .collect();
+        format!("[{}]", all.join(","))
+    };
+    if twice {
+        causes.push(Cause::invalid_as(
+            at,
+            &all(),
+            "must contain unique version names",
+        ));
+    }
+    if versions(crd).filter(is_storage).count() != 1 {
+        let why = "must have exactly one version marked as storage version";
+        causes.push(Cause::invalid_as(at, &all(), why));
+    }
+}
+
+fn conversion(conversion: Option<&Value>, at: Path<'_>, causes: &mut Vec<Cause>) {
+    let Some(conversion) = conversion else { return };
+    let strategy = text(conversion, "/strategy");
+    one_of(strategy, &["None", "Webhook"], at.child("strategy"), causes);
+    let client = conversion.pointer("/webhook/clientConfig");
+    let reviews = conversion.pointer("/webhook/conversionReviewVersions");
+    let reviews: Vec<&str> = reviews.map(texts).into_iter().flatten().collect();
+    let config = at.child("webhookClientConfig");
+    let versions = at.child("conversionReviewVersions");
+    if strategy != "Webhook" {
+        let why = "should not be set when strategy is not set to Webhook";
+        if client.is_some() {
+            causes.push(Cause::forbidden(config, why));
+        }
+        if !reviews.is_empty() {
+            causes.push(Cause::forbidden(versions, why));
+        }
+        return;
+    }
+    match client {
+        None => {
+            let why = "required when strategy is set to Webhook";
+            causes.push(Cause::required(config, why));
+        }
+        Some(client) if client.get("url").is_some() == client.get("service").is_some() => {
+            let why = "exactly one of url or service is required";
+            causes.push(Cause::required(config, why));
+        }
+        Some(_) => {}
+    }
+    if reviews.is_empty() {
+        causes.push(Cause::required(versions, ""));
+    } else if !reviews.contains(&"v1") && !reviews.contains(&"v1beta1") {
+        let why = "must include at least one of v1, v1beta1";
+        causes.push(Cause::invalid(versions, &reviews.into(), why));
+    }
+}

@@ -1,0 +1,372 @@
+//! What is wrong with a rule before it ever runs: names that nobody has declared, fields that the schema
+//! does not have, comparisons of different types, and a result of the wrong type.
+//!
+//! - This is no type checker: where it does not know a type, it takes everything for right. What it finds,
+//!   the real server finds as well, in the same words.
+//! - The parser does not say where in the text an expression stands, so the first place is named that has
+//!   the same words.
+
+use kube_cel::cel::common::ast::{CallExpr, EntryExpr, Expr, LiteralValue};
+use kube_cel::cel::parser::{Expression, Parser};
+
+use super::values::escaped;
+use crate::schema::{Kind, View};
+
+/// What an expression is to result in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// `rule`.
+    Bool,
+    /// `messageExpression`.
+    Text,
+}
+
+/// What is wrong with an expression on values of a schema, in the real server's words.
+///
+/// `is_object` says that the values have `apiVersion`, `kind` and `metadata`.
+pub fn fault(text: &str, schema: View<'_>, is_object: bool, wanted: Wanted) -> Option<String> {
+    let failed = match wanted {
+        Wanted::Bool => "compilation failed",
+        Wanted::Text => "messageExpression compilation failed",
+    };
+    let parser = Parser::new().enable_optional_syntax(true);
+    let expression = match parser.parse(text) {
+        Ok(expression) => expression,
+        Err(why) => {
+            let why = why.to_string().replace("\n|", "\n |");
+            return Some(format!("{failed}: {why}"));
+        }
+    };
+    let this = Type::of(schema, is_object);
+    let mut check = Check {
+        text,
+        known: vec![("self".to_owned(), this), ("oldSelf".to_owned(), this)],
+        faults: Vec::new(),
+    };
+    let result = check.of(&expression);
+    if check.faults.is_empty() {
+        return match (wanted, result) {
+            (_, Type::Dyn) | (Wanted::Bool, Type::Bool) | (Wanted::Text, Type::Text) => None,
+            (Wanted::Bool, _) => Some("cel expression must evaluate to a bool".to_owned()),
+            (Wanted::Text, _) => Some("messageExpression must evaluate to a string".to_owned()),
+        };
+    }
+    check.faults.sort();
+    check.faults.dedup();
+    let faults: Vec<String> = check.faults.iter().map(|fault| fault.shown(text)).collect();
+    Some(format!("{failed}: {}", faults.join("\n")))
+}
+
+/// Functions that rules can call.
+const FUNCTIONS: &str = " abs add all asApproximateFloat asInteger bitAnd bitNot bitOr bitShiftLeft \
+    bitShiftRight bitXor bool bytes ceil charAt cidr compareTo contains containsCIDR containsIP distinct \
+    double duration dyn endsWith equivalent exists existsOne exists_one family filter find findAll first \
+    flatten floor format getDate getDayOfMonth getDayOfWeek getDayOfYear getEscapedPath getFullYear getHost \
+    getHostname getHours getMilliseconds getMinutes getMonth getPort getQuery getScheme getSeconds \
+    greatest has hasValue indexOf int intersects ip isCIDR isCanonical isFinite isGlobalUnicast \
+    isGreaterThan isIP isInf isInteger isLessThan isLinkLocalMulticast isLinkLocalUnicast isLoopback isNaN \
+    isQuantity isSemver isSorted isURL isUnspecified join last lastIndexOf least lowerAscii major map \
+    masked matches max min minor named none of ofNonZeroValue optFlatMap optMap or orValue patch \
+    prefixLength quantity quote range replace reverse round semver sets sign size slice sort sortBy split \
+    sqrt startsWith string sub substring sum timestamp transformList transformMap transformMapEntry trim \
+    trunc type uint unwrap unwrapOpt upperAscii url validate value dns1035Label dns1035LabelPrefix \
+    dns1123Label dns1123LabelPrefix dns1123Subdomain dns1123SubdomainPrefix qualifiedName labelValue uri \
+    uuid byte date datetime ";
+/// Names before a dot that belong to functions.
+const SPACES: [&str; 9] = [
+    "base64", "cidr", "format", "google", "ip", "lists", "math", "optional", "sets",
+];
+const TYPES: [&str; 10] = [
+    "bool",
+    "bytes",
+    "double",
+    "int",
+    "list",
+    "map",
+    "null_type",
+    "string",
+    "type",
+    "uint",
+];
+/// Macros with names of their own that the parser leaves as calls.
+const MACROS: [&str; 10] = [
+    "all",
+    "exists",
+    "existsOne",
+    "exists_one",
+    "optMap",
+    "optFlatMap",
+    "sortBy",
+    "transformList",
+    "transformMap",
+    "transformMapEntry",
+];
+/// Functions that answer yes or no.
+const YES_NO: [&str; 12] = [
+    "contains",
+    "endsWith",
+    "hasValue",
+    "isCIDR",
+    "isGreaterThan",
+    "isIP",
+    "isLessThan",
+    "isQuantity",
+    "isSemver",
+    "isSorted",
+    "isURL",
+    "startsWith",
+];
+
+#[derive(Clone, Copy, Debug)]
+enum Type<'a> {
+    Dyn,
+    Bool,
+    Int,
+    Double,
+    Text,
+    Bytes,
+    /// A list of such items.
+    List(View<'a>),
+    /// A map to such values.
+    Map(View<'a>),
+    /// The fields of a schema, and those that all objects have.
+    Fields(View<'a>, bool),
+}
+
+impl<'a> Type<'a> {
+    fn of(schema: View<'a>, is_object: bool) -> Self {
+        let format = schema.node().format.as_deref().unwrap_or_default();
+        match schema.kind() {
+            None | Some(Kind::IntOrString) => Self::Dyn,
+            Some(Kind::Boolean) => Self::Bool,
+            Some(Kind::Integer) => Self::Int,
+            Some(Kind::Number) => Self::Double,
+            Some(Kind::String) if format == "byte" => Self::Bytes,
+            Some(Kind::String) if ["date", "date-time", "duration"].contains(&format) => Self::Dyn,
+            Some(Kind::String) => Self::Text,
+            Some(Kind::Array) => schema.items().map_or(Self::Dyn, Self::List),
+            Some(Kind::Object) => match schema.values() {
+                Some(values) => Self::Map(values),
+                None => Self::Fields(schema, is_object || schema.is_embedded()),
+            },
+        }
+    }
+
+    /// The name of a scalar type.
+    fn scalar(self) -> Option<&'static str> {
+        match self {
+            Self::Bool => Some("bool"),
+            Self::Int => Some("int"),
+            Self::Double => Some("double"),
+            Self::Text => Some("string"),
+            Self::Bytes => Some("bytes"),
+            Self::Dyn | Self::List(_) | Self::Map(_) | Self::Fields(..) => None,
+        }
+    }
+
+    fn is_number(self) -> bool {
+        matches!(self, Self::Int | Self::Double)
+    }
+}
+
+/// What is wrong, and at which byte.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Fault {
+    at: usize,
+    why: String,
+}
+
+impl Fault {
+    fn shown(&self, text: &str) -> String {
+        let before = text.get(..self.at).unwrap_or_default();
+        let line = before.matches('\n').count();
+        let begin = before.rfind('\n').map_or(0, |at| at + 1);
+        let column = before
+            .get(begin..)
+            .map_or(0, |before| before.chars().count());
+        let source = text.lines().nth(line).unwrap_or_default();
+        let dots = ".".repeat(column);
+        let (line, column, why) = (line + 1, column + 1, &self.why);
+        format!("ERROR: <input>:{line}:{column}: {why}\n | {source}\n | {dots}^")
+    }
+}
+
+struct Check<'a> {
+    text: &'a str,
+    known: Vec<(String, Type<'a>)>,
+    faults: Vec<Fault>,
+}
+
+impl<'a> Check<'a> {
+    fn of(&mut self, expression: &Expression) -> Type<'a> {
+        match &expression.expr {
+            Expr::Ident(name) => self.name(name),
+            Expr::Literal(literal) => match literal {
+                LiteralValue::Boolean(_) => Type::Bool,
+                LiteralValue::Int(_) => Type::Int,
+                LiteralValue::Double(_) => Type::Double,
+                LiteralValue::String(_) => Type::Text,
+                LiteralValue::Bytes(_) => Type::Bytes,
+                LiteralValue::Null | LiteralValue::UInt(_) => Type::Dyn,
+            },
+            Expr::Select(select) => {
+                let of = self.of(&select.operand);
+                let found = self.field(of, &select.field);
+                if select.test { Type::Bool } else { found }
+            }
+            Expr::Call(call) => self.call(call),
+            Expr::List(list) => {
+                for element in &list.elements {
+                    self.of(element);
+                }
+                Type::Dyn
+            }
+            Expr::Map(map) => {
+                for entry in &map.entries {
+                    if let EntryExpr::MapEntry(entry) = &entry.expr {
+                        self.of(&entry.key);
+                        self.of(&entry.value);
+                    }
+                }
+                Type::Dyn
+            }
+            Expr::Comprehension(all) => {
+                let item = match self.of(&all.iter_range) {
+                    Type::List(items) => Type::of(items, false),
+                    Type::Map(_) => Type::Text,
+                    _ => Type::Dyn,
+                };
+                let before = self.known.len();
+                self.of(&all.accu_init);
+                self.known.push((all.iter_var.clone(), item));
+                self.known.push((all.accu_var.clone(), Type::Dyn));
+                self.of(&all.loop_cond);
+                self.of(&all.loop_step);
+                let result = self.of(&all.result);
+                self.known.truncate(before);
+                result
+            }
+            Expr::Struct(_) | Expr::Unspecified => Type::Dyn,
+        }
+    }
+
+    fn name(&mut self, name: &str) -> Type<'a> {
+        let known = self.known.iter().rev().find(|(known, _)| known == name);
+        if let Some((_, found)) = known {
+            return *found;
+        }
+        let fine = name.starts_with('@') || TYPES.contains(&name) || SPACES.contains(&name);
+        if !fine {
+            let at = self.word(name, |before, _| !before.ends_with('.'));
+            self.undeclared(name, at);
+        }
+        Type::Dyn
+    }
+
+    fn undeclared(&mut self, name: &str, at: usize) {
+        let why = format!("undeclared reference to '{name}' (in container '')");
+        self.faults.push(Fault { at, why });
+    }
+
+    /// A field of a value; a fault if the schema has no such field.
+    fn field(&mut self, of: Type<'a>, name: &str) -> Type<'a> {
+        match of {
+            Type::Map(values) => Type::of(values, false),
+            Type::Fields(schema, is_object) => {
+                let mut fields = schema.properties();
+                let found = fields.find(|(field, _)| escaped(field) == name);
+                match found {
+                    Some(_) if is_object && name == "metadata" => Type::Dyn,
+                    Some((_, field)) if field.kind().is_some() => Type::of(field, false),
+                    _ if is_object && ["apiVersion", "kind"].contains(&name) => Type::Text,
+                    _ if is_object && name == "metadata" => Type::Dyn,
+                    _ => {
+                        let at = self.word(name, |before, _| before.ends_with(['.', '?']));
+                        let why = format!("undefined field '{name}'");
+                        let at = at.saturating_sub(1);
+                        self.faults.push(Fault { at, why });
+                        Type::Dyn
+                    }
+                }
+            }
+            _ => Type::Dyn,
+        }
+    }
+
+    fn call(&mut self, call: &CallExpr) -> Type<'a> {
+        let name = call.func_name.as_str();
+        if let ("_?._", [of, _]) = (name, call.args.as_slice()) {
+            self.of(of);
+            return Type::Dyn;
+        }
+        if let Some(target) = &call.target {
+            self.of(target);
+        }
+        let before = self.known.len();
+        if call.target.is_some() && MACROS.contains(&name) {
+            for argument in &call.args {
+                if let Expr::Ident(name) = &argument.expr {
+                    self.known.push((name.clone(), Type::Dyn));
+                }
+            }
+        }
+        let arguments: Vec<Type<'a>> = call.args.iter().map(|argument| self.of(argument)).collect();
+        self.known.truncate(before);
+        let is_operator = !name.starts_with(|c: char| c.is_ascii_alphabetic());
+        if !is_operator && !FUNCTIONS.contains(&format!(" {name} ")) {
+            let at = self.word(name, |_, after| after.trim_start().starts_with('('));
+            self.undeclared(name, at + name.len());
+            return Type::Dyn;
+        }
+        self.result(name, &arguments)
+    }
+
+    fn result(&mut self, name: &str, arguments: &[Type<'a>]) -> Type<'a> {
+        match (name, arguments) {
+            ("_==_" | "_!=_" | "_<_" | "_<=_" | "_>_" | "_>=_", [left, right]) => {
+                self.compare(name, *left, *right);
+                Type::Bool
+            }
+            ("_&&_" | "_||_" | "!_" | "@in" | "_in_", _) => Type::Bool,
+            ("_?_:_", [_, yes, no]) if yes.scalar() == no.scalar() => *yes,
+            ("_+_" | "_-_" | "_*_" | "_/_" | "_%_", [left, right])
+                if left.scalar() == right.scalar() =>
+            {
+                *left
+            }
+            ("_[_]", [Type::List(items), _]) => Type::of(*items, false),
+            ("_[_]", [Type::Map(values), _]) => Type::of(*values, false),
+            ("string", _) => Type::Text,
+            ("size" | "int", _) => Type::Int,
+            ("double", _) => Type::Double,
+            ("bool", _) => Type::Bool,
+            _ if YES_NO.contains(&name) => Type::Bool,
+            _ => Type::Dyn,
+        }
+    }
+
+    fn compare(&mut self, name: &str, left: Type<'a>, right: Type<'a>) {
+        let (Some(one), Some(other)) = (left.scalar(), right.scalar()) else {
+            return;
+        };
+        if one == other || (left.is_number() && right.is_number()) {
+            return;
+        }
+        let sign = name.trim_matches('_');
+        let at = self.text.find(sign).unwrap_or_default();
+        let why = format!("found no matching overload for '{name}' applied to '({one}, {other})'");
+        self.faults.push(Fault { at, why });
+    }
+
+    /// The first place of a word of which `fits` says that it is meant.
+    fn word(&self, word: &str, fits: impl Fn(&str, &str) -> bool) -> usize {
+        let in_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let mut places = self.text.match_indices(word);
+        let found = places.find(|(at, _)| {
+            let (before, rest) = self.text.split_at(*at);
+            let after = rest.get(word.len()..).unwrap_or_default();
+            !before.ends_with(in_word) && !after.starts_with(in_word) && fits(before, after)
+        });
+        found.map_or(0, |(at, _)| at)
+    }
+}
