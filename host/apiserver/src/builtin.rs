@@ -6,9 +6,19 @@
 
 pub(crate) mod catalog;
 pub(crate) mod data;
+mod decode;
+mod default;
+mod quantity;
+mod resources;
+mod strategy;
+pub(crate) mod structs;
 pub(crate) mod types;
 
 use std::sync::Arc;
+
+pub use decode::{decode, decode_type};
+pub use default::{counts_generations, default, default_type};
+pub use strategy::{Cluster, Write, prepare_create, prepare_update, prepare_update_status};
 
 use crate::registry::Resource;
 

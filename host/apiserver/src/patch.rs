@@ -20,7 +20,7 @@ pub use strategic::strategic;
 use crate::status::Refusal;
 
 /// The word Go's JSON decoder has for a value it did not expect.
-fn json_word(value: &Value) -> &'static str {
+pub(crate) fn json_word(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "bool",

@@ -7,15 +7,18 @@
 )]
 
 mod archive;
+mod defaults;
 mod discovery;
+mod probes;
 mod selection;
 mod server;
+mod structs;
 mod types;
 
 use std::path::PathBuf;
 
 use clap::Parser;
-use windlass_controlplane::{ControlPlane, client};
+use windlass_controlplane::ControlPlane;
 
 use archive::Archive;
 use server::Server;
@@ -26,23 +29,14 @@ struct Arguments {
     /// Where the data goes.
     #[arg(long, default_value = "host/apiserver/data")]
     into: PathBuf,
-    /// A control plane that runs already, instead of one of our own.
-    #[arg(long)]
-    kubeconfig: Option<PathBuf>,
 }
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
-    let (_control_plane, kubeconfig) = match arguments.kubeconfig {
-        Some(kubeconfig) => (None, kubeconfig),
-        None => {
-            let control_plane = ControlPlane::start()?;
-            let kubeconfig = control_plane.kubeconfig_admin();
-            (Some(control_plane), kubeconfig)
-        }
-    };
-    let server = Server::new(client(&kubeconfig).await?);
+    // A fresh one: what others put into a cluster shows in what it adds.
+    let control_plane = ControlPlane::start()?;
+    let server = Server::new(control_plane.client().await?);
     let archive = Archive::new(arguments.into)?;
 
     let types = types::capture(&server).await?;
@@ -50,6 +44,12 @@ async fn main() -> anyhow::Result<()> {
     let types = types.reachable(&discovery::roots(&groups));
     archive.write("resources.json.gz", &format!("{groups}\n"))?;
     archive.write("types.jsonl.gz", &types.structure())?;
+    let structs = structs::capture(types.names())?;
+    archive.write("structs.txt.gz", &structs)?;
     archive.write("texts.jsonl.gz", &types.texts())?;
+    let probes = probes::capture(&server, &groups).await?;
+    let defaults = defaults::learn(&probes, &types, &defaults::pointers(&structs))?;
+    archive.write("defaults.json.gz", &format!("{defaults}\n"))?;
+    archive.write("../testdata/created.jsonl.gz", &probes::lines(&probes))?;
     Ok(())
 }

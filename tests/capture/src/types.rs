@@ -56,6 +56,14 @@ impl Types {
         }
     }
 
+    pub(crate) fn get(&self, name: &str) -> Option<&Value> {
+        self.0.get(name)
+    }
+
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+
     /// The type of a kind.
     pub(crate) fn of_kind(&self, (group, version, kind): GroupVersionKind<'_>) -> Option<&str> {
         let wanted = json!([{ "group": group, "version": version, "kind": kind }]);

@@ -8,6 +8,10 @@ use flate2::read::GzDecoder;
 pub(super) const RESOURCES: &[u8] = include_bytes!("../../data/resources.json.gz");
 /// Types by name: a line each, with a tab between the name and the schema.
 pub(crate) const TYPES: &[u8] = include_bytes!("../../data/types.jsonl.gz");
+/// Fields of Go structs: a line for each type, as above.
+pub(super) const STRUCTS: &[u8] = include_bytes!("../../data/structs.txt.gz");
+/// What the server adds to objects: one JSON document.
+pub(super) const DEFAULTS: &[u8] = include_bytes!("../../data/defaults.json.gz");
 /// Texts of types and their fields: a line each, as above.
 pub(super) const TEXTS: &[u8] = include_bytes!("../../data/texts.jsonl.gz");
 

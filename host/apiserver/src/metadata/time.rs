@@ -31,7 +31,7 @@ const PARTS: [(&str, Part); 11] = [
 ///
 /// # Errors
 /// If it is no time, in Go's words.
-pub(super) fn normal(text: &str) -> Result<String, String> {
+pub(crate) fn normal(text: &str) -> Result<String, String> {
     let mut rest = text;
     let mut out_of_range = None;
     for (layout, part) in PARTS {

@@ -1,0 +1,94 @@
+//! Values without parts, in the form that the real server gives them.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use jiff::Timestamp;
+use serde_json::{Number, Value};
+
+use crate::builtin::quantity;
+use crate::metadata::time;
+use crate::patch::json_word;
+
+/// A number or a text becomes a quantity.
+pub(super) fn quantity(value: &mut Value, to_milli: bool) -> Result<(), String> {
+    let text = match &*value {
+        Value::String(text) => text.trim().to_owned(),
+        other => other.to_string(),
+    };
+    *value = quantity::canonical(&text, to_milli)?.into();
+    Ok(())
+}
+
+pub(super) fn int_or_string(value: &mut Value) -> Result<(), String> {
+    if value.is_string() {
+        return Ok(());
+    }
+    let word = match &*value {
+        Value::Number(number) => format!("number {number}"),
+        other => json_word(other).to_owned(),
+    };
+    let number = integer(value, true);
+    let wrong = || format!("json: cannot unmarshal {word} into Go value of type int32");
+    *value = number.ok_or_else(wrong)?.into();
+    Ok(())
+}
+
+/// A whole number of 32 or 64 bits.
+pub(super) fn integer(value: &Value, narrow: bool) -> Option<Number> {
+    let number = value.as_number()?;
+    let whole = number.as_i64()?;
+    if narrow {
+        i32::try_from(whole).ok()?;
+    }
+    Some(whole.into())
+}
+
+/// Base64, as Go writes it.
+pub(super) fn bytes(value: &mut Value) -> Result<(), String> {
+    let text = value.as_str().unwrap_or_default();
+    let plain: String = text
+        .chars()
+        .filter(|letter| !"\r\n".contains(*letter))
+        .collect();
+    match STANDARD.decode(&plain) {
+        Ok(bytes) => {
+            *value = STANDARD.encode(bytes).into();
+            Ok(())
+        }
+        Err(error) => {
+            use base64::DecodeError::{InvalidByte, InvalidLastSymbol};
+            let at = match error {
+                InvalidByte(at, _) | InvalidLastSymbol(at, _) => at,
+                _ => plain.len() / 4 * 4,
+            };
+            Err(format!("illegal base64 data at input byte {at}"))
+        }
+    }
+}
+
+/// How a time is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Precision {
+    Seconds,
+    Micros,
+}
+
+/// RFC 3339, in UTC.
+pub(super) fn time(value: &mut Value, precision: Precision) -> Result<(), String> {
+    let Value::String(text) = &*value else {
+        let word = json_word(value);
+        return Err(format!(
+            "json: cannot unmarshal {word} into Go value of type string"
+        ));
+    };
+    // What both layouts have in common is judged in the words for the plain one.
+    let seconds = time::normal(text)?;
+    *value = match precision {
+        Precision::Seconds => seconds.into(),
+        Precision::Micros => {
+            let time: Timestamp = text.parse().map_err(|_| format!("no time: {text}"))?;
+            time.strftime("%Y-%m-%dT%H:%M:%S.%6fZ").to_string().into()
+        }
+    };
+    Ok(())
+}

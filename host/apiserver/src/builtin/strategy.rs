@@ -1,0 +1,260 @@
+//! What the real server does to objects of built-in kinds before it keeps them: strategies, the admission
+//! plugins that are on by default, and the allocation of addresses and ports.
+//!
+//! - It comes after [decoding](super::decode()) and [defaults](super::default()), and after metadata has its
+//!   uid; afterwards the object is read again as from storage, so both are done once more here.
+//! - All that depends on other objects is asked of [`Cluster`].
+//! - Quotas and limit ranges are not enforced, and no webhook is called.
+
+mod job;
+mod pod;
+mod priority;
+mod qos;
+mod service;
+mod update;
+
+use http::StatusCode;
+use serde_json::{Map, Value, json};
+
+use super::default::{is_empty, object, put, text};
+use super::{decode, default};
+use crate::registry::Resource;
+use crate::seams::Rng;
+use crate::status::{Named, Refusal};
+
+pub use update::{prepare_update, prepare_update_status};
+
+type Fields = Map<String, Value>;
+
+/// The other objects, as far as they decide about one.
+pub trait Cluster {
+    /// An object of a built-in kind; the namespace is empty for kinds without.
+    fn get(&self, resource: Named<'_>, namespace: &str, name: &str) -> Option<Value>;
+    /// All objects of a built-in kind, in all namespaces.
+    fn list(&self, resource: Named<'_>) -> Vec<Value>;
+}
+
+/// A write of an object of a built-in kind.
+#[derive(Clone, Copy)]
+pub struct Write<'a> {
+    /// The kind.
+    pub resource: &'a Resource,
+    /// Where the object lies; empty for kinds without namespaces.
+    pub namespace: &'a str,
+    /// The time, as metadata has it.
+    pub now: &'a str,
+    /// For names and addresses.
+    pub rng: &'a Rng,
+    /// The other objects.
+    pub cluster: &'a dyn Cluster,
+    /// Whether nothing will be kept.
+    pub is_dry_run: bool,
+}
+
+/// Completes an object that is created.
+///
+/// # Errors
+/// If the cluster does not allow it.
+pub fn prepare_create(object: &mut Value, write: Write<'_>) -> Result<(), Refusal> {
+    if let Value::Object(fields) = object {
+        admit(fields, write)?;
+        create(fields, write);
+        if write.is("", "services") {
+            service::allocate(fields, None, write)?;
+        }
+    }
+    reread(object, write.resource);
+    Ok(())
+}
+
+/// Reads an object as from storage.
+fn reread(object: &mut Value, resource: &Resource) {
+    let _ = decode(object, resource);
+    default(object, resource);
+}
+
+impl Write<'_> {
+    fn is(&self, group: &str, plural: &str) -> bool {
+        self.resource.group == group && self.resource.plural == plural
+    }
+
+    fn named(&self) -> Named<'_> {
+        Named {
+            group: &self.resource.group,
+            resource: &self.resource.plural,
+        }
+    }
+
+    /// 403, by an admission plugin.
+    fn forbidden(&self, object: &Fields, why: &str) -> Refusal {
+        let metadata = object.get("metadata").and_then(Value::as_object);
+        let name = metadata
+            .map(|metadata| text(metadata, "name"))
+            .unwrap_or_default();
+        Refusal::forbidden(self.named(), name, why)
+    }
+}
+
+/// What admission plugins add.
+fn admit(fields: &mut Fields, write: Write<'_>) -> Result<(), Refusal> {
+    match (
+        write.resource.group.as_str(),
+        write.resource.plural.as_str(),
+    ) {
+        ("", "pods") => pod::admit(fields, write)?,
+        ("", "nodes") => taint(fields),
+        ("", "persistentvolumes") => protect(fields, "kubernetes.io/pv-protection"),
+        ("", "persistentvolumeclaims") => {
+            protect(fields, "kubernetes.io/pvc-protection");
+            set_default_class(fields, "storageClassName", STORAGE_CLASSES, write);
+        }
+        ("storage.k8s.io", "volumeattributesclasses") => {
+            protect(fields, "kubernetes.io/vac-protection");
+        }
+        ("networking.k8s.io", "ingresses") => {
+            set_default_class(fields, "ingressClassName", INGRESS_CLASSES, write);
+        }
+        ("scheduling.k8s.io", "priorityclasses") => priority::check(fields, write)?,
+        _ => {}
+    }
+    Ok(())
+}
+
+/// Adds a finalizer.
+fn protect(fields: &mut Fields, finalizer: &str) {
+    let Some(metadata) = object(fields, "metadata") else {
+        return;
+    };
+    put(metadata, "finalizers", json!([]));
+    if let Some(Value::Array(finalizers)) = metadata.get_mut("finalizers")
+        && !finalizers.iter().any(|found| found == finalizer)
+    {
+        finalizers.push(finalizer.into());
+    }
+}
+
+/// A node is not ready until it says so.
+fn taint(fields: &mut Fields) {
+    let taint = json!({ "key": "node.kubernetes.io/not-ready", "effect": "NoSchedule" });
+    put(fields, "spec", json!({}));
+    let Some(spec) = object(fields, "spec") else {
+        return;
+    };
+    put(spec, "taints", json!([]));
+    if let Some(Value::Array(taints)) = spec.get_mut("taints") {
+        let same = |found: &Value| {
+            found.get("key") == taint.get("key") && found.get("effect") == taint.get("effect")
+        };
+        if !taints.iter().any(same) {
+            taints.push(taint);
+        }
+    }
+}
+
+const STORAGE_CLASSES: (&str, &str, &str) = (
+    "storage.k8s.io",
+    "storageclasses",
+    "storageclass.kubernetes.io/is-default-class",
+);
+const INGRESS_CLASSES: (&str, &str, &str) = (
+    "networking.k8s.io",
+    "ingressclasses",
+    "ingressclass.kubernetes.io/is-default-class",
+);
+
+/// Puts the class that is marked as the default where none is named; the newest of several.
+fn set_default_class(
+    fields: &mut Fields,
+    field: &str,
+    (group, resource, mark): (&str, &str, &str),
+    write: Write<'_>,
+) {
+    let annotation = format!("{}/annotations/kubernetes.io~1ingress.class", "/metadata");
+    let is_set = Value::Object(fields.clone()).pointer(&annotation).is_some();
+    let Some(spec) = object(fields, "spec") else {
+        return;
+    };
+    if is_set || spec.get(field).is_some_and(|found| !found.is_null()) {
+        return;
+    }
+    let classes = write.cluster.list(Named { group, resource });
+    let defaults = classes.iter().filter_map(|class| {
+        let metadata = class.get("metadata")?;
+        let marked = metadata.get("annotations")?.get(mark)? == "true";
+        let created = metadata.get("creationTimestamp").and_then(Value::as_str);
+        marked.then(|| (created.unwrap_or_default(), metadata.get("name")))
+    });
+    let newest = defaults.max_by(|left, right| left.0.cmp(right.0));
+    if let Some((_, Some(name))) = newest {
+        spec.insert(field.to_owned(), name.clone());
+    }
+}
+
+/// What the strategy of the kind does.
+fn create(fields: &mut Fields, write: Write<'_>) {
+    let resource = write.resource;
+    // A kubelet tells about its node as it creates it.
+    if resource.subresource("status").is_some() && !write.is("", "nodes") {
+        fields.remove("status");
+    }
+    if super::default::counts_generations(resource) {
+        put(fields, "metadata", json!({}));
+        if let Some(metadata) = object(fields, "metadata") {
+            metadata.insert("generation".to_owned(), 1.into());
+        }
+    }
+    match (resource.group.as_str(), resource.plural.as_str()) {
+        ("", "pods") => pod::create(fields),
+        ("", "namespaces") => finalize(fields),
+        ("", "persistentvolumes") => {
+            let status = json!({ "phase": "Pending", "lastPhaseTransitionTime": write.now });
+            fields.insert("status".to_owned(), status);
+        }
+        ("", "persistentvolumeclaims") => copy_data_source(fields),
+        ("apps", "daemonsets") => update::count_templates(fields, 1),
+        ("batch", "jobs") => job::select(fields),
+        _ => {}
+    }
+}
+
+/// The namespace controller has its word before a namespace goes.
+fn finalize(namespace: &mut Fields) {
+    put(namespace, "spec", json!({}));
+    let Some(spec) = object(namespace, "spec") else {
+        return;
+    };
+    put(spec, "finalizers", json!([]));
+    if let Some(Value::Array(finalizers)) = spec.get_mut("finalizers")
+        && !finalizers.iter().any(|found| found == "kubernetes")
+    {
+        finalizers.push("kubernetes".into());
+    }
+}
+
+/// A claim names where its data comes from in an older and a newer field.
+fn copy_data_source(claim: &mut Fields) {
+    let Some(spec) = object(claim, "spec") else {
+        return;
+    };
+    let (old, new) = (
+        spec.get("dataSource").cloned(),
+        spec.get("dataSourceRef").cloned(),
+    );
+    match (old, new) {
+        (Some(source), None) => {
+            spec.insert("dataSourceRef".to_owned(), source);
+        }
+        (None, Some(source)) if source.get("namespace").is_none_or(is_empty) => {
+            spec.insert("dataSource".to_owned(), source);
+        }
+        _ => {}
+    }
+}
+
+/// 500: what the real server takes for a fault of its own.
+fn fault(message: impl Into<String>) -> Refusal {
+    Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "InternalError", message)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,122 @@
+//! What an update of a built-in kind may change, and what it counts.
+
+use serde_json::{Value, json};
+
+use super::{Fields, Write, object, put, reread, service};
+use crate::builtin::default::counts_generations;
+use crate::registry::Resource;
+use crate::status::Refusal;
+
+pub(super) const TEMPLATES: &str = "deprecated.daemonset.template.generation";
+
+/// Completes an object that takes the place of `old`: the status stays, allocated addresses too, and the
+/// generation counts what was asked for.
+///
+/// # Errors
+/// If the cluster does not allow it.
+pub fn prepare_update(object: &mut Value, old: &Value, write: Write<'_>) -> Result<(), Refusal> {
+    if let (Value::Object(fields), Value::Object(old)) = (&mut *object, old) {
+        if write.resource.subresource("status").is_some() {
+            copy(fields, old, "status");
+        }
+        if write.is("", "services") {
+            service::allocate(fields, Some(old), write)?;
+        }
+        if write.is("", "pods") {
+            keep_priority(fields, old);
+        }
+        reread(object, write.resource);
+    }
+    if let (Value::Object(fields), Value::Object(old)) = (&mut *object, old) {
+        count(fields, old, write.resource);
+    }
+    Ok(())
+}
+
+/// Completes an object whose status takes the place of that of `old`: all else stays, but for what a
+/// status update may say about metadata.
+pub fn prepare_update_status(object: &mut Value, old: &Value, resource: &Resource) {
+    if let (Value::Object(fields), Value::Object(old)) = (&mut *object, old) {
+        let names: Vec<String> = fields.keys().chain(old.keys()).cloned().collect();
+        for name in names {
+            if !matches!(name.as_str(), "apiVersion" | "kind" | "metadata" | "status") {
+                copy(fields, old, &name);
+            }
+        }
+    }
+    reread(object, resource);
+}
+
+fn copy(fields: &mut Fields, old: &Fields, name: &str) {
+    match old.get(name) {
+        Some(value) => {
+            fields.insert(name.to_owned(), value.clone());
+        }
+        None => {
+            fields.remove(name);
+        }
+    }
+}
+
+fn keep_priority(pod: &mut Fields, old: &Fields) {
+    let Some(old) = old.get("spec").and_then(Value::as_object) else {
+        return;
+    };
+    if let Some(spec) = object(pod, "spec") {
+        for field in ["priority", "preemptionPolicy"] {
+            if let Some(value) = old.get(field) {
+                put(spec, field, value.clone());
+            }
+        }
+    }
+}
+
+/// Counts what was asked for: all but metadata and status.
+fn count(fields: &mut Fields, old: &Fields, resource: &Resource) {
+    if !counts_generations(resource) {
+        return;
+    }
+    let is_part = |name: &String| !matches!(name.as_str(), "metadata" | "status");
+    let mut names = fields.keys().chain(old.keys()).filter(|name| is_part(name));
+    let changed = names.any(|name| fields.get(name) != old.get(name));
+    let annotations = |fields: &Fields| fields.get("metadata")?.get("annotations").cloned();
+    // A Deployment hands its annotations down.
+    let handed_down = resource.group == "apps" && resource.plural == "deployments";
+    let changed = changed || (handed_down && annotations(fields) != annotations(old));
+    let before = |name: &str| {
+        old.get("metadata")
+            .and_then(|found| found.get(name))
+            .cloned()
+    };
+    let generation = before("generation")
+        .and_then(|found| found.as_i64())
+        .unwrap_or(0);
+    if let Some(metadata) = object(fields, "metadata") {
+        let generation = generation + i64::from(changed);
+        if generation > 0 {
+            metadata.insert("generation".to_owned(), generation.into());
+        }
+    }
+    if resource.group == "apps" && resource.plural == "daemonsets" {
+        let template = |fields: &Fields| fields.get("spec")?.get("template").cloned();
+        let so_far = before("annotations").and_then(|found| found.get(TEMPLATES).cloned());
+        let so_far = so_far
+            .and_then(|found| found.as_str()?.parse().ok())
+            .unwrap_or(0_i64);
+        count_templates(
+            fields,
+            so_far + i64::from(template(fields) != template(old)),
+        );
+    }
+}
+
+/// The number of templates that a DaemonSet has had.
+pub(super) fn count_templates(set: &mut Fields, number: i64) {
+    let Some(metadata) = object(set, "metadata") else {
+        return;
+    };
+    put(metadata, "annotations", json!({}));
+    if let Some(annotations) = object(metadata, "annotations") {
+        annotations.insert(TEMPLATES.to_owned(), number.to_string().into());
+    }
+}
