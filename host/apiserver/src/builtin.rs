@@ -8,6 +8,7 @@ pub(crate) mod catalog;
 pub(crate) mod data;
 mod decode;
 mod default;
+mod protobuf;
 mod quantity;
 mod resources;
 mod strategy;
@@ -18,6 +19,7 @@ use std::sync::Arc;
 
 pub use decode::{decode, decode_type};
 pub use default::{counts_generations, default, default_type};
+pub use protobuf::decode_protobuf;
 pub use strategy::{Cluster, Write, prepare_create, prepare_update, prepare_update_status};
 
 use crate::registry::Resource;

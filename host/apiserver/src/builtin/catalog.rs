@@ -104,6 +104,34 @@ pub(crate) fn entry(group: &str, version: &str, plural: &str) -> Option<&'static
     entries.find(|found| found.resource == plural)
 }
 
+/// The type of a kind that bodies may have: of objects, of what is sent to subresources, and of options.
+pub(crate) fn type_of_kind(group: &str, version: &str, kind: &str) -> Option<String> {
+    if kind == "DeleteOptions" {
+        return Some("io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions".to_owned());
+    }
+    for found in CATALOG.iter() {
+        for own in &found.versions {
+            for entry in &own.resources {
+                let is_own = found.name == group && own.version == version;
+                if is_own && entry.response_kind.kind == kind {
+                    return Some(entry.type_name.clone());
+                }
+                let mut parts = entry
+                    .subresources
+                    .iter()
+                    .map(|sub| (sub, &sub.response_kind));
+                let sub = parts.find(|(_, said)| {
+                    (&*said.group, &*said.version, &*said.kind) == (group, version, kind)
+                });
+                if let Some((sub, _)) = sub {
+                    return Some(sub.type_name.clone());
+                }
+            }
+        }
+    }
+    None
+}
+
 fn schema(resource: &Resource) -> Option<Schema> {
     let entry = entry(&resource.group, &resource.version, &resource.plural)?;
     Some(types::schema(&entry.type_name))

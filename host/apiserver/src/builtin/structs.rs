@@ -49,7 +49,6 @@ impl Field {
     }
 
     /// The numbers on the way to it in protobuf.
-    #[cfg(test)]
     pub(crate) fn numbers(&self) -> impl Iterator<Item = u32> + use<> {
         self.numbers.split('.').filter_map(|part| part.parse().ok())
     }

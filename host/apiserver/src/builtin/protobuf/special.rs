@@ -1,0 +1,144 @@
+//! Types whose messages are not their fields.
+
+use jiff::Timestamp;
+use prost::bytes::{Buf, Bytes};
+use prost::encoding::{WireType, decode_key, decode_varint};
+use serde_json::{Value, json};
+
+use super::{Problem, length_delimited, message, skip, text};
+use crate::builtin::types;
+
+const QUANTITY: &str = "io.k8s.apimachinery.pkg.api.resource.Quantity";
+const TIME: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.Time";
+const MICRO_TIME: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime";
+const INT_OR_STRING: &str = "io.k8s.apimachinery.pkg.util.intstr.IntOrString";
+const FIELDS: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.FieldsV1";
+const RAW: &str = "io.k8s.apimachinery.pkg.runtime.RawExtension";
+const CRD: &str = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.";
+
+type Read = Result<Value, Problem>;
+
+/// Whether a type that looks like a plain value in JSON is a message here.
+pub(super) fn is_message(type_name: &str) -> bool {
+    matches!(type_name, QUANTITY | TIME | MICRO_TIME | INT_OR_STRING)
+}
+
+/// Reads a message of such a type; nothing for other types.
+pub(super) fn read(type_name: &str, from: &Bytes, depth: usize) -> Option<Read> {
+    let from = from.clone();
+    Some(match type_name {
+        QUANTITY => quantity(from),
+        TIME => time(from, "%Y-%m-%dT%H:%M:%SZ"),
+        MICRO_TIME => time(from, "%Y-%m-%dT%H:%M:%S.%6fZ"),
+        INT_OR_STRING => int_or_string(from),
+        FIELDS | RAW => raw(from),
+        _ => match type_name.strip_prefix(CRD)? {
+            "JSON" => raw(from),
+            "JSONSchemaPropsOrArray" => one_or_many(from, depth),
+            "JSONSchemaPropsOrBool" => schema_or_bool(from, depth),
+            _ => return None,
+        },
+    })
+}
+
+fn quantity(mut from: Bytes) -> Read {
+    let mut quantity = Value::Null;
+    while from.has_remaining() {
+        let (number, wire) = decode_key(&mut from)?;
+        match number {
+            1 => quantity = text(wire, &mut from)?.into(),
+            _ => skip(wire, number, &mut from)?,
+        }
+    }
+    Ok(quantity)
+}
+
+fn time(mut from: Bytes, format: &str) -> Read {
+    let (mut seconds, mut nanos) = (0, 0);
+    while from.has_remaining() {
+        let (number, wire) = decode_key(&mut from)?;
+        match (number, wire) {
+            (1, WireType::Varint) => seconds = decode_varint(&mut from)?.cast_signed(),
+            (2, WireType::Varint) => nanos = decode_varint(&mut from)?,
+            _ => skip(wire, number, &mut from)?,
+        }
+    }
+    if (seconds, nanos) == (0, 0) {
+        return Ok(Value::Null);
+    }
+    let nanos = i32::try_from(nanos).unwrap_or(0);
+    match Timestamp::new(seconds, nanos) {
+        Ok(time) => Ok(time.strftime(format).to_string().into()),
+        Err(_) => Err(Problem::Other(format!("no time: {seconds}"))),
+    }
+}
+
+fn int_or_string(mut from: Bytes) -> Read {
+    let (mut is_string, mut number, mut string) = (false, 0, String::new());
+    while from.has_remaining() {
+        let (field, wire) = decode_key(&mut from)?;
+        match (field, wire) {
+            (1, WireType::Varint) => is_string = decode_varint(&mut from)? == 1,
+            (2, WireType::Varint) => number = decode_varint(&mut from)?.cast_signed(),
+            (3, _) => string = text(wire, &mut from)?,
+            _ => skip(wire, field, &mut from)?,
+        }
+    }
+    Ok(if is_string {
+        string.into()
+    } else {
+        number.into()
+    })
+}
+
+/// JSON in protobuf.
+fn raw(mut from: Bytes) -> Read {
+    let mut found = Value::Null;
+    while from.has_remaining() {
+        let (number, wire) = decode_key(&mut from)?;
+        if number == 1 {
+            let json = length_delimited(wire, &mut from)?;
+            let json = serde_json::from_slice(&json);
+            found = json.map_err(|error| Problem::Other(error.to_string()))?;
+        } else {
+            skip(wire, number, &mut from)?;
+        }
+    }
+    Ok(found)
+}
+
+fn schema(from: Bytes, depth: usize) -> Read {
+    let depth = depth.checked_sub(1).ok_or_else(super::too_deep)?;
+    let schema = types::schema(&format!("{CRD}JSONSchemaProps"));
+    message(from, schema.view(), depth)
+}
+
+fn one_or_many(mut from: Bytes, depth: usize) -> Read {
+    let (mut one, mut many) = (Value::Null, Vec::new());
+    while from.has_remaining() {
+        let (number, wire) = decode_key(&mut from)?;
+        match number {
+            1 => one = schema(length_delimited(wire, &mut from)?, depth)?,
+            2 => many.push(schema(length_delimited(wire, &mut from)?, depth)?),
+            _ => skip(wire, number, &mut from)?,
+        }
+    }
+    Ok(if many.is_empty() { one } else { json!(many) })
+}
+
+fn schema_or_bool(mut from: Bytes, depth: usize) -> Read {
+    let (mut allows, mut found) = (false, Value::Null);
+    while from.has_remaining() {
+        let (number, wire) = decode_key(&mut from)?;
+        match (number, wire) {
+            (1, WireType::Varint) => allows = decode_varint(&mut from)? != 0,
+            (2, _) => found = schema(length_delimited(wire, &mut from)?, depth)?,
+            _ => skip(wire, number, &mut from)?,
+        }
+    }
+    Ok(if found.is_null() {
+        allows.into()
+    } else {
+        found
+    })
+}

@@ -1,0 +1,130 @@
+use std::io::Read;
+
+use super::*;
+use crate::builtin::{decode, default, resources};
+
+/// Answers of the real server to the same requests in both forms: `body` in protobuf, `object` in JSON.
+fn answers() -> Vec<(Vec<u8>, Value)> {
+    let packed = &include_bytes!("../../../testdata/protobuf.jsonl.gz")[..];
+    let mut text = String::new();
+    flate2::read::GzDecoder::new(packed)
+        .read_to_string(&mut text)
+        .unwrap();
+    let answer = |line| {
+        let mut answer: Value = serde_json::from_str(line).unwrap();
+        let body = STANDARD.decode(answer["body"].as_str().unwrap()).unwrap();
+        (body, answer["object"].take())
+    };
+    text.lines().map(answer).collect()
+}
+
+/// The two were made one after the other.
+fn masked(value: &mut Value) {
+    match value {
+        Value::String(text) => {
+            let is_uid = text.len() == 36 && text.bytes().filter(|b| *b == b'-').count() == 4;
+            if is_uid || text.starts_with("kube-api-access-") || text.starts_with("generated-") {
+                "masked".clone_into(text);
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(masked),
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                if [
+                    "creationTimestamp",
+                    "managedFields",
+                    "lastPhaseTransitionTime",
+                    "name",
+                ]
+                .contains(&name.as_str())
+                    && (name != "name"
+                        || value
+                            .as_str()
+                            .is_some_and(|name| name.contains("guaranteed-")))
+                {
+                    *value = Value::Null;
+                }
+                masked(value);
+            }
+        }
+        _ => {}
+    }
+}
+
+#[test]
+fn protobuf_says_the_same_as_json() {
+    let resources = resources();
+    let all = answers();
+    assert!(all.len() > 100);
+    for (body, mut json) in all {
+        let mut object = decode_protobuf(&body).unwrap();
+        let resource = resources
+            .iter()
+            .find(|found| found.is_kind_of(&object))
+            .unwrap();
+        assert_eq!(decode(&mut object, resource), Ok(Vec::new()));
+        // Kinds within objects are not sent.
+        default(&mut object, resource);
+        masked(&mut object);
+        masked(&mut json);
+        assert_eq!(object, json);
+    }
+}
+
+#[test]
+fn what_is_no_protobuf_is_refused() {
+    let refused = |body: &[u8]| decode_protobuf(body).unwrap_err().message;
+    assert!(refused(b"{}").starts_with("provided data does not appear to be a protobuf message"));
+    assert_eq!(
+        refused(b"k8s\0"),
+        "no kind \"\" is registered for version \"\""
+    );
+    let pod = b"k8s\0\x0a\x09\x0a\x02v1\x12\x03Pod\x12\x02\x0a\x7f";
+    assert_eq!(refused(pod), "unexpected EOF");
+}
+
+#[test]
+fn no_body_makes_it_panic_or_run_for_long() {
+    let mut rng = fastrand::Rng::with_seed(7);
+    for (body, _) in answers() {
+        for _ in 0..40 {
+            let mut broken = body.clone();
+            for _ in 0..rng.usize(1..4) {
+                let place = rng.usize(4..broken.len());
+                match rng.u8(0..3) {
+                    0 => broken[place] = rng.u8(..),
+                    1 => broken.truncate(place.max(5)),
+                    _ => broken.insert(place, rng.u8(..)),
+                }
+            }
+            let _ = decode_protobuf(&broken);
+        }
+    }
+}
+
+#[test]
+fn nesting_is_bounded() {
+    // A schema in a schema in a schema: `not` of `not`.
+    let mut schema = Vec::new();
+    for _ in 0..2_000 {
+        let mut outer = vec![0xe2, 0x01];
+        prost::encoding::encode_varint(schema.len() as u64, &mut outer);
+        outer.extend(&schema);
+        schema = outer;
+    }
+    let mut wrapped = |tags: &[u8]| {
+        let mut outer = tags.to_vec();
+        prost::encoding::encode_varint(schema.len() as u64, &mut outer);
+        outer.extend(&schema);
+        schema = outer;
+    };
+    // openAPIV3Schema, schema, versions, spec, raw.
+    for tag in [0x0a, 0x22, 0x3a, 0x12, 0x12] {
+        wrapped(&[tag]);
+    }
+    let mut body =
+        b"k8s\0\x0a\x33\x0a\x17apiextensions.k8s.io/v1\x12\x18CustomResourceDefinition".to_vec();
+    body.extend(schema);
+    let refusal = decode_protobuf(&body).unwrap_err();
+    assert_eq!(refusal.message, "proto: nested too deeply");
+}
