@@ -5,6 +5,7 @@
 //! - Data that cannot be read is a fault of the build: the tests read all of it.
 
 pub(crate) mod catalog;
+mod convert;
 pub(crate) mod data;
 mod decode;
 mod default;
@@ -17,6 +18,7 @@ pub(crate) mod types;
 
 use std::sync::Arc;
 
+pub use convert::convert;
 pub use decode::{decode, decode_type};
 pub use default::{counts_generations, default, default_type};
 pub use protobuf::decode_protobuf;
