@@ -17,3 +17,4 @@ pub mod seams;
 pub mod selector;
 pub mod status;
 pub mod store;
+pub mod table;
