@@ -14,11 +14,14 @@ mod pods;
 mod storage;
 mod workloads;
 
+use std::borrow::Cow;
+
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
 pub use age::human;
 
+use crate::builtin::convert;
 use crate::registry::{Origin, Resource};
 use part::Part;
 
@@ -86,7 +89,10 @@ pub fn columns(resource: &Resource) -> Value {
 /// The `rows` of a Table.
 pub fn rows(resource: &Resource, objects: &[&Value], now: Timestamp, include: Include) -> Value {
     let cells: Cells<'_> = match resource.origin {
-        Origin::BuiltIn => Box::new(|object| built_in(resource, Part::new(object, now))),
+        Origin::BuiltIn => Box::new(|object| {
+            let object = as_printed(resource, object);
+            built_in(resource, Part::new(&object, now))
+        }),
         Origin::Custom { .. } => custom::cells(resource, now),
     };
     let rows = objects.iter().map(|object| {
@@ -113,6 +119,16 @@ fn has_printer(resource: &Resource) -> bool {
         .iter()
         .any(|column| column.name == "Created At")
         || matches!(resource.origin, Origin::Custom { .. })
+}
+
+/// Printers know autoscalers as they are kept.
+fn as_printed<'a>(resource: &Resource, object: &'a Value) -> Cow<'a, Value> {
+    if resource.plural != "horizontalpodautoscalers" {
+        return Cow::Borrowed(object);
+    }
+    let mut object = object.clone();
+    convert(&mut object, "autoscaling/v2");
+    Cow::Owned(object)
 }
 
 fn beside(object: &Value, include: Include) -> Value {

@@ -221,15 +221,7 @@ fn metrics(object: Part<'_>) -> String {
     let current = object.list("/status/currentMetrics");
     let wanted = object.list("/spec/metrics");
     if wanted.is_empty() {
-        // The old version of the kind has one metric, and that in a field of its own.
-        return match object.maybe_int("/spec/targetCPUUtilizationPercentage") {
-            None => NONE.to_owned(),
-            Some(target) => {
-                let is = object.maybe_int("/status/currentCPUUtilizationPercentage");
-                let is = is.map_or("<unknown>".to_owned(), |is| format!("{is}%"));
-                format!("cpu: {is}/{target}%")
-            }
-        };
+        return NONE.to_owned();
     }
     let all: Vec<String> = wanted
         .iter()
