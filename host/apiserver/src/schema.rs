@@ -61,9 +61,8 @@ pub struct Node {
     pub embedded: bool,
     /// How lists merge.
     pub list: ListKind,
-    /// Whether a map or an object is one value, owned and replaced as a whole
-    /// (`x-kubernetes-map-type: atomic`).
-    pub atomic_map: bool,
+    /// How maps and objects merge, where it is said (`x-kubernetes-map-type`).
+    pub map: Option<MapKind>,
     /// How a strategic merge patch goes about it.
     pub patch: Option<PatchStrategy>,
     /// `format`: `int32`, `date-time` and so on.
@@ -96,6 +95,15 @@ pub enum ListKind {
     Set,
     /// Items are objects, told apart by these fields.
     Map(Vec<String>),
+}
+
+/// What a map or an object is to those who own parts of it (`x-kubernetes-map-type`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MapKind {
+    /// Each field has its own owners, as where nothing is said.
+    Granular,
+    /// One value, replaced as a whole.
+    Atomic,
 }
 
 /// `x-kubernetes-patch-strategy` and `x-kubernetes-patch-merge-key`.
@@ -276,7 +284,7 @@ impl<'a> View<'a> {
 
     /// Whether a map or an object is owned and replaced as a whole.
     pub fn is_atomic_map(&self) -> bool {
-        self.site.atomic_map || self.node.atomic_map
+        self.site.map.or(self.node.map) == Some(MapKind::Atomic)
     }
 
     /// How a strategic merge patch goes about it.

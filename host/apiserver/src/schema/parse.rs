@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::{Constraints, Kind, ListKind, Node, PatchStrategy, Pattern, Rules};
+use super::{Constraints, Kind, ListKind, MapKind, Node, PatchStrategy, Pattern, Rules};
 
 /// Deeper than this no schema of Kubernetes goes.
 const MAX_DEPTH: usize = 200;
@@ -79,7 +79,7 @@ fn parse(openapi: &Value, place: &str, depth: usize) -> Result<Node, ParseError>
         preserves_unknown: is_true(schema, "x-kubernetes-preserve-unknown-fields"),
         embedded: is_true(schema, "x-kubernetes-embedded-resource"),
         list: list_kind(schema),
-        atomic_map: text(schema, "x-kubernetes-map-type") == Some("atomic"),
+        map: map_kind(schema),
         patch: patch_strategy(schema),
         format: text(schema, "format").map(str::to_owned),
         constraints: None,
@@ -149,6 +149,13 @@ fn list_kind(schema: &Map<String, Value>) -> ListKind {
         Some("set") => ListKind::Set,
         Some("map") => ListKind::Map(texts(schema, "x-kubernetes-list-map-keys")),
         _ => ListKind::Atomic,
+    }
+}
+
+fn map_kind(schema: &Map<String, Value>) -> Option<MapKind> {
+    match text(schema, "x-kubernetes-map-type")? {
+        "atomic" => Some(MapKind::Atomic),
+        _ => Some(MapKind::Granular),
     }
 }
 
