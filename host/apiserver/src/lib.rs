@@ -7,6 +7,7 @@ mod deep;
 pub mod discovery;
 pub mod field;
 pub mod metadata;
+pub mod fields;
 pub mod names;
 pub mod openapi;
 pub mod patch;

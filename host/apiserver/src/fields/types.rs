@@ -1,0 +1,366 @@
+//! What a place in a schema is to those who own parts of it: structured-merge-diff's view of OpenAPI.
+//!
+//! - A place may hold one of several [`Part`]s where its schema leaves the type open; the value decides.
+//! - Where there is no schema, maps are merged field by field and lists are one value.
+//! - Custom resources, and resources embedded in them, have the real `metadata`, whatever their schema says.
+
+use serde_json::{Map as Fields, Value};
+
+use super::meta;
+use super::path::{PathElement, quoted};
+use crate::schema::{Kind, ListKind, View};
+
+const QUANTITY: &str = "io.k8s.apimachinery.pkg.api.resource.Quantity";
+const RAW_EXTENSION: &str = "io.k8s.apimachinery.pkg.runtime.RawExtension";
+
+/// What may be at a place.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Type<'a> {
+    /// A schema says it.
+    Said(Place<'a>),
+    /// Anything: maps field by field, lists as one value.
+    Deduced,
+    /// Anything, inside a list that is one value.
+    Untyped,
+    /// Nothing: no schema knows the field.
+    Undeclared,
+}
+
+/// A place in a schema.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place<'a> {
+    view: View<'a>,
+    /// Fields that no schema names are kept here, or were further up.
+    preserves_unknown: bool,
+    /// The place holds an object with `apiVersion`, `kind` and `metadata` that its schema need not name.
+    is_resource: bool,
+}
+
+/// What a type leaves open.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Open {
+    map: bool,
+    scalar: Option<Scalar>,
+    list: bool,
+}
+
+/// The one thing that a value is taken for.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Part<'a> {
+    Map(Map<'a>),
+    Scalar(Scalar),
+    List(List<'a>),
+    Nothing,
+}
+
+/// A type as that of an object or a map.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Map<'a>(Type<'a>);
+
+/// A type as that of a list.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct List<'a>(Type<'a>);
+
+/// A plain value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Scalar {
+    Numeric,
+    String,
+    Boolean,
+    Untyped,
+}
+
+impl<'a> Type<'a> {
+    /// The type of whole objects.
+    pub(super) fn root(view: View<'a>) -> Self {
+        Self::Said(Place {
+            view,
+            preserves_unknown: view.preserves_unknown(),
+            is_resource: view.type_name().is_none(),
+        })
+    }
+
+    pub(super) fn open(self) -> Open {
+        match self {
+            Self::Said(place) => place.open(),
+            Self::Deduced | Self::Untyped => Open::ANYTHING,
+            Self::Undeclared => Open::default(),
+        }
+    }
+
+    /// What is left open is taken for the first thing that it can be.
+    pub(super) fn part(self, open: Open) -> Part<'a> {
+        match open {
+            Open { map: true, .. } => Part::Map(Map(self)),
+            Open {
+                scalar: Some(scalar),
+                ..
+            } => Part::Scalar(scalar),
+            Open { list: true, .. } => Part::List(List(self)),
+            _ => Part::Nothing,
+        }
+    }
+
+    /// What `value` is taken for.
+    pub(super) fn part_of(self, value: &Value) -> Part<'a> {
+        self.part(self.open().deduce(Some(value)))
+    }
+
+    pub(super) fn map(self) -> Option<Map<'a>> {
+        self.open().map.then_some(Map(self))
+    }
+
+    pub(super) fn list(self) -> Option<List<'a>> {
+        self.open().list.then_some(List(self))
+    }
+
+    /// Whether only the value says what it is, as far as schema changes go.
+    fn is_deduced(self) -> bool {
+        match self {
+            Self::Deduced => true,
+            Self::Said(place) => {
+                let open = place.open();
+                place.view.type_name().is_none() && open.scalar == Some(Scalar::Untyped)
+            }
+            Self::Untyped | Self::Undeclared => false,
+        }
+    }
+
+    pub(super) fn is_undeclared(self) -> bool {
+        matches!(self, Self::Undeclared)
+    }
+}
+
+impl Open {
+    const ANYTHING: Self = Self {
+        map: true,
+        scalar: Some(Scalar::Untyped),
+        list: true,
+    };
+
+    fn scalar(scalar: Scalar) -> Self {
+        Self {
+            scalar: Some(scalar),
+            ..Self::default()
+        }
+    }
+
+    /// Leaves only what fits `value`; everything where there is no value, `null`, or nothing fits.
+    pub(super) fn deduce(self, value: Option<&Value>) -> Self {
+        let nothing = Self::default();
+        let only = match value {
+            Some(Value::Number(_) | Value::String(_) | Value::Bool(_)) => Self {
+                scalar: self.scalar,
+                ..nothing
+            },
+            Some(Value::Array(_)) => Self {
+                list: self.list,
+                ..nothing
+            },
+            Some(Value::Object(_)) => Self {
+                map: self.map,
+                ..nothing
+            },
+            Some(Value::Null) | None => self,
+        };
+        if only == nothing { self } else { only }
+    }
+}
+
+impl<'a> Place<'a> {
+    fn child(self, view: View<'a>) -> Type<'a> {
+        // A named type stands for itself, whatever is around its use.
+        let inherited = self.preserves_unknown && view.type_name().is_none();
+        Type::Said(Self {
+            view,
+            preserves_unknown: inherited || view.preserves_unknown(),
+            is_resource: view.node().embedded,
+        })
+    }
+
+    fn open(self) -> Open {
+        match self.view.type_name() {
+            Some(QUANTITY) => return Open::scalar(Scalar::Untyped),
+            Some(RAW_EXTENSION) => return Open::ANYTHING,
+            _ => {}
+        }
+        let nothing = Open::default();
+        match self.view.kind() {
+            Some(Kind::Object) => Open {
+                map: true,
+                ..nothing
+            },
+            Some(Kind::Array) => Open {
+                list: true,
+                ..nothing
+            },
+            Some(Kind::Integer | Kind::Number) => Open::scalar(Scalar::Numeric),
+            Some(Kind::Boolean) => Open::scalar(Scalar::Boolean),
+            Some(Kind::String) => Open::scalar(match self.view.node().format.as_deref() {
+                None | Some("" | "byte") => Scalar::String,
+                Some(_) => Scalar::Untyped,
+            }),
+            None | Some(Kind::IntOrString) => Open::ANYTHING,
+        }
+    }
+
+    /// Raw extensions are objects of any kind, as one value.
+    fn is_raw(self) -> bool {
+        self.view.type_name() == Some(RAW_EXTENSION)
+    }
+
+    fn has_fields(self) -> bool {
+        self.is_resource || !self.view.node().properties.is_empty()
+    }
+
+    fn property(self, name: &str) -> Option<View<'a>> {
+        if self.is_resource
+            && let Some(own) = meta::resource().property(name)
+        {
+            return Some(own);
+        }
+        self.view.property(name)
+    }
+}
+
+impl<'a> Map<'a> {
+    /// Whether it is one value.
+    pub(super) fn is_atomic(self) -> bool {
+        match self.0 {
+            Type::Said(place) => place.view.is_atomic_map() || place.is_raw(),
+            Type::Untyped => true,
+            Type::Deduced | Type::Undeclared => false,
+        }
+    }
+
+    /// The type of fields that the schema does not name.
+    pub(super) fn values(self) -> Type<'a> {
+        let Type::Said(place) = self.0 else {
+            return self.0;
+        };
+        match place.view.values() {
+            _ if place.is_raw() => Type::Untyped,
+            Some(values) => place.child(values),
+            None if place.preserves_unknown || !place.has_fields() => Type::Deduced,
+            None => Type::Undeclared,
+        }
+    }
+
+    /// The type of a field that the schema names.
+    pub(super) fn declared(self, name: &str) -> Option<Type<'a>> {
+        match self.0 {
+            Type::Said(place) => Some(place.child(place.property(name)?)),
+            Type::Deduced | Type::Untyped | Type::Undeclared => None,
+        }
+    }
+
+    /// The type of any field.
+    pub(super) fn field(self, name: &str) -> Type<'a> {
+        self.declared(name).unwrap_or_else(|| self.values())
+    }
+
+    /// Whether the schema names no field, and leaves open what they are.
+    pub(super) fn is_deduced(self) -> bool {
+        let has_fields = matches!(self.0, Type::Said(place) if place.has_fields());
+        !has_fields && self.values().is_deduced()
+    }
+}
+
+impl<'a> List<'a> {
+    fn kind(self) -> &'a ListKind {
+        match self.0 {
+            Type::Said(place) if !place.is_raw() => place.view.list(),
+            _ => &ListKind::Atomic,
+        }
+    }
+
+    /// Whether it is one value.
+    pub(super) fn is_atomic(self) -> bool {
+        *self.kind() == ListKind::Atomic
+    }
+
+    /// The type of its items.
+    pub(super) fn items(self) -> Type<'a> {
+        match self.0 {
+            Type::Said(place) if !place.is_raw() => {
+                let items = place.view.items();
+                items.map_or(Type::Untyped, |items| place.child(items))
+            }
+            _ => Type::Untyped,
+        }
+    }
+
+    /// What tells an item apart from the others.
+    ///
+    /// # Errors
+    /// If nothing does; the text is the real server's.
+    pub(super) fn step(self, item: &Value) -> Result<PathElement, String> {
+        match self.kind() {
+            ListKind::Atomic => Err("invalid indexing of non-associative list".to_owned()),
+            ListKind::Map(keys) if !keys.is_empty() => self.key(keys, item),
+            ListKind::Map(_) | ListKind::Set => set_step(item).map_err(str::to_owned),
+        }
+    }
+
+    fn key(self, keys: &[String], item: &Value) -> Result<PathElement, String> {
+        let fields = match item {
+            Value::Object(fields) => fields,
+            Value::Null => {
+                return Err("associative list with keys may not have a null element".to_owned());
+            }
+            _ => return Err("associative list with keys may not have non-map elements".to_owned()),
+        };
+        let mut found = Vec::with_capacity(keys.len());
+        for key in keys {
+            let value = match fields.get(key) {
+                Some(value) => Some(value),
+                None => self.key_default(key)?,
+            };
+            if let Some(value) = value {
+                found.push((key.clone(), value.clone()));
+            }
+        }
+        if found.is_empty() {
+            let keys: Vec<String> = keys.iter().map(|key| quoted(key)).collect();
+            return Err(format!(
+                "associative list with keys has an element that omits all key fields [{}] (and \
+                 doesn't have default values for any key fields)",
+                keys.join(" ")
+            ));
+        }
+        found.sort_by(|(a, _), (b, _)| a.cmp(b));
+        Ok(PathElement::Key(found))
+    }
+
+    fn key_default(self, key: &str) -> Result<Option<&'a Value>, String> {
+        let Some(Map(items)) = self.items().map() else {
+            return Err(format!(
+                "couldn't find default value for {key}: associative list may not have non-map types"
+            ));
+        };
+        let Type::Said(place) = items else {
+            return Ok(None);
+        };
+        Ok(place.property(key).and_then(|view| view.default()))
+    }
+}
+
+fn set_step(item: &Value) -> Result<PathElement, &'static str> {
+    match item {
+        Value::Object(_) => Err("associative list without keys has an element that's a map type"),
+        Value::Array(_) => Err("not supported: associative list with lists as elements"),
+        Value::Null => Err("associative list without keys has an element that's an explicit null"),
+        plain => Ok(PathElement::Value(plain.clone())),
+    }
+}
+
+/// The fields of a value; nothing where it is no object.
+pub(super) fn fields(value: Option<&Value>) -> Option<&Fields<String, Value>> {
+    value.and_then(Value::as_object)
+}
+
+/// The items of a value; none where it is no list.
+pub(super) fn items(value: Option<&Value>) -> &[Value] {
+    let items = value.and_then(Value::as_array);
+    items.map(Vec::as_slice).unwrap_or_default()
+}

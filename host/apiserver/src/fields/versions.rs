@@ -1,0 +1,122 @@
+//! Entries that were written in other versions than the one at hand.
+//!
+//! Objects are the same in all versions of a kind but for `apiVersion`, so that fields need no conversion.
+
+use serde_json::Value;
+
+use super::Writer;
+use super::check::{Duplicates, check};
+use super::managers::Managers;
+use super::types::Type;
+
+/// The kind of an object, as far as other versions go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// Entries in a version that is no longer known are dropped.
+    BuiltIn,
+    /// They are an error, since a custom resource cannot be converted to such a version.
+    Custom,
+}
+
+/// Those managers whose entries can be looked at.
+///
+/// # Errors
+/// If the live object cannot be converted; the text is the real server's.
+pub(super) fn convertible(
+    mut managers: Managers,
+    objects: &[&Value],
+    ty: Type<'_>,
+    origin: Origin,
+    writer: &Writer<'_>,
+) -> Result<Managers, String> {
+    let mut others = managers.0.values().map(|owned| owned.api_version.as_str());
+    if let Some(odd) = others
+        .clone()
+        .find(|version| version.matches('/').count() > 1)
+    {
+        return Err(format!("unexpected GroupVersion string: {odd}"));
+    }
+    if origin == Origin::Custom
+        && let Some(unknown) = others.clone().find(|version| !writer.knows(version))
+    {
+        return Err(format!(
+            "request to convert CR to an invalid group/version: {unknown}"
+        ));
+    }
+    // Unlike other objects, those that were converted may have no duplicates.
+    if others.any(|version| version != writer.api_version && writer.knows(version)) {
+        for object in objects {
+            check(object, ty, Duplicates::Refused)?;
+        }
+    }
+    managers
+        .0
+        .retain(|_, owned| writer.knows(&owned.api_version));
+    Ok(managers)
+}
+
+impl Writer<'_> {
+    fn knows(&self, version: &str) -> bool {
+        version == self.api_version || self.versions.contains(&version)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+    use serde_json::json;
+
+    use super::super::testing::fruits;
+    use super::*;
+
+    #[test]
+    fn entries_in_unknown_versions_are_dropped_or_refused() {
+        let writer = Writer {
+            manager: "a",
+            api_version: "example.com/v2",
+            kind: "Fruit",
+            versions: &["example.com/v1", "example.com/v2"],
+            subresource: "",
+            now: Timestamp::UNIX_EPOCH,
+        };
+        let managers = |versions: &[&str]| {
+            let entries = versions.iter().map(|version| {
+                json!({ "manager": "m", "operation": "Update", "apiVersion": version,
+                    "fieldsType": "FieldsV1", "fieldsV1": { "f:count": {} } })
+            });
+            Managers::read(&entries.collect::<Vec<_>>()).unwrap()
+        };
+        let doubled = json!({ "set": ["a", "a"] });
+        let schema = fruits();
+        let look = |versions: &[&str], object: &Value, origin| {
+            let ty = Type::root(schema.view());
+            let found = convertible(managers(versions), &[object], ty, origin, &writer)?;
+            let found = found.0.into_keys();
+            Ok(found.map(|m| m.api_version).collect::<Vec<_>>())
+        };
+        let (v1, v2, v3) = ("example.com/v1", "example.com/v2", "example.com/v3");
+        let known = |versions: &[&str]| Ok(versions.iter().map(ToString::to_string).collect());
+        let no = |problem: &str| Err(problem.to_owned());
+        let unknown = "request to convert CR to an invalid group/version: example.com/v3";
+        let table = [
+            (
+                look(&[v1, v2], &json!({}), Origin::Custom),
+                known(&[v1, v2]),
+            ),
+            (look(&[v1, v3], &json!({}), Origin::BuiltIn), known(&[v1])),
+            (look(&[v1, v3], &json!({}), Origin::Custom), no(unknown)),
+            (
+                look(&["a/b/c"], &json!({}), Origin::BuiltIn),
+                no("unexpected GroupVersion string: a/b/c"),
+            ),
+            (look(&[v2], &doubled, Origin::Custom), known(&[v2])),
+            (
+                look(&[v1], &doubled, Origin::Custom),
+                no(".set: duplicate entries for key [=\"a\"]"),
+            ),
+        ];
+        for (found, expected) in table {
+            assert_eq!(found, expected);
+        }
+    }
+}
