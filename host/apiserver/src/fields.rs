@@ -31,6 +31,7 @@ mod path;
 mod prune;
 mod reconcile;
 mod refusal;
+mod scale;
 mod set;
 mod types;
 mod update;
@@ -50,6 +51,7 @@ use jiff::Timestamp;
 pub use apply::apply;
 pub use json::NoSet;
 pub use path::PathElement;
+pub use scale::Replicas;
 pub use set::Set;
 pub use update::{keep_times, update};
 
