@@ -51,9 +51,18 @@ impl ControlPlane {
     /// If the binaries are missing and cannot be built, or a server does not start; the message has
     /// its last words.
     pub fn start() -> anyhow::Result<Self> {
+        Self::start_with_controllers("*")
+    }
+
+    /// Starts one whose controller manager runs only these controllers, separated by commas. The
+    /// service account controller must be one of them.
+    ///
+    /// # Errors
+    /// As for [`ControlPlane::start`].
+    pub fn start_with_controllers(controllers: &str) -> anyhow::Result<Self> {
         let assets = Assets::find()?;
         let authority = Authority::new()?;
-        let started = start::start(&assets, &authority)?;
+        let started = start::start(&assets, &authority, controllers)?;
         let admin = started.site.folder.join("admin.kubeconfig");
         let credentials = Credentials::of(&Identity::Admin, &authority)?;
         let url = started.site.url();

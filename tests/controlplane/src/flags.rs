@@ -125,8 +125,8 @@ impl Site {
         ]
     }
 
-    /// All default controllers, and none of the client's own rate limit.
-    pub(crate) fn kube_controller_manager(&self) -> Vec<OsString> {
+    /// None of the client's own rate limit; `controllers` may be `*`, all default ones.
+    pub(crate) fn kube_controller_manager(&self, controllers: &str) -> Vec<OsString> {
         let kubeconfig = self.file("manager.kubeconfig");
         vec![
             flag("kubeconfig", &kubeconfig),
@@ -137,6 +137,7 @@ impl Site {
             flag("kube-api-qps", "2000"),
             flag("kube-api-burst", "4000"),
             flag("concurrent-gc-syncs", "40"),
+            flag("controllers", controllers),
             flag(
                 "service-account-private-key-file",
                 self.file("service-accounts.key"),

@@ -47,14 +47,18 @@ pub(crate) struct Started {
 }
 
 /// Starts the servers and waits until they are ready.
-pub(crate) fn start(assets: &Assets, authority: &Authority) -> anyhow::Result<Started> {
+pub(crate) fn start(
+    assets: &Assets,
+    authority: &Authority,
+    controllers: &str,
+) -> anyhow::Result<Started> {
     // A thread of its own, because a runtime cannot be entered from within another.
     std::thread::scope(|scope| {
         let thread = scope.spawn(|| {
             let runtime = tokio::runtime::Builder::new_current_thread()
                 .enable_all()
                 .build()?;
-            runtime.block_on(retried(assets, authority))
+            runtime.block_on(retried(assets, authority, controllers))
         });
         match thread.join() {
             Ok(started) => started,
@@ -63,17 +67,25 @@ pub(crate) fn start(assets: &Assets, authority: &Authority) -> anyhow::Result<St
     })
 }
 
-async fn retried(assets: &Assets, authority: &Authority) -> anyhow::Result<Started> {
+async fn retried(
+    assets: &Assets,
+    authority: &Authority,
+    controllers: &str,
+) -> anyhow::Result<Started> {
     let mut attempt = 1;
     loop {
-        match once(assets, authority).await {
+        match once(assets, authority, controllers).await {
             Err(error) if error.is::<PortTaken>() && attempt < ATTEMPTS => attempt += 1,
             outcome => return outcome,
         }
     }
 }
 
-async fn once(assets: &Assets, authority: &Authority) -> anyhow::Result<Started> {
+async fn once(
+    assets: &Assets,
+    authority: &Authority,
+    controllers: &str,
+) -> anyhow::Result<Started> {
     let temporary = tempfile::Builder::new()
         .prefix("windlass-controlplane-")
         .tempdir()?;
@@ -94,7 +106,7 @@ async fn once(assets: &Assets, authority: &Authority) -> anyhow::Result<Started>
     let client = client(&folder.join("manager.kubeconfig")).await?;
     until(&mut apiserver, async || ready(&client).await).await?;
 
-    let arguments = site.kube_controller_manager();
+    let arguments = site.kube_controller_manager(controllers);
     let mut manager = Guarded::start(&assets.kube_controller_manager, &arguments, folder)?;
     let accounts: Api<ServiceAccount> = Api::namespaced(client, "default");
     until(&mut manager, async || {

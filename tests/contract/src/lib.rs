@@ -1,0 +1,54 @@
+//! One contract test, two servers: the embedded API server must answer as the real kube-apiserver does.
+//!
+//! A scenario is a file, `scenarios/<row>/<name>.yaml`: a sentence, and steps. It says what is asked and
+//! never what is answered: each is played on both servers, in a fresh namespace, and the masked answers
+//! are compared field by field.
+//!
+//! ```yaml
+//! shows: A second create of one name is refused.
+//! steps:
+//! - post: "{{core}}/configmaps"
+//!   body: { apiVersion: v1, kind: ConfigMap, metadata: { name: a } }
+//!   capture: { uid: /metadata/uid }
+//! - watch: "{{core}}/configmaps"          # `events` takes from it by its `name`
+//! - events: watch
+//!   count: 1                              # or `until: closed`, `until: bookmark`
+//! - patch: "{{core}}/configmaps/a"
+//!   type: merge                           # json, merge, strategic, apply or a content type
+//!   query: { dryRun: All }
+//!   body: { metadata: { uid: "{{uid}}" } }
+//! - wait: "{{core}}/configmaps/a"         # or `METHOD path`
+//!   until: { status: 404 }                # and `values: { /pointer: value }`
+//! ```
+//!
+//! - Steps are `get`, `post`, `put`, `patch`, `delete`, `request: METHOD path`, `watch`, `events`, `wait`,
+//!   and `crd`, which creates a CRD and waits until it is served. The body is `body` (sent as JSON) or
+//!   `raw`; `accept` is `table`, `metadata` or a media type; `only` and `without` choose by patterns
+//!   ([`path`]) what of a body is compared; `wait` compares the last answer only with `compare: true`.
+//! - Placeholders: `{{ns}}`, `{{id}}` (for names outside the namespace), the paths `{{core}}`, `{{apps}}`,
+//!   `{{batch}}`, `{{shared}}` (the kinds of `shared.yaml`) and `{{crds}}`, what was captured, and
+//!   `{{repeat 1000 x}}`.
+//! - `masks.yaml` lists what no two servers answer alike ([`mask`]), and `differences.yaml` the differences
+//!   that are accepted ([`listed`]): a listed one that is gone fails the test as an unlisted one does.
+//!
+//! `cargo test -p windlass-contract --test contract ssa` plays one row. With `WINDLASS_CONTRACT_SECOND` set
+//! to a kubeconfig, the second server is whatever that leads to. The program `contract` plays chosen
+//! scenarios and prints the answers: `contract serve` keeps a real control plane, `contract play
+//! --kubeconfig FILE ssa/` shows what it answers, and `--against FILE` the differences to another.
+//!
+//! From above: [`suite`] reads the [`scenario`]s and plays the rows; [`judge`] has [`play`] tell one story to
+//! each [`server`], masks both transcripts, and [`compare`]s them.
+
+pub mod compare;
+pub mod judge;
+pub mod listed;
+pub mod mask;
+pub mod path;
+pub mod play;
+pub mod scenario;
+pub mod server;
+mod step;
+pub mod suite;
+mod template;
+mod watch;
+mod yaml;

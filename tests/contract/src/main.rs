@@ -1,0 +1,130 @@
+//! Plays chosen scenarios by hand.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Result, ensure};
+use clap::{Args, Parser, Subcommand};
+use futures::{StreamExt, stream};
+use windlass_contract::judge::judge;
+use windlass_contract::play::play;
+use windlass_contract::scenario::Scenario;
+use windlass_contract::server::Server;
+use windlass_contract::suite;
+
+/// Plays scenarios of the contract by hand.
+#[derive(Debug, Parser)]
+#[command(version)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Keeps a real control plane with the contract's controllers, and prints its kubeconfig.
+    Serve,
+    /// Plays scenarios, and prints the masked answers or the differences.
+    Play(Play),
+}
+
+#[derive(Debug, Args)]
+struct Play {
+    /// The server.
+    #[arg(long)]
+    kubeconfig: PathBuf,
+    /// Another server: only where they differ is printed. The same one twice tries the masks.
+    #[arg(long)]
+    against: Option<PathBuf>,
+    /// How many scenarios are under way at once.
+    #[arg(long, default_value_t = 8)]
+    at_once: usize,
+    /// Prints whole answers as indented JSON.
+    #[arg(long)]
+    pretty: bool,
+    /// The beginnings of `row/name`; everything without any.
+    names: Vec<String>,
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let outcome = match Arguments::parse().command {
+        Command::Serve => serve().await,
+        Command::Play(options) => options.run().await,
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("contract: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn serve() -> Result<()> {
+    let server = Server::real("real").await?;
+    let kubeconfig = server.kubeconfig().unwrap_or_default();
+    println!("{}", kubeconfig.display());
+    tokio::signal::ctrl_c().await?;
+    Ok(())
+}
+
+impl Play {
+    async fn run(&self) -> Result<()> {
+        let mut scenarios = suite::scenarios()?;
+        let chosen = |title: &str| self.names.iter().any(|name| title.starts_with(name));
+        scenarios.retain(|scenario| self.names.is_empty() || chosen(&scenario.title()));
+        ensure!(!scenarios.is_empty(), "no scenario is called so");
+        let first = Server::at("first", &self.kubeconfig).await?;
+        match &self.against {
+            Some(kubeconfig) => {
+                let second = Server::at("second", kubeconfig).await?;
+                self.compare([&first, &second], &scenarios).await
+            }
+            None => self.show(&first, &scenarios).await,
+        }
+    }
+
+    async fn show(&self, server: &Server, scenarios: &[Scenario]) -> Result<()> {
+        let masks = suite::masks()?;
+        let mut played = stream::iter(scenarios)
+            .map(|scenario| async move { (scenario, play(server, scenario).await) })
+            .buffered(self.at_once.max(1));
+        while let Some((scenario, transcript)) = played.next().await {
+            println!("\n== {}: {}", scenario.title(), scenario.shows);
+            for (index, entry) in masks.apply(transcript?).iter().enumerate() {
+                println!("{}. {}", index + 1, entry.title);
+                if let Some(problem) = &entry.problem {
+                    println!("  FAILS: {problem}");
+                }
+                if self.pretty {
+                    println!("{:#}", entry.answer);
+                } else {
+                    println!("  {}", entry.answer);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn compare(&self, servers: [&Server; 2], scenarios: &[Scenario]) -> Result<()> {
+        let (masks, listed) = (suite::masks()?, suite::listed()?);
+        let mut verdicts = stream::iter(scenarios)
+            .map(|scenario| judge(servers, scenario, &masks, &listed))
+            .buffered(self.at_once.max(1));
+        let mut differing = 0;
+        while let Some(verdict) = verdicts.next().await {
+            let verdict = verdict?;
+            if !verdict.faults.is_empty() {
+                differing += 1;
+                println!("\n== {}: {}", verdict.scenario, verdict.shows);
+                println!("{}", verdict.faults.join("\n"));
+            }
+            std::io::stdout().flush()?;
+        }
+        ensure!(differing == 0, "{differing} of {} differ", scenarios.len());
+        println!("{} are alike", scenarios.len());
+        Ok(())
+    }
+}

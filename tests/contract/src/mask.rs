@@ -1,0 +1,262 @@
+//! Masks what no two servers answer alike, and keeps which of it is the same.
+//!
+//! A masked value becomes `<uid-1>`, `<version-2>`...: equal values of a scenario have equal names, in
+//! the order of their first appearance. So "the same uid" and "another version" remain visible.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result};
+use regex::Regex;
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::path::Pattern;
+use crate::play::{Entry, Transcript};
+
+/// One masked place.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawMask {
+    /// Where in a body, or in the object of an event.
+    #[serde(default)]
+    paths: Vec<Pattern>,
+    /// Only in bodies of such a kind.
+    kind: Option<String>,
+    /// Only values that look like this; with a group, only the group is masked.
+    like: Option<String>,
+    /// The value begins as the one beside it under this key, and only the rest is masked.
+    after: Option<String>,
+    /// The placeholder.
+    r#as: String,
+    /// Whether equal values stay recognisable.
+    #[serde(default)]
+    identity: bool,
+    /// Whether the value is masked in all texts, such as messages.
+    #[serde(default)]
+    everywhere: bool,
+    #[expect(dead_code, reason = "the reason is for readers of the file")]
+    why: String,
+}
+
+#[derive(Debug)]
+struct Mask {
+    raw: RawMask,
+    kind: Option<Regex>,
+    like: Option<Regex>,
+}
+
+/// Everything that is masked.
+#[derive(Debug)]
+pub struct Masks(Vec<Mask>);
+
+/// The names that masked values of one scenario have got, and how often each mask was needed.
+#[derive(Debug, Default)]
+struct Names {
+    given: BTreeMap<(String, String), usize>,
+    counts: BTreeMap<String, usize>,
+    everywhere: Vec<(String, String)>,
+}
+
+impl Masks {
+    /// Reads the file of masks.
+    ///
+    /// # Errors
+    /// It is not one.
+    pub fn parse(text: &str) -> Result<Self> {
+        let raw: Vec<RawMask> = crate::yaml::one(text)?;
+        let masks = raw.into_iter().map(|raw| {
+            let whole = |text: &String| Regex::new(&format!("^(?:{text})$"));
+            let pattern = |text: &String| match raw.paths.is_empty() {
+                true => Regex::new(text),
+                false => whole(text),
+            };
+            Ok(Mask {
+                kind: raw.kind.as_ref().map(whole).transpose()?,
+                like: raw.like.as_ref().map(pattern).transpose()?,
+                raw,
+            })
+        });
+        Ok(Self(masks.collect::<Result<_>>().context("the masks")?))
+    }
+
+    /// Masks a whole scenario's answers.
+    pub fn apply(&self, transcript: Transcript) -> Vec<Entry> {
+        let mut names = Names::default();
+        for (word, mask) in &transcript.made_up {
+            names.everywhere.push((word.clone(), (*mask).to_owned()));
+        }
+        let mut entries = transcript.entries;
+        for entry in &mut entries {
+            self.places(&mut entry.answer, &mut names);
+        }
+        // Longer words first: one may be a part of another.
+        names
+            .everywhere
+            .sort_by_key(|(word, _)| std::cmp::Reverse(word.len()));
+        for entry in &mut entries {
+            texts(&mut entry.answer, &mut |text| self.text(text, &mut names));
+            self.text(&mut entry.title, &mut names);
+            if let Some(problem) = &mut entry.problem {
+                self.text(problem, &mut names);
+            }
+        }
+        entries
+    }
+
+    /// Masks the places of one answer: its body, or the objects of its events.
+    fn places(&self, answer: &mut Value, names: &mut Names) {
+        if let Some(body) = answer.get_mut("body") {
+            self.document(body, "", names);
+        }
+        let events = answer.get_mut("events").and_then(Value::as_array_mut);
+        for event in events.into_iter().flatten() {
+            let kind = event
+                .get("type")
+                .and_then(Value::as_str)
+                .unwrap_or("")
+                .to_owned();
+            if let Some(object) = event.get_mut("object") {
+                self.document(object, &kind, names);
+            } else {
+                self.document(event, &kind, names);
+            }
+        }
+    }
+
+    fn document(&self, document: &mut Value, event: &str, names: &mut Names) {
+        let kind = document.get("kind").and_then(Value::as_str).unwrap_or("");
+        let kind = format!("{event}{kind}");
+        for mask in &self.0 {
+            if mask
+                .kind
+                .as_ref()
+                .is_some_and(|wanted| !wanted.is_match(&kind))
+            {
+                continue;
+            }
+            for pattern in &mask.raw.paths {
+                mask.places(pattern, document, names);
+            }
+        }
+    }
+
+    /// Masks words within a text.
+    fn text(&self, text: &mut String, names: &mut Names) {
+        for (word, mask) in &names.everywhere {
+            if text.contains(word.as_str()) {
+                *text = text.replace(word.as_str(), mask);
+            }
+        }
+        for mask in self.0.iter().filter(|mask| mask.raw.paths.is_empty()) {
+            if let Some(like) = &mask.like {
+                *text = replaced(text, like, |found| names.name(&mask.raw, found));
+            }
+        }
+    }
+}
+
+/// Replaces the group of each match, or the whole match if there is no group.
+fn replaced(text: &str, like: &Regex, mut mask: impl FnMut(&str) -> String) -> String {
+    let mut result = String::new();
+    let mut end = 0;
+    for captures in like.captures_iter(text) {
+        if let Some(found) = captures.get(1).or_else(|| captures.get(0)) {
+            result.push_str(text.get(end..found.start()).unwrap_or_default());
+            result.push_str(&mask(found.as_str()));
+            end = found.end();
+        }
+    }
+    result.push_str(text.get(end..).unwrap_or_default());
+    result
+}
+
+impl Mask {
+    fn places(&self, pattern: &Pattern, document: &mut Value, names: &mut Names) {
+        let Some(sibling) = &self.raw.after else {
+            pattern.visit(document, &mut |value| self.value(value, names));
+            return;
+        };
+        pattern.visit(document, &mut |object| {
+            let start = object
+                .get(sibling)
+                .and_then(Value::as_str)
+                .map(str::to_owned);
+            if let (Some(start), Some(value)) = (start, object.get_mut("name")) {
+                self.rest(&start, value, names);
+            }
+        });
+    }
+
+    fn value(&self, value: &mut Value, names: &mut Names) {
+        let text = match &*value {
+            Value::String(text) => text.clone(),
+            Value::Number(number) => number.to_string(),
+            Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => return,
+        };
+        if text.starts_with('<') && text.ends_with('>') {
+            return;
+        }
+        let masked = match &self.like {
+            Some(like) if !like.is_match(&text) => return,
+            Some(like) => replaced(&text, like, |found| names.name(&self.raw, found)),
+            None => names.name(&self.raw, &text),
+        };
+        *value = Value::String(masked);
+    }
+
+    /// Masks what comes after `start` in a generated name.
+    fn rest(&self, start: &str, value: &mut Value, names: &mut Names) {
+        let name = value.as_str().unwrap_or_default().to_owned();
+        let Some(rest) = name.strip_prefix(start).filter(|rest| !rest.is_empty()) else {
+            return;
+        };
+        if self.like.as_ref().is_some_and(|like| !like.is_match(rest)) {
+            return;
+        }
+        let masked = format!("{start}{}", names.name(&self.raw, &name));
+        names.everywhere.push((name, masked.clone()));
+        *value = Value::String(masked);
+    }
+}
+
+impl Names {
+    fn name(&mut self, mask: &RawMask, value: &str) -> String {
+        if !mask.identity {
+            return format!("<{}>", mask.r#as);
+        }
+        let key = (mask.r#as.clone(), value.to_owned());
+        let number = match self.given.get(&key) {
+            Some(&number) => number,
+            None => {
+                let count = self.counts.entry(mask.r#as.clone()).or_default();
+                *count += 1;
+                self.given.insert(key, *count);
+                *count
+            }
+        };
+        let name = format!("<{}-{number}>", mask.r#as);
+        if mask.everywhere && !self.everywhere.iter().any(|(word, _)| word == value) {
+            self.everywhere.push((value.to_owned(), name.clone()));
+        }
+        name
+    }
+}
+
+/// Visits every text of a document, keys too.
+fn texts(value: &mut Value, visit: &mut dyn FnMut(&mut String)) {
+    match value {
+        Value::String(text) => visit(text),
+        Value::Array(values) => values.iter_mut().for_each(|value| texts(value, visit)),
+        Value::Object(map) => {
+            *map = std::mem::take(map)
+                .into_iter()
+                .map(|(mut key, mut value)| {
+                    visit(&mut key);
+                    texts(&mut value, visit);
+                    (key, value)
+                })
+                .collect();
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}

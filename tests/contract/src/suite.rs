@@ -1,0 +1,178 @@
+//! The whole suite: its rows, and what each must have.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use futures::{StreamExt, TryStreamExt, stream};
+use tokio::sync::{OnceCell, Semaphore};
+
+use crate::judge::{Verdict, judge};
+use crate::listed::{self, Listed};
+use crate::mask::Masks;
+use crate::scenario::{Scenario, read_all};
+use crate::server::Server;
+
+/// How many scenarios are under way at once.
+const AT_ONCE: usize = 24;
+
+/// The rows, one folder each, and the least number of scenarios in each.
+pub const ROWS: [(&str, usize); 16] = [
+    ("access", 5),
+    ("builtin", 5),
+    ("crd", 40),
+    ("discovery", 5),
+    ("events", 5),
+    ("gc", 30),
+    ("list", 20),
+    ("namespaces", 5),
+    ("openapi", 5),
+    ("patch", 30),
+    ("routing", 5),
+    ("ssa", 40),
+    ("store", 5),
+    ("subresources", 5),
+    ("watch", 40),
+    ("write", 5),
+];
+/// The least number of scenarios in all.
+pub const LEAST: usize = 250;
+
+/// Both servers, and everything that is asked of them.
+#[derive(Debug)]
+pub struct Suite {
+    servers: [Server; 2],
+    scenarios: Vec<Scenario>,
+    masks: Masks,
+    listed: Vec<Listed>,
+    turns: Semaphore,
+    rows: BTreeMap<&'static str, OnceCell<Vec<Verdict>>>,
+}
+
+/// The folder of this crate.
+pub fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).to_owned()
+}
+
+/// Every scenario.
+///
+/// # Errors
+/// A file is no scenario.
+pub fn scenarios() -> Result<Vec<Scenario>> {
+    read_all(&folder().join("scenarios"))
+}
+
+/// What is masked.
+///
+/// # Errors
+/// The file is not as it should be.
+pub fn masks() -> Result<Masks> {
+    Masks::parse(&std::fs::read_to_string(folder().join("masks.yaml"))?)
+}
+
+/// The differences that are accepted.
+///
+/// # Errors
+/// The file is not as it should be.
+pub fn listed() -> Result<Vec<Listed>> {
+    listed::parse(&std::fs::read_to_string(folder().join("differences.yaml"))?)
+}
+
+impl Suite {
+    /// Reads everything.
+    ///
+    /// # Errors
+    /// A file is not as it should be.
+    pub fn new(servers: [Server; 2]) -> Result<Self> {
+        Ok(Self {
+            servers,
+            scenarios: scenarios()?,
+            masks: masks()?,
+            listed: listed()?,
+            turns: Semaphore::new(AT_ONCE),
+            rows: ROWS
+                .iter()
+                .map(|(row, _)| (*row, OnceCell::new()))
+                .collect(),
+        })
+    }
+
+    /// The verdicts of a row; each scenario is played once, however often this is asked.
+    ///
+    /// # Errors
+    /// There is no such row, or a server is gone.
+    pub async fn row(&self, row: &str) -> Result<&[Verdict]> {
+        let cell = self.rows.get(row);
+        let cell = cell.ok_or_else(|| anyhow::anyhow!("there is no row {row}"))?;
+        let verdicts = cell.get_or_try_init(|| self.play(row)).await?;
+        Ok(verdicts)
+    }
+
+    async fn play(&self, row: &str) -> Result<Vec<Verdict>> {
+        let [first, second] = &self.servers;
+        let scenarios = self.scenarios.iter().filter(|scenario| scenario.row == row);
+        stream::iter(scenarios)
+            .map(|scenario| async {
+                let _turn = self.turns.acquire().await?;
+                judge([first, second], scenario, &self.masks, &self.listed).await
+            })
+            .buffered(AT_ONCE)
+            .try_collect()
+            .await
+    }
+
+    /// One line per row with its counts, for the end of a run.
+    ///
+    /// # Errors
+    /// A server is gone.
+    pub async fn table(&self) -> Result<String> {
+        let mut lines = vec![format!(
+            "{:<14} {:>9} {:>9}",
+            "row", "scenarios", "differing"
+        )];
+        let (mut all, mut differing) = (0, 0);
+        for (row, _) in ROWS {
+            let verdicts = self.row(row).await?;
+            let faulty = verdicts.iter().filter(|verdict| !verdict.faults.is_empty());
+            let faulty = faulty.count();
+            lines.push(format!("{row:<14} {:>9} {faulty:>9}", verdicts.len()));
+            all += verdicts.len();
+            differing += faulty;
+        }
+        lines.push(format!("{:<14} {all:>9} {differing:>9}", "all"));
+        lines.push(format!(
+            "{} differences are listed and accepted",
+            self.listed.len()
+        ));
+        Ok(lines.join("\n"))
+    }
+}
+
+/// What is wrong with the number of scenarios.
+pub fn missing(scenarios: &[Scenario]) -> Vec<String> {
+    let count = |row: &str| {
+        scenarios
+            .iter()
+            .filter(|scenario| scenario.row == row)
+            .count()
+    };
+    let mut faults: Vec<String> = ROWS
+        .iter()
+        .filter(|(row, least)| count(row) < *least)
+        .map(|(row, least)| format!("{row} has {} scenarios of {least}", count(row)))
+        .collect();
+    if scenarios.len() < LEAST {
+        faults.push(format!(
+            "there are {} scenarios of {LEAST}",
+            scenarios.len()
+        ));
+    }
+    let known = |scenario: &&Scenario| !ROWS.iter().any(|(row, _)| *row == scenario.row);
+    faults.extend(
+        scenarios
+            .iter()
+            .filter(known)
+            .map(|scenario| format!("{} lies in no row", scenario.title())),
+    );
+    faults
+}
