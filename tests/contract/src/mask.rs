@@ -26,7 +26,14 @@ struct RawMask {
     like: Option<String>,
     /// The value begins as the one beside it under this key, and only the rest is masked.
     after: Option<String>,
+    /// The values are lists whose elements are put in order by these fields.
+    #[serde(default)]
+    by: Vec<String>,
+    /// Only if they are in order by these fields already.
+    #[serde(default)]
+    sorted: Vec<String>,
     /// The placeholder.
+    #[serde(default)]
     r#as: String,
     /// Whether equal values stay recognisable.
     #[serde(default)]
@@ -188,6 +195,10 @@ impl Mask {
     }
 
     fn value(&self, value: &mut Value, names: &mut Names) {
+        if let Value::Array(list) = value {
+            self.order(list);
+            return;
+        }
         let text = match &*value {
             Value::String(text) => text.clone(),
             Value::Number(number) => number.to_string(),
@@ -202,6 +213,17 @@ impl Mask {
             None => names.name(&self.raw, &text),
         };
         *value = Value::String(masked);
+    }
+
+    /// Puts a list in order, since the order itself depends on what is masked.
+    fn order(&self, list: &mut [Value]) {
+        let key = |fields: &[String], value: &Value| -> Vec<String> {
+            let text = |field: &String| value.get(field).map(Value::to_string).unwrap_or_default();
+            fields.iter().map(text).collect()
+        };
+        if !self.raw.by.is_empty() && list.is_sorted_by_key(|value| key(&self.raw.sorted, value)) {
+            list.sort_by_key(|value| key(&self.raw.by, value));
+        }
     }
 
     /// Masks what comes after `start` in a generated name.
@@ -258,5 +280,77 @@ fn texts(value: &mut Value, visit: &mut dyn FnMut(&mut String)) {
                 .collect();
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn masked(masks: &str, bodies: &[Value]) -> Vec<Value> {
+        let entry = |body: &Value| Entry {
+            title: String::new(),
+            answer: json!({ "body": body }),
+            problem: None,
+        };
+        let transcript = Transcript {
+            entries: bodies.iter().map(entry).collect(),
+            made_up: vec![("ns-abc".to_owned(), "<ns>"), ("abc".to_owned(), "<id>")],
+        };
+        let entries = Masks::parse(masks).unwrap().apply(transcript);
+        let bodies = entries
+            .into_iter()
+            .map(|entry| entry.answer["body"].clone());
+        bodies.collect()
+    }
+
+    #[test]
+    fn equal_values_keep_equal_names_and_other_values_get_others() {
+        let masks = "[{ paths: [/**/uid], as: uid, identity: true, everywhere: true, why: x }]";
+        let bodies = [
+            json!({ "uid": "u-1", "of": { "uid": "u-2" } }),
+            json!({ "uid": "u-1", "message": "u-2 is not u-1 in ns-abc or abc" }),
+        ];
+        assert_eq!(
+            masked(masks, &bodies),
+            [
+                json!({ "uid": "<uid-1>", "of": { "uid": "<uid-2>" } }),
+                json!({ "uid": "<uid-1>", "message": "<uid-2> is not <uid-1> in <ns> or <id>" }),
+            ]
+        );
+    }
+
+    #[test]
+    fn only_what_looks_as_it_should_is_masked() {
+        let masks = "
+- { paths: [/time], like: '[0-9:]+', as: time, why: x }
+- { like: 'current: ([0-9]+)', as: version, why: x }
+- { paths: ['/**'], after: generateName, like: '[a-z]{5}', as: made, identity: true, why: x }
+";
+        let bodies = [
+            json!({ "time": "12:30", "message": "current: 17" }),
+            json!({ "time": "noon", "message": "current: new" }),
+            json!({ "generateName": "a-", "name": "a-vwxyz" }),
+            json!({ "generateName": "a-", "name": "a-toolong" }),
+        ];
+        assert_eq!(
+            masked(masks, &bodies),
+            [
+                json!({ "time": "<time>", "message": "current: <version>" }),
+                bodies[1].clone(),
+                json!({ "generateName": "a-", "name": "a-<made-1>" }),
+                bodies[3].clone(),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_list_is_put_in_order_only_if_it_is_in_the_order_that_it_should_be_in() {
+        let masks = "[{ paths: [/l], sorted: [time, name], by: [name], why: x }]";
+        let right = json!({ "l": [{ "time": 1, "name": "b" }, { "time": 2, "name": "a" }] });
+        let wrong = json!({ "l": [{ "time": 2, "name": "b" }, { "time": 1, "name": "a" }] });
+        let sorted = json!({ "l": [{ "time": 2, "name": "a" }, { "time": 1, "name": "b" }] });
+        assert_eq!(masked(masks, &[right, wrong.clone()]), [sorted, wrong]);
     }
 }
