@@ -32,6 +32,9 @@ struct RawMask {
     /// Only if they are in order by these fields already.
     #[serde(default)]
     sorted: Vec<String>,
+    /// The values are refusals whose causes, and the message that tells them, are put in order.
+    #[serde(default)]
+    causes: bool,
     /// The placeholder.
     #[serde(default)]
     r#as: String,
@@ -179,6 +182,10 @@ fn replaced(text: &str, like: &Regex, mut mask: impl FnMut(&str) -> String) -> S
 
 impl Mask {
     fn places(&self, pattern: &Pattern, document: &mut Value, names: &mut Names) {
+        if self.raw.causes {
+            pattern.visit(document, &mut order_causes);
+            return;
+        }
         let Some(sibling) = &self.raw.after else {
             pattern.visit(document, &mut |value| self.value(value, names));
             return;
@@ -238,6 +245,32 @@ impl Mask {
         let masked = format!("{start}{}", names.name(&self.raw, &name));
         names.everywhere.push((name, masked.clone()));
         *value = Value::String(masked);
+    }
+}
+
+/// Puts the causes of a refusal in order, and what its message tells of them, if it tells them in the
+/// order in which they were.
+fn order_causes(status: &mut Value) {
+    let told = |causes: &[Value]| -> String {
+        let text = |cause: &Value, key: &str| {
+            let text = cause.get(key).and_then(Value::as_str);
+            text.unwrap_or_default().to_owned()
+        };
+        let told = causes.iter().map(|cause| {
+            let (field, message) = (text(cause, "field"), text(cause, "message"));
+            format!("{field}: {message}")
+        });
+        told.collect::<Vec<_>>().join(", ")
+    };
+    let causes = status.pointer_mut("/details/causes");
+    let Some(causes) = causes.and_then(Value::as_array_mut) else {
+        return;
+    };
+    let before = told(causes);
+    causes.sort_by_key(Value::to_string);
+    let after = told(causes);
+    if let Some(Value::String(message)) = status.get_mut("message") {
+        *message = message.replace(&before, &after);
     }
 }
 
@@ -343,6 +376,24 @@ mod tests {
                 bodies[3].clone(),
             ]
         );
+    }
+
+    #[test]
+    fn causes_are_put_in_order_and_the_message_follows_if_it_had_theirs() {
+        let masks = "[{ paths: [''], kind: Status, causes: true, why: x }]";
+        let status = |message: &str, fields: [&str; 2]| {
+            let causes = fields.map(|field| json!({ "field": field, "message": "bad" }));
+            json!({ "kind": "Status", "message": message, "details": { "causes": causes } })
+        };
+        let bodies = [
+            status("no: [b: bad, a: bad]", ["b", "a"]),
+            status("no: [a: bad, b: bad]", ["b", "a"]),
+            status("no: [b: bad, a: bad]", ["a", "b"]),
+        ];
+        let [first, second, third] = masked(masks, &bodies).try_into().unwrap();
+        assert_eq!(first, status("no: [a: bad, b: bad]", ["a", "b"]));
+        assert_eq!(second, first);
+        assert_eq!(third, bodies[2]);
     }
 
     #[test]
