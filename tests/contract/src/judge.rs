@@ -124,7 +124,7 @@ mod tests {
         Entry {
             title: "GET /x".to_owned(),
             answer,
-            problem: None,
+            ..Entry::default()
         }
     }
 

@@ -50,5 +50,6 @@ pub mod server;
 mod step;
 pub mod suite;
 mod template;
+pub mod view;
 mod watch;
 mod yaml;

@@ -98,6 +98,7 @@ impl Masks {
         let mut entries = transcript.entries;
         for entry in &mut entries {
             self.places(&mut entry.answer, &mut names);
+            entry.view.keep(&mut entry.answer);
         }
         // Longer words first: one may be a part of another.
         names
@@ -323,9 +324,8 @@ mod tests {
 
     fn masked(masks: &str, bodies: &[Value]) -> Vec<Value> {
         let entry = |body: &Value| Entry {
-            title: String::new(),
             answer: json!({ "body": body }),
-            problem: None,
+            ..Entry::default()
         };
         let transcript = Transcript {
             entries: bodies.iter().map(entry).collect(),

@@ -8,9 +8,10 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tokio::time::{Instant, sleep};
 
-use crate::scenario::{Body, Compare, Condition, Enough, Request, Scenario, Step, View};
+use crate::scenario::{Body, Compare, Condition, Enough, Request, Scenario, Step};
 use crate::server::{Answer, Server, collect};
 use crate::template::Variables;
+use crate::view::View;
 use crate::watch::Watch;
 
 /// How long `wait` waits, and how often it looks.
@@ -38,12 +39,14 @@ pub struct Transcript {
 }
 
 /// What came of one step.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default)]
 pub struct Entry {
     /// The step, for people: the request with its body.
     pub title: String,
     /// What was answered: `status`, `headers` and `body`, or `events`.
     pub answer: Value,
+    /// What of it is compared.
+    pub view: View,
     /// Why the step did not work at all. A scenario with such a step is broken, whatever the other
     /// server says.
     pub problem: Option<String>,
@@ -60,11 +63,7 @@ pub async fn play(server: &Server, scenario: &Scenario) -> Result<Transcript> {
     let mut player = Player::new(server, &namespace, &id);
     let mut entries = Vec::new();
     for step in &scenario.steps {
-        let mut entry = Entry {
-            title: String::new(),
-            answer: Value::Null,
-            problem: None,
-        };
+        let mut entry = Entry::default();
         if let Err(error) = player.step(step, &mut entry).await {
             entry.problem = Some(format!("{error:#}"));
         }
@@ -176,9 +175,8 @@ impl<'a> Player<'a> {
         let status = answer.status().as_u16();
         let headers = headers(&answer);
         let body = parsed(&collect(answer).await?);
-        entry.answer = json!({
-            "status": status, "headers": headers, "body": viewed(&body, &request.view),
-        });
+        entry.answer = json!({ "status": status, "headers": headers, "body": body });
+        entry.view = request.view.clone();
         self.capture(request, &body)
     }
 
@@ -226,8 +224,8 @@ impl<'a> Player<'a> {
         let watch = self.watches.get_mut(name);
         let events = watch.with_context(|| format!("no watch {name} is open"))?;
         let events = events.take(until).await?;
-        let events: Vec<Value> = events.iter().map(|event| viewed(event, view)).collect();
         entry.answer = json!({ "events": events });
+        entry.view = view.clone();
         Ok(())
     }
 
@@ -255,6 +253,7 @@ impl<'a> Player<'a> {
         }
         if compare == Compare::Outcome {
             entry.answer = json!({ "reached": true });
+            entry.view = View::default();
         }
         Ok(())
     }
@@ -331,22 +330,6 @@ fn depth(bytes: &[u8]) -> usize {
     deepest
 }
 
-/// What of a body is compared.
-fn viewed(body: &Value, view: &View) -> Value {
-    let mut body = if view.only.is_empty() {
-        body.clone()
-    } else {
-        let selected = view.only.iter();
-        selected
-            .map(|pattern| (pattern.to_string(), Value::Array(pattern.select(body))))
-            .collect()
-    };
-    for pattern in &view.without {
-        pattern.visit(&mut body, &mut |value| *value = json!("<not compared>"));
-    }
-    body
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -370,24 +353,5 @@ mod tests {
                 "{status:?} {values:?}"
             );
         }
-    }
-
-    #[test]
-    fn a_view_keeps_the_chosen_parts() {
-        let pattern = |text: &str| vec![text.to_owned().try_into().unwrap()];
-        let body = json!({ "a": [1, 2], "b": 3 });
-        let only = View {
-            only: pattern("/a/*"),
-            without: vec![],
-        };
-        assert_eq!(viewed(&body, &only), json!({ "/a/*": [1, 2] }));
-        let without = View {
-            only: vec![],
-            without: pattern("/b"),
-        };
-        assert_eq!(
-            viewed(&body, &without),
-            json!({ "a": [1, 2], "b": "<not compared>" })
-        );
     }
 }

@@ -7,8 +7,8 @@ use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::path::Pattern;
 use crate::step::RawStep;
+use crate::view::View;
 
 /// One small story that is told to two servers.
 #[derive(Clone, Debug)]
@@ -84,15 +84,6 @@ pub enum Body {
     Document(Value),
     /// A text, sent as it is.
     Raw(String),
-}
-
-/// What of a body is compared.
-#[derive(Clone, Debug, Default)]
-pub struct View {
-    /// Nothing else than this; everything if it is empty.
-    pub only: Vec<Pattern>,
-    /// Everything but this.
-    pub without: Vec<Pattern>,
 }
 
 /// When a watch has given enough.

@@ -10,7 +10,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::path::Pattern;
-use crate::scenario::{Body, Compare, Condition, Enough, Request, Step, View};
+use crate::scenario::{Body, Compare, Condition, Enough, Request, Step};
+use crate::view::View;
 
 /// The path of CRDs.
 const CRDS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
