@@ -75,6 +75,24 @@ impl Pattern {
         walk(&self.segments, document, visit);
     }
 
+    /// Removes what is at these places.
+    pub fn remove(&self, document: &mut Value) {
+        let Some((last, parents)) = self.segments.split_last() else {
+            return;
+        };
+        walk(parents, document, &mut |parent| match parent {
+            Value::Object(map) => map.retain(|key, value| !last.takes(key, value)),
+            Value::Array(values) => {
+                let mut index = 0..;
+                values.retain(|value| {
+                    let index = index.next().unwrap_or_default();
+                    !last.takes(&format!("{index}"), value)
+                });
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        });
+    }
+
     /// The values at these places.
     pub fn select(&self, document: &Value) -> Vec<Value> {
         let mut found = Vec::new();
@@ -201,6 +219,15 @@ mod tests {
         ] {
             assert_eq!(pattern(text).matches(&place), want, "{text}");
         }
+    }
+
+    #[test]
+    fn places_are_removed() {
+        let mut document = json!({ "a": [{ "n": "x", "m": 1 }, { "n": "y", "m": 2 }], "b": 1 });
+        pattern("/a/[n=x]").remove(&mut document);
+        pattern("/**/m").remove(&mut document);
+        pattern("/b").remove(&mut document);
+        assert_eq!(document, json!({ "a": [{ "n": "y" }] }));
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use http_body_util::BodyExt;
 use kube::client::Body;
+use kube::config::{KubeConfigOptions, Kubeconfig};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 use windlass_controlplane::{ControlPlane, eventually};
@@ -50,7 +51,7 @@ impl Server {
     /// It does not start.
     pub async fn real(name: &str) -> Result<Self> {
         let control_plane = Arc::new(ControlPlane::start_with_controllers(CONTROLLERS)?);
-        let server = Self::new(name, control_plane.client().await?).await?;
+        let server = Self::at(name, &control_plane.kubeconfig_admin()).await?;
         Ok(Self {
             control_plane: Some(control_plane),
             ..server
@@ -78,7 +79,12 @@ impl Server {
     /// # Errors
     /// It cannot be read, or leads nowhere.
     pub async fn at(name: &str, kubeconfig: &Path) -> Result<Self> {
-        Self::new(name, windlass_controlplane::client(kubeconfig).await?).await
+        let kubeconfig = Kubeconfig::read_from(kubeconfig)?;
+        let options = KubeConfigOptions::default();
+        let mut config = kube::Config::from_custom_kubeconfig(kubeconfig, &options).await?;
+        // An answer that asks to try again is an answer.
+        config.default_retry = false;
+        Self::new(name, kube::Client::try_from(config)?).await
     }
 
     /// A server behind a client, which may well be in this process.
