@@ -176,7 +176,7 @@ impl<'a> Player<'a> {
         let headers = headers(&answer);
         let body = parsed(&collect(answer).await?);
         entry.answer = json!({ "status": status, "headers": headers, "body": body });
-        entry.view = request.view.clone();
+        entry.view = request.view.filled(&self.variables)?;
         self.capture(request, &body)
     }
 
@@ -225,7 +225,7 @@ impl<'a> Player<'a> {
         let events = watch.with_context(|| format!("no watch {name} is open"))?;
         let events = events.take(until).await?;
         entry.answer = json!({ "events": events });
-        entry.view = view.clone();
+        entry.view = view.filled(&self.variables)?;
         Ok(())
     }
 

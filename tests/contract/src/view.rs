@@ -1,8 +1,10 @@
 //! What of an answer is compared: all of it, or what a scenario chooses.
 
+use anyhow::{Error, Result};
 use serde_json::Value;
 
 use crate::path::Pattern;
+use crate::template::Variables;
 
 /// What of a body, or of each event, is compared.
 #[derive(Clone, Debug, Default)]
@@ -14,6 +16,25 @@ pub struct View {
 }
 
 impl View {
+    /// Fills in the placeholders in its patterns.
+    ///
+    /// # Errors
+    /// One is unknown.
+    pub(crate) fn filled(&self, variables: &Variables) -> Result<Self> {
+        let filled = |patterns: &[Pattern]| -> Result<Vec<Pattern>> {
+            let texts = patterns
+                .iter()
+                .map(|pattern| variables.text(&pattern.to_string()));
+            texts
+                .map(|text| text?.try_into().map_err(Error::msg))
+                .collect()
+        };
+        Ok(Self {
+            only: filled(&self.only)?,
+            without: filled(&self.without)?,
+        })
+    }
+
     /// Keeps of an answer what is compared.
     pub fn keep(&self, answer: &mut Value) {
         if let Some(body) = answer.get_mut("body") {
