@@ -13,6 +13,9 @@ use crate::play::{Entry, play};
 use crate::scenario::Scenario;
 use crate::server::Server;
 
+/// How many characters of an answer a report shows.
+const LONGEST: usize = 4000;
+
 /// What came of one scenario.
 #[derive(Debug)]
 pub struct Verdict {
@@ -109,10 +112,19 @@ fn shown(step: usize, names: [&str; 2], a: &Entry, b: &Entry, found: &[Differenc
     }
     if !found.is_empty() {
         for (name, entry) in names.iter().zip([a, b]) {
-            let _ = writeln!(text, "  {name} answers {}", entry.answer);
+            let _ = writeln!(text, "  {name} answers {}", brief(&entry.answer));
         }
     }
     text
+}
+
+/// A document on one line, cut where nobody reads on.
+fn brief(value: &Value) -> String {
+    let text = value.to_string();
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text,
+    }
 }
 
 #[cfg(test)]

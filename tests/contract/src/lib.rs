@@ -31,13 +31,24 @@
 //! - `masks.yaml` lists what no two servers answer alike ([`mask`]), and `differences.yaml` the differences
 //!   that are accepted ([`listed`]): a listed one that is gone fails the test as an unlisted one does.
 //!
-//! `cargo test -p windlass-contract --test contract ssa` plays one row. With `WINDLASS_CONTRACT_SECOND` set
-//! to a kubeconfig, the second server is whatever that leads to. The program `contract` plays chosen
-//! scenarios and prints the answers: `contract serve` keeps a real control plane, `contract play
-//! --kubeconfig FILE ssa/` shows what it answers, and `--against FILE` the differences to another.
+//! - Nothing is cleaned up: both servers are made for one run. The real one has only the controllers that
+//!   the contract is about (garbage collection, namespaces, service accounts); RBAC is on, and the harness
+//!   is an administrator who may impersonate anybody.
+//! - A step that cannot be made is a fault even if it cannot be made on both servers: nothing to capture, an
+//!   event or a state that does not come in time.
+//!
+//! `cargo test -p windlass-contract --test contract ssa` plays one row. `WINDLASS_CONTRACT_SECOND` chooses the
+//! second server: a kubeconfig, or `real` for the real server against itself, which tries the masks. The
+//! program `contract` plays chosen scenarios by hand:
+//!
+//! ```text
+//! contract serve                                        # keeps a real control plane, prints its kubeconfig
+//! contract play --kubeconfig A ssa/ watch/apply         # the masked answers of one server
+//! contract play --kubeconfig A --against B ssa/         # where two servers differ
+//! ```
 //!
 //! From above: [`suite`] reads the [`scenario`]s and plays the rows; [`judge`] has [`play`] tell one story to
-//! each [`server`], masks both transcripts, and [`compare`]s them.
+//! each [`server`], masks both transcripts ([`mask`]), and [`compare`]s them.
 
 pub mod compare;
 pub mod judge;

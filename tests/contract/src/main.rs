@@ -65,7 +65,7 @@ async fn main() -> ExitCode {
 async fn serve() -> Result<()> {
     let server = Server::real("real").await?;
     let kubeconfig = server.kubeconfig().unwrap_or_default();
-    println!("{}", kubeconfig.display());
+    writeln!(std::io::stdout(), "{}", kubeconfig.display())?;
     tokio::signal::ctrl_c().await?;
     Ok(())
 }
@@ -88,20 +88,21 @@ impl Play {
 
     async fn show(&self, server: &Server, scenarios: &[Scenario]) -> Result<()> {
         let masks = suite::masks()?;
+        let mut out = std::io::stdout();
         let mut played = stream::iter(scenarios)
             .map(|scenario| async move { (scenario, play(server, scenario).await) })
             .buffered(self.at_once.max(1));
         while let Some((scenario, transcript)) = played.next().await {
-            println!("\n== {}: {}", scenario.title(), scenario.shows);
+            writeln!(out, "\n== {}: {}", scenario.title(), scenario.shows)?;
             for (index, entry) in masks.apply(transcript?).iter().enumerate() {
-                println!("{}. {}", index + 1, entry.title);
+                writeln!(out, "{}. {}", index + 1, entry.title)?;
                 if let Some(problem) = &entry.problem {
-                    println!("  FAILS: {problem}");
+                    writeln!(out, "  FAILS: {problem}")?;
                 }
                 if self.pretty {
-                    println!("{:#}", entry.answer);
+                    writeln!(out, "{:#}", entry.answer)?;
                 } else {
-                    println!("  {}", entry.answer);
+                    writeln!(out, "  {}", entry.answer)?;
                 }
             }
         }
@@ -113,18 +114,18 @@ impl Play {
         let mut verdicts = stream::iter(scenarios)
             .map(|scenario| judge(servers, scenario, &masks, &listed))
             .buffered(self.at_once.max(1));
+        let mut out = std::io::stdout();
         let mut differing = 0;
         while let Some(verdict) = verdicts.next().await {
             let verdict = verdict?;
             if !verdict.faults.is_empty() {
                 differing += 1;
-                println!("\n== {}: {}", verdict.scenario, verdict.shows);
-                println!("{}", verdict.faults.join("\n"));
+                writeln!(out, "\n== {}: {}", verdict.scenario, verdict.shows)?;
+                writeln!(out, "{}", verdict.faults.join("\n"))?;
             }
-            std::io::stdout().flush()?;
         }
         ensure!(differing == 0, "{differing} of {} differ", scenarios.len());
-        println!("{} are alike", scenarios.len());
+        writeln!(out, "{} are alike", scenarios.len())?;
         Ok(())
     }
 }

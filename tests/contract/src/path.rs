@@ -5,8 +5,11 @@
 
 use std::fmt;
 
+use anyhow::{Error, Result};
 use serde::Deserialize;
 use serde_json::Value;
+
+use crate::template::Variables;
 
 /// Some places in a document.
 #[derive(Clone, Debug, Deserialize)]
@@ -27,7 +30,7 @@ enum Segment {
 impl TryFrom<String> for Pattern {
     type Error = String;
 
-    fn try_from(text: String) -> Result<Self, String> {
+    fn try_from(text: String) -> std::result::Result<Self, String> {
         let segments = match text.as_str() {
             "" => Vec::new(),
             _ => text
@@ -70,6 +73,15 @@ pub fn escape(key: &str) -> String {
 }
 
 impl Pattern {
+    /// Fills in the placeholders.
+    ///
+    /// # Errors
+    /// One is unknown.
+    pub(crate) fn filled(&self, variables: &Variables) -> Result<Self> {
+        let text = variables.text(&self.text)?;
+        text.try_into().map_err(Error::msg)
+    }
+
     /// Calls `visit` with every value at one of these places, and the object around it.
     pub fn visit(&self, document: &mut Value, visit: &mut dyn FnMut(&mut Value)) {
         walk(&self.segments, document, visit);

@@ -236,13 +236,13 @@ impl<'a> Player<'a> {
         compare: Compare,
         entry: &mut Entry,
     ) -> Result<()> {
-        let values = self.filled_values(until)?;
+        let until = self.filled_condition(until)?;
         let start = Instant::now();
         loop {
             let answer = self.send(request, entry).await?;
             entry.title = format!("wait for {}", entry.title);
             self.record(request, answer, entry).await.ok();
-            if holds(until.status, &values, &entry.answer) {
+            if holds(&until, &entry.answer) {
                 break;
             }
             if start.elapsed() > PATIENCE {
@@ -258,22 +258,33 @@ impl<'a> Player<'a> {
         Ok(())
     }
 
-    fn filled_values(&self, until: &Condition) -> Result<Vec<(String, Value)>> {
+    fn filled_condition(&self, until: &Condition) -> Result<Condition> {
         let values = until.values.iter();
-        values
-            .map(|(pointer, value)| Ok((pointer.clone(), self.variables.document(value)?)))
-            .collect()
+        let values =
+            values.map(|(pointer, value)| Ok((pointer.clone(), self.variables.document(value)?)));
+        let has = until.has.iter();
+        Ok(Condition {
+            status: until.status,
+            values: values.collect::<Result<_>>()?,
+            has: has
+                .map(|pattern| pattern.filled(&self.variables))
+                .collect::<Result<_>>()?,
+        })
     }
 }
 
 /// Whether an answer is like that.
-fn holds(status: Option<u16>, values: &[(String, Value)], answer: &Value) -> bool {
+fn holds(until: &Condition, answer: &Value) -> bool {
     let body = answer.get("body").unwrap_or(&Value::Null);
-    let same_status = status.is_none_or(|status| answer.get("status") == Some(&json!(status)));
-    same_status
-        && values
+    let status = answer.get("status").and_then(Value::as_u64);
+    until
+        .status
+        .is_none_or(|wanted| status == Some(wanted.into()))
+        && until
+            .values
             .iter()
             .all(|(pointer, wanted)| body.pointer(pointer).unwrap_or(&Value::Null) == wanted)
+        && until.has.iter().all(|place| !place.select(body).is_empty())
 }
 
 fn title(method: &str, path: &str, headers: &BTreeMap<String, String>, body: &str) -> String {
@@ -335,23 +346,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_condition_holds_for_status_and_values() {
+    fn a_condition_holds_for_status_values_and_places() {
         let answer = json!({ "status": 200, "body": { "a": { "b": 1 } } });
-        let values = |pointer: &str, value: Value| vec![(pointer.to_owned(), value)];
-        let cases = [
-            (Some(200), vec![], true),
-            (Some(404), vec![], false),
-            (None, values("/a/b", json!(1)), true),
-            (None, values("/a/b", json!(2)), false),
-            (None, values("/a/c", Value::Null), true),
-            (Some(200), values("/a/b", Value::Null), false),
-        ];
-        for (status, values, want) in cases {
-            assert_eq!(
-                holds(status, &values, &answer),
-                want,
-                "{status:?} {values:?}"
-            );
+        for (condition, want) in [
+            (json!({ "status": 200 }), true),
+            (json!({ "status": 404 }), false),
+            (json!({ "values": { "/a/b": 1 } }), true),
+            (json!({ "values": { "/a/b": 2 } }), false),
+            (json!({ "values": { "/a/c": null } }), true),
+            (json!({ "status": 200, "values": { "/a/b": null } }), false),
+            (json!({ "has": ["/*/b"] }), true),
+            (json!({ "has": ["/*/b", "/*/c"] }), false),
+        ] {
+            let until = serde_json::from_value(condition.clone()).unwrap();
+            assert_eq!(holds(&until, &answer), want, "{condition}");
         }
     }
 }

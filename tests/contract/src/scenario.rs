@@ -7,6 +7,7 @@ use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::path::Pattern;
 use crate::step::RawStep;
 use crate::view::View;
 
@@ -106,6 +107,9 @@ pub struct Condition {
     /// The values at these JSON pointers; null where there must be none.
     #[serde(default)]
     pub values: BTreeMap<String, Value>,
+    /// There must be something at each of these places.
+    #[serde(default)]
+    pub has: Vec<Pattern>,
 }
 
 /// Whether an answer is compared.

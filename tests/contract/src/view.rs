@@ -1,6 +1,6 @@
 //! What of an answer is compared: all of it, or what a scenario chooses.
 
-use anyhow::{Error, Result};
+use anyhow::Result;
 use serde_json::Value;
 
 use crate::path::Pattern;
@@ -21,13 +21,11 @@ impl View {
     /// # Errors
     /// One is unknown.
     pub(crate) fn filled(&self, variables: &Variables) -> Result<Self> {
-        let filled = |patterns: &[Pattern]| -> Result<Vec<Pattern>> {
-            let texts = patterns
-                .iter()
-                .map(|pattern| variables.text(&pattern.to_string()));
-            texts
-                .map(|text| text?.try_into().map_err(Error::msg))
-                .collect()
+        let filled = |patterns: &[Pattern]| {
+            let patterns = patterns.iter();
+            patterns
+                .map(|pattern| pattern.filled(variables))
+                .collect::<Result<_>>()
         };
         Ok(Self {
             only: filled(&self.only)?,

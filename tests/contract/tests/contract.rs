@@ -1,6 +1,7 @@
-//! One contract, two servers: a test per row, and two that keep the lists.
+//! One contract, two servers: a test per row, and three that keep the lists.
 #![expect(clippy::expect_used, reason = "a test fails by panicking")]
 
+use std::ffi::OsStr;
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::LazyLock;
@@ -17,14 +18,22 @@ static CONTRACT: LazyLock<(Runtime, Result<Suite>)> = LazyLock::new(|| {
     (runtime, suite)
 });
 
+/// `WINDLASS_CONTRACT_SECOND` is a kubeconfig, or `real` for the real server against itself.
 async fn start() -> Result<Suite> {
     let first = Server::real("real").await?;
-    let second = match std::env::var_os("WINDLASS_CONTRACT_SECOND") {
-        Some(kubeconfig) => Server::at("second", &PathBuf::from(kubeconfig)).await?,
+    let second = std::env::var_os("WINDLASS_CONTRACT_SECOND");
+    match second.as_deref().map(OsStr::to_str) {
         // Until the embedded server is there, the real one is judged against itself.
-        None => first.again("again"),
-    };
-    Suite::new([first, second])
+        None | Some(Some("real")) => {
+            let again = first.again("again");
+            Suite::new([first, again], Vec::new())
+        }
+        Some(_) => {
+            let kubeconfig = PathBuf::from(second.unwrap_or_default());
+            let second = Server::at("second", &kubeconfig).await?;
+            Suite::new([first, second], suite::listed()?)
+        }
+    }
 }
 
 /// Plays a row, and fails with everything that differs.
@@ -73,6 +82,14 @@ macro_rules! rows {
 rows! {
     access builtin crd discovery events gc list namespaces openapi patch routing ssa store subresources
     watch write
+}
+
+#[test]
+fn every_mask_is_needed() {
+    let (runtime, suite) = &*CONTRACT;
+    let suite = suite.as_ref().expect("both servers start");
+    let unused = runtime.block_on(suite.unused_masks());
+    assert_eq!(unused.expect("the servers answer"), [""; 0]);
 }
 
 /// That each of them still differs is for the test of its row to see.
