@@ -15,6 +15,7 @@ mod resources;
 mod strategy;
 pub(crate) mod structs;
 pub(crate) mod types;
+mod validate;
 
 use std::sync::Arc;
 
@@ -23,6 +24,8 @@ pub use decode::{decode, decode_type};
 pub use default::{counts_generations, default, default_type};
 pub use protobuf::decode_protobuf;
 pub use strategy::{Cluster, Write, prepare_create, prepare_update, prepare_update_status};
+
+pub use validate::{validate_create, validate_update};
 
 use crate::registry::Resource;
 

@@ -1,21 +1,34 @@
 //! A Kubernetes API server in memory: for plugin authors, tests and simulations; not for production.
 
+pub mod answer;
+pub mod body;
+pub mod boot;
 pub mod builtin;
+pub mod convert;
 pub mod crd;
-#[cfg(test)]
 mod deep;
+pub mod definitions;
 pub mod discovery;
+pub mod faults;
 pub mod field;
 pub mod fields;
+pub mod history;
 pub mod metadata;
 pub mod names;
 pub mod openapi;
 pub mod patch;
+pub mod present;
 pub mod registry;
 pub mod request;
 pub mod schema;
 pub mod seams;
 pub mod selector;
+pub mod server;
 pub mod status;
 pub mod store;
+pub mod strategy;
+pub mod subresource;
 pub mod table;
+pub mod tokens;
+pub mod verbs;
+pub mod write;

@@ -2,6 +2,7 @@
 
 pub mod accept;
 pub mod decode;
+pub mod golang;
 pub mod options;
 pub mod query;
 pub mod route;

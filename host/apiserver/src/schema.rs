@@ -209,6 +209,15 @@ impl Schema {
     }
 }
 
+/// The schema of what nobody described.
+pub fn anything() -> Schema {
+    let root = Node {
+        preserves_unknown: true,
+        ..Node::default()
+    };
+    Schema::new(root, Arc::default())
+}
+
 impl<'a> View<'a> {
     fn of(site: &'a Node, types: &'a Types) -> Self {
         let named = site.named.as_deref().and_then(|name| types.get(name));

@@ -23,6 +23,8 @@ pub struct Refusal {
     pub message: String,
     /// What it is about; boxed, since most refusals have little.
     pub details: Box<Details>,
+    /// Where an expired list may go on, without consistency.
+    pub continue_token: Option<String>,
 }
 
 /// What a refusal is about.
@@ -40,6 +42,8 @@ pub struct Details {
     pub causes: Vec<Cause>,
     /// When to try again, in seconds; 0 says nothing.
     pub retry_after: u32,
+    /// Whether they are shown even if they say nothing.
+    pub shown: bool,
 }
 
 /// One thing that is wrong with a request.
@@ -149,6 +153,7 @@ impl Refusal {
             reason,
             message: message.into(),
             details: Box::default(),
+            continue_token: None,
         }
     }
 
@@ -179,7 +184,7 @@ impl Refusal {
             "NotFound",
             "the server could not find the requested resource",
         );
-        refusal.details.causes.clear();
+        refusal.details.shown = true;
         refusal
     }
 
@@ -234,11 +239,18 @@ impl Refusal {
 
     /// 405: the resource has no such verb.
     pub fn method_not_allowed() -> Self {
-        Self::new(
+        Self::generic(
             StatusCode::METHOD_NOT_ALLOWED,
             "MethodNotAllowed",
             "the server does not allow this method on the requested resource",
         )
+    }
+
+    /// A refusal by the layer that finds the way to a resource: it has details that say nothing.
+    pub fn generic(code: StatusCode, reason: &'static str, message: impl Into<String>) -> Self {
+        let mut refusal = Self::new(code, reason, message);
+        refusal.details.shown = true;
+        refusal
     }
 
     /// 410: what was asked for has been compacted away.
@@ -272,6 +284,9 @@ impl Refusal {
             "code": self.code.as_u16(),
         });
         if let Value::Object(status) = &mut status {
+            if let Some(token) = &self.continue_token {
+                status.insert("metadata".to_owned(), json!({ "continue": token }));
+            }
             put(status, "reason", self.reason);
             let details = self.details.to_map();
             if !details.is_empty() || matches!(self.reason, "NotFound" | "Invalid") {

@@ -34,7 +34,8 @@ struct Play {
     /// The server.
     #[arg(long)]
     kubeconfig: PathBuf,
-    /// Another server: only where they differ is printed. The same one twice tries the masks.
+    /// Another server, or `embedded`: only where they differ is printed. The same one twice tries the
+    /// masks.
     #[arg(long)]
     against: Option<PathBuf>,
     /// How many scenarios are under way at once.
@@ -79,7 +80,10 @@ impl Play {
         let first = Server::at("first", &self.kubeconfig).await?;
         match &self.against {
             Some(kubeconfig) => {
-                let second = Server::at("second", kubeconfig).await?;
+                let second = match kubeconfig.to_str() {
+                    Some("embedded") => Server::embedded("embedded").await?,
+                    _ => Server::at("second", kubeconfig).await?,
+                };
                 self.compare([&first, &second], &scenarios).await
             }
             None => self.show(&first, &scenarios).await,

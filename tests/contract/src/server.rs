@@ -6,10 +6,12 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use http_body_util::BodyExt;
+use jiff::Timestamp;
 use kube::client::Body;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use serde_json::{Value, json};
 use tokio::time::timeout;
+use windlass_apiserver::seams::{Clock, Rng, Seams};
 use windlass_controlplane::{ControlPlane, eventually};
 
 /// How long an answer may take; the real server gives itself a minute.
@@ -56,6 +58,19 @@ impl Server {
             control_plane: Some(control_plane),
             ..server
         })
+    }
+
+    /// The embedded server, in this process.
+    ///
+    /// # Errors
+    /// It does not take the kinds that scenarios share.
+    pub async fn embedded(name: &str) -> Result<Self> {
+        let seams = Seams {
+            clock: Clock::new(Timestamp::now),
+            rng: Rng::seeded(1),
+        };
+        let server = windlass_apiserver::server::Server::new(seams);
+        Self::new(name, kube::Client::new(server, "default")).await
     }
 
     /// The same server under another name.

@@ -9,10 +9,18 @@ use crate::status::Refusal;
 pub enum Form {
     /// The object.
     Object,
-    /// `meta.k8s.io/v1` Table.
-    Table,
+    /// A `meta.k8s.io` Table.
+    Table {
+        /// In the version `v1beta1`.
+        beta: bool,
+    },
     /// `PartialObjectMetadata` or its list.
-    Metadata,
+    Metadata {
+        /// In the version `v1beta1`.
+        beta: bool,
+        /// Whether the client wants a list.
+        list: bool,
+    },
     /// The aggregated form of discovery, in the version that the client names.
     Discovery,
 }
@@ -28,7 +36,6 @@ pub fn form(accept: Option<&str>, aggregated: bool) -> Result<Form, Refusal> {
     let Some(accept) = accept.filter(|accept| !accept.trim().is_empty()) else {
         return Ok(Form::Object);
     };
-    let mut converted = None;
     for wanted in accept.split(',') {
         let mut parts = wanted.split(';').map(str::trim);
         let kind = parts.next().unwrap_or_default();
@@ -48,22 +55,33 @@ pub fn form(accept: Option<&str>, aggregated: bool) -> Result<Form, Refusal> {
             Some("APIGroupDiscoveryList") if aggregated && version == "v2" => {
                 return Ok(Form::Discovery);
             }
-            Some("Table") if group == "meta.k8s.io" && version == "v1" => return Ok(Form::Table),
-            Some("PartialObjectMetadata" | "PartialObjectMetadataList")
-                if group == "meta.k8s.io" && version == "v1" =>
-            {
-                return Ok(Form::Metadata);
+            Some(kind) if group == "meta.k8s.io" && matches!(&*version, "v1" | "v1beta1") => {
+                let beta = version == "v1beta1";
+                match kind {
+                    "Table" => return Ok(Form::Table { beta }),
+                    "PartialObjectMetadata" => return Ok(Form::Metadata { beta, list: false }),
+                    "PartialObjectMetadataList" => return Ok(Form::Metadata { beta, list: true }),
+                    _ => {}
+                }
             }
-            Some(other) => converted = Some(other.to_owned()),
+            Some(_) => {}
         }
     }
-    let _ = converted;
-    Err(Refusal::new(
+    Err(not_acceptable(TYPES))
+}
+
+/// 406: the client takes none of the types that there are.
+pub fn not_acceptable(types: &str) -> Refusal {
+    Refusal::generic(
         StatusCode::NOT_ACCEPTABLE,
         "NotAcceptable",
-        format!("only the following media types are accepted: {TYPES}"),
-    ))
+        format!("406: Not Acceptable\n\nAvailable representations: {types}"),
+    )
 }
+
+/// The types that watches have beside those.
+pub const STREAMS: &str = "application/json, application/yaml, application/vnd.kubernetes.protobuf, \
+     application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch";
 
 #[cfg(test)]
 mod tests {
@@ -79,14 +97,17 @@ mod tests {
                 Some("application/vnd.kubernetes.protobuf,application/json"),
                 Some(Form::Object),
             ),
-            (Some(table), Some(Form::Table)),
+            (Some(table), Some(Form::Table { beta: false })),
             (
-                Some("application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json"),
+                Some("application/json;as=Table;v=v2;g=meta.k8s.io,application/json"),
                 Some(Form::Object),
             ),
             (
                 Some("application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"),
-                Some(Form::Metadata),
+                Some(Form::Metadata {
+                    beta: false,
+                    list: true,
+                }),
             ),
             (Some("text/html"), None),
         ];

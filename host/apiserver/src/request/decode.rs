@@ -7,6 +7,7 @@ use http::StatusCode;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
+use super::golang;
 use crate::status::Refusal;
 
 /// Deeper than this nothing is read: the real server's JSON decoder has the same limit.
@@ -74,7 +75,7 @@ pub fn json(body: &[u8]) -> Result<Decoded, String> {
     let value = Seed(&mut seen)
         .deserialize(&mut deserializer)
         .and_then(|value| deserializer.end().map(|()| value))
-        .map_err(|error| error.to_string())?;
+        .map_err(|error| golang::json_error(body).unwrap_or_else(|| error.to_string()))?;
     Ok(Decoded {
         value,
         duplicates: seen.duplicates,

@@ -100,13 +100,11 @@ impl ListOptions {
             continue_token: text("continue").to_owned(),
             send_initial: query.truth("sendInitialEvents"),
         };
-        // The legacy form of a watch from nothing or from 0 sends what there is, too.
-        if options.watch
-            && options.send_initial.is_none()
-            && options.version_match.is_empty()
-            && matches!(options.resource_version.as_str(), "" | "0")
-        {
-            options.send_initial = None;
+        // A watch from nothing or from 0 begins with what there is, whether it says so or not.
+        let legacy = options.send_initial.is_none() && options.version_match.is_empty();
+        if options.watch && legacy && matches!(options.resource_version.as_str(), "" | "0") {
+            options.send_initial = Some(true);
+            "NotOlderThan".clone_into(&mut options.version_match);
         }
         invalid("ListOptions", options.causes())?;
         options.fields.check(resource).map_err(bad)?;

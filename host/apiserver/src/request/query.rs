@@ -13,6 +13,12 @@ impl Query {
         Self(pairs.into_owned().collect())
     }
 
+    /// Puts a value in the place of all that a name has.
+    pub fn put(&mut self, name: &str, value: &str) {
+        self.0.retain(|(held, _)| held != name);
+        self.0.push((name.to_owned(), value.to_owned()));
+    }
+
     /// The first value of a name.
     pub fn text(&self, name: &str) -> Option<&str> {
         let first = self.0.iter().find(|(held, _)| held == name)?;

@@ -1,5 +1,6 @@
 //! One object at one revision, as compact JSON with what lists and watches need to choose it.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
@@ -9,8 +10,8 @@ use serde_json::{Map, Value};
 /// The labels of an object.
 pub type Labels = BTreeMap<String, String>;
 
-/// Where an object lies within its resource.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// Where an object lies within its resource; in the order of paths, as etcd has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Key {
     /// The namespace; empty for what lies in none.
     pub namespace: Box<str>,
@@ -27,11 +28,30 @@ pub struct Entry {
     pub revision: u64,
     /// The object.
     pub json: Bytes,
+    /// Where in the text the fields after `apiVersion` and `kind` begin.
+    head: usize,
     /// Its labels, if it has any.
     pub labels: Option<Box<Labels>>,
 }
 
+impl Ord for Key {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.path().cmp(other.path())
+    }
+}
+
+impl PartialOrd for Key {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
 impl Key {
+    fn path(&self) -> impl Iterator<Item = u8> {
+        let namespace = self.namespace.bytes().chain([b'/']);
+        namespace.chain(self.name.bytes())
+    }
+
     /// Where an object lies.
     pub fn new(namespace: &str, name: &str) -> Self {
         Self {
@@ -42,6 +62,25 @@ impl Key {
 }
 
 impl Entry {
+    /// The object without `apiVersion` and `kind`, as items of a built-in kind's list are; it follows on
+    /// an opening brace.
+    pub fn untyped(&self) -> Bytes {
+        self.json.slice(self.head..)
+    }
+
+    /// The same object, said to be at another revision.
+    #[must_use]
+    pub fn at_revision(&self, revision: u64) -> Self {
+        Draft::of(&self.value()).at(self.key.clone(), revision)
+    }
+
+    /// Whether it is kept in this version.
+    pub fn is_version(&self, api_version: &str) -> bool {
+        let rest = self.json.strip_prefix(b"{\"apiVersion\":\"".as_slice());
+        let rest = rest.and_then(|rest| rest.strip_prefix(api_version.as_bytes()));
+        rest.is_some_and(|rest| rest.starts_with(b"\""))
+    }
+
     /// The object, parsed.
     pub fn value(&self) -> Value {
         let mut deserializer = serde_json::Deserializer::from_slice(&self.json);
@@ -51,12 +90,16 @@ impl Entry {
     }
 }
 
+/// What every object begins with.
+const HEAD: [&str; 2] = ["apiVersion", "kind"];
+
 /// An object that waits for its revision: the text before and after it.
 #[derive(Debug)]
 pub(super) struct Draft {
     text: Vec<u8>,
     /// Where in the text the revision goes.
     gap: usize,
+    head: usize,
     labels: Option<Box<Labels>>,
 }
 
@@ -65,6 +108,7 @@ impl Draft {
         let mut draft = Self {
             text: Vec::with_capacity(512),
             gap: 0,
+            head: 1,
             labels: None,
         };
         let empty = Map::new();
@@ -72,7 +116,16 @@ impl Draft {
         let metadata = object.get("metadata").and_then(Value::as_object);
         draft.labels = labels(metadata.unwrap_or(&empty));
         let mut between = b'{';
-        for (name, value) in object.iter().filter(|(name, _)| *name != "metadata") {
+        for name in HEAD {
+            if let Some(value) = object.get(name) {
+                draft.field(&mut between, name, value);
+                draft.head = draft.text.len() + 1;
+            }
+        }
+        let rest = object.iter();
+        for (name, value) in
+            rest.filter(|(name, _)| !HEAD.contains(&name.as_str()) && *name != "metadata")
+        {
             draft.field(&mut between, name, value);
         }
         draft.text.push(between);
@@ -109,6 +162,7 @@ impl Draft {
             key,
             revision,
             json: json.into(),
+            head: self.head,
             labels: self.labels,
         }
     }

@@ -1,0 +1,110 @@
+//! The body of an answer: bytes that are there, or a stream of them.
+
+use std::collections::VecDeque;
+use std::fmt::{self, Debug, Formatter};
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use bytes::{Bytes, BytesMut};
+use futures::{Stream, StreamExt, stream};
+use http_body::{Frame, SizeHint};
+
+/// What a watch sends.
+pub type Chunks = Pin<Box<dyn Stream<Item = io::Result<Bytes>> + Send>>;
+
+/// The body of an answer.
+pub struct Body(Kind);
+
+enum Kind {
+    Pieces(VecDeque<Bytes>),
+    Stream(Chunks),
+}
+
+impl Body {
+    /// Bytes that are there, in pieces, so that stored objects need not be copied.
+    pub fn pieces(pieces: impl IntoIterator<Item = Bytes>) -> Self {
+        let pieces = pieces.into_iter().filter(|piece| !piece.is_empty());
+        Self(Kind::Pieces(pieces.collect()))
+    }
+
+    /// A stream.
+    pub fn stream(chunks: impl Stream<Item = io::Result<Bytes>> + Send + 'static) -> Self {
+        Self(Kind::Stream(Box::pin(chunks)))
+    }
+}
+
+impl Body {
+    /// A body that breaks off, as when the connection is reset.
+    pub fn broken() -> Self {
+        Self::stream(stream::once(async {
+            Err(io::ErrorKind::ConnectionReset.into())
+        }))
+    }
+
+    /// All bytes; what breaks off is left out.
+    pub async fn whole(self) -> Bytes {
+        let mut all = BytesMut::new();
+        let mut chunks = std::pin::pin!(self.chunks());
+        while let Some(Ok(chunk)) = chunks.next().await {
+            all.extend_from_slice(&chunk);
+        }
+        all.freeze()
+    }
+
+    /// The bytes as they come.
+    pub fn chunks(self) -> Chunks {
+        match self.0 {
+            Kind::Pieces(pieces) => Box::pin(stream::iter(pieces.into_iter().map(Ok))),
+            Kind::Stream(chunks) => chunks,
+        }
+    }
+}
+
+impl From<Vec<u8>> for Body {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self::pieces([Bytes::from(bytes)])
+    }
+}
+
+impl http_body::Body for Body {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+        let next = match &mut self.0 {
+            Kind::Pieces(pieces) => {
+                return Poll::Ready(pieces.pop_front().map(|piece| Ok(Frame::data(piece))));
+            }
+            Kind::Stream(chunks) => chunks.as_mut().poll_next(context),
+        };
+        next.map(|chunk| chunk.map(|chunk| chunk.map(Frame::data)))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        matches!(&self.0, Kind::Pieces(pieces) if pieces.is_empty())
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match &self.0 {
+            Kind::Pieces(pieces) => {
+                let all = pieces.iter().map(|piece| piece.len() as u64);
+                SizeHint::with_exact(all.sum())
+            }
+            Kind::Stream(_) => SizeHint::default(),
+        }
+    }
+}
+
+impl Debug for Body {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        let kind = match &self.0 {
+            Kind::Pieces(_) => "Body(pieces)",
+            Kind::Stream(_) => "Body(stream)",
+        };
+        formatter.write_str(kind)
+    }
+}

@@ -1,0 +1,87 @@
+//! The true history: every accepted write, for whoever judges a run afterwards.
+//!
+//! Clients see what watches show them; an oracle sees this (what really happened, by whom, and why).
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use jiff::Timestamp;
+
+use crate::request::route::Verb;
+use crate::server::Call;
+use crate::store::{Entry, Key, Place};
+
+/// One accepted write.
+#[derive(Clone, Debug)]
+pub struct Record {
+    /// When.
+    pub time: Timestamp,
+    /// Who.
+    pub user: String,
+    /// The user agent, as managedFields have it.
+    pub agent: String,
+    /// What was asked for: a deletion that sets a timestamp is a `Delete` too.
+    pub verb: Verb,
+    /// The subresource; empty for the object itself.
+    pub subresource: String,
+    /// Which resource.
+    pub place: Place,
+    /// Which object.
+    pub key: Key,
+    /// The object before; nothing if it was made.
+    pub before: Option<Arc<Entry>>,
+    /// The object afterwards; nothing if it went away.
+    pub after: Option<Arc<Entry>>,
+    /// The revision that the write got.
+    pub revision: u64,
+}
+
+/// Keeps records, if it was asked to.
+#[derive(Debug)]
+pub struct History(Option<Mutex<Vec<Record>>>);
+
+impl History {
+    /// A history that keeps records, or none.
+    pub fn new(keeps: bool) -> Self {
+        Self(keeps.then(Mutex::default))
+    }
+
+    /// Keeps a write.
+    pub(crate) fn add(
+        &self,
+        call: &Call<'_>,
+        before: Option<Arc<Entry>>,
+        written: &Arc<Entry>,
+        deleted: bool,
+    ) {
+        let Some(records) = &self.0 else {
+            return;
+        };
+        let record = Record {
+            time: call.server.seams().clock.wall(),
+            user: call.request.user.name.clone(),
+            agent: call.request.agent(),
+            verb: call.verb,
+            subresource: call.target.subresource.clone().unwrap_or_default(),
+            place: call.place.clone(),
+            key: written.key.clone(),
+            before,
+            after: (!deleted).then(|| Arc::clone(written)),
+            revision: written.revision,
+        };
+        let mut records = records.lock().unwrap_or_else(PoisonError::into_inner);
+        records.push(record);
+    }
+
+    /// All records so far, by revision.
+    pub fn records(&self) -> Vec<Record> {
+        let Some(records) = &self.0 else {
+            return Vec::new();
+        };
+        let mut all = records
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
+        all.sort_by_key(|record| record.revision);
+        all
+    }
+}

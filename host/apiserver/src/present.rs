@@ -1,0 +1,223 @@
+//! Stored objects as the client wants them: in the version of the path, as rows, or metadata alone.
+
+use bytes::Bytes;
+use http::StatusCode;
+use jiff::Timestamp;
+use serde_json::{Map, Value, json};
+
+use crate::answer::Answer;
+use crate::body::Body;
+use crate::convert;
+use crate::registry::{Origin, Resource};
+use crate::request::accept::Form;
+use crate::status::Refusal;
+use crate::store::Entry;
+use crate::table::{self, Include};
+use crate::write::meta;
+
+/// How the client wants objects.
+#[derive(Clone, Copy, Debug)]
+pub struct Look {
+    /// The form.
+    pub form: Form,
+    /// How much of an object its row carries.
+    pub include: Include,
+    /// For ages.
+    pub now: Timestamp,
+}
+
+/// Where a list is, and where it goes on.
+#[derive(Clone, Debug, Default)]
+pub struct Page {
+    /// The revision that the list shows.
+    pub revision: u64,
+    /// Where the next page begins.
+    pub next: Option<String>,
+    /// How many objects come after this page, where that is known.
+    pub remaining: Option<u64>,
+}
+
+impl Page {
+    /// The `metadata` of a list; those of untyped lists always say where they go on.
+    fn metadata(&self, untyped: bool) -> Value {
+        let mut metadata = Map::new();
+        if untyped {
+            metadata.insert("continue".to_owned(), "".into());
+        }
+        metadata.insert(
+            "resourceVersion".to_owned(),
+            self.revision.to_string().into(),
+        );
+        if let Some(next) = &self.next {
+            metadata.insert("continue".to_owned(), next.as_str().into());
+        }
+        if let Some(remaining) = self.remaining {
+            metadata.insert("remainingItemCount".to_owned(), remaining.into());
+        }
+        Value::Object(metadata)
+    }
+}
+
+/// An object in the version of the path, as JSON.
+pub fn versioned(resource: &Resource, entry: &Entry) -> Bytes {
+    if is_as_stored(resource, entry) {
+        return entry.json.clone();
+    }
+    let object = convert::to_served(entry.value(), resource);
+    serde_json::to_vec(&object).unwrap_or_default().into()
+}
+
+/// An object in the version of the path.
+pub fn value(resource: &Resource, entry: &Entry) -> Value {
+    if is_as_stored(resource, entry) {
+        return entry.value();
+    }
+    convert::to_served(entry.value(), resource)
+}
+
+fn is_as_stored(resource: &Resource, entry: &Entry) -> bool {
+    entry.is_version(&resource.api_version()) && !convert::is_stale(resource, entry)
+}
+
+/// One object in the form that the client wants.
+///
+/// # Errors
+/// 406 if the object has no such form.
+pub fn one(
+    resource: &Resource,
+    entry: &Entry,
+    look: Look,
+    code: StatusCode,
+) -> Result<Answer, Refusal> {
+    Ok(match look.form {
+        Form::Object | Form::Discovery => Answer::bytes(code, versioned(resource, entry)),
+        Form::Metadata { beta, .. } => {
+            Answer::json(code, &metadata_only(&value(resource, entry), beta))
+        }
+        Form::Table { .. } => {
+            let metadata = json!({ "resourceVersion": entry.revision.to_string() });
+            Answer::json(
+                code,
+                &table(resource, &[value(resource, entry)], &metadata, look),
+            )
+        }
+    })
+}
+
+/// An object that is not in the store (or no longer), in the form that the client wants.
+pub fn loose(resource: &Resource, object: &Value, look: Look, code: StatusCode) -> Answer {
+    match look.form {
+        Form::Object | Form::Discovery => Answer::json(code, object),
+        Form::Metadata { beta, .. } => Answer::json(code, &metadata_only(object, beta)),
+        Form::Table { .. } => {
+            let objects = std::slice::from_ref(object);
+            Answer::json(code, &table(resource, objects, &json!({}), look))
+        }
+    }
+}
+
+/// A list in the form that the client wants.
+pub fn list<'a>(
+    resource: &Resource,
+    entries: impl Iterator<Item = &'a Entry>,
+    page: &Page,
+    look: Look,
+) -> Answer {
+    let code = StatusCode::OK;
+    match look.form {
+        Form::Object | Form::Discovery => Answer::body(code, items(resource, entries, page)),
+        Form::Metadata { beta, .. } => {
+            let all = entries.map(|entry| metadata_only(&value(resource, entry), beta));
+            let list = json!({
+                "kind": "PartialObjectMetadataList",
+                "apiVersion": meta_version(beta),
+                "metadata": page.metadata(false),
+                "items": all.collect::<Value>(),
+            });
+            Answer::json(code, &list)
+        }
+        Form::Table { .. } => {
+            let objects: Vec<Value> = entries.map(|entry| value(resource, entry)).collect();
+            Answer::json(
+                code,
+                &table(resource, &objects, &page.metadata(false), look),
+            )
+        }
+    }
+}
+
+fn items<'a>(resource: &Resource, entries: impl Iterator<Item = &'a Entry>, page: &Page) -> Body {
+    let head = format!(
+        "{{\"kind\":{:?},\"apiVersion\":{:?},\"metadata\":{},\"items\":[",
+        resource.list_kind,
+        resource.api_version(),
+        page.metadata(resource.origin != Origin::BuiltIn)
+    );
+    let mut pieces = vec![Bytes::from(head)];
+    // The items of a built-in kind's list do not say their kind; those of custom resources do.
+    let typed = resource.origin != Origin::BuiltIn;
+    for (index, entry) in entries.enumerate() {
+        if index > 0 {
+            pieces.push(Bytes::from_static(b","));
+        }
+        if typed {
+            pieces.push(versioned(resource, entry));
+        } else if is_as_stored(resource, entry) {
+            pieces.push(Bytes::from_static(b"{"));
+            pieces.push(entry.untyped());
+        } else {
+            let mut object = value(resource, entry);
+            if let Some(object) = object.as_object_mut() {
+                object.remove("apiVersion");
+                object.remove("kind");
+            }
+            pieces.push(serde_json::to_vec(&object).unwrap_or_default().into());
+        }
+    }
+    pieces.push(Bytes::from_static(b"]}"));
+    Body::pieces(pieces)
+}
+
+/// An event's object in the form that the client wants; a table row's event is a whole table.
+pub fn event(resource: &Resource, entry: &Entry, look: Look, first: bool) -> Bytes {
+    let value = match look.form {
+        Form::Object | Form::Discovery => return versioned(resource, entry),
+        Form::Metadata { beta, .. } => metadata_only(&value(resource, entry), beta),
+        Form::Table { .. } => {
+            let metadata = json!({ "resourceVersion": entry.revision.to_string() });
+            let mut table = table(resource, &[value(resource, entry)], &metadata, look);
+            if !first {
+                meta::put(&mut table, "columnDefinitions", Value::Null);
+            }
+            table
+        }
+    };
+    serde_json::to_vec(&value).unwrap_or_default().into()
+}
+
+/// Objects as a table.
+pub fn table(resource: &Resource, objects: &[Value], metadata: &Value, look: Look) -> Value {
+    let objects: Vec<&Value> = objects.iter().collect();
+    let mut table = table::table(resource, &objects, metadata, look.now, look.include);
+    if let Form::Table { beta: true } = look.form {
+        meta::put(&mut table, "apiVersion", meta_version(true));
+    }
+    table
+}
+
+fn meta_version(beta: bool) -> &'static str {
+    if beta {
+        "meta.k8s.io/v1beta1"
+    } else {
+        "meta.k8s.io/v1"
+    }
+}
+
+/// The object's metadata alone.
+pub fn metadata_only(object: &Value, beta: bool) -> Value {
+    json!({
+        "kind": "PartialObjectMetadata",
+        "apiVersion": meta_version(beta),
+        "metadata": object.get("metadata"),
+    })
+}

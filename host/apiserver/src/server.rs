@@ -1,0 +1,273 @@
+//! The server as a tower service: a request in, an answer out; no socket, no task of its own.
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::task::{Context, Poll};
+
+use bytes::Buf;
+use http::{Response, StatusCode};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use tower_service::Service;
+
+use crate::answer::Answer;
+use crate::body::Body;
+use crate::deep;
+use crate::definitions;
+use crate::faults::{self, Faults};
+use crate::history::History;
+use crate::registry::{Registry, Resource};
+use crate::request::query::Query;
+use crate::request::route::{Route, Target, Verb};
+use crate::request::{MAX_BODY, Request, User};
+use crate::seams::Seams;
+use crate::status::Refusal;
+use crate::store::{Entry, Key, Moved, Place, Store, Write};
+use crate::tokens::Tokens;
+use crate::verbs;
+
+type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+/// A Kubernetes API server in memory. Clones are the same server.
+#[derive(Clone, Debug)]
+pub struct Server(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    seams: Seams,
+    store: Store,
+    registry: RwLock<Arc<Registry>>,
+    tokens: Tokens,
+    history: History,
+    faults: Faults,
+}
+
+/// What a server does beyond the usual.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// Keeps every accepted write, for an oracle.
+    pub history: bool,
+}
+
+impl Server {
+    /// A server with the built-in kinds and the namespaces that every cluster has.
+    pub fn new(seams: Seams) -> Self {
+        Self::with(seams, Options::default())
+    }
+
+    /// A server with options.
+    pub fn with(seams: Seams, options: Options) -> Self {
+        let registry = Registry::new(crate::builtin::resources());
+        let server = Self(Arc::new(Shared {
+            tokens: Tokens::new(seams.rng.clone()),
+            seams,
+            store: Store::default(),
+            registry: RwLock::new(Arc::new(registry)),
+            history: History::new(options.history),
+            faults: Faults::default(),
+        }));
+        crate::boot::fill(&server);
+        server
+    }
+
+    /// Time and randomness.
+    pub fn seams(&self) -> &Seams {
+        &self.0.seams
+    }
+
+    /// The objects.
+    pub fn store(&self) -> &Store {
+        &self.0.store
+    }
+
+    /// Every accepted write, if the server keeps them.
+    pub fn history(&self) -> &History {
+        &self.0.history
+    }
+
+    /// The faults made on purpose.
+    pub fn faults(&self) -> &Faults {
+        &self.0.faults
+    }
+
+    /// Who bearer tokens stand for.
+    pub fn tokens(&self) -> &Tokens {
+        &self.0.tokens
+    }
+
+    /// Writes an object: the one way into the store. A CRD that comes, changes or goes changes what is
+    /// served.
+    ///
+    /// # Errors
+    /// [`Moved`] if another write came first.
+    pub fn write(
+        &self,
+        call: &Call<'_>,
+        key: Key,
+        expected: Option<u64>,
+        write: Write,
+    ) -> Result<Arc<Entry>, Moved> {
+        let before = expected.and_then(|_| self.0.store.get(&call.place, &key));
+        let deleted = matches!(write, Write::Delete(_));
+        let entry = self.0.store.write(&call.place, key, expected, write)?;
+        let before = before.filter(|before| Some(before.revision) == expected);
+        self.0.history.add(call, before, &entry, deleted);
+        if definitions::is_crd(call.resource) {
+            definitions::follow(self);
+        }
+        Ok(entry)
+    }
+
+    /// What is served now.
+    pub fn registry(&self) -> Arc<Registry> {
+        let registry = self
+            .0
+            .registry
+            .read()
+            .unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(&registry)
+    }
+
+    /// Serves something else from now on.
+    pub fn serve(&self, registry: Registry) {
+        let mut held = self
+            .0
+            .registry
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
+        *held = Arc::new(registry);
+    }
+
+    /// Answers one request.
+    pub async fn handle<B>(&self, request: http::Request<B>) -> Response<Body>
+    where
+        B: http_body::Body,
+        B::Data: Buf,
+        B::Error: Into<BoxError>,
+    {
+        let answer = match self.read(request).await {
+            Ok(mut request) => self.through_faults(&mut request).await,
+            Err(refusal) => refusal.into(),
+        };
+        answer.into_response()
+    }
+
+    async fn through_faults(&self, request: &mut Request) -> Answer {
+        let faults = self.0.faults.hit(request);
+        if faults.is_empty() {
+            return self.answer(request);
+        }
+        let clock = &self.0.seams.clock;
+        if let Some(answer) = faults::ahead(&faults, clock, &self.0.store, request).await {
+            return answer;
+        }
+        let answer = self.answer(request);
+        faults::instead(&faults, clock, request, answer).await
+    }
+
+    async fn read<B>(&self, request: http::Request<B>) -> Result<Request, Refusal>
+    where
+        B: http_body::Body,
+        B::Data: Buf,
+        B::Error: Into<BoxError>,
+    {
+        let (head, body) = request.into_parts();
+        let user = head.extensions.get::<User>().cloned();
+        let body = match Limited::new(body, MAX_BODY).collect().await {
+            Ok(body) => body.to_bytes(),
+            Err(error) if error.is::<LengthLimitError>() => return Err(too_large()),
+            Err(error) => return Err(Refusal::bad_request(error.to_string())),
+        };
+        let path = unescaped(head.uri.path())?;
+        Ok(Request {
+            route: Route::parse(&path),
+            path,
+            query: Query::parse(head.uri.query().unwrap_or_default()),
+            method: head.method,
+            headers: head.headers,
+            body,
+            user: user.unwrap_or_else(User::admin),
+        })
+    }
+
+    /// Answers one request whose body is there.
+    pub fn answer(&self, request: &Request) -> Answer {
+        deep::roomy(deep::nesting(&request.body), || {
+            self.dispatch(request).unwrap_or_else(Answer::from)
+        })
+    }
+
+    fn dispatch(&self, request: &Request) -> Result<Answer, Refusal> {
+        let target = match &request.route {
+            Route::Objects(target) => target,
+            Route::Other(parts) => return verbs::documents::answer(self, request, parts),
+        };
+        let registry = self.registry();
+        let found = registry.find(&target.group, &target.version, &target.plural);
+        let resource = found.ok_or_else(Refusal::no_such_path)?;
+        let watches = request.query.truth("watch").unwrap_or(false);
+        let verb = Verb::of(&request.method, target, watches);
+        let verb = verb.ok_or_else(Refusal::method_not_allowed)?;
+        let call = Call {
+            server: self,
+            request,
+            target,
+            resource,
+            place: resource.place(),
+            verb,
+        };
+        verbs::answer(&call)
+    }
+}
+
+/// A request about objects, with what is known about it.
+#[derive(Debug)]
+pub struct Call<'a> {
+    /// Who answers.
+    pub server: &'a Server,
+    /// The request.
+    pub request: &'a Request,
+    /// What its path names.
+    pub target: &'a Target,
+    /// The resource there.
+    pub resource: &'a Arc<Resource>,
+    /// Where its objects lie.
+    pub place: Place,
+    /// What is to be done.
+    pub verb: Verb,
+}
+
+fn too_large() -> Refusal {
+    Refusal::new(
+        StatusCode::PAYLOAD_TOO_LARGE,
+        "RequestEntityTooLarge",
+        format!("Request entity too large: limit is {MAX_BODY}"),
+    )
+}
+
+fn unescaped(path: &str) -> Result<String, Refusal> {
+    let text = percent_encoding::percent_decode_str(path).decode_utf8();
+    let text = text.map_err(|_| Refusal::bad_request("the path is not UTF-8"))?;
+    Ok(text.into_owned())
+}
+
+impl<B> Service<http::Request<B>> for Server
+where
+    B: http_body::Body + Send + 'static,
+    B::Data: Buf + Send,
+    B::Error: Into<BoxError>,
+{
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, _context: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: http::Request<B>) -> Self::Future {
+        let server = self.clone();
+        Box::pin(async move { Ok(server.handle(request).await) })
+    }
+}

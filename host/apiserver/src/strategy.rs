@@ -1,0 +1,85 @@
+//! How kinds differ in their writes, as data (kubernetes `pkg/registry/*/strategy.go`).
+
+use crate::registry::{Origin, Resource};
+
+/// How objects of a kind are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Strategy {
+    /// A PUT of an absent object creates it.
+    pub creates_on_update: bool,
+    /// A PUT without a resourceVersion overwrites.
+    pub updates_unconditionally: bool,
+    /// The status has an endpoint of its own, and is not written elsewhere.
+    pub separate_status: bool,
+    /// A deletion answers with the object instead of a `Status`.
+    pub answers_deleted: bool,
+    /// A deletion gives the object time.
+    pub graceful: bool,
+}
+
+impl Strategy {
+    /// The strategy of a resource.
+    pub fn of(resource: &Resource) -> Self {
+        let place = (resource.group.as_str(), resource.plural.as_str());
+        let custom = resource.origin != Origin::BuiltIn;
+        Self {
+            creates_on_update: CREATED_ON_UPDATE.contains(&place),
+            updates_unconditionally: !custom && !CONDITIONAL.contains(&place),
+            separate_status: resource.subresource("status").is_some(),
+            answers_deleted: ANSWERS_DELETED.contains(&place),
+            graceful: place == ("", "pods"),
+        }
+    }
+}
+
+type Place = (&'static str, &'static str);
+
+const CREATED_ON_UPDATE: &[Place] = &[
+    ("", "endpoints"),
+    ("", "events"),
+    ("events.k8s.io", "events"),
+    ("", "limitranges"),
+    ("", "services"),
+    ("coordination.k8s.io", "leases"),
+    ("rbac.authorization.k8s.io", "roles"),
+    ("rbac.authorization.k8s.io", "rolebindings"),
+    ("rbac.authorization.k8s.io", "clusterroles"),
+    ("rbac.authorization.k8s.io", "clusterrolebindings"),
+];
+
+const CONDITIONAL: &[Place] = &[
+    ("policy", "poddisruptionbudgets"),
+    ("coordination.k8s.io", "leases"),
+    ("storage.k8s.io", "csinodes"),
+    ("storage.k8s.io", "volumeattachments"),
+    ("apiextensions.k8s.io", "customresourcedefinitions"),
+    (
+        "admissionregistration.k8s.io",
+        "mutatingwebhookconfigurations",
+    ),
+    (
+        "admissionregistration.k8s.io",
+        "validatingwebhookconfigurations",
+    ),
+    (
+        "admissionregistration.k8s.io",
+        "validatingadmissionpolicies",
+    ),
+    (
+        "admissionregistration.k8s.io",
+        "validatingadmissionpolicybindings",
+    ),
+];
+
+const ANSWERS_DELETED: &[Place] = &[
+    ("", "pods"),
+    ("", "services"),
+    ("", "serviceaccounts"),
+    ("", "persistentvolumes"),
+    ("", "persistentvolumeclaims"),
+    ("", "podtemplates"),
+    ("", "resourcequotas"),
+    ("", "namespaces"),
+    ("storage.k8s.io", "storageclasses"),
+    ("storage.k8s.io", "csinodes"),
+];

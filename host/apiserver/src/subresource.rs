@@ -1,0 +1,86 @@
+//! Parts of an object with a path of their own.
+
+mod pods;
+pub mod scale;
+mod tokens;
+
+use http::StatusCode;
+use serde_json::Value;
+
+use crate::answer::Answer;
+use crate::present;
+use crate::request::options::{WriteKind, WriteOptions};
+use crate::request::route::Verb;
+use crate::server::Call;
+use crate::status::Refusal;
+use crate::verbs::{patch, update};
+use crate::write::{Part, Wanted, Writing, accept, meta};
+
+/// Does what a request about a subresource asks for.
+///
+/// # Errors
+/// 404 if there is no such subresource, 405 if it has no such verb, and whatever else is refused.
+pub fn answer(call: &Call<'_>) -> Result<Answer, Refusal> {
+    let name = call.target.subresource.as_deref().unwrap_or_default();
+    let found = call.resource.subresource(name);
+    let subresource = found.ok_or_else(Refusal::no_such_path)?;
+    if !subresource
+        .verbs
+        .iter()
+        .any(|verb| verb == call.verb.word())
+    {
+        return Err(Refusal::method_not_allowed());
+    }
+    match (name, call.verb) {
+        ("status", Verb::Get) => {
+            present::one(call.resource, &*call.held()?, call.look()?, StatusCode::OK)
+        }
+        ("status", Verb::Update) => update::part(call, Part::Status),
+        ("status", Verb::Patch) => patch::part(call, Part::Status),
+        ("scale", _) => scale::answer(call),
+        ("finalize", Verb::Update) => finalize(call),
+        ("binding", Verb::Create) => pods::bind(call),
+        ("eviction", Verb::Create) => pods::evict(call),
+        ("token", Verb::Create) => tokens::create(call),
+        _ => Err(Refusal::new(
+            StatusCode::NOT_IMPLEMENTED,
+            "",
+            format!(
+                "{name} of {} needs a node, and there is none here",
+                call.resource.plural
+            ),
+        )),
+    }
+}
+
+/// Sets the finalizers of a namespace (`spec.finalizers`); the last one lets it go.
+fn finalize(call: &Call<'_>) -> Result<Answer, Refusal> {
+    let options = WriteOptions::read(&call.request.query, WriteKind::Update)?;
+    let accepted = accept::body(call, options.field_validation)?;
+    accept::name(call, &accepted.object)?;
+    let finalizers = accepted.object.pointer("/spec/finalizers").cloned();
+    let written = Writing::of(call, &options, Part::Main).update(|old| {
+        let mut new = old.cloned().unwrap_or_default();
+        meta::set_in(&mut new, "spec", "finalizers", finalizers.clone());
+        Ok(Wanted::Applied(new))
+    })?;
+    written.answer(call, accepted.warnings)
+}
+
+/// A `Status` that says it went well.
+fn success(code: StatusCode) -> Answer {
+    let status = serde_json::json!({
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Success",
+        "code": code.as_u16(),
+    });
+    Answer::json(code, &status)
+}
+
+/// A JSON body, whatever its kind.
+fn plain_body(call: &Call<'_>) -> Result<Value, Refusal> {
+    let decoded = crate::request::decode::json(&call.request.body);
+    Ok(decoded.map_err(Refusal::bad_request)?.value)
+}

@@ -1,0 +1,89 @@
+//! What the server says about itself: discovery, OpenAPI, version and health.
+
+use http::{Method, StatusCode};
+use serde_json::{Value, json};
+
+use crate::answer::Answer;
+use crate::request::Request;
+use crate::request::accept::{self, Form};
+use crate::server::Server;
+use crate::status::Refusal;
+use crate::store::Key;
+use crate::{definitions, discovery, openapi};
+
+/// The Kubernetes version that this server behaves as.
+const MINOR: u32 = 36;
+const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+
+/// Answers a path that names no objects.
+///
+/// # Errors
+/// 404 if there is nothing at that path.
+pub fn answer(server: &Server, request: &Request, parts: &[String]) -> Result<Answer, Refusal> {
+    if !matches!(request.method, Method::GET | Method::HEAD) {
+        return Err(Refusal::method_not_allowed());
+    }
+    let registry = server.registry();
+    let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+    let ok = StatusCode::OK;
+    let crds = |crd: &str, version: &str| crd_version(server, crd, version);
+    let document = |group: &str, version: &str| {
+        let text = openapi::document(&registry, group, version, &crds);
+        let text = text.ok_or_else(Refusal::no_such_path)?;
+        Ok(Answer::bytes(ok, text.into()))
+    };
+    let found = match parts.as_slice() {
+        ["healthz" | "livez" | "readyz", ..] => return Ok(Answer::text(ok, "ok")),
+        ["version"] => Some(version()),
+        ["api"] | ["apis"] => {
+            let core = parts == ["api"];
+            if accept::form(request.header("accept"), true)? == Form::Discovery {
+                let mut answer = Answer::json(ok, &discovery::aggregated(&registry, core));
+                answer.content_type = AGGREGATED;
+                return Ok(answer);
+            }
+            let address = request.header("host").unwrap_or_default();
+            Some(if core {
+                discovery::core_versions(address)
+            } else {
+                discovery::group_list(&registry)
+            })
+        }
+        ["api", version] => discovery::resource_list(&registry, "", version),
+        ["apis", group] => discovery::group(&registry, group),
+        ["apis", group, version] => discovery::resource_list(&registry, group, version),
+        ["openapi", "v3"] => Some(openapi::index(&registry, &crds)),
+        ["openapi", "v3", "api", version] => return document("", version),
+        ["openapi", "v3", "apis", group, version] => return document(group, version),
+        _ => None,
+    };
+    Ok(match found {
+        Some(found) => Answer::json(ok, &found),
+        None => Answer::text(StatusCode::NOT_FOUND, "404 page not found\n"),
+    })
+}
+
+/// `spec.versions[i]` of a CRD.
+fn crd_version(server: &Server, crd: &str, version: &str) -> Option<Value> {
+    let held = server
+        .store()
+        .get(&definitions::place(), &Key::new("", crd))?
+        .value();
+    let mut versions = held.pointer("/spec/versions")?.as_array()?.iter();
+    let found = versions.find(|found| found.get("name").and_then(Value::as_str) == Some(version));
+    found.cloned()
+}
+
+fn version() -> Value {
+    json!({
+        "major": "1",
+        "minor": MINOR.to_string(),
+        "gitVersion": format!("v1.{MINOR}.4"),
+        "gitCommit": "",
+        "gitTreeState": "clean",
+        "buildDate": "1970-01-01T00:00:00Z",
+        "goVersion": "none",
+        "compiler": "rustc",
+        "platform": format!("{}/{}", std::env::consts::OS, std::env::consts::ARCH),
+    })
+}

@@ -1,0 +1,157 @@
+//! Patch, in its four forms: JSON patch, merge patch, strategic merge patch, server-side apply.
+
+use std::cell::RefCell;
+
+use http::StatusCode;
+use serde_json::{Value, json};
+
+use crate::answer::Answer;
+use crate::fields::{self, OnConflict};
+use crate::patch;
+use crate::registry::Origin;
+use crate::request::decode;
+use crate::request::options::{FieldValidation, WriteKind, WriteOptions};
+use crate::server::Call;
+use crate::status::{Cause, Named, Refusal};
+use crate::write::{Part, Wanted, Writing, accept, meta};
+
+/// A form of a patch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    Json,
+    Merge,
+    Strategic,
+    Apply,
+}
+
+const FORMS: [(&str, Form); 4] = [
+    ("application/json-patch+json", Form::Json),
+    ("application/merge-patch+json", Form::Merge),
+    ("application/strategic-merge-patch+json", Form::Strategic),
+    ("application/apply-patch+yaml", Form::Apply),
+];
+
+/// Patches an object; server-side apply also creates it.
+///
+/// # Errors
+/// 404, 409, 415, 422, and whatever admission and validation refuse.
+pub fn patch(call: &Call<'_>) -> Result<Answer, Refusal> {
+    part(call, Part::Main)
+}
+
+/// Patches one part of an object.
+///
+/// # Errors
+/// As [`patch()`].
+pub fn part(call: &Call<'_>, part: Part) -> Result<Answer, Refusal> {
+    let form = form(call)?;
+    let kind = match form {
+        Form::Apply => WriteKind::Apply,
+        _ => WriteKind::Patch,
+    };
+    let options = WriteOptions::read(&call.request.query, kind)?;
+    let mut writing = Writing::of(call, &options, part);
+    writing.creates = form == Form::Apply && part == Part::Main;
+    let warnings = RefCell::new(Vec::new());
+    let written = writing.update(|old| {
+        warnings.borrow_mut().clear();
+        let (wanted, found) = match form {
+            Form::Apply => applied(&writing, old)?,
+            _ => patched(&writing, old.unwrap_or(&Value::Null), form)?,
+        };
+        warnings.borrow_mut().extend(found);
+        Ok(wanted)
+    })?;
+    written.answer(call, warnings.into_inner())
+}
+
+fn form(call: &Call<'_>) -> Result<Form, Refusal> {
+    let said = call.request.header("content-type").unwrap_or_default();
+    let said = said.split(';').next().unwrap_or_default().trim();
+    let custom = call.resource.origin != Origin::BuiltIn;
+    let allowed = FORMS
+        .iter()
+        .filter(|(_, form)| !(custom && *form == Form::Strategic));
+    let found = allowed.clone().find(|(name, _)| *name == said);
+    found.map(|(_, form)| *form).ok_or_else(|| {
+        if custom && said == "application/strategic-merge-patch+json" {
+            let names: Vec<&str> = allowed.map(|(name, _)| *name).collect();
+            return decode::unsupported(&names.join(", "));
+        }
+        let code = StatusCode::UNSUPPORTED_MEDIA_TYPE;
+        Refusal::generic(code, "UnsupportedMediaType", "415: Unsupported Media Type")
+    })
+}
+
+type Found = (Wanted, Vec<String>);
+
+fn patched(writing: &Writing<'_>, old: &Value, form: Form) -> Result<Found, Refusal> {
+    let call = writing.call;
+    let body = &call.request.body;
+    let decoded = decode::json(body)
+        .map_err(|why| Refusal::bad_request(format!("error decoding patch: {why}")))?;
+    let new = match form {
+        Form::Json => patch::json(old, &decoded.value)?,
+        Form::Merge => patch::merge(old, &decoded.value)?,
+        Form::Strategic | Form::Apply => {
+            let schema = crate::schema::anything();
+            let schema = call.resource.schema().unwrap_or(&schema);
+            patch::strategic(old, &decoded.value, schema.view())?
+        }
+    };
+    let text = new.to_string();
+    let whole = accept::complete(new, call.resource, &decoded.duplicates);
+    let accepted = whole.map_err(|refusal| unprocessable(&text, &refusal.message))?;
+    let validation = writing.options.field_validation;
+    accept::strict(validation, &accepted.warnings)
+        .map_err(|why| unprocessable(&text, &format!("strict decoding error: {why}")))?;
+    let mut accepted = accepted.under(validation);
+    accept::place(call, &mut accepted.object)?;
+    same_name(call, &accepted.object)?;
+    Ok((Wanted::Updated(accepted.object), accepted.warnings))
+}
+
+/// 422: what the patch makes is no object of the kind.
+fn unprocessable(text: &str, why: &str) -> Refusal {
+    let none = Named {
+        group: "",
+        resource: "",
+    };
+    Refusal::invalid(none, "", vec![Cause::invalid("patch", &json!(text), why)])
+}
+
+fn applied(writing: &Writing<'_>, old: Option<&Value>) -> Result<Found, Refusal> {
+    let call = writing.call;
+    let decoded = decode::yaml(&call.request.body)
+        .map_err(|why| Refusal::bad_request(format!("error decoding YAML: {why}")))?;
+    let config = decoded.value;
+    let on_conflict = if writing.options.force {
+        OnConflict::Force
+    } else {
+        OnConflict::Refuse
+    };
+    let object = writing.as_writer(&writing.options.field_manager, |writer, schema| {
+        fields::apply(old, &config, schema, writer, on_conflict, &writing.reset())
+    })?;
+    let accepted = accept::complete(object, call.resource, &decoded.duplicates)?;
+    let (mut object, unknown) = (accepted.object, accepted.warnings);
+    let uid = meta::text(&object, "uid").to_owned();
+    if old.is_none() && !uid.is_empty() {
+        let why = format!(
+            "uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+        );
+        let name = call.target.name.as_deref().unwrap_or_default();
+        return Err(Refusal::conflict(call.named(), name, &why));
+    }
+    accept::place(call, &mut object)?;
+    same_name(call, &object)?;
+    let warnings = match writing.options.field_validation {
+        FieldValidation::Strict | FieldValidation::Warn => unknown,
+        FieldValidation::Ignore => Vec::new(),
+    };
+    Ok((Wanted::Applied(object), warnings))
+}
+
+fn same_name(call: &Call<'_>, object: &Value) -> Result<(), Refusal> {
+    accept::name(call, object)
+}

@@ -1,0 +1,32 @@
+//! Update: PUT of a whole object.
+
+use crate::answer::Answer;
+use crate::request::options::{WriteKind, WriteOptions};
+use crate::server::Call;
+use crate::status::Refusal;
+use crate::write::{Part, Wanted, Writing, accept};
+
+/// Puts the object in the body in the place of the one that is there.
+///
+/// # Errors
+/// 404, 409, and whatever admission and validation refuse.
+pub fn update(call: &Call<'_>) -> Result<Answer, Refusal> {
+    part(call, Part::Main)
+}
+
+/// Updates one part of an object.
+///
+/// # Errors
+/// As [`update()`].
+pub fn part(call: &Call<'_>, part: Part) -> Result<Answer, Refusal> {
+    let options = WriteOptions::read(&call.request.query, WriteKind::Update)?;
+    let mut accepted = accept::body(call, options.field_validation)?;
+    accept::place(call, &mut accepted.object)?;
+    accepted
+        .warnings
+        .extend(accept::single_owners(&mut accepted.object));
+    accept::name(call, &accepted.object)?;
+    let writing = Writing::of(call, &options, part);
+    let written = writing.update(|_| Ok(Wanted::Updated(accepted.object.clone())))?;
+    written.answer(call, accepted.warnings)
+}

@@ -1,0 +1,305 @@
+//! A write: how the new object comes from the held one, and what the server adds, keeps and refuses.
+//!
+//! The order is the real server's (apiserver `registry/generic/registry/store.go` and
+//! `registry/rest/{create,update}.go`): the object that the client means, field ownership, admission,
+//! system fields, validation, then the store. Another write in between makes it start over.
+
+pub mod accept;
+mod admission;
+mod kind;
+pub mod meta;
+mod prepare;
+
+use std::sync::Arc;
+
+use http::StatusCode;
+use serde_json::Value;
+
+use crate::answer::Answer;
+use crate::convert;
+use crate::fields::{self, Set, Writer};
+use crate::present;
+use crate::registry::Resource;
+use crate::request::options::WriteOptions;
+use crate::schema::View;
+use crate::server::Call;
+use crate::status::Refusal;
+use crate::store::{Entry, Key, Moved, Write};
+use crate::strategy::Strategy;
+
+pub use admission::namespace_takes;
+
+/// Other writes may come first this often before a write gives up.
+const TRIES: usize = 100;
+
+/// Which part of an object an endpoint writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// All but the status, where that has an endpoint of its own.
+    Main,
+    /// The status alone.
+    Status,
+}
+
+/// What a write came to.
+#[derive(Clone, Debug)]
+pub struct Written {
+    /// 200 or 201.
+    pub code: StatusCode,
+    /// The object, in the version of the path.
+    pub object: Value,
+    /// As it is in the store; nothing after a dry run, or when it went away.
+    pub entry: Option<Arc<Entry>>,
+    /// What the client should know.
+    pub warnings: Vec<String>,
+}
+
+/// One write.
+#[derive(Debug)]
+pub struct Writing<'a> {
+    /// The request.
+    pub call: &'a Call<'a>,
+    /// What it asks for.
+    pub options: &'a WriteOptions,
+    /// Which part it writes.
+    pub part: Part,
+    /// What the kind's writes are like.
+    pub strategy: Strategy,
+    /// Whether an absent object is created.
+    pub creates: bool,
+}
+
+/// An object that the client wants, and how its field ownership is kept.
+#[derive(Debug)]
+pub enum Wanted {
+    /// By create, PUT or patch: what changed is owned.
+    Updated(Value),
+    /// By server-side apply: ownership is settled already.
+    Applied(Value),
+}
+
+impl<'a> Writing<'a> {
+    /// A write of a part.
+    pub fn of(call: &'a Call<'a>, options: &'a WriteOptions, part: Part) -> Self {
+        let strategy = Strategy::of(call.resource);
+        Self {
+            call,
+            options,
+            part,
+            strategy,
+            creates: strategy.creates_on_update && part == Part::Main,
+        }
+    }
+
+    /// Creates an object.
+    ///
+    /// # Errors
+    /// 409 if there is one already, and whatever admission and validation refuse.
+    pub fn create(&self, object: &Value) -> Result<Written, Refusal> {
+        let generated =
+            meta::text(object, "name").is_empty() && !meta::text(object, "generateName").is_empty();
+        for last in (0..8).rev() {
+            let written = self.created(Wanted::Updated(object.clone()));
+            match written {
+                Err(refusal) if generated && last > 0 && refusal.reason == "AlreadyExists" => {}
+                Err(mut refusal) if generated && refusal.reason == "AlreadyExists" => {
+                    refusal.message = format!(
+                        "{}, the server was not able to generate a unique name for the object",
+                        refusal.message
+                    );
+                    return Err(refusal);
+                }
+                written => return written,
+            }
+        }
+        Err(Refusal::internal("no name was generated"))
+    }
+
+    /// Changes an object, or creates it where the endpoint does so. `make` is asked again when another
+    /// write came first.
+    ///
+    /// # Errors
+    /// 404, 409, and whatever `make`, admission and validation refuse.
+    pub fn update(
+        &self,
+        make: impl Fn(Option<&Value>) -> Result<Wanted, Refusal>,
+    ) -> Result<Written, Refusal> {
+        let call = self.call;
+        let key = call.key();
+        for _ in 0..TRIES {
+            let Some(held) = call.server.store().get(&call.place, &key) else {
+                if !self.creates {
+                    return Err(Refusal::not_found(call.named(), &key.name));
+                }
+                match self.created(make(None)?) {
+                    Err(refusal) if refusal.reason == "AlreadyExists" => continue,
+                    written => return written,
+                }
+            };
+            let old = present::value(call.resource, &held);
+            let wanted = make(Some(&old))?;
+            if let Ok(written) = self.replace(&held, &old, wanted)? {
+                return Ok(written);
+            }
+        }
+        Err(Refusal::conflict(call.named(), &key.name, MODIFIED))
+    }
+
+    fn created(&self, wanted: Wanted) -> Result<Written, Refusal> {
+        let call = self.call;
+        let mut object = match wanted {
+            Wanted::Applied(object) => object,
+            Wanted::Updated(object) => self.owned(None, object),
+        };
+        if !meta::text(&object, "resourceVersion").is_empty() {
+            return Err(Refusal::bad_request(
+                "resourceVersion should not be set on objects to be created",
+            ));
+        }
+        admission::create(call, &mut object)?;
+        let warnings = prepare::create(self, &mut object)?;
+        let name = meta::text(&object, "name").to_owned();
+        let key = Key::new(meta::text(&object, "namespace"), &name);
+        let exists = || Refusal::already_exists(call.named(), &name);
+        let code = StatusCode::CREATED;
+        if self.options.dry_run {
+            if call.server.store().get(&call.place, &key).is_some() {
+                return Err(exists());
+            }
+            meta::set(&mut object, "resourceVersion", None);
+            return Ok(Written {
+                code,
+                object,
+                entry: None,
+                warnings,
+            });
+        }
+        let stored = convert::to_stored(object, call.resource);
+        let written = call.server.write(call, key, None, Write::Put(stored));
+        let entry = written.map_err(|Moved| exists())?;
+        Ok(self.written(code, entry, warnings))
+    }
+
+    fn written(&self, code: StatusCode, entry: Arc<Entry>, warnings: Vec<String>) -> Written {
+        Written {
+            code,
+            object: present::value(self.call.resource, &entry),
+            entry: Some(entry),
+            warnings,
+        }
+    }
+
+    fn replace(
+        &self,
+        held: &Arc<Entry>,
+        old: &Value,
+        wanted: Wanted,
+    ) -> Result<Result<Written, Moved>, Refusal> {
+        let call = self.call;
+        let code = StatusCode::OK;
+        let mut object = match wanted {
+            Wanted::Applied(object) => object,
+            Wanted::Updated(object) => self.owned(Some(old), object),
+        };
+        prepare::preconditions(self, &object, old)?;
+        let warnings = prepare::update(self, &mut object, old)?;
+        meta::set_text(&mut object, "resourceVersion", &held.revision.to_string());
+        fields::keep_times(old, &mut object);
+        if object == *old {
+            return Ok(Ok(self.written(code, Arc::clone(held), warnings)));
+        }
+        if prepare::goes_away(&object, old) {
+            let gone = Written {
+                code,
+                object,
+                entry: None,
+                warnings,
+            };
+            if self.options.dry_run {
+                return Ok(Ok(gone));
+            }
+            let write = Write::Delete(held.value());
+            let deleted = call
+                .server
+                .write(call, held.key.clone(), Some(held.revision), write);
+            return Ok(deleted.map(|_| gone));
+        }
+        if self.options.dry_run {
+            return Ok(Ok(Written {
+                code,
+                object,
+                entry: None,
+                warnings,
+            }));
+        }
+        let stored = convert::to_stored(object, call.resource);
+        let write = Write::Put(stored);
+        let written = call
+            .server
+            .write(call, held.key.clone(), Some(held.revision), write);
+        Ok(written.map(|entry| self.written(code, entry, warnings)))
+    }
+
+    /// The object with its managedFields after a create, a PUT or a patch.
+    fn owned(&self, old: Option<&Value>, new: Value) -> Value {
+        let manager = match self.options.field_manager.as_str() {
+            "" => self.call.request.agent(),
+            said => said.to_owned(),
+        };
+        self.as_writer(&manager, |writer, schema| {
+            fields::update(old, new, schema, writer, &self.reset())
+        })
+    }
+
+    /// Does something as whoever writes, for managedFields.
+    pub fn as_writer<T>(&self, manager: &str, work: impl FnOnce(&Writer<'_>, View<'_>) -> T) -> T {
+        let resource = self.call.resource;
+        let registry = self.call.server.registry();
+        let same = |other: &&Arc<Resource>| {
+            other.group == resource.group && other.plural == resource.plural
+        };
+        let versions = registry.all().iter().filter(same);
+        let versions: Vec<String> = versions.map(|version| version.api_version()).collect();
+        let versions: Vec<&str> = versions.iter().map(String::as_str).collect();
+        let writer = Writer {
+            manager,
+            api_version: &resource.api_version(),
+            kind: &resource.kind,
+            versions: &versions,
+            subresource: match self.part {
+                Part::Main => "",
+                Part::Status => "status",
+            },
+            now: self.call.server.seams().clock.wall(),
+        };
+        let anything = crate::schema::anything();
+        work(&writer, resource.schema().unwrap_or(&anything).view())
+    }
+
+    /// The fields that this endpoint does not write.
+    pub fn reset(&self) -> Set {
+        match self.part {
+            Part::Main if self.strategy.separate_status => Set::of_fields([["status"].as_slice()]),
+            Part::Main => Set::default(),
+            Part::Status => Set::of_fields([["metadata"].as_slice(), ["spec"].as_slice()]),
+        }
+    }
+}
+
+const MODIFIED: &str = "the object has been modified; please apply your changes to the latest version \
+     and try again";
+
+impl Written {
+    /// The answer in the form that the client wants.
+    ///
+    /// # Errors
+    /// 406 if it can have none of what it wants.
+    pub fn answer(self, call: &Call<'_>, warnings: Vec<String>) -> Result<Answer, Refusal> {
+        let look = call.look()?;
+        let answer = match self.entry {
+            Some(entry) => present::one(call.resource, &entry, look, self.code)?,
+            None => present::loose(call.resource, &self.object, look, self.code),
+        };
+        Ok(answer.warning(warnings).warning(self.warnings))
+    }
+}

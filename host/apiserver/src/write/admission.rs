@@ -1,0 +1,52 @@
+//! What the real server's admission refuses: new content in a namespace that is absent or going away.
+
+use serde_json::Value;
+
+use super::meta;
+use crate::server::Call;
+use crate::status::{Cause, Named, Refusal};
+use crate::store::{Key, Place};
+
+/// Judges a new object.
+pub(super) fn create(call: &Call<'_>, _object: &mut Value) -> Result<(), Refusal> {
+    let Some(namespace) = call.target.namespace.as_deref() else {
+        return Ok(());
+    };
+    if call.resource.group == "authorization.k8s.io" {
+        return Ok(());
+    }
+    namespace_takes(call, namespace)
+}
+
+/// Whether a namespace takes new content.
+///
+/// # Errors
+/// 404 if there is no such namespace, 403 if it is going away.
+pub fn namespace_takes(call: &Call<'_>, namespace: &str) -> Result<(), Refusal> {
+    let place = Place {
+        group: String::new(),
+        plural: "namespaces".to_owned(),
+    };
+    let held = call.server.store().get(&place, &Key::new("", namespace));
+    let Some(held) = held else {
+        let named = Named {
+            group: "",
+            resource: "namespaces",
+        };
+        return Err(Refusal::not_found(named, namespace));
+    };
+    if !meta::is_deleting(&held.value()) {
+        return Ok(());
+    }
+    let why = format!(
+        "unable to create new content in namespace {namespace} because it is being terminated"
+    );
+    let name = call.target.name.as_deref().unwrap_or_default();
+    let mut refusal = Refusal::forbidden(call.named(), name, &why);
+    refusal.details.causes = vec![Cause {
+        reason: "NamespaceTerminating",
+        message: format!("namespace {namespace} is being terminated"),
+        field: "metadata.namespace".to_owned(),
+    }];
+    Err(refusal)
+}

@@ -1,0 +1,176 @@
+//! What differs between custom resources, their definitions, and built-in kinds in a write.
+
+use serde_json::Value;
+
+use super::{Part, Writing, meta};
+use crate::crd::{self, objects};
+use crate::registry::{Origin, Resource};
+use crate::server::Server;
+use crate::status::{Cause, Named, Refusal};
+use crate::store::{Key, Place};
+use crate::{builtin, definitions, metadata};
+
+type Step = Result<(), Refusal>;
+
+/// Where an object lies, and the time, as metadata has them.
+fn around(object: &Value, writing: &Writing<'_>) -> (String, String) {
+    let now = writing.call.server.seams().clock.wall();
+    (meta::text(object, "namespace").to_owned(), meta::time(now))
+}
+
+fn built_in<'a>(writing: &'a Writing<'_>, namespace: &'a str, now: &'a str) -> builtin::Write<'a> {
+    let server = writing.call.server;
+    builtin::Write {
+        resource: writing.call.resource,
+        namespace,
+        now,
+        rng: &server.seams().rng,
+        cluster: server,
+        is_dry_run: writing.options.dry_run,
+    }
+}
+
+impl builtin::Cluster for Server {
+    fn get(&self, resource: Named<'_>, namespace: &str, name: &str) -> Option<Value> {
+        let held = self
+            .store()
+            .get(&place(resource), &Key::new(namespace, name))?;
+        Some(held.value())
+    }
+
+    fn list(&self, resource: Named<'_>) -> Vec<Value> {
+        let entries = self.store().list(&place(resource), None).entries;
+        entries.iter().map(|entry| entry.value()).collect()
+    }
+}
+
+fn place(resource: Named<'_>) -> Place {
+    Place {
+        group: resource.group.to_owned(),
+        plural: resource.resource.to_owned(),
+    }
+}
+
+/// A kind, by how it is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Custom,
+    Definition,
+    BuiltIn,
+}
+
+impl Kind {
+    pub(super) fn of(resource: &Resource) -> Self {
+        match resource.origin {
+            Origin::Custom { .. } => Self::Custom,
+            Origin::BuiltIn if definitions::is_crd(resource) => Self::Definition,
+            Origin::BuiltIn => Self::BuiltIn,
+        }
+    }
+
+    /// Brings what a client sent into shape; answers the fields that nobody knows.
+    pub(super) fn read(
+        self,
+        object: &mut Value,
+        resource: &Resource,
+    ) -> Result<Vec<String>, String> {
+        match self {
+            Self::Custom => objects::read(object, resource),
+            Self::Definition | Self::BuiltIn => builtin::decode(object, resource),
+        }
+    }
+
+    /// Puts in what the client did not say.
+    pub(super) fn default(self, object: &mut Value, resource: &Resource) {
+        match self {
+            Self::Custom => objects::default(object, resource),
+            Self::Definition => {
+                builtin::default(object, resource);
+                crd::default(object);
+            }
+            Self::BuiltIn => builtin::default(object, resource),
+        }
+    }
+
+    /// Completes a new object.
+    pub(super) fn prepare_create(self, object: &mut Value, writing: &Writing<'_>) -> Step {
+        let resource = writing.call.resource;
+        match self {
+            Self::Custom => objects::prepare_create(object, resource),
+            Self::Definition => crd::prepare_create(object),
+            Self::BuiltIn => {
+                let (namespace, now) = around(object, writing);
+                let write = built_in(writing, &namespace, &now);
+                builtin::prepare_create(object, write)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Completes a changed object.
+    pub(super) fn prepare_update(
+        self,
+        new: &mut Value,
+        old: &Value,
+        writing: &Writing<'_>,
+    ) -> Step {
+        let resource = writing.call.resource;
+        match (self, writing.part) {
+            (Self::Custom, Part::Main) => objects::prepare_update(new, old, resource),
+            (Self::Custom, Part::Status) => objects::prepare_status_update(new, old),
+            (Self::Definition, Part::Main) => crd::prepare_update(new, old),
+            (Self::Definition, Part::Status) => crd::prepare_status_update(new, old),
+            (Self::BuiltIn, Part::Main) => {
+                let (namespace, now) = around(new, writing);
+                builtin::prepare_update(new, old, built_in(writing, &namespace, &now))?;
+            }
+            (Self::BuiltIn, Part::Status) => builtin::prepare_update_status(new, old, resource),
+        }
+        Ok(())
+    }
+
+    /// What is wrong with a new object.
+    pub(super) fn validate_create(self, object: &Value, resource: &Resource) -> Vec<Cause> {
+        match self {
+            Self::Custom => objects::validate_create(object, resource),
+            Self::Definition => crd::validate_create(object),
+            Self::BuiltIn => {
+                let rules = metadata::Rules::of(resource);
+                let mut causes = metadata::validate_create(object, rules);
+                causes.extend(builtin::validate_create(object, resource));
+                causes
+            }
+        }
+    }
+
+    /// What is wrong with a changed object.
+    pub(super) fn validate_update(
+        self,
+        part: Part,
+        new: &Value,
+        old: &Value,
+        resource: &Resource,
+    ) -> Vec<Cause> {
+        match (self, part) {
+            (Self::Custom, Part::Main) => objects::validate_update(new, old, resource),
+            (Self::Custom, Part::Status) => objects::validate_status_update(new, old, resource),
+            (Self::Definition, Part::Main) => crd::validate_update(new, old),
+            (Self::Definition, Part::Status) => crd::validate_status_update(new, old),
+            (Self::BuiltIn, _) => {
+                let rules = metadata::Rules::of(resource);
+                let mut causes = metadata::validate_update(new, old, rules);
+                causes.extend(builtin::validate_update(new, old, resource));
+                causes
+            }
+        }
+    }
+
+    /// What the client should know of an object that is fine.
+    pub(super) fn warnings(self, new: &Value, old: Option<&Value>) -> Vec<String> {
+        match self {
+            Self::Custom => objects::warnings(new, old),
+            Self::Definition => crd::warnings(new, old),
+            Self::BuiltIn => Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! What the server adds to an object, keeps of it, and refuses in it, before it is stored.
+
+use serde_json::{Value, json};
+
+use super::kind::Kind;
+use super::{MODIFIED, Writing, meta};
+use crate::request::route::Verb;
+use crate::status::{Cause, Named, Refusal};
+
+/// The longest name, less the suffix of a generated one.
+const LONGEST_PREFIX: usize = 63 - 5;
+
+/// Completes and judges a new object; answers what the client should know.
+pub(super) fn create(writing: &Writing<'_>, object: &mut Value) -> Result<Vec<String>, Refusal> {
+    let call = writing.call;
+    let seams = call.server.seams();
+    let generate = meta::text(object, "generateName").to_owned();
+    if !generate.is_empty() && meta::text(object, "name").is_empty() {
+        let prefix: String = generate.chars().take(LONGEST_PREFIX).collect();
+        meta::set_text(object, "name", &format!("{prefix}{}", seams.rng.suffix()));
+    }
+    meta::set_text(object, "creationTimestamp", &meta::time(seams.clock.wall()));
+    meta::set_text(object, "uid", &seams.rng.uid());
+    meta::set(object, "generation", None);
+    let kind = Kind::of(call.resource);
+    kind.prepare_create(object, writing)?;
+    invalid(writing, object, kind.validate_create(object, call.resource))?;
+    Ok(kind.warnings(object, None))
+}
+
+/// The client may say which version and which object it means.
+pub(super) fn preconditions(
+    writing: &Writing<'_>,
+    object: &Value,
+    old: &Value,
+) -> Result<(), Refusal> {
+    let call = writing.call;
+    let name = meta::text(old, "name");
+    let (uid, held_uid) = (meta::text(object, "uid"), meta::text(old, "uid"));
+    if call.verb == Verb::Update && !uid.is_empty() && uid != held_uid {
+        let why = format!(
+            "Precondition failed: UID in precondition: {uid}, UID in object meta: {held_uid}"
+        );
+        return Err(Refusal::conflict(call.named(), name, &why));
+    }
+    let wanted = meta::text(object, "resourceVersion");
+    let held = meta::text(old, "resourceVersion");
+    if matches!(wanted, "" | "0") {
+        if writing.strategy.updates_unconditionally {
+            return Ok(());
+        }
+        let cause = Cause::invalid(
+            "metadata.resourceVersion",
+            &json!(0),
+            "must be specified for an update",
+        );
+        // The real server names the resource here, not the kind.
+        return Err(Refusal::invalid(call.named(), name, vec![cause]));
+    }
+    if wanted != held {
+        return Err(Refusal::conflict(call.named(), name, MODIFIED));
+    }
+    Ok(())
+}
+
+/// Completes and judges a changed object; answers what the client should know.
+pub(super) fn update(
+    writing: &Writing<'_>,
+    object: &mut Value,
+    old: &Value,
+) -> Result<Vec<String>, Refusal> {
+    let resource = writing.call.resource;
+    let held = |field: &str| meta::get(old, field).cloned();
+    meta::set(object, "generation", held("generation"));
+    meta::set(object, "resourceVersion", held("resourceVersion"));
+    let kind = Kind::of(resource);
+    kind.prepare_update(object, old, writing)?;
+    if meta::text(object, "uid").is_empty() {
+        meta::set(object, "uid", held("uid"));
+    }
+    for field in ["creationTimestamp", "deletionTimestamp"] {
+        if let Some(value) = held(field) {
+            meta::set(object, field, Some(value));
+        }
+    }
+    let grace = "deletionGracePeriodSeconds";
+    if meta::get(object, grace).is_none() && held(grace).is_some() {
+        meta::set(object, grace, held(grace));
+    }
+    let causes = kind.validate_update(writing.part, object, old, resource);
+    invalid(writing, object, causes)?;
+    Ok(kind.warnings(object, Some(old)))
+}
+
+fn invalid(writing: &Writing<'_>, object: &Value, causes: Vec<Cause>) -> Result<(), Refusal> {
+    if causes.is_empty() {
+        return Ok(());
+    }
+    let kind = Named {
+        group: &writing.call.resource.group,
+        resource: &writing.call.resource.kind,
+    };
+    Err(Refusal::invalid(kind, meta::text(object, "name"), causes))
+}
+
+/// Whether the last finalizer of an object that is being deleted has gone.
+pub(super) fn goes_away(object: &Value, old: &Value) -> bool {
+    let waits = meta::number(old, "deletionGracePeriodSeconds").unwrap_or(0) > 0;
+    meta::is_deleting(old)
+        && meta::finalizers(object).is_empty()
+        && !waits
+        && !spec_finalizers(object)
+}
+
+/// Namespaces have finalizers of their own beside those of every object.
+fn spec_finalizers(object: &Value) -> bool {
+    let held = object.pointer("/spec/finalizers").and_then(Value::as_array);
+    object.get("kind").and_then(Value::as_str) == Some("Namespace")
+        && held.is_some_and(|held| !held.is_empty())
+}

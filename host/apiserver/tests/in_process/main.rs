@@ -1,0 +1,14 @@
+//! The server as a service without a socket.
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test fails by panicking"
+)]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "time is tokio's here, and paused"
+)]
+
+mod faults;
+mod life;
+mod support;
