@@ -13,7 +13,7 @@ pub mod prune;
 pub mod rules;
 pub mod validate;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, OnceLock};
 
 use serde_json::Value;
@@ -32,7 +32,7 @@ pub struct Schema {
 /// Named types that nodes refer to; each is read when a walk first comes to it.
 #[derive(Debug)]
 pub struct Types {
-    known: BTreeMap<String, OnceLock<Option<Node>>>,
+    known: HashMap<String, OnceLock<Option<Node>>>,
     read: fn(&str) -> Option<Node>,
 }
 

@@ -9,10 +9,12 @@
 mod scalars;
 mod special;
 
+use std::fmt::{self, Write};
+
 use serde_json::{Map, Value};
 
 use super::catalog;
-use super::structs::{self, Field};
+use super::structs::{self, Field, Struct};
 use crate::patch::json_word;
 use crate::registry::Resource;
 use crate::schema::{Kind, Schema, View};
@@ -46,12 +48,30 @@ pub fn decode_type(object: &mut Value, type_name: &str) -> Result<Vec<String>, S
     Ok(decoder.unknown)
 }
 
+/// A step of the way to a value.
+#[derive(Debug)]
+enum Step {
+    Field(&'static str),
+    Key(String),
+    Index(usize),
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Field(name) => write!(formatter, ".{name}"),
+            Self::Key(name) => write!(formatter, ".{name}"),
+            Self::Index(index) => write!(formatter, "[{index}]"),
+        }
+    }
+}
+
 /// Where the walk is, and what it found.
 #[derive(Debug, Default)]
 struct Decoder {
     keeps_empty_lists: bool,
     /// With indexes, for fields that are dropped.
-    path: Vec<String>,
+    path: Vec<Step>,
     /// Without them, for errors.
     fields: Vec<&'static str>,
     /// The struct that the last of `fields` is in.
@@ -83,50 +103,53 @@ impl Decoder {
 
     fn object(&mut self, fields: &mut Map<String, Value>, view: View<'_>) -> Result<(), String> {
         let type_name = view.type_name().unwrap_or_default();
-        let Some(known) = structs::fields(type_name) else {
+        let Some(known) = structs::of(type_name) else {
             return Ok(());
         };
         let local = type_name.rsplit('.').next().unwrap_or_default();
         let outer = std::mem::replace(&mut self.within, local.to_owned());
-        self.drop_unknown(fields, view);
-        for field in known {
-            let Some(below) = view.property(field.name) else {
+        let mut gone = Vec::new();
+        for (name, value) in fields.iter_mut() {
+            let (Some(field), Some(below)) = (known.field(name), view.property(name)) else {
+                self.note_unknown(name);
+                gone.push(name.clone());
                 continue;
             };
-            self.path.push(format!(".{}", field.name));
+            if value.is_null() {
+                gone.push(name.clone());
+                continue;
+            }
+            self.path.push(Step::Field(field.name));
             self.fields.push(field.name);
-            let written = match fields.remove(field.name) {
-                None | Some(Value::Null) => zero(field, below),
-                Some(mut value) => {
-                    self.value(&mut value, below, field.go_type())?;
-                    self.written(value, field, below)
-                }
-            };
-            if let Some(written) = written {
-                fields.insert(field.name.to_owned(), written);
+            self.value(value, below, field.go_type())?;
+            if self.is_left_out(value, *field, below) {
+                gone.push(name.clone());
             }
             self.path.pop();
             self.fields.pop();
         }
         self.within = outer;
+        for name in gone {
+            fields.remove(&name);
+        }
+        for (name, value) in zeros(known, view) {
+            if !fields.contains_key(name) {
+                fields.insert(name.clone(), value.clone());
+            }
+        }
         Ok(())
     }
 
-    fn drop_unknown(&mut self, fields: &mut Map<String, Value>, view: View<'_>) {
-        if fields.keys().all(|name| view.property(name).is_some()) {
+    fn note_unknown(&mut self, name: &str) {
+        if self.is_lenient {
             return;
         }
-        let path = self.path.concat();
-        let unknown = &mut self.unknown;
-        let is_lenient = self.is_lenient;
-        fields.retain(|name, _| {
-            let known = view.property(name).is_some();
-            if !known && !is_lenient {
-                let path = format!("{path}.{name}");
-                unknown.push(path.trim_start_matches('.').to_owned());
-            }
-            known
-        });
+        let mut path = String::new();
+        for step in &self.path {
+            let _ = write!(path, "{step}");
+        }
+        let path = format!("{path}.{name}");
+        self.unknown.push(path.trim_start_matches('.').to_owned());
     }
 
     fn map(
@@ -145,7 +168,7 @@ impl Decoder {
                 *value = zero_item(below, go);
                 continue;
             }
-            self.path.push(format!(".{name}"));
+            self.path.push(Step::Key(name.clone()));
             if is_resources {
                 scalars::quantity(value, true)?;
             } else {
@@ -166,7 +189,7 @@ impl Decoder {
                 *item = zero_item(below, go);
                 continue;
             }
-            self.path.push(format!("[{index}]"));
+            self.path.push(Step::Index(index));
             self.value(item, below, go)?;
             self.path.pop();
         }
@@ -200,12 +223,12 @@ impl Decoder {
         }
     }
 
-    /// What is left of a value once it was in a Go field.
-    fn written(&self, value: Value, field: Field, view: View<'_>) -> Option<Value> {
-        if field.is_pointer() {
-            return Some(value);
+    /// Whether Go does not tell a value from none in a field.
+    fn is_left_out(&self, value: &Value, field: Field, view: View<'_>) -> bool {
+        if field.is_pointer() || view.kind() == Some(Kind::IntOrString) {
+            return false;
         }
-        let is_empty = match &value {
+        let is_empty = match value {
             Value::String(text) => text.is_empty(),
             Value::Bool(truth) => !truth,
             Value::Number(number) => number.as_f64() == Some(0.0),
@@ -213,12 +236,7 @@ impl Decoder {
             Value::Object(map) => map.is_empty() && view.values().is_some(),
             Value::Null => true,
         };
-        let keeps = self.keeps_empty_lists && !field.omits_empty;
-        if is_empty && view.kind() != Some(Kind::IntOrString) && !keeps {
-            zero(field, view)
-        } else {
-            Some(value)
-        }
+        is_empty && (field.omits_empty || !self.keeps_empty_lists)
     }
 
     fn wrong(&self, value: &Value, go: &str) -> String {
@@ -274,16 +292,21 @@ fn zero_item(view: View<'_>, go: &str) -> Value {
 }
 
 fn zero_struct(view: View<'_>) -> Value {
-    let mut fields = Map::new();
-    let known = structs::fields(view.type_name().unwrap_or_default());
-    for field in known.into_iter().flatten() {
-        if let Some(below) = view.property(field.name)
-            && let Some(value) = zero(field, below)
-        {
-            fields.insert(field.name.to_owned(), value);
-        }
+    match structs::of(view.type_name().unwrap_or_default()) {
+        Some(known) => Value::Object(zeros(known, view).clone()),
+        None => Value::Object(Map::new()),
     }
-    Value::Object(fields)
+}
+
+/// What Go writes for a struct of which nothing was said.
+fn zeros<'a>(known: &'a Struct, view: View<'_>) -> &'a Map<String, Value> {
+    known.zero.get_or_init(|| {
+        let fields = known.fields().iter().filter_map(|field| {
+            let value = zero(*field, view.property(field.name)?)?;
+            Some((field.name.to_owned(), value))
+        });
+        fields.collect()
+    })
 }
 
 /// The schema of a type that is named in code.

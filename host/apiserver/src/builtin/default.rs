@@ -130,29 +130,31 @@ fn walk(value: &mut Value, view: View<'_>) {
 }
 
 fn constants(fields: &mut Fields, type_name: &str) {
-    // What an ephemeral container has in common with others is one type in Go.
-    let type_name = match type_name {
-        "io.k8s.api.core.v1.EphemeralContainer" => "io.k8s.api.core.v1.Container",
-        other => other,
-    };
-    let Some(learnt) = LEARNT.types.get(type_name) else {
+    let Some(known) = structs::of(type_name) else {
         return;
     };
-    for (name, value) in learnt {
-        let is_unset = match fields.get(name) {
+    let defaults = known.defaults.get_or_init(|| {
+        // What an ephemeral container has in common with others is one type in Go.
+        let learnt = LEARNT.types.get(match type_name {
+            "io.k8s.api.core.v1.EphemeralContainer" => "io.k8s.api.core.v1.Container",
+            other => other,
+        });
+        let learnt = learnt.into_iter().flatten();
+        let known = learnt.filter_map(|(name, value)| {
+            let field = known.field(name)?;
+            Some((field.name, value.clone(), field.is_pointer()))
+        });
+        known.collect()
+    });
+    for (name, value, is_pointer) in defaults {
+        let is_unset = match fields.get(*name) {
             None | Some(Value::Null) => true,
-            Some(found) => is_empty(found) && !is_pointer(type_name, name),
+            Some(found) => !is_pointer && is_empty(found),
         };
         if is_unset {
-            fields.insert(name.clone(), value.clone());
+            fields.insert((*name).to_owned(), value.clone());
         }
     }
-}
-
-fn is_pointer(type_name: &str, name: &str) -> bool {
-    let fields = structs::fields(type_name).into_iter().flatten();
-    let mut named = fields.filter(|field| field.name == name);
-    named.next().is_some_and(|field| field.is_pointer())
 }
 
 pub(super) fn is_empty(value: &Value) -> bool {

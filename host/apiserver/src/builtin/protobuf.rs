@@ -14,7 +14,7 @@ use prost::bytes::{Buf, Bytes};
 use prost::encoding::{DecodeContext, WireType, decode_key, decode_varint, skip_field};
 use serde_json::{Map, Value, json};
 
-use super::structs::{self, Field};
+use super::structs::{self, Field, Struct};
 use super::{catalog, types};
 use crate::schema::{Kind, View};
 use crate::status::Refusal;
@@ -123,9 +123,9 @@ fn message(from: Bytes, view: View<'_>, depth: usize) -> Result<Value, Problem> 
     if let Some(read) = special::read(type_name, &from, depth) {
         return read;
     }
-    let fields: Vec<Field> = structs::fields(type_name).into_iter().flatten().collect();
+    let fields = structs::of(type_name).map_or(&[][..], Struct::fields);
     let mut into = Map::new();
-    part(from, &fields, &[], view, depth, &mut into)?;
+    part(from, fields, &[], view, depth, &mut into)?;
     Ok(Value::Object(into))
 }
 

@@ -1,15 +1,49 @@
 //! What the Go structs behind the types say and OpenAPI does not.
 
-use std::sync::LazyLock;
+use std::collections::HashMap;
+use std::sync::{LazyLock, OnceLock};
+
+use serde_json::{Map, Value};
 
 use super::data;
 
 static TEXT: LazyLock<String> = LazyLock::new(|| data::unpack(data::STRUCTS));
-/// A struct's name and its fields as text, sorted by name.
-static LINES: LazyLock<Vec<(&'static str, &'static str)>> = LazyLock::new(|| {
-    let lines = TEXT.lines();
-    lines.filter_map(|line| line.split_once('\t')).collect()
+/// What was captured of each struct, and what was made of it since.
+static STRUCTS: LazyLock<HashMap<&'static str, Captured>> = LazyLock::new(|| {
+    let lines = TEXT.lines().filter_map(|line| line.split_once('\t'));
+    let captured = |text| Captured {
+        text,
+        read: OnceLock::new(),
+    };
+    lines.map(|(name, text)| (name, captured(text))).collect()
 });
+
+struct Captured {
+    text: &'static str,
+    read: OnceLock<Struct>,
+}
+
+/// A struct, as far as it was asked for.
+#[derive(Debug)]
+pub(crate) struct Struct {
+    /// Sorted by name.
+    fields: Vec<Field>,
+    /// What Go writes for fields that are not there.
+    pub(crate) zero: OnceLock<Map<String, Value>>,
+    /// What the server puts in fields that are not there, and whether they are pointers.
+    pub(crate) defaults: OnceLock<Vec<(&'static str, Value, bool)>>,
+}
+
+impl Struct {
+    pub(crate) fn fields(&self) -> &[Field] {
+        &self.fields
+    }
+
+    pub(crate) fn field(&self, name: &str) -> Option<&Field> {
+        let place = self.fields.binary_search_by(|field| field.name.cmp(name));
+        self.fields.get(place.ok()?)
+    }
+}
 
 /// A field of a struct.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,11 +88,18 @@ impl Field {
     }
 }
 
-/// The fields of a struct, in Go's order; nothing for types that are no structs.
-pub(crate) fn fields(type_name: &str) -> Option<impl Iterator<Item = Field> + Clone + use<>> {
-    let place = LINES.binary_search_by_key(&type_name, |(name, _)| name);
-    let (_, fields) = LINES.get(place.ok()?)?;
-    Some(fields.split(' ').filter_map(Field::parse))
+/// The struct behind a type; nothing for types that are none.
+pub(crate) fn of(type_name: &str) -> Option<&'static Struct> {
+    let captured = STRUCTS.get(type_name)?;
+    Some(captured.read.get_or_init(|| {
+        let mut fields: Vec<Field> = captured.text.split(' ').filter_map(Field::parse).collect();
+        fields.sort_by_key(|field| field.name);
+        Struct {
+            fields,
+            zero: OnceLock::new(),
+            defaults: OnceLock::new(),
+        }
+    }))
 }
 
 #[cfg(test)]
@@ -68,26 +109,22 @@ mod tests {
 
     #[test]
     fn every_struct_has_the_fields_that_openapi_says() {
-        assert!(LINES.len() > 400);
-        for (name, _) in LINES.iter() {
+        assert!(STRUCTS.len() > 400);
+        for name in STRUCTS.keys() {
             let schema = types::schema(name);
             let view = schema.view();
-            let mut count = 0;
-            for field in fields(name).unwrap() {
+            let fields = of(name).unwrap().fields();
+            for field in fields {
                 assert!(view.property(field.name).is_some(), "{name}.{}", field.name);
-                count += 1;
             }
-            assert_eq!(count, view.properties().count(), "{name}");
+            assert_eq!(fields.len(), view.properties().count(), "{name}");
         }
     }
 
     #[test]
     fn fields_of_embedded_structs_have_the_numbers_on_the_way_to_them() {
-        let volume = fields("io.k8s.api.core.v1.Volume").unwrap();
-        let numbers = |name| {
-            let field = volume.clone().find(|field| field.name == name).unwrap();
-            field.numbers().collect::<Vec<_>>()
-        };
+        let volume = of("io.k8s.api.core.v1.Volume").unwrap();
+        let numbers = |name| volume.field(name).unwrap().numbers().collect::<Vec<_>>();
         assert_eq!(numbers("name"), [1]);
         assert_eq!(numbers("secret"), [2, 6]);
     }
