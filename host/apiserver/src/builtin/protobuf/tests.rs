@@ -1,7 +1,7 @@
 use std::io::Read;
 
 use super::*;
-use crate::builtin::{decode, default, resources};
+use crate::builtin::{decode, decode_type, default, resources};
 
 /// Answers of the real server to the same requests in both forms: `body` in protobuf, `object` in JSON.
 fn answers() -> Vec<(Vec<u8>, Value)> {
@@ -127,4 +127,23 @@ fn nesting_is_bounded() {
     body.extend(schema);
     let refusal = decode_protobuf(&body).unwrap_err();
     assert_eq!(refusal.message, "proto: nested too deeply");
+}
+
+#[test]
+fn what_kubectl_sends_is_understood() {
+    // Bodies that kubectl 1.32 sends for create, autoscale, auth and so on, and what they say.
+    let lines = include_str!("../../../testdata/kubectl.jsonl").lines();
+    for line in lines {
+        let mut line: Value = serde_json::from_str(line).unwrap();
+        let body = STANDARD.decode(line["body"].as_str().unwrap()).unwrap();
+        let mut object = decode_protobuf(&body).unwrap();
+        let (version, kind) = (object["apiVersion"].as_str(), object["kind"].as_str());
+        let (group, version) = version
+            .unwrap()
+            .split_once('/')
+            .unwrap_or(("", version.unwrap()));
+        let type_name = catalog::type_of_kind(group, version, kind.unwrap()).unwrap();
+        assert_eq!(decode_type(&mut object, &type_name), Ok(Vec::new()));
+        assert_eq!(object, line["object"].take());
+    }
 }
