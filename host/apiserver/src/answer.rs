@@ -52,6 +52,11 @@ impl Answer {
         }
     }
 
+    /// What a path gets that nothing at all is at.
+    pub fn no_page() -> Self {
+        Self::text(StatusCode::NOT_FOUND, "404 page not found\n")
+    }
+
     /// Adds warnings.
     #[must_use]
     pub fn warning(mut self, warnings: Vec<String>) -> Self {

@@ -7,7 +7,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::task::{Context, Poll};
 
 use bytes::Buf;
-use http::{Response, StatusCode};
+use http::{Method, Response, StatusCode};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use tower_service::Service;
 
@@ -17,7 +17,7 @@ use crate::deep;
 use crate::definitions;
 use crate::faults::{self, Faults};
 use crate::history::History;
-use crate::registry::{Registry, Resource};
+use crate::registry::{Origin, Registry, Resource};
 use crate::request::query::Query;
 use crate::request::route::{Route, Target, Verb};
 use crate::request::{MAX_BODY, Request, User};
@@ -146,10 +146,14 @@ impl Server {
         B::Data: Buf,
         B::Error: Into<BoxError>,
     {
-        let answer = match self.read(request).await {
+        let head = request.method() == Method::HEAD;
+        let mut answer = match self.read(request).await {
             Ok(mut request) => self.through_faults(&mut request).await,
             Err(refusal) => refusal.into(),
         };
+        if head {
+            answer.body = Body::pieces([]);
+        }
         answer.into_response()
     }
 
@@ -205,7 +209,18 @@ impl Server {
         };
         let registry = self.registry();
         let found = registry.find(&target.group, &target.version, &target.plural);
-        let resource = found.ok_or_else(Refusal::no_such_path)?;
+        let Some(resource) = found else {
+            return nothing_there(&registry, target);
+        };
+        if request.method == Method::HEAD {
+            return Err(Refusal::method_not_allowed());
+        }
+        if let Some(name) = &target.name
+            && let [why, ..] = crate::names::path_segment(name).as_slice()
+        {
+            let message = format!("Name parameter invalid: {name:?}: {why}");
+            return Err(Refusal::bad_request(message));
+        }
         let watches = request.query.truth("watch").unwrap_or(false);
         let verb = Verb::of(&request.method, target, watches);
         let verb = verb.ok_or_else(Refusal::method_not_allowed)?;
@@ -219,6 +234,18 @@ impl Server {
         };
         verbs::answer(&call)
     }
+}
+
+/// A path that could name objects, but none that are served: within the built-in groups that is a `Status`,
+/// elsewhere a text.
+fn nothing_there(registry: &Registry, target: &Target) -> Result<Answer, Refusal> {
+    let built_in = |resource: &Arc<Resource>| {
+        resource.group == target.group && resource.origin == Origin::BuiltIn
+    };
+    if registry.all().iter().any(built_in) {
+        return Err(Refusal::no_such_path());
+    }
+    Ok(Answer::no_page())
 }
 
 /// A request about objects, with what is known about it.

@@ -289,7 +289,7 @@ impl Refusal {
             }
             put(status, "reason", self.reason);
             let details = self.details.to_map();
-            if !details.is_empty() || matches!(self.reason, "NotFound" | "Invalid") {
+            if !details.is_empty() || self.details.shown || self.reason == "Invalid" {
                 status.insert("details".to_owned(), Value::Object(details));
             }
         }

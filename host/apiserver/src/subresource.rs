@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::answer::Answer;
 use crate::present;
+use crate::registry::Origin;
 use crate::request::options::{WriteKind, WriteOptions};
 use crate::request::route::Verb;
 use crate::server::Call;
@@ -23,7 +24,13 @@ use crate::write::{Part, Wanted, Writing, accept, meta};
 pub fn answer(call: &Call<'_>) -> Result<Answer, Refusal> {
     let name = call.target.subresource.as_deref().unwrap_or_default();
     let found = call.resource.subresource(name);
-    let subresource = found.ok_or_else(Refusal::no_such_path)?;
+    let Some(subresource) = found else {
+        if call.resource.origin != Origin::BuiltIn && call.target.name.is_some() {
+            let name = call.target.name.as_deref().unwrap_or_default();
+            return Err(Refusal::not_found(call.named(), name));
+        }
+        return Err(Refusal::no_such_path());
+    };
     if !subresource
         .verbs
         .iter()

@@ -39,6 +39,8 @@ pub enum Part {
     Main,
     /// The status alone.
     Status,
+    /// The number of replicas, by the Scale.
+    Scale,
 }
 
 /// What a write came to.
@@ -269,6 +271,7 @@ impl<'a> Writing<'a> {
             subresource: match self.part {
                 Part::Main => "",
                 Part::Status => "status",
+                Part::Scale => "scale",
             },
             now: self.call.server.seams().clock.wall(),
         };
@@ -279,8 +282,10 @@ impl<'a> Writing<'a> {
     /// The fields that this endpoint does not write.
     pub fn reset(&self) -> Set {
         match self.part {
-            Part::Main if self.strategy.separate_status => Set::of_fields([["status"].as_slice()]),
-            Part::Main => Set::default(),
+            Part::Main | Part::Scale if self.strategy.separate_status => {
+                Set::of_fields([["status"].as_slice()])
+            }
+            Part::Main | Part::Scale => Set::default(),
             Part::Status => Set::of_fields([["metadata"].as_slice(), ["spec"].as_slice()]),
         }
     }

@@ -131,6 +131,11 @@ impl<'de> Visitor<'de> for Seed<'_> {
     }
 
     fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
+        // Go writes whole numbers without a fraction.
+        if value.fract() == 0.0 && value.abs() < 1e15 {
+            #[expect(clippy::cast_possible_truncation, reason = "it is whole, and small")]
+            return Ok((value as i64).into());
+        }
         Ok(Number::from_f64(value).map_or(Value::Null, Value::Number))
     }
 

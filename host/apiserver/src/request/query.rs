@@ -9,8 +9,10 @@ pub struct Query(Vec<(String, String)>);
 impl Query {
     /// Reads a query.
     pub fn parse(text: &str) -> Self {
-        let pairs = form_urlencoded::parse(text.as_bytes());
-        Self(pairs.into_owned().collect())
+        let readable = |pair: &&str| !pair.contains(';') && is_escaped_well(pair);
+        let pairs = text.split('&').filter(readable);
+        let pairs = pairs.flat_map(|pair| form_urlencoded::parse(pair.as_bytes()).into_owned());
+        Self(pairs.collect())
     }
 
     /// Puts a value in the place of all that a name has.
@@ -58,6 +60,19 @@ impl Query {
         let message = format!("strconv.ParseInt: parsing {value:?}: {why}");
         Err(Refusal::bad_request(message))
     }
+}
+
+/// Whether each percent sign begins two hexadecimal digits; Go drops pairs that are not so.
+fn is_escaped_well(pair: &str) -> bool {
+    let mut rest = pair;
+    while let Some((_, after)) = rest.split_once('%') {
+        let digits = after.as_bytes().get(..2);
+        if !digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit)) {
+            return false;
+        }
+        rest = after;
+    }
+    true
 }
 
 #[cfg(test)]

@@ -81,7 +81,11 @@ impl Verb {
 impl Route {
     /// Takes a path apart (it is unescaped already).
     pub fn parse(path: &str) -> Self {
-        let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
+        let mut parts: Vec<&str> = path.strip_prefix('/').unwrap_or(path).split('/').collect();
+        // One slash at the end is none.
+        if parts.last() == Some(&"") {
+            parts.pop();
+        }
         let other = || Self::Other(parts.iter().map(|part| (*part).to_owned()).collect());
         let (group, version, rest) = match parts.as_slice() {
             ["api", version, rest @ ..] => ("", *version, rest),

@@ -44,7 +44,7 @@ pub fn answer(call: &Call<'_>) -> Result<Answer, Refusal> {
         WriteKind::Patch
     };
     let options = WriteOptions::read(&call.request.query, kind)?;
-    let written = Writing::of(call, &options, Part::Main).update(|old| {
+    let written = Writing::of(call, &options, Part::Scale).update(|old| {
         let old = old.unwrap_or(&Value::Null);
         let wanted = if call.verb == Verb::Update {
             plain_body(call)?

@@ -33,7 +33,10 @@ pub fn answer(server: &Server, request: &Request, parts: &[String]) -> Result<An
         Ok(Answer::bytes(ok, text.into()))
     };
     let found = match parts.as_slice() {
-        ["healthz" | "livez" | "readyz", ..] => return Ok(Answer::text(ok, "ok")),
+        ["healthz" | "livez" | "readyz"]
+        | ["healthz" | "livez" | "readyz", "ping" | "log" | "etcd"] => {
+            return Ok(Answer::text(ok, "ok"));
+        }
         ["version"] => Some(version()),
         ["api"] | ["apis"] => {
             let core = parts == ["api"];
@@ -59,7 +62,9 @@ pub fn answer(server: &Server, request: &Request, parts: &[String]) -> Result<An
     };
     Ok(match found {
         Some(found) => Answer::json(ok, &found),
-        None => Answer::text(StatusCode::NOT_FOUND, "404 page not found\n"),
+        // In the core group the way to objects has begun.
+        None if parts.first() == Some(&"api") => return Err(Refusal::no_such_path()),
+        None => Answer::no_page(),
     })
 }
 

@@ -88,8 +88,12 @@ type Found = (Wanted, Vec<String>);
 fn patched(writing: &Writing<'_>, old: &Value, form: Form) -> Result<Found, Refusal> {
     let call = writing.call;
     let body = &call.request.body;
-    let decoded = decode::json(body)
-        .map_err(|why| Refusal::bad_request(format!("error decoding patch: {why}")))?;
+    let decoded = decode::json(body).map_err(|why| {
+        Refusal::bad_request(match form {
+            Form::Strategic => why,
+            _ => format!("error decoding patch: {why}"),
+        })
+    })?;
     let new = match form {
         Form::Json => patch::json(old, &decoded.value)?,
         Form::Merge => patch::merge(old, &decoded.value)?,
@@ -100,8 +104,8 @@ fn patched(writing: &Writing<'_>, old: &Value, form: Form) -> Result<Found, Refu
         }
     };
     let text = new.to_string();
-    let whole = accept::complete(new, call.resource, &decoded.duplicates);
-    let accepted = whole.map_err(|refusal| unprocessable(&text, &refusal.message))?;
+    let accepted = accept::patched(new, call.resource, &decoded.duplicates)
+        .map_err(|why| unprocessable(&text, &why))?;
     let validation = writing.options.field_validation;
     accept::strict(validation, &accepted.warnings)
         .map_err(|why| unprocessable(&text, &format!("strict decoding error: {why}")))?;
@@ -133,7 +137,7 @@ fn applied(writing: &Writing<'_>, old: Option<&Value>) -> Result<Found, Refusal>
     let object = writing.as_writer(&writing.options.field_manager, |writer, schema| {
         fields::apply(old, &config, schema, writer, on_conflict, &writing.reset())
     })?;
-    let accepted = accept::complete(object, call.resource, &decoded.duplicates)?;
+    let accepted = accept::applied(object, call.resource)?;
     let (mut object, unknown) = (accepted.object, accepted.warnings);
     let uid = meta::text(&object, "uid").to_owned();
     if old.is_none() && !uid.is_empty() {

@@ -9,6 +9,7 @@ use crate::registry::{Origin, Resource};
 use crate::request::decode::{self, Decoded, Format};
 use crate::request::golang;
 use crate::request::options::FieldValidation;
+use crate::schema::{default, prune};
 use crate::server::Call;
 use crate::status::Refusal;
 
@@ -83,22 +84,80 @@ pub fn strict(validation: FieldValidation, problems: &[String]) -> Result<(), St
 /// # Errors
 /// 400 if the object does not have the types of its kind.
 pub fn complete(
-    mut object: Value,
+    object: Value,
     resource: &Resource,
     duplicates: &[String],
 ) -> Result<Accepted, Refusal> {
-    let doubled = duplicates
-        .iter()
-        .map(|field| format!("duplicate field {field:?}"));
-    let mut warnings: Vec<String> = doubled.collect();
-    let unreadable = |why: String| {
+    completed(object, resource, duplicates).map_err(|why| {
         let (kind, version) = (&resource.kind, &resource.version);
         Refusal::bad_request(format!(
             "{kind} in version {version:?} cannot be handled as a {kind}: {why}"
         ))
+    })
+}
+
+/// The same for what a patch has made.
+///
+/// # Errors
+/// If it is no object of the kind; the text is what the real server says of it.
+pub fn patched(
+    object: Value,
+    resource: &Resource,
+    duplicates: &[String],
+) -> Result<Accepted, String> {
+    let said = |field: &str| {
+        object
+            .get(field)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
     };
+    let (kind, version) = (said("kind"), said("apiVersion"));
+    if resource.origin == Origin::BuiltIn {
+        if version != resource.api_version() {
+            return Err(format!(
+                "no kind {kind:?} is registered for version {version:?} in scheme \"pkg/runtime/scheme.go:111\""
+            ));
+        }
+        if kind != resource.kind {
+            return Err(format!(
+                "converting ({}.{kind}) to (core.{}): unknown conversion",
+                resource.version, resource.kind
+            ));
+        }
+    }
+    completed(object, resource, duplicates)
+}
+
+/// The same for what an apply has made, which nobody has decoded: a `null` in a custom resource stays.
+///
+/// # Errors
+/// As [`complete`].
+pub fn applied(mut object: Value, resource: &Resource) -> Result<Accepted, Refusal> {
+    let (Origin::Custom { .. }, Some(schema)) = (&resource.origin, resource.schema()) else {
+        return complete(object, resource, &[]);
+    };
+    let unknown = prune::prune(&mut object, schema.view(), true);
+    default::default(&mut object, schema.view());
+    Ok(Accepted {
+        object,
+        warnings: unknown
+            .iter()
+            .map(|field| format!("unknown field {field:?}"))
+            .collect(),
+    })
+}
+
+fn completed(
+    mut object: Value,
+    resource: &Resource,
+    duplicates: &[String],
+) -> Result<Accepted, String> {
+    let doubled = duplicates
+        .iter()
+        .map(|field| format!("duplicate field {field:?}"));
+    let mut warnings: Vec<String> = doubled.collect();
     let kind = Kind::of(resource);
-    let unknown = kind.read(&mut object, resource).map_err(unreadable)?;
+    let unknown = kind.read(&mut object, resource)?;
     warnings.extend(
         unknown
             .iter()

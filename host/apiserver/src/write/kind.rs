@@ -116,11 +116,11 @@ impl Kind {
     ) -> Step {
         let resource = writing.call.resource;
         match (self, writing.part) {
-            (Self::Custom, Part::Main) => objects::prepare_update(new, old, resource),
+            (Self::Custom, Part::Main | Part::Scale) => objects::prepare_update(new, old, resource),
             (Self::Custom, Part::Status) => objects::prepare_status_update(new, old),
-            (Self::Definition, Part::Main) => crd::prepare_update(new, old),
+            (Self::Definition, Part::Main | Part::Scale) => crd::prepare_update(new, old),
             (Self::Definition, Part::Status) => crd::prepare_status_update(new, old),
-            (Self::BuiltIn, Part::Main) => {
+            (Self::BuiltIn, Part::Main | Part::Scale) => {
                 let (namespace, now) = around(new, writing);
                 builtin::prepare_update(new, old, built_in(writing, &namespace, &now))?;
             }
@@ -152,9 +152,11 @@ impl Kind {
         resource: &Resource,
     ) -> Vec<Cause> {
         match (self, part) {
-            (Self::Custom, Part::Main) => objects::validate_update(new, old, resource),
+            (Self::Custom, Part::Main | Part::Scale) => {
+                objects::validate_update(new, old, resource)
+            }
             (Self::Custom, Part::Status) => objects::validate_status_update(new, old, resource),
-            (Self::Definition, Part::Main) => crd::validate_update(new, old),
+            (Self::Definition, Part::Main | Part::Scale) => crd::validate_update(new, old),
             (Self::Definition, Part::Status) => crd::validate_status_update(new, old),
             (Self::BuiltIn, _) => {
                 let rules = metadata::Rules::of(resource);

@@ -56,6 +56,8 @@ pub(super) fn job(object: &Value, causes: &mut Vec<Cause>) {
 fn selection(spec: &Value, plural: &str, causes: &mut Vec<Cause>) {
     let Some(selector) = spec.get("selector").filter(|selector| !selector.is_null()) else {
         causes.push(Cause::required("spec.selector", ""));
+        // No selector selects nothing.
+        mismatch(spec, causes);
         return;
     };
     let text = as_text(selector);
@@ -79,10 +81,16 @@ fn selection(spec: &Value, plural: &str, causes: &mut Vec<Cause>) {
         return;
     };
     if !selects.selects(Some(&held)) {
-        let why = "`selector` does not match template `labels`";
-        let labels = labels.unwrap_or(&Value::Null);
-        causes.push(Cause::invalid("spec.template.metadata.labels", labels, why));
+        mismatch(spec, causes);
     }
+}
+
+fn mismatch(spec: &Value, causes: &mut Vec<Cause>) {
+    let labels = spec
+        .pointer("/template/metadata/labels")
+        .unwrap_or(&Value::Null);
+    let why = "`selector` does not match template `labels`";
+    causes.push(Cause::invalid("spec.template.metadata.labels", labels, why));
 }
 
 fn template(spec: &Value, causes: &mut Vec<Cause>) {
