@@ -276,8 +276,8 @@ mod tests {
             ),
             ("{} {}", Some("invalid character '{' after top-level value")),
             (
-                "tru!",
-                Some("invalid character '!' in literal true (expecting 'e')"),
+                "nuxl",
+                Some("invalid character 'x' in literal null (expecting 'l')"),
             ),
             (
                 "1.x",
