@@ -1,7 +1,7 @@
 //! Patterns for places in a JSON document: JSON pointers with wildcards.
 //!
 //! `/items/*/metadata/uid`: `*` is any one key or index, `**` any number of them, and `[name=pods]` those
-//! elements of an array whose `name` is `pods`. `~1` is a slash in a key, as in JSON pointers.
+//! elements of an array whose `name` is `pods` (several conditions by commas). `~1` is a slash in a key, as in JSON pointers.
 
 use std::fmt;
 
@@ -24,7 +24,7 @@ enum Segment {
     Key(String),
     Any,
     Deep,
-    Where(String, String),
+    Where(Vec<(String, String)>),
 }
 
 impl TryFrom<String> for Pattern {
@@ -51,14 +51,20 @@ impl fmt::Display for Pattern {
 }
 
 fn segment(text: &str) -> Segment {
-    let condition = text
+    let conditions = text
         .strip_prefix('[')
         .and_then(|text| text.strip_suffix(']'))
-        .and_then(|text| text.split_once('='));
-    match (text, condition) {
+        .map(|text| text.split(',').map(|condition| condition.split_once('=')));
+    let conditions: Option<Vec<_>> = conditions.and_then(|conditions| {
+        let unescaped = |(key, value)| (unescape(key), unescape(value));
+        conditions
+            .map(|condition| condition.map(unescaped))
+            .collect()
+    });
+    match (text, conditions) {
         ("*", _) => Segment::Any,
         ("**", _) => Segment::Deep,
-        (_, Some((key, value))) => Segment::Where(unescape(key), unescape(value)),
+        (_, Some(conditions)) => Segment::Where(conditions),
         (_, None) => Segment::Key(unescape(text)),
     }
 }
@@ -158,9 +164,9 @@ impl Segment {
         match self {
             Self::Key(wanted) => wanted == key,
             Self::Any | Self::Deep => true,
-            Self::Where(field, wanted) => {
+            Self::Where(conditions) => conditions.iter().all(|(field, wanted)| {
                 value.get(field).and_then(Value::as_str) == Some(wanted.as_str())
-            }
+            }),
         }
     }
 }
@@ -206,6 +212,7 @@ mod tests {
             ("/**/metadata/uid", json!([1, 2, 3])),
             ("/items/[name=pods]/metadata/uid", json!([2])),
             ("/items/[name=a~1b]/metadata/uid", json!([3])),
+            ("/items/[name=pods,kind=x]/metadata/uid", json!([])),
             ("/items/name", json!([])),
         ];
         for (text, want) in cases {

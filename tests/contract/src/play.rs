@@ -14,8 +14,8 @@ use crate::template::Variables;
 use crate::view::View;
 use crate::watch::Watch;
 
-/// How long `wait` waits, and how often it looks.
-const PATIENCE: Duration = Duration::from_secs(40);
+/// How long `wait` waits, and how often it looks. The real garbage collector looks for new kinds every 30 s.
+const PATIENCE: Duration = Duration::from_secs(75);
 const PAUSE: Duration = Duration::from_millis(50);
 /// How deep a document may be nested to be compared as one.
 const DEEPEST: usize = 300;
@@ -128,9 +128,16 @@ impl<'a> Player<'a> {
     }
 
     async fn send(&self, request: &Request, entry: &mut Entry) -> Result<Answer> {
-        let (title, request) = self.filled(request)?;
-        entry.title = title;
-        self.server.send(request).await
+        let start = Instant::now();
+        loop {
+            let (title, filled) = self.filled(request)?;
+            entry.title = title;
+            let answer = self.server.send(filled).await?;
+            if !is_busy(&answer) || start.elapsed() > PATIENCE {
+                return Ok(answer);
+            }
+            sleep(PAUSE).await;
+        }
     }
 
     /// The request with its placeholders filled in, and how it is shown.
@@ -285,6 +292,11 @@ fn holds(until: &Condition, answer: &Value) -> bool {
             .iter()
             .all(|(pointer, wanted)| body.pointer(pointer).unwrap_or(&Value::Null) == wanted)
         && until.has.iter().all(|place| !place.select(body).is_empty())
+}
+
+/// Whether a server is not ready, and says so: the real one does when it replaces the storage of a kind.
+fn is_busy(answer: &Answer) -> bool {
+    matches!(answer.status().as_u16(), 429 | 503) && answer.headers().contains_key("retry-after")
 }
 
 fn title(method: &str, path: &str, headers: &BTreeMap<String, String>, body: &str) -> String {

@@ -229,25 +229,30 @@ fn content_type(word: &str) -> Result<String> {
     .to_owned())
 }
 
-/// Creates a CRD and waits until each served version of it answers.
+/// Creates a CRD and waits until it is established, and each served version of it answers. The real
+/// server serves a kind a moment before it is established.
 fn installs(crd: Value) -> Result<Vec<Step>> {
     let at = |pointer: &str| crd.pointer(pointer).and_then(Value::as_str);
     let group = at("/spec/group").context("a CRD has a group")?;
     let plural = at("/spec/names/plural").context("a CRD has a plural")?;
-    let mut steps = Vec::new();
+    let established = pattern("/status/conditions/[type=Established,status=True]")?;
+    let mut steps = vec![found(format!("{CRDS}/{plural}.{group}"), vec![established])];
     let versions = crd.pointer("/spec/versions").and_then(Value::as_array);
     for version in versions.into_iter().flatten() {
         if version.get("served") == Some(&json!(true)) {
             let version = version.get("name").and_then(Value::as_str);
             let version = version.context("a version has a name")?;
-            steps.push(served(format!("/apis/{group}/{version}/{plural}")));
+            steps.push(found(
+                format!("/apis/{group}/{version}/{plural}"),
+                Vec::new(),
+            ));
         }
     }
     let create = Request {
         method: "POST".to_owned(),
         path: CRDS.to_owned(),
         view: View {
-            only: vec!["/kind".to_owned().try_into().map_err(anyhow::Error::msg)?],
+            only: vec![pattern("/kind")?],
             without: Vec::new(),
         },
         body: Body::Document(crd),
@@ -257,7 +262,7 @@ fn installs(crd: Value) -> Result<Vec<Step>> {
     Ok(steps)
 }
 
-fn served(path: String) -> Step {
+fn found(path: String, has: Vec<Pattern>) -> Step {
     Step::Wait {
         request: Request {
             method: "GET".to_owned(),
@@ -266,10 +271,15 @@ fn served(path: String) -> Step {
         },
         until: Condition {
             status: Some(200),
+            has,
             ..Condition::default()
         },
         compare: Compare::Outcome,
     }
+}
+
+fn pattern(text: &str) -> Result<Pattern> {
+    text.to_owned().try_into().map_err(anyhow::Error::msg)
 }
 
 #[cfg(test)]
@@ -307,7 +317,7 @@ mod tests {
     #[test]
     fn a_crd_is_waited_for() {
         let yaml = "crd: {metadata: {name: a.b}, spec: {group: b, names: {plural: a}, versions: [{name: v1, served: true}, {name: v2, served: false}]}}";
-        assert_eq!(steps(yaml).unwrap().len(), 2);
+        assert_eq!(steps(yaml).unwrap().len(), 3);
     }
 
     #[test]
