@@ -185,15 +185,17 @@ fn status(crd: &Value) -> Vec<Cause> {
         ));
         return causes;
     }
+    let mut left = names.clone();
     for version in spec::versions(crd) {
         let name = spec::text(version, "/name");
-        if version.get("storage") == Some(&Value::Bool(true)) && !names.contains(&name) {
+        if version.get("storage") == Some(&Value::Bool(true)) && !left.contains(&name) {
             let why = format!("must have the storage version {name}");
             causes.push(Cause::invalid(at, stored, &why));
         }
+        left.retain(|stored| *stored != name);
     }
     for (index, name) in names.iter().enumerate() {
-        if !spec::versions(crd).any(|version| spec::text(version, "/name") == *name) {
+        if left.contains(name) {
             let why = format!(
                 "missing from spec.versions; {name} was previously a storage version, and must remain in \
                  spec.versions until a storage migration ensures no data remains persisted in {name} and \
@@ -306,7 +308,7 @@ fn kind(name: &str) -> Option<Kind> {
 fn storage_version(crd: &Value) -> Option<&str> {
     let mut versions = spec::versions(crd);
     let storage = versions.find(|version| version.get("storage") == Some(&Value::Bool(true)))?;
-    storage.get("name")?.as_str()
+    Some(spec::text(storage, "/name"))
 }
 
 fn said<'a>(fields: &'a Map<String, Value>, name: &str) -> &'a str {

@@ -110,7 +110,7 @@ pub fn label(name: &str) -> Vec<String> {
 pub fn label_1035(name: &str) -> Vec<String> {
     let mut problems = Vec::new();
     if name.len() > 63 {
-        problems.push(too_long(63));
+        problems.push("must be no more than 63 characters".to_owned());
     }
     if !is_label(name) || !name.starts_with(|c: char| c.is_ascii_lowercase()) {
         problems.push(LABEL_1035.to_owned());

@@ -96,14 +96,17 @@ pub(super) fn scale(subresources: &Value, at: Path<'_>, causes: &mut Vec<Cause>)
 /// What is wrong with `selectableFields`.
 pub(super) fn selectable(
     fields: &Value,
-    schema: Option<&Value>,
+    schema: Result<&Value, &str>,
     at: Path<'_>,
     causes: &mut Vec<Cause>,
 ) {
-    let Some(schema) = schema else {
-        let why = "may only be set when validations.schema is included";
-        causes.push(Cause::invalid(at, &"".into(), why));
-        return;
+    let schema = match schema {
+        Ok(schema) => schema,
+        Err(of) => {
+            let why = format!("may only be set when {of}");
+            causes.push(Cause::invalid(at, &"".into(), &why));
+            return;
+        }
     };
     let mut known: Vec<&str> = Vec::new();
     for (index, field) in list(fields) {

@@ -4,6 +4,7 @@
 
 use serde_json::Value;
 
+use super::shown;
 use super::spec::versions;
 use crate::field::Path;
 
@@ -33,7 +34,12 @@ impl<'a> Inner<'a> {
         let of = |version: &'a Value| version.get(field).filter(|value| !is_empty(value));
         let mut all = self.versions.iter().map(|version| of(version));
         match all.next() {
-            Some(first) => all.all(|other| other == first),
+            // What Go cannot tell apart is the same.
+            Some(Some(first)) => {
+                let first = shown::part(field, first);
+                all.all(|other| other.is_some_and(|other| shown::part(field, other) == first))
+            }
+            Some(None) => all.all(|other| other.is_none()),
             None => false,
         }
     }

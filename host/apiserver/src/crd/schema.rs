@@ -73,6 +73,18 @@ pub(super) fn is_true(schema: &Value, word: &str) -> bool {
     schema.get(word) == Some(&Value::Bool(true))
 }
 
+/// What Go would not tell from nothing.
+pub(super) fn is_zero(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Bool(yes) => !yes,
+        Value::String(text) => text.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(fields) => fields.is_empty(),
+        Value::Number(_) => false,
+    }
+}
+
 /// Visits a schema and all schemas in it.
 pub(super) fn visit<'a>(schema: &'a Value, with: &mut impl FnMut(&'a Value)) {
     if !schema.is_object() {
@@ -101,15 +113,22 @@ pub(super) fn validate(schema: &Value, has_status: bool, at: Path<'_>) -> Vec<Ca
         causes.push(Cause::forbidden(at.child("openAPIV3Schema.nullable"), why));
     }
     let at = at.child("openAPIV3Schema");
-    let mut unfit = structural::validate(schema, at);
-    if unfit.is_empty() {
-        unfit = defaults::validate(schema, at);
+    let unsupported = structural::unsupported(schema);
+    let mut unfit = Vec::new();
+    if unsupported.is_none() {
+        unfit = structural::validate(schema, at);
+        if unfit.is_empty() {
+            unfit = defaults::validate(schema, at);
+        }
     }
-    let mut walk = Walk::new(unfit.is_empty());
+    let mut walk = Walk::new(unsupported.is_none() && unfit.is_empty());
     causes.extend(unfit);
     walk.place(schema, Inside::ROOT, at);
     causes.extend(walk.causes);
     causes.extend(walk.of_rules);
+    if let Some(why) = unsupported.filter(|_| causes.is_empty()) {
+        causes.push(Cause::invalid(at, &"".into(), &why));
+    }
     causes
 }
 

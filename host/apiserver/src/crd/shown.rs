@@ -20,7 +20,18 @@ enum Field {
     SchemaMap,
     Items,
     Values,
+    Dependencies,
+    Docs,
     Rules,
+    /// The schema of a version.
+    Validation,
+    Subresources,
+    Status,
+    Scale,
+    Columns,
+    Selectable,
+    /// `0`.
+    Number,
 }
 
 const SCHEMA: [(&str, &str, Field); 44] = [
@@ -60,10 +71,10 @@ const SCHEMA: [(&str, &str, Field); 44] = [
         Field::Values,
     ),
     ("PatternProperties", "patternProperties", Field::SchemaMap),
-    ("Dependencies", "dependencies", Field::Plain),
+    ("Dependencies", "dependencies", Field::Dependencies),
     ("AdditionalItems", "additionalItems", Field::Values),
     ("Definitions", "definitions", Field::SchemaMap),
-    ("ExternalDocs", "externalDocs", Field::Plain),
+    ("ExternalDocs", "externalDocs", Field::Docs),
     ("Example", "example", Field::Plain),
     (
         "XPreserveUnknownFields",
@@ -82,6 +93,11 @@ const SCHEMA: [(&str, &str, Field); 44] = [
     ("XValidations", "x-kubernetes-validations", Field::Rules),
 ];
 
+const DOCS: [(&str, &str, Field); 2] = [
+    ("Description", "description", Field::Text),
+    ("URL", "url", Field::Text),
+];
+
 const RULE: [(&str, &str, Field); 6] = [
     ("Rule", "rule", Field::Text),
     ("Message", "message", Field::Text),
@@ -97,15 +113,40 @@ const VERSION: [(&str, &str, Field); 9] = [
     ("Storage", "storage", Field::Bool),
     ("Deprecated", "deprecated", Field::Bool),
     ("DeprecationWarning", "deprecationWarning", Field::Plain),
-    ("Schema", "schema", Field::Plain),
-    ("Subresources", "subresources", Field::Plain),
+    ("Schema", "schema", Field::Validation),
+    ("Subresources", "subresources", Field::Subresources),
     (
         "AdditionalPrinterColumns",
         "additionalPrinterColumns",
-        Field::Plain,
+        Field::Columns,
     ),
-    ("SelectableFields", "selectableFields", Field::Plain),
+    ("SelectableFields", "selectableFields", Field::Selectable),
 ];
+
+const VALIDATION: [(&str, &str, Field); 1] =
+    [("OpenAPIV3Schema", "openAPIV3Schema", Field::Schema)];
+
+const SUBRESOURCES: [(&str, &str, Field); 2] = [
+    ("Status", "status", Field::Status),
+    ("Scale", "scale", Field::Scale),
+];
+
+const SCALE: [(&str, &str, Field); 3] = [
+    ("SpecReplicasPath", "specReplicasPath", Field::Text),
+    ("StatusReplicasPath", "statusReplicasPath", Field::Text),
+    ("LabelSelectorPath", "labelSelectorPath", Field::Plain),
+];
+
+const COLUMN: [(&str, &str, Field); 6] = [
+    ("Name", "name", Field::Text),
+    ("Type", "type", Field::Text),
+    ("Format", "format", Field::Text),
+    ("Description", "description", Field::Text),
+    ("Priority", "priority", Field::Number),
+    ("JSONPath", "jsonPath", Field::Text),
+];
+
+const SELECTABLE: [(&str, &str, Field); 1] = [("JSONPath", "jsonPath", Field::Text)];
 
 /// A schema.
 pub(super) fn schema(schema: &Value) -> String {
@@ -117,8 +158,22 @@ pub(super) fn rule(rule: &Value) -> String {
     record(&RULE, |field| rule.get(field))
 }
 
+/// The versions of a definition.
+pub(super) fn versions(all: &[Value], inner: &Inner<'_>) -> String {
+    brackets(all.iter().map(|each| version(each, inner)))
+}
+
+/// A field of a version.
+pub(super) fn part(name: &str, value: &Value) -> String {
+    let found = VERSION.iter().find(|(_, field, _)| *field == name);
+    shown(
+        found.map_or(Field::Plain, |(_, _, kind)| *kind),
+        Some(value),
+    )
+}
+
 /// A version, without what all versions have alike.
-pub(super) fn version(version: &Value, inner: &Inner<'_>) -> String {
+fn version(version: &Value, inner: &Inner<'_>) -> String {
     let beside = [
         "schema",
         "subresources",
@@ -144,18 +199,41 @@ fn shown(kind: Field, value: Option<&Value>) -> String {
         return match kind {
             Field::Text => "\"\"",
             Field::Bool => "false",
+            Field::Number => "0",
             _ => "null",
         }
         .to_owned();
     };
     match (kind, value) {
         (Field::Schema, _) => schema(value),
+        (Field::Validation, _) => record(&VALIDATION, |field| value.get(field)),
+        (Field::Subresources, _) => record(&SUBRESOURCES, |field| value.get(field)),
+        (Field::Status, _) => "{}".to_owned(),
+        (Field::Scale, _) => record(&SCALE, |field| value.get(field)),
+        (Field::Columns, Value::Array(all)) => {
+            let one = |column: &Value| record(&COLUMN, |field| column.get(field));
+            brackets(all.iter().map(one))
+        }
+        (Field::Selectable, Value::Array(all)) => {
+            let one = |path: &Value| record(&SELECTABLE, |field| path.get(field));
+            brackets(all.iter().map(one))
+        }
         (Field::Schemas, Value::Array(all)) => brackets(all.iter().map(schema)),
         (Field::Rules, Value::Array(all)) => brackets(all.iter().map(rule)),
         (Field::SchemaMap, Value::Object(all)) => braces(
             all.iter()
                 .map(|(name, value)| format!("{}:{}", json(&name.as_str().into()), schema(value))),
         ),
+        (Field::Dependencies, Value::Object(all)) => braces(all.iter().map(|(name, value)| {
+            let name = json(&name.as_str().into());
+            match value {
+                Value::Array(_) => {
+                    format!("{name}:{{\"Schema\":null,\"Property\":{}}}", json(value))
+                }
+                value => format!("{name}:{{\"Schema\":{},\"Property\":null}}", schema(value)),
+            }
+        })),
+        (Field::Docs, _) => record(&DOCS, |field| value.get(field)),
         (Field::Items, _) => format!("{{\"Schema\":{},\"JSONSchemas\":null}}", schema(value)),
         (Field::Values, Value::Bool(allows)) => format!("{{\"Allows\":{allows},\"Schema\":null}}"),
         (Field::Values, _) => format!("{{\"Allows\":true,\"Schema\":{}}}", schema(value)),

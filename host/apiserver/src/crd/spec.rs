@@ -58,8 +58,8 @@ pub(super) fn validate(crd: &Value) -> Vec<Cause> {
         parts(&inner, Some(index), &mut causes);
     }
     storage(crd, &inner, at.child("versions"), &mut causes);
-    if let Some(first) = versions(crd).next() {
-        let name = text(first, "/name");
+    let first = versions(crd).next().map(|first| text(first, "/name"));
+    if let Some(name) = first.filter(|name| !name.is_empty()) {
         label(name, at.child("version"), &mut causes);
     }
     let named = at.child("names");
@@ -170,7 +170,15 @@ fn parts(inner: &Inner<'_>, version: Option<usize>, causes: &mut Vec<Cause>) {
     let schemas = inner.schemas();
     let schema_of = |part: &Part<'_>| {
         let mut found = schemas.iter();
-        found.find(|schema| schema.version.is_none() || schema.version == part.version)
+        let found = found.find(|schema| schema.version == part.version);
+        let is_empty = || {
+            inner
+                .parts("schema")
+                .iter()
+                .any(|all| all.version.is_none())
+        };
+        let none = (part.version.is_none() && is_empty()).then_some(&Value::Null);
+        found.map(|schema| schema.value).or(none)
     };
     for part in schemas.iter().filter(|part| part.version == version) {
         part.at("schema", "validation", |at| {
@@ -192,9 +200,12 @@ fn parts(inner: &Inner<'_>, version: Option<usize>, causes: &mut Vec<Cause>) {
         );
     }
     for part in of("selectableFields") {
-        let schema = schema_of(&part).map(|schema| schema.value);
+        let of = match part.version {
+            None => "validations.schema is included",
+            Some(_) => "`version.schema.openAPIV3Schema` is not included",
+        };
         part.at("selectableFields", "selectableFields", |at| {
-            columns::selectable(part.value, schema, at, causes);
+            columns::selectable(part.value, schema_of(&part).ok_or(of), at, causes);
         });
     }
 }
@@ -210,11 +221,9 @@ fn storage(crd: &Value, inner: &Inner<'_>, at: Path<'_>, causes: &mut Vec<Cause>
             .get(..at)
             .is_some_and(|before| names.get(at).is_some_and(|name| before.contains(name)))
     });
-    let all = || {
-        let all: Vec<String> = versions(crd)
-            .map(|version| shown::version(version, inner))
-            .collect();
-        format!("[{}]", all.join(","))
+    let all = || match crd.pointer("/spec/versions") {
+        Some(Value::Array(all)) => shown::versions(all, inner),
+        _ => "null".to_owned(),
     };
     if twice {
         causes.push(Cause::invalid_as(

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::schema::{Pattern, entries, has, is_true, parts};
+use super::schema::{Pattern, entries, has, is_true, is_zero, parts, visit};
 use super::spec::text;
 use crate::field::Path;
 use crate::status::Cause;
@@ -13,6 +13,39 @@ enum Level {
     Root,
     Item,
     Field,
+}
+
+/// Why a schema has no structural form at all: it says what is not supported.
+pub(super) fn unsupported(schema: &Value) -> Option<String> {
+    let mut found = None;
+    visit(schema, &mut |part| {
+        let said = |word: &str| part.get(word).is_some_and(|said| !is_zero(said));
+        let words = [
+            "id",
+            "$schema",
+            "$ref",
+            "patternProperties",
+            "dependencies",
+            "definitions",
+        ];
+        let mut words = words.into_iter().filter(|word| said(word));
+        let word = words
+            .next()
+            .or_else(|| has(part, "additionalItems").then_some("additionalItems"));
+        if let Some(word) = word {
+            let word = word
+                .strip_prefix("$s")
+                .map_or(word.to_owned(), |rest| format!("s{rest}"));
+            found = Some(format!("OpenAPIV3Schema '{word}' is not supported"));
+        } else if part.pointer("/items/0").is_some() {
+            found = Some("OpenAPIV3Schema 'items' must be a schema, but is an array".to_owned());
+        } else if part.get("x-kubernetes-preserve-unknown-fields") == Some(&Value::Bool(false)) {
+            let why =
+                "internal error: 'x-kubernetes-preserve-unknown-fields' must be true or undefined";
+            found = Some(why.to_owned());
+        }
+    });
+    found
 }
 
 /// What keeps a schema from being structural, sorted by its text.
@@ -150,25 +183,15 @@ fn object(schema: &Value, level: Level, at: Path<'_>, causes: &mut Vec<Cause>) {
     }
 }
 
-/// What Go would not tell from nothing.
-fn is_zero(value: &Value) -> bool {
-    match value {
-        Value::Null => true,
-        Value::Bool(yes) => !yes,
-        Value::String(text) => text.is_empty(),
-        Value::Array(items) => items.is_empty(),
-        Value::Object(fields) => fields.is_empty(),
-        Value::Number(_) => false,
-    }
-}
-
 /// `anyOf: [{type: integer}, {type: string}]`: the one place where types may be in an `anyOf`.
 fn is_int_or_string(schema: &Value) -> bool {
     let wanted = ["integer", "string"];
     let found: Vec<&Value> = parts(schema, "anyOf").collect();
     found.len() == 2
         && found.iter().zip(wanted).all(|(part, kind)| {
-            text(part, "/type") == kind && part.as_object().is_some_and(|part| part.len() == 1)
+            let said = part.as_object().into_iter().flatten();
+            let said = said.filter(|(_, value)| !is_zero(value));
+            text(part, "/type") == kind && said.count() == 1
         })
 }
 

@@ -300,3 +300,17 @@ fn the_scale_of_an_object_is_read_and_written_through_its_paths() {
     assert_eq!(written["spec"]["replicas"], 0);
     assert_eq!(scale::read(&written, &paths).unwrap()["spec"], json!({}));
 }
+
+#[test]
+fn rules_that_the_real_server_takes_are_right() {
+    for file in [
+        include_str!("../schema/validate/recorded/values.json"),
+        include_str!("../schema/validate/recorded/rules.json"),
+        include_str!("../schema/validate/recorded/errors.json"),
+    ] {
+        let file: Value = serde_json::from_str(file).unwrap();
+        let mut crd = definition(&file["schema"], &Value::Null);
+        crd["spec"]["versions"][0]["selectableFields"] = Value::Null;
+        assert_eq!(lines(&validate_create(&crd)), Vec::<String>::new());
+    }
+}

@@ -8,6 +8,7 @@
 mod check;
 mod compiled;
 mod functions;
+mod mend;
 mod values;
 
 use serde_json::Value;

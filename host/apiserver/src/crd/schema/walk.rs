@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{entries, has, is_true, parts};
+use super::{entries, has, is_true, is_zero, parts};
 use crate::crd::spec::text;
 use crate::field::Path;
 use crate::status::Cause;
@@ -17,7 +17,7 @@ pub(super) struct Inside<'a> {
     pub(super) in_metadata: bool,
     /// Why there may be no defaults.
     pub(super) no_defaults: Option<&'a str>,
-    /// The list whose items cannot be told apart, so that no rule can look back.
+    /// The list whose items cannot be told apart, or the map that is one value, so that no rule can look back.
     pub(super) no_old_self: Option<Path<'a>>,
     /// Whether rules are looked at; they are not in `allOf` and its like.
     pub(super) rules: bool,
@@ -92,7 +92,11 @@ impl Walk {
             "dependencies",
             "$ref",
         ] {
-            if has(schema, word) {
+            let is_said = schema.get(word).is_some_and(|said| !is_zero(said));
+            if is_said
+                || (["additionalItems", "dependencies", "$ref"].contains(&word)
+                    && has(schema, word))
+            {
                 self.forbid(at.child(word), &format!("{word} is not supported"));
             }
         }
@@ -159,6 +163,9 @@ impl Walk {
             let all = at.child("properties");
             let at_top = format!("in top-level {name}");
             let mut inner = inner;
+            if text(schema, "/x-kubernetes-map-type") == "atomic" {
+                inner.no_old_self = inner.no_old_self.or(Some(at));
+            }
             if is_object && META.contains(&name.as_str()) {
                 inner.in_metadata = true;
                 if inside.is_root {

@@ -3,8 +3,10 @@
 //!
 //! - This is no type checker: where it does not know a type, it takes everything for right. What it finds,
 //!   the real server finds as well, in the same words.
-//! - The parser does not say where in the text an expression stands, so the first place is named that has
-//!   the same words.
+//! - The parser does not say where in the text an expression stands, so the place is named that has the same
+//!   words, counted from the first.
+
+use std::collections::BTreeMap;
 
 use kube_cel::cel::common::ast::{CallExpr, EntryExpr, Expr, LiteralValue};
 use kube_cel::cel::parser::{Expression, Parser};
@@ -41,6 +43,7 @@ pub fn fault(text: &str, schema: View<'_>, is_object: bool, wanted: Wanted) -> O
     let mut check = Check {
         text,
         known: vec![("self".to_owned(), this), ("oldSelf".to_owned(), this)],
+        seen: BTreeMap::new(),
         faults: Vec::new(),
     };
     let result = check.of(&expression);
@@ -194,6 +197,8 @@ impl Fault {
 struct Check<'a> {
     text: &'a str,
     known: Vec<(String, Type<'a>)>,
+    /// How often a field was named so far.
+    seen: BTreeMap<String, usize>,
     faults: Vec<Fault>,
 }
 
@@ -211,7 +216,7 @@ impl<'a> Check<'a> {
             },
             Expr::Select(select) => {
                 let of = self.of(&select.operand);
-                let found = self.field(of, &select.field);
+                let found = self.field(of, &select.field, select.test);
                 if select.test { Type::Bool } else { found }
             }
             Expr::Call(call) => self.call(call),
@@ -268,29 +273,38 @@ impl<'a> Check<'a> {
         self.faults.push(Fault { at, why });
     }
 
-    /// A field of a value; a fault if the schema has no such field.
-    fn field(&mut self, of: Type<'a>, name: &str) -> Type<'a> {
-        match of {
-            Type::Map(values) => Type::of(values, false),
+    /// A field of a value; a fault if there can be no such field. `test` says that it is in a `has`.
+    fn field(&mut self, of: Type<'a>, name: &str, test: bool) -> Type<'a> {
+        let seen = self.seen.entry(name.to_owned()).or_default();
+        let nth = *seen;
+        *seen += 1;
+        let why = match of {
+            Type::Map(values) => return Type::of(values, false),
             Type::Fields(schema, is_object) => {
                 let mut fields = schema.properties();
                 let found = fields.find(|(field, _)| escaped(field) == name);
                 match found {
-                    Some(_) if is_object && name == "metadata" => Type::Dyn,
-                    Some((_, field)) if field.kind().is_some() => Type::of(field, false),
-                    _ if is_object && ["apiVersion", "kind"].contains(&name) => Type::Text,
-                    _ if is_object && name == "metadata" => Type::Dyn,
-                    _ => {
-                        let at = self.word(name, |before, _| before.ends_with(['.', '?']));
-                        let why = format!("undefined field '{name}'");
-                        let at = at.saturating_sub(1);
-                        self.faults.push(Fault { at, why });
-                        Type::Dyn
-                    }
+                    Some(_) if is_object && name == "metadata" => return Type::Dyn,
+                    Some((_, field)) if field.kind().is_some() => return Type::of(field, false),
+                    _ if is_object && ["apiVersion", "kind"].contains(&name) => return Type::Text,
+                    _ if is_object && name == "metadata" => return Type::Dyn,
+                    _ => format!("undefined field '{name}'"),
                 }
             }
-            _ => Type::Dyn,
-        }
+            of => match of.scalar() {
+                Some(of) => format!("type '{of}' does not support field selection"),
+                None => return Type::Dyn,
+            },
+        };
+        let dot = self.nth_word(name, nth, |before, _| before.ends_with('.'));
+        let dot = dot.saturating_sub(1);
+        let before = self.text.get(..dot).unwrap_or_default();
+        let at = match before.rfind("has(") {
+            Some(has) if test => has + 3,
+            _ => dot,
+        };
+        self.faults.push(Fault { at, why });
+        Type::Dyn
     }
 
     fn call(&mut self, call: &CallExpr) -> Type<'a> {
@@ -360,13 +374,18 @@ impl<'a> Check<'a> {
 
     /// The first place of a word of which `fits` says that it is meant.
     fn word(&self, word: &str, fits: impl Fn(&str, &str) -> bool) -> usize {
+        self.nth_word(word, 0, fits)
+    }
+
+    /// The same, after `nth` other places.
+    fn nth_word(&self, word: &str, nth: usize, fits: impl Fn(&str, &str) -> bool) -> usize {
         let in_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        let mut places = self.text.match_indices(word);
-        let found = places.find(|(at, _)| {
+        let places = self.text.match_indices(word);
+        let mut places = places.filter(|(at, _)| {
             let (before, rest) = self.text.split_at(*at);
             let after = rest.get(word.len()..).unwrap_or_default();
             !before.ends_with(in_word) && !after.starts_with(in_word) && fits(before, after)
         });
-        found.map_or(0, |(at, _)| at)
+        places.nth(nth).map_or(0, |(at, _)| at)
     }
 }

@@ -2,13 +2,12 @@
 
 use std::sync::{Arc, OnceLock};
 
-use kube_cel::cel::common::ast::{EntryExpr, Expr};
 use kube_cel::cel::objects::OptionalValue;
 use kube_cel::cel::parser::{Expression, Parser};
 use kube_cel::cel::{ExecutionError, Value as Cel};
 use serde_json::Value;
 
-use super::functions;
+use super::{functions, mend};
 
 /// The rules of one place, compiled when they are first needed.
 #[derive(Clone, Debug, Default)]
@@ -165,11 +164,38 @@ impl Rule {
             ExecutionError::DivisionByZero(_) => "division by zero".to_owned(),
             ExecutionError::RemainderByZero(_) => "modulus by zero".to_owned(),
             ExecutionError::Overflow(..) => "integer overflow".to_owned(),
-            ExecutionError::FunctionError { message, .. } => message.clone(),
+            ExecutionError::FunctionError { function, message } => in_go(function, message),
             other => other.to_string(),
         };
         format!("{why} evaluating rule: {name}")
     }
+}
+
+/// What a function says of its failure, in cel-go's words as far as they are known.
+fn in_go(function: &str, message: &str) -> String {
+    let to = match function {
+        "int" | "uint" | "double" => function,
+        "duration" => "google.protobuf.Duration",
+        "timestamp" => "google.protobuf.Timestamp",
+        "quantity" => {
+            return "quantities must match the regular expression \
+                    '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+                .to_owned();
+        }
+        _ => {
+            let index = message.split_once(" out of range").and_then(|(index, _)| {
+                let (_, index) = index.rsplit_once("index ")?;
+                index.parse::<i64>().ok()
+            });
+            let empty = || message.strip_prefix("cannot call ");
+            return match (index, empty()) {
+                (Some(index), _) => format!("index out of range: {index}"),
+                (None, Some(rest)) => rest.replace(" on empty", " called on empty"),
+                (None, None) => message.to_owned(),
+            };
+        }
+    };
+    format!("type conversion error from 'string' to '{to}'")
 }
 
 /// Whether an expression speaks of what was there before.
@@ -180,49 +206,12 @@ pub fn looks_back(rule: &str) -> bool {
 fn compile(rule: &str) -> Result<Expression, String> {
     let parser = Parser::new().enable_optional_syntax(true);
     let mut expression = parser.parse(rule).map_err(|why| why.to_string())?;
-    mend(&mut expression)?;
+    mend::mend(&mut expression)?;
     Ok(expression)
 }
 
 fn uses_old_self(expression: &Expression) -> bool {
     expression.references().has_variable("oldSelf")
-}
-
-/// Makes an expression one that the interpreter runs as cel-go does, or refuses it.
-///
-/// `a.?b` is written as `a[?"b"]`, since of these two only the second one knows of fields that are absent.
-fn mend(expression: &mut Expression) -> Result<(), String> {
-    match &mut expression.expr {
-        Expr::Call(call) => {
-            if call.func_name == "_?._" {
-                "_[?_]".clone_into(&mut call.func_name);
-            }
-            call.target.iter_mut().try_for_each(|target| mend(target))?;
-            call.args.iter_mut().try_for_each(mend)
-        }
-        Expr::Comprehension(all) => {
-            mend(&mut all.iter_range)?;
-            mend(&mut all.accu_init)?;
-            mend(&mut all.loop_cond)?;
-            mend(&mut all.loop_step)?;
-            mend(&mut all.result)
-        }
-        Expr::Select(select) => mend(&mut select.operand),
-        Expr::List(list) => list.elements.iter_mut().try_for_each(mend),
-        Expr::Map(map) => map
-            .entries
-            .iter_mut()
-            .try_for_each(|entry| match &mut entry.expr {
-                EntryExpr::MapEntry(entry) => {
-                    mend(&mut entry.key)?;
-                    mend(&mut entry.value)
-                }
-                EntryExpr::StructField(field) => Err(format!("undeclared field '{}'", field.field)),
-            }),
-        Expr::Struct(made) => Err(format!("undeclared reference to '{}'", made.type_name)),
-        Expr::Unspecified => Err("no expression".to_owned()),
-        Expr::Ident(_) | Expr::Literal(_) => Ok(()),
-    }
 }
 
 /// `.spec.map['a.b']` as causes have it: `spec.map[a.b]`.

@@ -9,6 +9,8 @@ use kube_cel::cel::objects::{Opaque, OptionalValue};
 use kube_cel::cel::parser::Expression;
 use kube_cel::cel::{Context, ExecutionError, FunctionContext, Value as Cel};
 
+use crate::schema::Pattern;
+
 type Answer = Result<Cel, ExecutionError>;
 
 thread_local! {
@@ -31,12 +33,17 @@ pub(super) fn run(expression: &Expression, this: &Cel, before: Option<&Cel>) -> 
 fn functions() -> Context<'static> {
     let mut context = Context::default().with_all();
     context.add_function("size", size);
+    context.add_function("matches", matches);
     context.add_function("type", type_of);
     for name in TYPES {
         context.add_variable_from_value(name, type_named(name));
     }
     context.add_function("optMap", opt_map);
     context.add_function("optFlatMap", opt_flat_map);
+    context.add_function("@or", or);
+    context.add_function("@and", and);
+    context.add_function("@exists", exists_each);
+    context.add_function("@all", all_each);
     context.add_function("all", all);
     context.add_function("exists", exists);
     context.add_function("existsOne", exists_one);
@@ -102,6 +109,17 @@ fn size(context: &FunctionContext<'_, '_>, This(this): This<Cel>) -> Result<i64,
     Ok(i64::try_from(size).unwrap_or(i64::MAX))
 }
 
+/// Patterns are Go's.
+fn matches(
+    context: &FunctionContext<'_, '_>,
+    This(this): This<Arc<String>>,
+    pattern: Arc<String>,
+) -> Result<bool, ExecutionError> {
+    let pattern = Pattern::new(Arc::unwrap_or_clone(pattern));
+    let matches = pattern.matches(&this);
+    matches.map_err(|why| context.error(why))
+}
+
 fn name(context: &FunctionContext<'_, '_>, at: usize) -> Result<String, ExecutionError> {
     match context.args.get(at).map(|argument| &argument.expr) {
         Some(Expr::Ident(name)) => Ok(name.clone()),
@@ -136,54 +154,115 @@ fn mapped(context: &FunctionContext<'_, '_>, this: &Cel) -> Result<Option<Cel>, 
     Cel::resolve(expression, &scope).map(Some)
 }
 
-/// How often a condition with two names (index and item, or key and value) holds, and of how many.
-fn count(context: &FunctionContext<'_, '_>, this: &Cel) -> Result<(usize, usize), ExecutionError> {
+/// What parts of a condition come to: one that is `on` decides, whatever errors are in others.
+fn decide(parts: impl Iterator<Item = Answer>, on: bool) -> Result<bool, ExecutionError> {
+    let mut wrong = None;
+    for part in parts {
+        match part {
+            Ok(Cel::Bool(yes)) if yes == on => return Ok(on),
+            Ok(Cel::Bool(_)) => {}
+            Ok(_) => wrong = wrong.or(Some(ExecutionError::NoSuchOverload)),
+            Err(error) => wrong = wrong.or(Some(error)),
+        }
+    }
+    wrong.map_or(Ok(!on), Err)
+}
+
+fn parts<'a>(context: &'a FunctionContext<'_, '_>) -> impl Iterator<Item = Answer> + 'a {
+    let parts = context.args.iter();
+    parts.map(|part| Cel::resolve(part, context.ptx))
+}
+
+fn or(context: &FunctionContext<'_, '_>) -> Result<bool, ExecutionError> {
+    decide(parts(context), true)
+}
+
+fn and(context: &FunctionContext<'_, '_>) -> Result<bool, ExecutionError> {
+    decide(parts(context), false)
+}
+
+/// The first and the second name of what a macro goes through: index and item, or key and value.
+fn pairs(of: &Cel) -> Result<Vec<(Cel, Cel)>, ExecutionError> {
+    match of {
+        Cel::List(items) => {
+            let items = items.iter().zip(0_i64..);
+            Ok(items
+                .map(|(item, at)| (Cel::Int(at), item.clone()))
+                .collect())
+        }
+        Cel::Map(map) => {
+            let entries = map.map.iter();
+            Ok(entries
+                .map(|(key, value)| (key.clone().into(), value.clone()))
+                .collect())
+        }
+        _ => Err(ExecutionError::NoSuchOverload),
+    }
+}
+
+/// `exists` and `all` with one name: an item, or a key.
+fn decide_each(context: &FunctionContext<'_, '_>, on: bool) -> Result<bool, ExecutionError> {
+    let [range, _, condition] = context.args else {
+        return Err(ExecutionError::NoSuchOverload);
+    };
+    let variable = name(context, 1)?;
+    let range = Cel::resolve(range, context.ptx)?;
+    let is_map = matches!(range, Cel::Map(_));
+    let each = pairs(&range)?.into_iter().map(|(key, value)| {
+        let mut scope = context.ptx.new_inner_scope();
+        scope.add_variable_from_value(variable.clone(), if is_map { key } else { value });
+        Cel::resolve(condition, &scope)
+    });
+    decide(each, on)
+}
+
+fn exists_each(context: &FunctionContext<'_, '_>) -> Result<bool, ExecutionError> {
+    decide_each(context, true)
+}
+
+fn all_each(context: &FunctionContext<'_, '_>) -> Result<bool, ExecutionError> {
+    decide_each(context, false)
+}
+
+/// What a condition with two names says of each pair.
+fn answers<'a>(
+    context: &'a FunctionContext<'_, '_>,
+    this: &Cel,
+) -> Result<impl Iterator<Item = Answer> + 'a, ExecutionError> {
     let [_, _, condition] = context.args else {
         return Err(ExecutionError::NoSuchOverload);
     };
     let (first, second) = (name(context, 0)?, name(context, 1)?);
-    let pairs: Vec<(Cel, Cel)> = match this {
-        Cel::List(items) => {
-            let items = items.iter().zip(0_i64..);
-            items
-                .map(|(item, at)| (Cel::Int(at), item.clone()))
-                .collect()
-        }
-        Cel::Map(map) => {
-            let entries = map.map.iter();
-            entries
-                .map(|(key, value)| (key.clone().into(), value.clone()))
-                .collect()
-        }
-        _ => return Err(ExecutionError::NoSuchOverload),
-    };
-    let mut holds = 0;
-    for (key, value) in &pairs {
+    let pairs = pairs(this)?.into_iter();
+    Ok(pairs.map(move |(key, value)| {
         let mut scope = context.ptx.new_inner_scope();
-        scope.add_variable_from_value(first.clone(), key.clone());
-        scope.add_variable_from_value(second.clone(), value.clone());
-        match Cel::resolve(condition, &scope)? {
-            Cel::Bool(yes) => holds += usize::from(yes),
-            _ => return Err(ExecutionError::NoSuchOverload),
-        }
-    }
-    Ok((holds, pairs.len()))
+        scope.add_variable_from_value(first.clone(), key);
+        scope.add_variable_from_value(second.clone(), value);
+        Cel::resolve(condition, &scope)
+    }))
 }
 
 fn all(context: &FunctionContext<'_, '_>, This(this): This<Cel>) -> Result<bool, ExecutionError> {
-    count(context, &this).map(|(holds, of)| holds == of)
+    decide(answers(context, &this)?, false)
 }
 
 fn exists(
     context: &FunctionContext<'_, '_>,
     This(this): This<Cel>,
 ) -> Result<bool, ExecutionError> {
-    count(context, &this).map(|(holds, _)| holds > 0)
+    decide(answers(context, &this)?, true)
 }
 
 fn exists_one(
     context: &FunctionContext<'_, '_>,
     This(this): This<Cel>,
 ) -> Result<bool, ExecutionError> {
-    count(context, &this).map(|(holds, _)| holds == 1)
+    let mut holds = 0;
+    for answer in answers(context, &this)? {
+        match answer? {
+            Cel::Bool(yes) => holds += usize::from(yes),
+            _ => return Err(ExecutionError::NoSuchOverload),
+        }
+    }
+    Ok(holds == 1)
 }

@@ -119,3 +119,8 @@ fn values_are_judged_as_by_the_real_server() {
 fn rules_and_changes_are_judged_as_by_the_real_server() {
     compare(include_str!("recorded/rules.json"));
 }
+
+#[test]
+fn rules_that_cannot_be_asked_fail_as_in_the_real_server() {
+    compare(include_str!("recorded/errors.json"));
+}
