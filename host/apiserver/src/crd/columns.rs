@@ -93,6 +93,33 @@ pub(super) fn scale(subresources: &Value, at: Path<'_>, causes: &mut Vec<Cause>)
     }
 }
 
+/// Whether a path leads anywhere; if so, it must lead to something that can be selected by.
+fn selected(schema: &Value, path: &str, at: Path<'_>, causes: &mut Vec<Cause>) -> bool {
+    let found = if path.contains('[') {
+        Err("array notation is not allowed".to_owned())
+    } else {
+        schema::follow(schema, path)
+    };
+    let mut invalid = |why: &str| causes.push(Cause::invalid(at, &path.into(), why));
+    let found = match found {
+        Ok(found) => found,
+        Err(why) => {
+            invalid(&format!("is an invalid path: {why}"));
+            return false;
+        }
+    };
+    if path == ".metadata" || path.starts_with(".metadata.") {
+        invalid("must not point to fields in metadata");
+    }
+    if !["string", "boolean", "integer"].contains(&text(found, "/type")) {
+        invalid(
+            "must point to a field of type string, boolean or integer. Enum string fields and strings with \
+             formats are allowed.",
+        );
+    }
+    true
+}
+
 /// What is wrong with `selectableFields`.
 pub(super) fn selectable(
     fields: &Value,
@@ -117,30 +144,8 @@ pub(super) fn selectable(
             causes.push(Cause::required(at, ""));
             continue;
         }
-        let found = if path.contains('[') {
-            Err("array notation is not allowed".to_owned())
-        } else {
-            schema::follow(schema, path)
-        };
-        let found = match found {
-            Ok(found) => found,
-            Err(why) => {
-                let why = format!("is an invalid path: {why}");
-                causes.push(Cause::invalid(at, &path.into(), &why));
-                continue;
-            }
-        };
-        if path == ".metadata" || path.starts_with(".metadata.") {
-            causes.push(Cause::invalid(
-                at,
-                &path.into(),
-                "must not point to fields in metadata",
-            ));
-        }
-        if !["string", "boolean", "integer"].contains(&text(found, "/type")) {
-            let why = "must point to a field of type string, boolean or integer. Enum string fields and \
-                       strings with formats are allowed.";
-            causes.push(Cause::invalid(at, &path.into(), why));
+        if !selected(schema, path, at, causes) {
+            continue;
         }
         if known.contains(&path) {
             causes.push(Cause::duplicate(at, &path.into()));

@@ -44,10 +44,8 @@ pub(super) fn validate(crd: &Value) -> Vec<Cause> {
             .pointer("/schema/openAPIV3Schema")
             .is_none_or(Value::is_null)
     };
-    for (index, _) in versions(crd)
-        .enumerate()
-        .filter(|(_, version)| lacks_schema(version))
-    {
+    let lacking = versions(crd).enumerate();
+    for (index, _) in lacking.filter(|(_, version)| lacks_schema(version)) {
         let version = at.child("versions");
         let version = version.index(index);
         causes.push(Cause::required(version.child("schema.openAPIV3Schema"), ""));

@@ -100,6 +100,13 @@ impl Walk {
             self.invalid(items_at.child("type"), &kind.into(), why);
             return;
         }
+        self.list_keys(items, &names, keys, at);
+    }
+
+    /// Keys of lists that are maps must be scalar fields of their items.
+    fn list_keys(&mut self, items: &Value, names: &[&str], keys: &Value, at: Path<'_>) {
+        let at_keys = at.child("x-kubernetes-list-map-keys");
+        let items_at = at.child("items");
         let fields = items_at.child("properties");
         for (index, name) in names.iter().enumerate() {
             match items.get("properties").and_then(|all| all.get(*name)) {
@@ -112,7 +119,7 @@ impl Walk {
                     let key = fields.key(name);
                     let why =
                         "must be a scalar type if parent array's x-kubernetes-list-type is map";
-                    self.invalid(key.child("type"), &kind.into(), why);
+                    self.invalid(key.child("type"), &"object".into(), why);
                 }
                 Some(_) => {}
             }

@@ -106,12 +106,14 @@ impl Walk {
                 &reasons,
             ));
         }
-        let path = said("/fieldPath");
-        let at = at.child("fieldPath");
+        self.field_path(schema, said("/fieldPath"), at.child("fieldPath"));
+    }
+
+    fn field_path(&mut self, schema: &Value, path: &str, at: Path<'_>) {
         if !path.is_empty() && path.trim().is_empty() {
             self.invalid(at, &path.into(), "must be non-empty if specified");
         }
-        if breaks(path) {
+        if path.contains(['\n', '\r']) {
             self.invalid(at, &path.into(), "must not contain line breaks");
         }
         let is_wrong = || unsupported(schema).is_none() && follow(schema, path).is_err();

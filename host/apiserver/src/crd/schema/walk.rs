@@ -158,6 +158,28 @@ impl Walk {
                 );
             }
         }
+        self.fields(schema, inside, at);
+        self.alternatives(schema, inner, at);
+        if let Some(items) = schema.get("items").filter(|items| items.is_object()) {
+            let correlated = text(schema, "/x-kubernetes-list-type") == "map";
+            let no_old_self = inner.no_old_self.or_else(|| (!correlated).then_some(at));
+            self.place(
+                items,
+                Inside {
+                    no_old_self,
+                    ..inner
+                },
+                at.child("items"),
+            );
+        }
+    }
+
+    /// The fields of a schema.
+    fn fields(&mut self, schema: &Value, inside: Inside<'_>, at: Path<'_>) {
+        let inner = Inside {
+            is_root: false,
+            ..inside
+        };
         let is_object = inside.is_root || is_true(schema, "x-kubernetes-embedded-resource");
         for (name, field) in entries(schema, "properties") {
             let all = at.child("properties");
@@ -174,6 +196,10 @@ impl Walk {
             }
             self.place(field, inner, all.key(name));
         }
+    }
+
+    /// `not`, `allOf` and its like.
+    fn alternatives(&mut self, schema: &Value, inner: Inside<'_>, at: Path<'_>) {
         let part_of = Inside {
             rules: false,
             ..inner
@@ -186,18 +212,6 @@ impl Walk {
             for (index, part) in parts(schema, word).enumerate() {
                 self.place(part, part_of, all.index(index));
             }
-        }
-        if let Some(items) = schema.get("items").filter(|items| items.is_object()) {
-            let correlated = text(schema, "/x-kubernetes-list-type") == "map";
-            let no_old_self = inner.no_old_self.or_else(|| (!correlated).then_some(at));
-            self.place(
-                items,
-                Inside {
-                    no_old_self,
-                    ..inner
-                },
-                at.child("items"),
-            );
         }
     }
 }

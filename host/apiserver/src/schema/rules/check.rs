@@ -194,6 +194,17 @@ impl Fault {
     }
 }
 
+fn literal_type<'a>(literal: &LiteralValue) -> Type<'a> {
+    match literal {
+        LiteralValue::Boolean(_) => Type::Bool,
+        LiteralValue::Int(_) => Type::Int,
+        LiteralValue::Double(_) => Type::Double,
+        LiteralValue::String(_) => Type::Text,
+        LiteralValue::Bytes(_) => Type::Bytes,
+        LiteralValue::Null | LiteralValue::UInt(_) => Type::Dyn,
+    }
+}
+
 struct Check<'a> {
     text: &'a str,
     known: Vec<(String, Type<'a>)>,
@@ -206,14 +217,7 @@ impl<'a> Check<'a> {
     fn of(&mut self, expression: &Expression) -> Type<'a> {
         match &expression.expr {
             Expr::Ident(name) => self.name(name),
-            Expr::Literal(literal) => match literal {
-                LiteralValue::Boolean(_) => Type::Bool,
-                LiteralValue::Int(_) => Type::Int,
-                LiteralValue::Double(_) => Type::Double,
-                LiteralValue::String(_) => Type::Text,
-                LiteralValue::Bytes(_) => Type::Bytes,
-                LiteralValue::Null | LiteralValue::UInt(_) => Type::Dyn,
-            },
+            Expr::Literal(literal) => literal_type(literal),
             Expr::Select(select) => {
                 let of = self.of(&select.operand);
                 let found = self.field(of, &select.field, select.test);
