@@ -7,8 +7,9 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::path::{PathElement, number_text, path_text, quoted};
+use super::path::{PathElement, path_text};
 use super::types::{List, Map, Part, Scalar, Type};
+use crate::status::shown::{plain, quoted};
 
 /// Whether two items of a list may have the same key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -148,27 +149,6 @@ fn go_type(value: &Value) -> &'static str {
         Value::String(_) => "string",
         Value::Array(_) => "[]interface {}",
         Value::Object(_) => "map[string]interface {}",
-    }
-}
-
-/// Go's `%v`.
-fn plain(value: &Value) -> String {
-    match value {
-        Value::Null => "<nil>".to_owned(),
-        Value::Bool(yes) => yes.to_string(),
-        Value::Number(number) => number_text(number),
-        Value::String(text) => text.clone(),
-        Value::Array(items) => {
-            let items: Vec<String> = items.iter().map(plain).collect();
-            format!("[{}]", items.join(" "))
-        }
-        Value::Object(fields) => {
-            let fields = fields.iter();
-            let fields: Vec<String> = fields
-                .map(|(name, value)| format!("{name}:{}", plain(value)))
-                .collect();
-            format!("map[{}]", fields.join(" "))
-        }
     }
 }
 

@@ -4,8 +4,8 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
 use super::managers::{Manager, Operation, Owned};
-use super::path::quoted;
 use super::set::Set;
+use crate::status::shown::quoted;
 
 /// Why `managedFields` cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

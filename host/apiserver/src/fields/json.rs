@@ -6,6 +6,7 @@ use serde_json::{Map, Number, Value};
 
 use super::path::PathElement;
 use super::set::Set;
+use crate::status::shown::json;
 
 /// Why something is no field set.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -81,37 +82,13 @@ fn step_to_text(step: &PathElement) -> String {
         PathElement::Key(fields) => {
             let fields = fields.iter();
             let fields: Vec<String> = fields
-                .map(|(name, value)| {
-                    format!("{}:{}", Value::from(name.as_str()), value_to_text(value))
-                })
+                .map(|(name, value)| format!("{}:{}", Value::from(name.as_str()), json(value)))
                 .collect();
             format!("k:{{{}}}", fields.join(","))
         }
-        PathElement::Value(value) => format!("v:{}", value_to_text(value)),
+        PathElement::Value(value) => format!("v:{}", json(value)),
         PathElement::Index(index) => format!("i:{index}"),
     }
-}
-
-/// JSON as Go writes it: with `<`, `>` and `&` escaped, and no `.0`.
-fn value_to_text(value: &Value) -> String {
-    match value {
-        Value::Number(number) => match number.as_f64() {
-            Some(float) if number.is_f64() && float.fract() == 0.0 && float.abs() < 1e21 => {
-                format!("{float}")
-            }
-            _ => number.to_string(),
-        },
-        other => escaped(&other.to_string()),
-    }
-}
-
-/// JSON text with the characters escaped that Go escapes in strings.
-pub(super) fn escaped(json: &str) -> String {
-    json.replace('<', "\\u003c")
-        .replace('>', "\\u003e")
-        .replace('&', "\\u0026")
-        .replace('\u{2028}', "\\u2028")
-        .replace('\u{2029}', "\\u2029")
 }
 
 /// Nothing for steps of a kind that we do not know.
@@ -121,12 +98,12 @@ fn step_from_text(text: &str) -> Result<Option<PathElement>, NoSet> {
         [] | [_] => return Err(NoSet("key must be 2 characters long:".to_owned())),
         _ => return Err(NoSet(format!("missing colon: {text}"))),
     };
-    let json = || serde_json::from_str(rest).map_err(|error| NoSet(error.to_string()));
+    let value = || serde_json::from_str(rest).map_err(|error| NoSet(error.to_string()));
     Ok(Some(match kind {
         b'f' => PathElement::field(rest),
-        b'v' => PathElement::Value(as_float(json()?)),
+        b'v' => PathElement::Value(as_float(value()?)),
         b'k' => {
-            let Value::Object(fields) = json()? else {
+            let Value::Object(fields) = value()? else {
                 return Err(NoSet(format!("no object: {rest}")));
             };
             let fields = fields.into_iter();

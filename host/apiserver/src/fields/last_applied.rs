@@ -6,10 +6,10 @@ use serde_json::{Map, Value};
 use super::Writer;
 use super::check::{Duplicates, check};
 use super::compare::compare;
-use super::json::escaped;
 use super::set::Set;
 use super::types::Type;
 use super::walk::field_set;
+use crate::status::shown::json;
 
 const MANAGER: &str = "kubectl";
 const ANNOTATION: &str = "kubectl.kubernetes.io/last-applied-configuration";
@@ -46,7 +46,7 @@ pub(super) fn sync(object: &mut Value, applied: &Value, writer: &Writer<'_>) {
     if let Some(annotations) = annotations_mut(&mut config) {
         annotations.remove(ANNOTATION);
     }
-    let text = escaped(&config.to_string()) + "\n";
+    let text = json(&config) + "\n";
     let Some(annotations) = annotations_mut(object) else {
         return;
     };

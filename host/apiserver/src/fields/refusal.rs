@@ -3,8 +3,9 @@
 use http::StatusCode;
 
 use super::managers::{Manager, Operation};
-use super::path::{path_text, quoted};
+use super::path::path_text;
 use super::updater::Conflict;
+use crate::status::shown::quoted;
 use crate::status::{Cause, Refusal};
 
 /// 409: others own the fields that would change.

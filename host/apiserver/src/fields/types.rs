@@ -7,8 +7,9 @@
 use serde_json::{Map as Fields, Value};
 
 use super::meta;
-use super::path::{PathElement, quoted};
+use super::path::PathElement;
 use crate::schema::{Kind, ListKind, View};
+use crate::status::shown::quoted;
 
 const QUANTITY: &str = "io.k8s.apimachinery.pkg.api.resource.Quantity";
 const RAW_EXTENSION: &str = "io.k8s.apimachinery.pkg.runtime.RawExtension";
@@ -174,7 +175,7 @@ impl<'a> Place<'a> {
         Type::Said(Self {
             view,
             preserves_unknown: inherited || view.preserves_unknown(),
-            is_resource: view.node().embedded,
+            is_resource: view.is_embedded(),
         })
     }
 

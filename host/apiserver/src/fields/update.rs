@@ -1,6 +1,6 @@
 //! `managedFields` after a create, PUT or patch.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::check::{Duplicates, check};
 use super::managers::{Manager, Managers, Operation, Owned};
@@ -11,12 +11,8 @@ use super::types::Type;
 use super::updater::Change;
 use super::versions::{Origin, convertible};
 use super::{Writer, meta};
-use crate::schema::{Kind, View};
-
-const TIMES: [&str; 2] = [
-    "io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime",
-    "io.k8s.apimachinery.pkg.apis.meta.v1.Time",
-];
+use crate::builtin;
+use crate::schema::View;
 
 /// Computes `metadata.managedFields` of `new`, which is to take the place of `old`; of `None` for a create.
 ///
@@ -147,57 +143,20 @@ pub(super) fn record(change: &Change<'_>, new: &Value, writer: &Writer<'_>) -> M
 /// structs, which are not owned by themselves since nobody makes them.
 pub(super) fn blank(schema: View<'_>, writer: &Writer<'_>) -> Value {
     let mut blank = object::empty(writer);
-    if origin(schema) == Origin::BuiltIn
-        && let Value::Object(fields) = &mut blank
-    {
-        for (name, value) in blank_struct(schema) {
-            fields.entry(name).or_insert(value);
-        }
+    if let Some(name) = schema.type_name() {
+        // A type that is not known has nothing in it.
+        let _ = builtin::decode_type(&mut blank, name);
     }
     blank
 }
 
-/// The schema tells structs by their default, `{}`, and what is written even if it is empty by `required`; a
-/// time that is no time is `null`.
-fn blank_struct(schema: View<'_>) -> Map<String, Value> {
-    let mut fields = Map::new();
-    let required = &schema.node().required;
-    for (name, field) in schema.properties() {
-        let value = match field.default() {
-            None if field.type_name().is_some_and(|name| TIMES.contains(&name)) => Value::Null,
-            Some(Value::Object(_)) if field.kind() == Some(Kind::Object) => {
-                Value::Object(blank_struct(field))
-            }
-            Some(Value::Object(_)) => continue,
-            Some(zero) if is_zero(zero) => zero.clone(),
-            Some(_) => continue,
-            None if required.iter().any(|required| required == name) => Value::Null,
-            None => continue,
-        };
-        fields.insert(name.to_owned(), value);
-    }
-    fields
-}
-
-fn is_zero(value: &Value) -> bool {
-    match value {
-        Value::String(text) => text.is_empty(),
-        Value::Bool(yes) => !yes,
-        Value::Number(number) => number.as_f64() == Some(0.0),
-        Value::Null | Value::Array(_) | Value::Object(_) => false,
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use jiff::Timestamp;
     use serde_json::json;
 
     use super::super::testing::Story;
     use super::*;
-    use crate::schema::{Node, Schema, Types};
 
     #[test]
     fn an_updater_owns_what_it_changes() {
@@ -299,47 +258,26 @@ mod tests {
 
     #[test]
     fn structs_of_built_in_kinds_are_there_before_their_fields() {
-        let time = "io.k8s.apimachinery.pkg.apis.meta.v1.Time";
-        let types = [
-            (
-                "Thing",
-                json!({ "type": "object", "required": ["list"], "properties": {
-                "kind": { "type": "string" },
-                "apiVersion": { "type": "string" },
-                "metadata": { "type": "object" },
-                "spec": { "default": {}, "allOf": [{ "$ref": "Spec" }] },
-                "pointer": { "$ref": "Spec" },
-                "seen": { "$ref": time },
-                "zero": { "type": "integer", "default": 0 },
-                "five": { "type": "integer", "default": 5 },
-                "list": { "type": "array", "items": { "type": "string" }, "x-kubernetes-list-type": "set" },
-                "maybe": { "type": "array", "items": { "type": "string" }, "x-kubernetes-list-type": "set" },
-            } }),
-            ),
-            (
-                "Spec",
-                json!({ "type": "object", "properties": { "count": { "type": "integer" } } }),
-            ),
-            (time, json!({ "type": "string", "format": "date-time" })),
-        ];
-        let types = types.map(|(name, schema)| (name.to_owned(), Node::parse(&schema).unwrap()));
-        let root = Node::parse(&json!({ "$ref": "Thing" })).unwrap();
-        let schema = Schema::new(root, Arc::new(Types::new(types.into())));
+        let mut resources = builtin::resources().into_iter();
+        let events = resources.find(|resource| resource.plural == "events");
+        let events = events.unwrap();
         let writer = Writer {
             manager: "m",
             api_version: "v1",
-            kind: "Thing",
+            kind: "Event",
             versions: &["v1"],
             subresource: "",
             now: Timestamp::UNIX_EPOCH,
         };
-        let new = json!({ "apiVersion": "v1", "kind": "Thing", "metadata": {}, "seen": null, "zero": 0, "five": 5,
-            "spec": { "count": 1 }, "pointer": { "count": 1 }, "list": ["a"], "maybe": ["a"] });
+        let new = json!({ "apiVersion": "v1", "kind": "Event", "metadata": { "name": "a", "labels": { "b": "c" } },
+            "eventTime": null, "firstTimestamp": "1970-01-01T00:00:00Z", "lastTimestamp": null,
+            "reportingComponent": "", "source": { "component": "x" }, "series": { "count": 1 } });
+        let schema = events.schema().unwrap();
         let new = update(None, new, schema.view(), &writer, &Set::default());
         assert_eq!(
             new["metadata"]["managedFields"][0]["fieldsV1"],
-            json!({ "f:spec": { "f:count": {} }, "f:pointer": { ".": {}, "f:count": {} }, "f:five": {},
-                "f:list": { "v:\"a\"": {} }, "f:maybe": { ".": {}, "v:\"a\"": {} } })
+            json!({ "f:metadata": { "f:labels": { ".": {}, "f:b": {} } }, "f:firstTimestamp": {},
+                "f:source": { "f:component": {} }, "f:series": { ".": {}, "f:count": {} } })
         );
     }
 
