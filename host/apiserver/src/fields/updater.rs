@@ -66,14 +66,15 @@ impl Change<'_> {
             api_version: api_version.to_owned(),
             time: before.as_ref().and_then(|before| before.time),
         };
+        let given_up = before.filter(|before| !before.set.difference(&owned.set).is_empty());
         managers.0.insert(applier.clone(), owned);
         let merged = merge(self.live, config, self.ty);
-        let object = match before {
-            Some(before) if !before.set.is_empty() => {
+        let object = match given_up {
+            Some(before) => {
                 let owned = managers.by_version(&before.api_version);
                 prune(&merged, &before.set, &owned, self.ty)
             }
-            _ => merged,
+            None => merged,
         };
         let changes = compare(self.live, &object, self.ty).without(self.reset);
         if on_conflict == OnConflict::Refuse {
