@@ -108,12 +108,14 @@ image: static ## Build the image from that program alone, with buildah
 debian = { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get install -y -qq $(1) >&2; } || { echo "install $(1) first (Debian: apt-get install $(1))" >&2; exit 1; }
 
 # One build for all suites: `--workspace` everywhere, so that no crate is built with other features.
-.PHONY: test-fast test test-long
+.PHONY: test-fast test contract test-long
 test-fast: toolchain $(NPM) ## Everything that needs no Go
 	@tests/summary --workspace --lib --test sandbox
 test: toolchain go $(NPM) ## Everything that decides right or wrong, on a real control plane
 	@tests/summary --workspace -- --test-threads 4
-test-long: toolchain go $(NPM) languages ## Every suite again, at other speeds, and other languages' plugins
+contract: toolchain go ## Play the contract's scenarios on a real API server, twice
+	cargo test --workspace --test contract
+test-long: toolchain go $(NPM) languages contract ## Every suite again, at other speeds, and other languages' plugins
 	@for threads in 1 2 8; do tests/summary --workspace -- --test-threads $$threads; done
 
 # Plugins by raw bindings, each built from source by its own toolchain.
