@@ -4,10 +4,13 @@ use bytes::Bytes;
 use http::{HeaderMap, Method};
 use serde_json::{Value, json};
 
+use crate::options::Authorization;
+use crate::rbac::bootstrap;
 use crate::request::query::Query;
-use crate::request::route::Route;
+use crate::request::route::{Route, Target};
 use crate::request::{Request, User};
 use crate::server::Server;
+use crate::write::meta;
 
 /// Puts the namespaces of every cluster into an empty server.
 pub fn fill(server: &Server) {
@@ -18,6 +21,35 @@ pub fn fill(server: &Server) {
             "metadata": { "name": name },
         });
         post(server, "/api/v1/namespaces", &namespace);
+    }
+    fill_roles(server);
+}
+
+/// Puts the roles of every cluster into a server that asks them.
+fn fill_roles(server: &Server) {
+    if server.options().authorization != Authorization::Rbac {
+        return;
+    }
+    let registry = server.registry();
+    for object in bootstrap::objects() {
+        let text = |field: &str| {
+            object
+                .get(field)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+        };
+        let Some(resource) = registry.of_kind(text("apiVersion"), text("kind")) else {
+            continue;
+        };
+        let namespace = meta::text(&object, "namespace");
+        let target = Target {
+            group: resource.group.clone(),
+            version: resource.version.clone(),
+            namespace: (!namespace.is_empty()).then(|| namespace.to_owned()),
+            plural: resource.plural.clone(),
+            ..Target::default()
+        };
+        post(server, &target.path(), &object);
     }
 }
 

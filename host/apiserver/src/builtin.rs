@@ -28,8 +28,15 @@ pub use strategy::{Cluster, Write, prepare_create, prepare_update, prepare_updat
 pub use validate::{validate_create, validate_update};
 
 use crate::registry::Resource;
+use crate::schema::Schema;
 
 /// All built-in resources, in the order of discovery.
 pub fn resources() -> Vec<Arc<Resource>> {
     catalog::resources()
+}
+
+/// What a part of a built-in resource looks like, if it is a type of its own.
+pub fn subresource_schema(resource: &Resource, name: &str) -> Option<Schema> {
+    let entry = catalog::entry(&resource.group, &resource.version, &resource.plural)?;
+    entry.sub_type_name(name).map(types::schema)
 }

@@ -1,9 +1,11 @@
 //! A Kubernetes API server in memory: for plugin authors, tests and simulations; not for production.
 
 pub mod answer;
+pub mod authentication;
 pub mod body;
 pub mod boot;
 pub mod builtin;
+pub mod controllers;
 pub mod convert;
 pub mod crd;
 mod deep;
@@ -16,10 +18,13 @@ pub mod history;
 pub mod metadata;
 pub mod names;
 pub mod openapi;
+pub mod options;
 pub mod patch;
 pub mod present;
+pub mod rbac;
 pub mod registry;
 pub mod request;
+pub mod reviews;
 pub mod schema;
 pub mod seams;
 pub mod selector;

@@ -1,5 +1,6 @@
 //! What is served: one [`Resource`] per group, version and plural, built in or from a CRD.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
 use serde_json::Value;
@@ -167,6 +168,11 @@ impl Resource {
         }
     }
 
+    /// Whether discovery says this verb.
+    pub fn has_verb(&self, verb: &str) -> bool {
+        self.verbs.iter().any(|held| held == verb)
+    }
+
     /// A subresource by its name.
     pub fn subresource(&self, name: &str) -> Option<&Subresource> {
         self.subresources.iter().find(|sub| sub.name == name)
@@ -196,10 +202,28 @@ impl Registry {
         &self.resources
     }
 
+    /// Where objects of custom resources lie that another registry does not serve.
+    pub fn places_not_in(&self, other: &Self) -> Vec<Place> {
+        let custom = |resource: &&Arc<Resource>| resource.origin != Origin::BuiltIn;
+        let places = |registry: &Self| -> BTreeSet<Place> {
+            let all = registry.resources.iter().filter(custom);
+            all.map(|resource| resource.place()).collect()
+        };
+        places(self).difference(&places(other)).cloned().collect()
+    }
+
     /// The resource at a path.
     pub fn find(&self, group: &str, version: &str, plural: &str) -> Option<&Arc<Resource>> {
         self.resources.iter().find(|resource| {
             resource.plural == plural && resource.version == version && resource.group == group
+        })
+    }
+
+    /// The resource of a kind, as object references name it.
+    pub fn of_kind(&self, api_version: &str, kind: &str) -> Option<&Arc<Resource>> {
+        let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+        self.resources.iter().find(|resource| {
+            resource.kind == kind && resource.version == version && resource.group == group
         })
     }
 }

@@ -7,6 +7,8 @@ pub mod options;
 pub mod query;
 pub mod route;
 
+use std::collections::BTreeMap;
+
 use bytes::Bytes;
 use http::{HeaderMap, Method};
 
@@ -44,6 +46,8 @@ pub struct User {
     pub groups: Vec<String>,
     /// The uid, where it is known.
     pub uid: String,
+    /// What else is known, such as where a token comes from.
+    pub extra: BTreeMap<String, Vec<String>>,
 }
 
 impl User {
@@ -55,7 +59,7 @@ impl User {
                 "system:masters".to_owned(),
                 "system:authenticated".to_owned(),
             ],
-            uid: String::new(),
+            ..Self::default()
         }
     }
 }

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use jiff::Timestamp;
+pub use tokio::time::Instant;
 
 /// What the server gets from outside.
 #[derive(Clone, Debug)]
@@ -29,6 +30,18 @@ impl Clock {
     /// The time of day, in UTC.
     pub fn wall(&self) -> Timestamp {
         (self.0)()
+    }
+
+    /// Monotonic time, which stands still while tokio's is paused.
+    #[expect(clippy::disallowed_methods, reason = "this is the seam")]
+    pub fn instant(&self) -> Instant {
+        Instant::now()
+    }
+
+    /// Waits until `instant`.
+    #[expect(clippy::disallowed_methods, reason = "this is the seam")]
+    pub async fn sleep_until(&self, instant: Instant) {
+        tokio::time::sleep_until(instant).await;
     }
 
     /// Waits for `duration`.

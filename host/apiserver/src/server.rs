@@ -17,6 +17,8 @@ use crate::deep;
 use crate::definitions;
 use crate::faults::{self, Faults};
 use crate::history::History;
+pub use crate::options::Options;
+use crate::rbac::{Attributes, Authorizer, impersonation};
 use crate::registry::{Origin, Registry, Resource};
 use crate::request::query::Query;
 use crate::request::route::{Route, Target, Verb};
@@ -36,18 +38,13 @@ pub struct Server(Arc<Shared>);
 #[derive(Debug)]
 struct Shared {
     seams: Seams,
+    options: Options,
+    authorizer: Authorizer,
     store: Store,
     registry: RwLock<Arc<Registry>>,
     tokens: Tokens,
     history: History,
     faults: Faults,
-}
-
-/// What a server does beyond the usual.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Options {
-    /// Keeps every accepted write, for an oracle.
-    pub history: bool,
 }
 
 impl Server {
@@ -65,6 +62,8 @@ impl Server {
             store: Store::default(),
             registry: RwLock::new(Arc::new(registry)),
             history: History::new(options.history),
+            authorizer: Authorizer::new(options.authorization),
+            options,
             faults: Faults::default(),
         }));
         crate::boot::fill(&server);
@@ -76,9 +75,19 @@ impl Server {
         &self.0.seams
     }
 
+    /// What it is like.
+    pub fn options(&self) -> &Options {
+        &self.0.options
+    }
+
     /// The objects.
     pub fn store(&self) -> &Store {
         &self.0.store
+    }
+
+    /// Who decides what is allowed.
+    pub fn authorizer(&self) -> &Authorizer {
+        &self.0.authorizer
     }
 
     /// Every accepted write, if the server keeps them.
@@ -129,14 +138,22 @@ impl Server {
         Arc::clone(&registry)
     }
 
-    /// Serves something else from now on.
+    /// Serves something else from now on. Watches of what is not served any more end.
     pub fn serve(&self, registry: Registry) {
-        let mut held = self
-            .0
-            .registry
-            .write()
-            .unwrap_or_else(PoisonError::into_inner);
-        *held = Arc::new(registry);
+        let registry = Arc::new(registry);
+        let before = {
+            let mut held = self
+                .0
+                .registry
+                .write()
+                .unwrap_or_else(PoisonError::into_inner);
+            std::mem::replace(&mut *held, Arc::clone(&registry))
+        };
+        for place in before.places_not_in(&registry) {
+            self.store().close(&place);
+        }
+        // Who waits for a kind looks again.
+        self.store().ring();
     }
 
     /// Answers one request.
@@ -147,7 +164,11 @@ impl Server {
         B::Error: Into<BoxError>,
     {
         let head = request.method() == Method::HEAD;
-        let mut answer = match self.read(request).await {
+        let permitted = match self.read(request).await {
+            Ok(mut request) => self.permit(&mut request).map(|()| request),
+            Err(refusal) => Err(refusal),
+        };
+        let mut answer = match permitted {
             Ok(mut request) => self.through_faults(&mut request).await,
             Err(refusal) => refusal.into(),
         };
@@ -155,6 +176,20 @@ impl Server {
             answer.body = Body::pieces([]);
         }
         answer.into_response()
+    }
+
+    /// Lets a request be made as whom its headers say, and only if that user may make it.
+    ///
+    /// # Errors
+    /// 403 if not; 400 if the headers do not say as whom.
+    pub fn permit(&self, request: &mut Request) -> Result<(), Refusal> {
+        let decide = |asked: &Attributes| self.0.authorizer.decide(&self.0.store, asked);
+        if let Some(wanted) = impersonation::wanted(&request.headers)? {
+            request.user = impersonation::act(&Attributes::of(request), &wanted, decide)?;
+        }
+        self.0
+            .authorizer
+            .allow(&self.0.store, &Attributes::of(request))
     }
 
     async fn through_faults(&self, request: &mut Request) -> Answer {
@@ -197,9 +232,14 @@ impl Server {
 
     /// Answers one request whose body is there.
     pub fn answer(&self, request: &Request) -> Answer {
-        deep::roomy(deep::nesting(&request.body), || {
-            self.dispatch(request).unwrap_or_else(Answer::from)
-        })
+        self.ask(request).unwrap_or_else(Answer::from)
+    }
+
+    /// The same, with a refusal as such.
+    pub(crate) fn ask(&self, request: &Request) -> Result<Answer, Refusal> {
+        // What is asked for may be nested deeper than the question.
+        let nesting = deep::nesting(&request.body).max(self.store().deepest());
+        deep::roomy(nesting, || self.dispatch(request))
     }
 
     fn dispatch(&self, request: &Request) -> Result<Answer, Refusal> {

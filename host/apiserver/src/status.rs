@@ -232,6 +232,20 @@ impl Refusal {
         Self::about(StatusCode::FORBIDDEN, "Forbidden", named, name, message)
     }
 
+    /// 403: not allowed at a path that names no objects.
+    pub fn forbidden_path(why: &str) -> Self {
+        Self::new(
+            StatusCode::FORBIDDEN,
+            "Forbidden",
+            format!("forbidden: {why}"),
+        )
+    }
+
+    /// 401: nobody knows who asks.
+    pub fn unauthorized() -> Self {
+        Self::new(StatusCode::UNAUTHORIZED, "Unauthorized", "Unauthorized")
+    }
+
     /// 400: the request makes no sense.
     pub fn bad_request(message: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, "BadRequest", message)
@@ -289,7 +303,10 @@ impl Refusal {
             }
             put(status, "reason", self.reason);
             let details = self.details.to_map();
-            if !details.is_empty() || self.details.shown || self.reason == "Invalid" {
+            if !details.is_empty()
+                || self.details.shown
+                || matches!(self.reason, "Invalid" | "Forbidden")
+            {
                 status.insert("details".to_owned(), Value::Object(details));
             }
         }

@@ -16,7 +16,7 @@ use serde_json::Value;
 use tokio::sync::watch;
 
 pub use entry::{Entry, Key, Labels};
-pub use table::{Change, Event, Events, Gone, Snapshot};
+pub use table::{Change, Event, Events, Gone, Happened, Snapshot};
 
 use entry::Draft;
 use table::Table;
@@ -38,6 +38,10 @@ pub struct Store(Arc<Mutex<Inner>>);
 struct Inner {
     revision: u64,
     tables: BTreeMap<Place, Table>,
+    /// Rings with every write to anything.
+    bell: Bell,
+    /// How deeply the deepest object ever written is nested.
+    deepest: usize,
 }
 
 /// What a write does to an object.
@@ -49,6 +53,10 @@ pub enum Write {
     Delete(Value),
 }
 
+/// The resource is not served any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Closed;
+
 /// Another write came first: read again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Moved;
@@ -59,6 +67,8 @@ impl Default for Store {
         Self(Arc::new(Mutex::new(Inner {
             revision: 1,
             tables: BTreeMap::new(),
+            bell: Bell::default(),
+            deepest: 0,
         })))
     }
 }
@@ -71,6 +81,11 @@ impl Store {
     /// The revision of the last write.
     pub fn revision(&self) -> u64 {
         self.inner().revision
+    }
+
+    /// How deeply the deepest object ever written is nested: who reads objects needs a stack for it.
+    pub fn deepest(&self) -> usize {
+        self.inner().deepest
     }
 
     /// An object as it is.
@@ -95,6 +110,7 @@ impl Store {
             Write::Put(object) => (Draft::of(&object), false),
             Write::Delete(object) => (Draft::of(&object), true),
         };
+        let nesting = draft.nesting();
         let mut inner = self.inner();
         let revision = inner.revision + 1;
         let table = inner.tables.entry(place.clone()).or_default();
@@ -104,6 +120,8 @@ impl Store {
         let entry = Arc::new(draft.at(key, revision));
         table.put(Arc::clone(&entry), deletes);
         inner.revision = revision;
+        inner.deepest = inner.deepest.max(nesting);
+        inner.bell.send_replace(revision);
         Ok(entry)
     }
 
@@ -152,6 +170,42 @@ impl Store {
         })
     }
 
+    /// What happened to objects of all resources after `revision`, in order, and the revision that this
+    /// brings the reader to.
+    ///
+    /// # Errors
+    /// [`Gone`] if some of it has been compacted away.
+    pub fn since(&self, revision: u64) -> Result<(Vec<Happened>, u64), Gone> {
+        let inner = self.inner();
+        let mut all = Vec::new();
+        for (place, table) in &inner.tables {
+            for event in table.after(revision)? {
+                let place = place.clone();
+                all.push(Happened { place, event });
+            }
+        }
+        all.sort_by_key(|happened| happened.event.entry.revision);
+        Ok((all, inner.revision))
+    }
+
+    /// Rings with every write to anything, and with [`Store::ring`].
+    pub fn bell(&self) -> watch::Receiver<u64> {
+        self.inner().bell.subscribe()
+    }
+
+    /// Rings without a write: something else has changed.
+    pub fn ring(&self) {
+        let inner = self.inner();
+        inner.bell.send_replace(inner.revision);
+    }
+
+    /// Ends the readers of a resource, once they have seen everything.
+    pub fn close(&self, place: &Place) {
+        if let Some(table) = self.inner().tables.get_mut(place) {
+            table.close();
+        }
+    }
+
     /// Forgets what happened up to now: who has not seen it by then gets a 410.
     pub fn compact(&self) {
         let mut inner = self.inner();
@@ -182,6 +236,11 @@ impl Store {
 }
 
 impl Events {
+    /// The store that is read.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
     /// What happened since the last call, with the revision that this brings the reader to; waits for
     /// nothing.
     ///
@@ -195,9 +254,11 @@ impl Events {
     }
 
     /// Waits until something happens.
-    pub async fn changed(&mut self) {
-        // The sender lives as long as the store, which this reader holds.
-        let _ = self.changed.changed().await;
+    ///
+    /// # Errors
+    /// [`Closed`] if nothing will, and everything has been taken.
+    pub async fn changed(&mut self) -> Result<(), Closed> {
+        self.changed.changed().await.map_err(|_| Closed)
     }
 }
 
@@ -256,7 +317,7 @@ mod tests {
         let first = put("a", None, 1);
         put("b", None, 1);
         put("a", Some(first), 2);
-        events.changed().await;
+        events.changed().await.unwrap();
         let (seen, revision) = events.take().unwrap();
         let seen: Vec<_> = seen
             .iter()
@@ -277,6 +338,22 @@ mod tests {
         put("c", None, 1);
         store.compact();
         assert_eq!(events.take().unwrap_err(), Gone);
+    }
+
+    #[tokio::test]
+    async fn a_reader_of_what_is_closed_sees_the_rest_and_then_the_end() {
+        let store = Store::default();
+        let mut events = store.follow(&place(), 1).unwrap();
+        let write = Write::Put(object("a", 1));
+        store.write(&place(), key("a"), None, write).unwrap();
+        store.close(&place());
+        assert_eq!(events.changed().await, Ok(()));
+        assert_eq!(events.take().unwrap().0.len(), 1);
+        assert_eq!(events.changed().await, Err(Closed));
+        let mut again = store.follow(&place(), 2).unwrap();
+        let write = Write::Put(object("b", 1));
+        store.write(&place(), key("b"), None, write).unwrap();
+        assert_eq!(again.changed().await, Ok(()), "it may come again");
     }
 
     #[test]

@@ -15,6 +15,19 @@ pub struct Strategy {
     pub answers_deleted: bool,
     /// A deletion gives the object time.
     pub graceful: bool,
+    /// What becomes of dependents when a deletion does not say.
+    pub dependents: Dependents,
+}
+
+/// What becomes of dependents when a deletion does not say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dependents {
+    /// They are deleted afterwards.
+    Deleted,
+    /// They stay.
+    Orphaned,
+    /// There are none, whatever a deletion says.
+    None,
 }
 
 impl Strategy {
@@ -28,6 +41,11 @@ impl Strategy {
             separate_status: resource.subresource("status").is_some(),
             answers_deleted: ANSWERS_DELETED.contains(&place),
             graceful: place == ("", "pods"),
+            dependents: match place {
+                ("", "replicationcontrollers") | ("batch", "jobs") => Dependents::Orphaned,
+                ("" | "events.k8s.io", "events") => Dependents::None,
+                _ => Dependents::Deleted,
+            },
         }
     }
 }

@@ -10,12 +10,12 @@ use serde_json::Value;
 use crate::answer::Answer;
 use crate::present;
 use crate::registry::Origin;
-use crate::request::options::{WriteKind, WriteOptions};
+
 use crate::request::route::Verb;
 use crate::server::Call;
 use crate::status::Refusal;
 use crate::verbs::{patch, update};
-use crate::write::{Part, Wanted, Writing, accept, meta};
+use crate::write::Part;
 
 /// Does what a request about a subresource asks for.
 ///
@@ -45,7 +45,7 @@ pub fn answer(call: &Call<'_>) -> Result<Answer, Refusal> {
         ("status", Verb::Update) => update::part(call, Part::Status),
         ("status", Verb::Patch) => patch::part(call, Part::Status),
         ("scale", _) => scale::answer(call),
-        ("finalize", Verb::Update) => finalize(call),
+        ("finalize", Verb::Update) => update::part(call, Part::Finalize),
         ("binding", Verb::Create) => pods::bind(call),
         ("eviction", Verb::Create) => pods::evict(call),
         ("token", Verb::Create) => tokens::create(call),
@@ -58,20 +58,6 @@ pub fn answer(call: &Call<'_>) -> Result<Answer, Refusal> {
             ),
         )),
     }
-}
-
-/// Sets the finalizers of a namespace (`spec.finalizers`); the last one lets it go.
-fn finalize(call: &Call<'_>) -> Result<Answer, Refusal> {
-    let options = WriteOptions::read(&call.request.query, WriteKind::Update)?;
-    let accepted = accept::body(call, options.field_validation)?;
-    accept::name(call, &accepted.object)?;
-    let finalizers = accepted.object.pointer("/spec/finalizers").cloned();
-    let written = Writing::of(call, &options, Part::Main).update(|old| {
-        let mut new = old.cloned().unwrap_or_default();
-        meta::set_in(&mut new, "spec", "finalizers", finalizers.clone());
-        Ok(Wanted::Applied(new))
-    })?;
-    written.answer(call, accepted.warnings)
 }
 
 /// A `Status` that says it went well.

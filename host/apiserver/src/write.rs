@@ -6,8 +6,10 @@
 
 pub mod accept;
 mod admission;
+pub mod conditions;
 mod kind;
 pub mod meta;
+pub mod namespaces;
 mod prepare;
 
 use std::sync::Arc;
@@ -41,6 +43,8 @@ pub enum Part {
     Status,
     /// The number of replicas, by the Scale.
     Scale,
+    /// All but the status, and what holds a namespace too.
+    Finalize,
 }
 
 /// What a write came to.
@@ -159,10 +163,18 @@ impl<'a> Writing<'a> {
             ));
         }
         admission::create(call, &mut object)?;
+        call.server.authorizer().allow_grant(call, &object, None)?;
         let warnings = prepare::create(self, &mut object)?;
         let name = meta::text(&object, "name").to_owned();
         let key = Key::new(meta::text(&object, "namespace"), &name);
-        let exists = || Refusal::already_exists(call.named(), &name);
+        let exists = || {
+            let mut refusal = Refusal::already_exists(call.named(), &name);
+            let held = call.server.store().get(&call.place, &key);
+            if held.is_some_and(|held| meta::is_deleting(&held.value())) {
+                refusal.message = format!("object is being deleted: {}", refusal.message);
+            }
+            refusal
+        };
         let code = StatusCode::CREATED;
         if self.options.dry_run {
             if call.server.store().get(&call.place, &key).is_some() {
@@ -177,7 +189,9 @@ impl<'a> Writing<'a> {
             });
         }
         let stored = convert::to_stored(object, call.resource);
-        let written = call.server.write(call, key, None, Write::Put(stored));
+        let written = call
+            .server
+            .write(call, key.clone(), None, Write::Put(stored));
         let entry = written.map_err(|Moved| exists())?;
         Ok(self.written(code, entry, warnings))
     }
@@ -203,6 +217,9 @@ impl<'a> Writing<'a> {
             Wanted::Applied(object) => object,
             Wanted::Updated(object) => self.owned(Some(old), object),
         };
+        call.server
+            .authorizer()
+            .allow_grant(call, &object, Some(old))?;
         prepare::preconditions(self, &object, old)?;
         let warnings = prepare::update(self, &mut object, old)?;
         meta::set_text(&mut object, "resourceVersion", &held.revision.to_string());
@@ -243,7 +260,7 @@ impl<'a> Writing<'a> {
     }
 
     /// The object with its managedFields after a create, a PUT or a patch.
-    fn owned(&self, old: Option<&Value>, new: Value) -> Value {
+    pub(crate) fn owned(&self, old: Option<&Value>, new: Value) -> Value {
         let manager = match self.options.field_manager.as_str() {
             "" => self.call.request.agent(),
             said => said.to_owned(),
@@ -272,6 +289,7 @@ impl<'a> Writing<'a> {
                 Part::Main => "",
                 Part::Status => "status",
                 Part::Scale => "scale",
+                Part::Finalize => "finalize",
             },
             now: self.call.server.seams().clock.wall(),
         };
@@ -282,10 +300,10 @@ impl<'a> Writing<'a> {
     /// The fields that this endpoint does not write.
     pub fn reset(&self) -> Set {
         match self.part {
-            Part::Main | Part::Scale if self.strategy.separate_status => {
+            Part::Main | Part::Scale | Part::Finalize if self.strategy.separate_status => {
                 Set::of_fields([["status"].as_slice()])
             }
-            Part::Main | Part::Scale => Set::default(),
+            Part::Main | Part::Scale | Part::Finalize => Set::default(),
             Part::Status => Set::of_fields([["metadata"].as_slice(), ["spec"].as_slice()]),
         }
     }

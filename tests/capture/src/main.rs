@@ -10,6 +10,7 @@ mod archive;
 mod defaults;
 mod discovery;
 mod probes;
+mod rbac;
 mod selection;
 mod server;
 mod structs;
@@ -51,5 +52,7 @@ async fn main() -> anyhow::Result<()> {
     let defaults = defaults::learn(&probes, &types, &defaults::pointers(&structs))?;
     archive.write("defaults.json.gz", &format!("{defaults}\n"))?;
     archive.write("../testdata/created.jsonl.gz", &probes::lines(&probes))?;
+    let rbac = rbac::capture(&server).await?;
+    archive.write("rbac.json.gz", &format!("{rbac}\n"))?;
     Ok(())
 }

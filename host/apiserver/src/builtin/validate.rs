@@ -1,5 +1,5 @@
 //! What is wrong with objects of built-in kinds, as far as people run into it: config maps and secrets,
-//! workloads and their selectors, pods and their containers, references of role bindings
+//! workloads and their selectors, pods and their containers
 //! (kubernetes `pkg/apis/*/validation`).
 
 mod pods;
@@ -7,6 +7,7 @@ mod workloads;
 
 use serde_json::{Map, Value};
 
+use crate::rbac;
 use crate::registry::Resource;
 use crate::status::Cause;
 
@@ -27,8 +28,8 @@ pub fn validate_create(object: &Value, resource: &Resource) -> Vec<Cause> {
             workloads::validate(object, &resource.plural, &mut causes);
         }
         ("batch", "jobs") => workloads::job(object, &mut causes),
-        ("rbac.authorization.k8s.io", "rolebindings" | "clusterrolebindings") => {
-            role_reference(object, &mut causes);
+        ("rbac.authorization.k8s.io", plural) => {
+            return rbac::validate::causes(object, None, plural);
         }
         _ => {}
     }
@@ -49,13 +50,8 @@ pub fn validate_update(new: &Value, old: &Value, resource: &Resource) -> Vec<Cau
             fixed(new, old, "spec.selector", &mut causes);
             return causes;
         }
-        ("rbac.authorization.k8s.io", "rolebindings" | "clusterrolebindings") => {
-            let held = (new.get("roleRef"), old.get("roleRef"));
-            if let (Some(wanted), Some(held)) = held
-                && wanted != held
-            {
-                causes.push(Cause::invalid("roleRef", wanted, "cannot change roleRef"));
-            }
+        ("rbac.authorization.k8s.io", plural) => {
+            return rbac::validate::causes(new, Some(old), plural);
         }
         ("", "pods") => return causes,
         _ => {}
@@ -133,28 +129,6 @@ fn key_problems(key: &str) -> Vec<String> {
         problems.push("must not start with '..'".to_owned());
     }
     problems
-}
-
-fn role_reference(object: &Value, causes: &mut Vec<Cause>) {
-    let text = |at: &str| {
-        object
-            .pointer(at)
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-    };
-    let group = text("/roleRef/apiGroup");
-    if group != "rbac.authorization.k8s.io" {
-        let all = ["rbac.authorization.k8s.io".to_owned()];
-        causes.push(Cause::unsupported("roleRef.apiGroup", &group.into(), &all));
-    }
-    let kind = text("/roleRef/kind");
-    if !matches!(kind, "Role" | "ClusterRole") {
-        let all = ["ClusterRole", "Role"].map(str::to_owned);
-        causes.push(Cause::unsupported("roleRef.kind", &kind.into(), &all));
-    }
-    if text("/roleRef/name").is_empty() {
-        causes.push(Cause::required("roleRef.name", ""));
-    }
 }
 
 #[cfg(test)]

@@ -78,6 +78,34 @@ impl Verb {
     }
 }
 
+impl Target {
+    /// The path that names it.
+    pub fn path(&self) -> String {
+        let mut path = if self.group.is_empty() {
+            format!("/api/{}", self.version)
+        } else {
+            format!("/apis/{}/{}", self.group, self.version)
+        };
+        if self.watch {
+            path.push_str("/watch");
+        }
+        let namespace = self
+            .namespace
+            .iter()
+            .flat_map(|namespace| ["namespaces", namespace]);
+        let rest = [
+            Some(self.plural.as_str()),
+            self.name.as_deref(),
+            self.subresource.as_deref(),
+        ];
+        for part in namespace.chain(rest.into_iter().flatten()) {
+            path.push('/');
+            path.push_str(part);
+        }
+        path
+    }
+}
+
 impl Route {
     /// Takes a path apart (it is unescaped already).
     pub fn parse(path: &str) -> Self {
@@ -177,6 +205,9 @@ mod tests {
         ];
         for (path, want) in cases {
             assert_eq!(shown(path), want, "{path}");
+            if let Route::Objects(target) = Route::parse(path) {
+                assert_eq!(target.path(), path);
+            }
         }
     }
 }

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use serde_json::Value;
+
 use super::BadSelector;
 use super::lexer::{Token, Word, words};
 use crate::store::Labels;
@@ -40,6 +42,35 @@ impl LabelSelector {
         }
         .selector()
         .map(Self)
+    }
+
+    /// The selector of an object's field, with `matchLabels` and `matchExpressions`; nothing if it is none.
+    pub fn of(field: &Value) -> Option<Self> {
+        let text = |value: &Value| value.as_str().map(str::to_owned);
+        let labels = field.get("matchLabels").and_then(Value::as_object);
+        let mut requirements = Vec::new();
+        for (key, value) in labels.into_iter().flatten() {
+            requirements.push(Requirement {
+                key: key.clone(),
+                demand: Demand::In(BTreeSet::from([text(value)?])),
+            });
+        }
+        let expressions = field.get("matchExpressions").and_then(Value::as_array);
+        for expression in expressions.into_iter().flatten() {
+            let values = expression.get("values").and_then(Value::as_array);
+            let values = || values.into_iter().flatten().filter_map(text).collect();
+            requirements.push(Requirement {
+                key: text(expression.get("key")?)?,
+                demand: match expression.get("operator")?.as_str()? {
+                    "In" => Demand::In(values()),
+                    "NotIn" => Demand::NotIn(values()),
+                    "Exists" => Demand::Exists,
+                    "DoesNotExist" => Demand::Absent,
+                    _ => return None,
+                },
+            });
+        }
+        Some(Self(requirements))
     }
 
     /// Whether it selects all.
@@ -292,6 +323,27 @@ mod tests {
             assert_eq!(selects(selector, &labels), want, "{selector:?}");
         }
         assert!(LabelSelector::parse("a!=b").unwrap().selects(None));
+    }
+
+    #[test]
+    fn a_field_selects_as_its_text_would() {
+        let field = serde_json::json!({
+            "matchLabels": { "app": "web" },
+            "matchExpressions": [
+                { "key": "tier", "operator": "NotIn", "values": ["db"] },
+                { "key": "old", "operator": "DoesNotExist" },
+                { "key": "zone", "operator": "Exists" },
+                { "key": "env", "operator": "In", "values": ["a", "b"] },
+            ],
+        });
+        let text = "app=web,tier notin (db),!old,zone,env in (a,b)";
+        assert_eq!(LabelSelector::of(&field), LabelSelector::parse(text).ok());
+        assert_eq!(
+            LabelSelector::of(&serde_json::json!({})),
+            Some(LabelSelector::default())
+        );
+        let bad = serde_json::json!({ "matchExpressions": [{ "key": "a", "operator": "Near" }] });
+        assert_eq!(LabelSelector::of(&bad), None);
     }
 
     #[test]

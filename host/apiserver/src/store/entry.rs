@@ -7,6 +7,8 @@ use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use crate::deep;
+
 /// The labels of an object.
 pub type Labels = BTreeMap<String, String>;
 
@@ -140,6 +142,11 @@ impl Draft {
         draft.gap = draft.text.len();
         draft.text.extend_from_slice(b"\"}}");
         draft
+    }
+
+    /// How deeply it is nested.
+    pub(super) fn nesting(&self) -> usize {
+        deep::nesting(&self.text)
     }
 
     fn field(&mut self, between: &mut u8, name: &str, value: &Value) {

@@ -31,6 +31,15 @@ pub struct Event {
     pub before: Option<Arc<Entry>>,
 }
 
+/// Something that happened to an object of any resource.
+#[derive(Clone, Debug)]
+pub struct Happened {
+    /// The resource.
+    pub place: Place,
+    /// What happened.
+    pub event: Arc<Event>,
+}
+
 /// What happened to an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the words of watch events")]
@@ -161,6 +170,10 @@ impl Table {
             .events
             .partition_point(|event| event.entry.revision <= revision);
         Ok(self.events.iter().skip(first).cloned().collect())
+    }
+
+    pub(super) fn close(&mut self) {
+        self.bell = Bell::default();
     }
 
     pub(super) fn compact(&mut self, revision: u64) {

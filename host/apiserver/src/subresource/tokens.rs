@@ -6,56 +6,104 @@ use serde_json::{Value, json};
 
 use super::plain_body;
 use crate::answer::Answer;
+use crate::builtin;
+use crate::fields::{self, Set, Writer};
+use crate::request::options::{WriteKind, WriteOptions};
+use crate::schema;
 use crate::server::Call;
-use crate::status::Refusal;
+use crate::status::{Cause, Named, Refusal};
+use crate::tokens::AUDIENCE;
 use crate::write::meta;
 
 /// Kubernetes gives an hour where nothing is said.
 const HOUR: i64 = 3600;
+/// It gives no less than this, in seconds,
+const LEAST: i64 = 600;
+/// and no more than this.
+const MOST: i64 = 1 << 32;
+const GROUP: &str = "authentication.k8s.io";
+const API_VERSION: &str = "authentication.k8s.io/v1";
+const KIND: &str = "TokenRequest";
 
 /// Gives out a token that this server takes for the service account.
 pub(super) fn create(call: &Call<'_>) -> Result<Answer, Refusal> {
+    let options = WriteOptions::read(&call.request.query, WriteKind::Create)?;
     let held = call.held()?.value();
     let mut review = plain_body(call)?;
     let seconds = review
         .pointer("/spec/expirationSeconds")
         .and_then(Value::as_i64)
         .unwrap_or(HOUR);
-    let seams = call.server.seams();
-    let ends = seams
-        .clock
-        .wall()
-        .saturating_add(SignedDuration::from_secs(seconds.max(600)));
-    let ends = ends.unwrap_or_else(|_| seams.clock.wall());
-    let user = format!(
-        "system:serviceaccount:{}:{}",
-        meta::text(&held, "namespace"),
-        meta::text(&held, "name")
-    );
-    let token = call
-        .server
-        .tokens()
-        .issue(&user, meta::text(&held, "uid"), ends);
-    meta::put(&mut review, "kind", "TokenRequest");
-    meta::put(&mut review, "apiVersion", "authentication.k8s.io/v1");
-    meta::set(&mut review, "name", meta::get(&held, "name").cloned());
-    meta::set(
-        &mut review,
-        "namespace",
-        meta::get(&held, "namespace").cloned(),
-    );
-    meta::set_text(
-        &mut review,
-        "creationTimestamp",
-        &meta::time(seams.clock.wall()),
-    );
+    judge(seconds)?;
+    meta::put(&mut review, "kind", KIND);
+    meta::put(&mut review, "apiVersion", API_VERSION);
     meta::set_in(
         &mut review,
         "spec",
         "expirationSeconds",
         Some(seconds.into()),
     );
-    let status = json!({ "token": token, "expirationTimestamp": meta::time(ends) });
-    meta::put(&mut review, "status", status);
+    let now = call.server.seams().clock.wall();
+    let agent = call.request.agent();
+    let writer = Writer {
+        manager: if options.field_manager.is_empty() {
+            &agent
+        } else {
+            &options.field_manager
+        },
+        api_version: API_VERSION,
+        kind: KIND,
+        versions: &[API_VERSION],
+        subresource: "token",
+        now,
+    };
+    let schema = builtin::subresource_schema(call.resource, "token");
+    let anything = schema::anything();
+    let schema = schema.as_ref().unwrap_or(&anything);
+    let mut review = fields::update(None, review, schema.view(), &writer, &Set::default());
+    for field in ["name", "namespace", "uid"] {
+        meta::set(&mut review, field, meta::get(&held, field).cloned());
+    }
+    meta::set_text(&mut review, "creationTimestamp", &meta::time(now));
+    let spec = |field: &str| review.pointer(&format!("/spec/{field}")).cloned();
+    let audiences =
+        spec("audiences").filter(|held| held.as_array().is_some_and(|held| !held.is_empty()));
+    let bound = spec("boundObjectRef").unwrap_or_default();
+    meta::set_in(
+        &mut review,
+        "spec",
+        "audiences",
+        Some(audiences.unwrap_or_else(|| json!([AUDIENCE]))),
+    );
+    meta::set_in(&mut review, "spec", "boundObjectRef", Some(bound));
+    let ends = now
+        .saturating_add(SignedDuration::from_secs(seconds))
+        .unwrap_or(now);
+    let account = (
+        meta::text(&held, "namespace"),
+        meta::text(&held, "name"),
+        meta::text(&held, "uid"),
+    );
+    let token = call.server.tokens().issue(account, now, ends);
+    meta::put(
+        &mut review,
+        "status",
+        json!({ "token": token, "expirationTimestamp": meta::time(ends) }),
+    );
     Ok(Answer::json(StatusCode::CREATED, &review))
+}
+
+/// A token lasts neither too short nor too long.
+fn judge(seconds: i64) -> Result<(), Refusal> {
+    let why = match seconds {
+        ..LEAST => "may not specify a duration less than 10 minutes",
+        LEAST..=MOST => return Ok(()),
+        _ => "may not specify a duration larger than 2^32 seconds",
+    };
+    let kind = Named {
+        group: GROUP,
+        resource: KIND,
+    };
+    let cause = Cause::invalid("spec.expirationSeconds", &json!(seconds), why);
+    Err(Refusal::invalid(kind, "", vec![cause]))
 }

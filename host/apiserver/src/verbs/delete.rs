@@ -1,5 +1,8 @@
 //! Delete, and deletecollection.
 
+mod decide;
+pub mod first;
+
 use http::StatusCode;
 use serde_json::{Value, json};
 
@@ -7,16 +10,15 @@ use super::read;
 use crate::answer::Answer;
 use crate::present;
 use crate::request::decode;
-use crate::request::options::{DeleteOptions, ListOptions, Propagation};
+use crate::request::options::{DeleteOptions, ListOptions};
 use crate::server::Call;
 use crate::status::Refusal;
 use crate::store::{Entry, Key, Write};
 use crate::strategy::Strategy;
 use crate::write::meta;
+use decide::{Step, next};
 use std::sync::Arc;
 
-const ORPHAN: &str = "orphan";
-const FOREGROUND: &str = "foregroundDeletion";
 const TRIES: usize = 100;
 
 /// Namespaces that cannot be deleted.
@@ -29,6 +31,7 @@ const IMMORTAL: [&str; 3] = ["default", "kube-system", "kube-public"];
 pub fn delete(call: &Call<'_>) -> Result<Answer, Refusal> {
     let look = call.look()?;
     let options = options(call)?;
+    let warnings = warnings(call, &options);
     let key = call.key();
     let deleted = one(call, &key, &options)?;
     let accepted = !deleted.gone && options.orphan == Some(false);
@@ -53,9 +56,9 @@ pub fn delete(call: &Call<'_>) -> Result<Answer, Refusal> {
             "status": "Success",
             "details": details,
         });
-        return Ok(Answer::json(code, &status));
+        return Ok(Answer::json(code, &status).warning(warnings));
     }
-    Ok(present::loose(call.resource, &deleted.object, look, code))
+    Ok(present::loose(call.resource, &deleted.object, look, code).warning(warnings))
 }
 
 /// Deletes all objects that are selected.
@@ -65,6 +68,7 @@ pub fn delete(call: &Call<'_>) -> Result<Answer, Refusal> {
 pub fn delete_collection(call: &Call<'_>) -> Result<Answer, Refusal> {
     let look = call.look()?;
     let options = options(call)?;
+    let warnings = warnings(call, &options);
     let selection = ListOptions::read(&call.request.query, call.resource)?;
     let (entries, page) = read::page(call, &selection)?;
     for entry in &entries {
@@ -74,7 +78,20 @@ pub fn delete_collection(call: &Call<'_>) -> Result<Answer, Refusal> {
         }
     }
     let entries = entries.iter().map(|entry| &**entry);
-    Ok(present::list(call.resource, entries, &page, look))
+    Ok(present::list(call.resource, entries, &page, look).warning(warnings))
+}
+
+/// What a client is warned of that deletes jobs and does not say what becomes of their pods.
+fn warnings(call: &Call<'_>, options: &DeleteOptions) -> Vec<String> {
+    let job = call.resource.group == "batch" && call.resource.plural == "jobs";
+    if !job || options.orphan.is_some() || options.propagation.is_some() {
+        return Vec::new();
+    }
+    vec![
+        "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to \
+         remove them or set propagationPolicy=Orphan to suppress this warning"
+            .to_owned(),
+    ]
 }
 
 fn options(call: &Call<'_>) -> Result<DeleteOptions, Refusal> {
@@ -131,14 +148,16 @@ pub fn one(call: &Call<'_>, key: &Key, options: &DeleteOptions) -> Result<Delete
         let held = call.server.store().get(&call.place, key);
         let held = held.ok_or_else(|| Refusal::not_found(call.named(), &key.name))?;
         let old = present::value(call.resource, &held);
-        preconditions(call, &old, options)?;
         let now = call.server.seams().clock.wall();
-        let step = next(
-            &old,
-            options,
-            Strategy::of(call.resource).graceful,
-            meta::time(now).as_str(),
-        );
+        let step = if first::applies(call.resource) {
+            first::preconditions(call.resource, &old, options)?;
+            first::next(call.resource, &old, options, now)
+        } else {
+            preconditions(call, &old, options)?;
+            None
+        };
+        let strategy = Strategy::of(call.resource);
+        let step = step.unwrap_or_else(|| next(&old, options, strategy, &meta::time(now)));
         if let Some(deleted) = take(call, &held, old, step, options.dry_run) {
             return Ok(deleted);
         }
@@ -154,35 +173,38 @@ fn take(
     step: Step,
     dry_run: bool,
 ) -> Option<Deleted> {
-    let (write, object, gone) = match step {
-        Step::Stay => {
-            return Some(Deleted {
-                object: old,
-                gone: false,
-            });
-        }
-        Step::Wait(object) => (
-            Write::Put(crate::convert::to_stored(object.clone(), call.resource)),
-            object,
-            false,
-        ),
-        Step::Go => (Write::Delete(held.value()), old, true),
+    let write = |held: &Entry, write| {
+        let key = held.key.clone();
+        call.server
+            .write(call, key, Some(held.revision), write)
+            .ok()
     };
-    if dry_run {
-        return Some(Deleted { object, gone });
-    }
-    let written = call
-        .server
-        .write(call, held.key.clone(), Some(held.revision), write)
-        .ok()?;
-    Some(Deleted {
-        object: if gone {
-            object
-        } else {
-            present::value(call.resource, &written)
-        },
-        gone,
-    })
+    let put = |object: &Value| Write::Put(crate::convert::to_stored(object.clone(), call.resource));
+    let (object, gone) = match step {
+        Step::Stay => (old, false),
+        Step::Wait(object) if dry_run => (object, false),
+        Step::End(object) if dry_run => (object, true),
+        Step::Go if dry_run => (old, true),
+        Step::Wait(object) => {
+            let written = write(held, put(&object))?;
+            (present::value(call.resource, &written), false)
+        }
+        Step::End(object) => {
+            let mut last = write(held, put(&object))?;
+            // Whatever is written meanwhile, its end has begun.
+            loop {
+                if let Some(gone) = write(&last, Write::Delete(last.value())) {
+                    break (present::value(call.resource, &gone), true);
+                }
+                last = call.server.store().get(&call.place, &held.key)?;
+            }
+        }
+        Step::Go => {
+            let gone = write(held, Write::Delete(held.value()))?;
+            (present::value(call.resource, &gone), true)
+        }
+    };
+    Some(Deleted { object, gone })
 }
 
 fn preconditions(call: &Call<'_>, old: &Value, options: &DeleteOptions) -> Result<(), Refusal> {
@@ -207,139 +229,4 @@ fn preconditions(call: &Call<'_>, old: &Value, options: &DeleteOptions) -> Resul
         return Err(Refusal::conflict(kind, name, &why));
     }
     Ok(())
-}
-
-/// What a deletion does next.
-#[derive(Clone, Debug, PartialEq)]
-enum Step {
-    /// It has begun, and there is nothing to add.
-    Stay,
-    /// It waits in this state for finalizers, or for its time.
-    Wait(Value),
-    /// It goes.
-    Go,
-}
-
-fn next(old: &Value, options: &DeleteOptions, graceful: bool, now: &str) -> Step {
-    let finalizers = finalizers(old, options);
-    let mut new = old.clone();
-    let list = finalizers.iter().map(|name| json!(name)).collect();
-    meta::set(
-        &mut new,
-        "finalizers",
-        (!finalizers.is_empty()).then_some(Value::Array(list)),
-    );
-    let begun = meta::is_deleting(old);
-    let pending = meta::number(old, "deletionGracePeriodSeconds").unwrap_or(0) > 0;
-    let wanted = grace(old, options);
-    if begun && pending {
-        let held = meta::number(old, "deletionGracePeriodSeconds").unwrap_or(0);
-        match options.grace_seconds {
-            Some(asked) if asked.max(0) < held => {}
-            _ => return Step::Stay,
-        }
-    }
-    let takes_time = graceful && wanted > 0;
-    if !takes_time && finalizers.is_empty() {
-        return Step::Go;
-    }
-    let seconds = if takes_time { wanted } else { 0 };
-    if !begun || pending {
-        meta::set_text(&mut new, "deletionTimestamp", &later(now, seconds));
-        meta::set(&mut new, "deletionGracePeriodSeconds", Some(seconds.into()));
-        if let (false, Some(generation)) = (begun, meta::number(old, "generation")) {
-            meta::set(&mut new, "generation", Some((generation + 1).into()));
-        }
-    }
-    if new == *old {
-        Step::Stay
-    } else {
-        Step::Wait(new)
-    }
-}
-
-/// How many seconds a pod is given: none before it is on a node, and none after it has ended.
-fn grace(old: &Value, options: &DeleteOptions) -> i64 {
-    let text = |at: &str| old.pointer(at).and_then(Value::as_str).unwrap_or_default();
-    if text("/spec/nodeName").is_empty() || matches!(text("/status/phase"), "Failed" | "Succeeded")
-    {
-        return 0;
-    }
-    let own = old
-        .pointer("/spec/terminationGracePeriodSeconds")
-        .and_then(Value::as_i64);
-    match options.grace_seconds.or(own).unwrap_or(0) {
-        negative if negative < 0 => 1,
-        seconds => seconds,
-    }
-}
-
-fn later(now: &str, seconds: i64) -> String {
-    let moment: Result<jiff::Timestamp, _> = now.parse();
-    let later =
-        moment.map(|moment| moment.saturating_add(jiff::SignedDuration::from_secs(seconds)));
-    match later {
-        Ok(Ok(later)) => meta::time(later),
-        _ => now.to_owned(),
-    }
-}
-
-/// The finalizers after the garbage collector's two have been put in or taken out as the options say.
-fn finalizers(old: &Value, options: &DeleteOptions) -> Vec<String> {
-    let held = meta::finalizers(old);
-    let has = |name: &str| held.iter().any(|held| held == name);
-    let (orphan, foreground) = match (options.orphan, options.propagation) {
-        (Some(orphan), _) => (orphan, false),
-        (None, Some(policy)) => (
-            policy == Propagation::Orphan,
-            policy == Propagation::Foreground,
-        ),
-        (None, None) => (has(ORPHAN), has(FOREGROUND) && !has(ORPHAN)),
-    };
-    let ours = |name: &String| name == ORPHAN || name == FOREGROUND;
-    let mut all: Vec<String> = held.iter().filter(|name| !ours(name)).cloned().collect();
-    if orphan {
-        all.push(ORPHAN.to_owned());
-    }
-    if foreground {
-        all.push(FOREGROUND.to_owned());
-    }
-    let same = all.len() == held.len() && all.iter().all(|name| has(name));
-    if same { held } else { all }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn object(finalizers: &[&str]) -> Value {
-        json!({ "metadata": { "name": "a", "finalizers": finalizers, "generation": 1 } })
-    }
-
-    #[test]
-    fn finalizers_and_propagation_decide_what_a_deletion_does() {
-        let now = "2026-11-21T09:30:00Z";
-        let with = |propagation| DeleteOptions {
-            propagation,
-            ..DeleteOptions::default()
-        };
-        let waits = |old: &Value, propagation| match next(old, &with(propagation), false, now) {
-            Step::Wait(new) => Some(meta::finalizers(&new)),
-            Step::Go => None,
-            Step::Stay => Some(vec!["stays".to_owned()]),
-        };
-        let orphan = Some(Propagation::Orphan);
-        let foreground = Some(Propagation::Foreground);
-        assert_eq!(waits(&object(&[]), None), None);
-        assert_eq!(waits(&object(&["x"]), None), Some(vec!["x".to_owned()]));
-        assert_eq!(
-            waits(&object(&[]), foreground),
-            Some(vec![FOREGROUND.to_owned()])
-        );
-        assert_eq!(waits(&object(&[]), orphan), Some(vec![ORPHAN.to_owned()]));
-        let mut begun = object(&["x"]);
-        meta::set_text(&mut begun, "deletionTimestamp", now);
-        meta::set(&mut begun, "deletionGracePeriodSeconds", Some(0.into()));
-        assert_eq!(waits(&begun, None), Some(vec!["stays".to_owned()]));
-    }
 }

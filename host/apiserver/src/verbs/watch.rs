@@ -19,6 +19,7 @@ use serde_json::{Value, json};
 use super::read;
 use crate::answer::Answer;
 use crate::body::Body;
+use crate::deep;
 use crate::present::{self, Look};
 use crate::registry::Resource;
 use crate::request::accept::Form;
@@ -152,9 +153,11 @@ impl Watch {
             let taken = events.take();
             match taken {
                 Ok((happened, revision)) => {
-                    for event in &happened {
-                        self.event(event);
-                    }
+                    deep::roomy(events.store().deepest(), || {
+                        for event in &happened {
+                            self.event(event);
+                        }
+                    });
                     self.revision = self.revision.max(revision);
                 }
                 Err(gone) => {
@@ -170,15 +173,17 @@ impl Watch {
         }
     }
 
-    /// Waits for an event, the end, or the time for a bookmark; says whether it is the end.
+    /// Waits for an event, the end, or the time for a bookmark; says whether it is the end. It also is
+    /// when the resource is served no more.
     async fn wait(&mut self, events: &mut Events) -> bool {
         let changed = std::pin::pin!(events.changed());
         let Some(bookmark) = &mut self.bookmark else {
-            return matches!(select(changed, &mut self.end).await, Either::Right(_));
+            let first = select(changed, &mut self.end).await;
+            return !matches!(first, Either::Left((Ok(()), _)));
         };
         let timers = select(&mut self.end, bookmark);
         match select(changed, timers).await {
-            Either::Left(_) => false,
+            Either::Left((changed, _)) => changed.is_err(),
             Either::Right((Either::Left(_), _)) => true,
             Either::Right((Either::Right(_), _)) => {
                 self.send_bookmark(false);

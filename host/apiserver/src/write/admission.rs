@@ -1,28 +1,37 @@
-//! What the real server's admission refuses: new content in a namespace that is absent or going away.
+//! What the real server's admission refuses: new content in what is absent or going away.
 
 use serde_json::Value;
 
 use super::meta;
+use crate::registry::Origin;
 use crate::server::Call;
 use crate::status::{Cause, Named, Refusal};
 use crate::store::{Key, Place};
 
 /// Judges a new object.
-pub(super) fn create(call: &Call<'_>, _object: &mut Value) -> Result<(), Refusal> {
+pub(super) fn create(call: &Call<'_>, object: &mut Value) -> Result<(), Refusal> {
+    if call.resource.origin != Origin::BuiltIn && !call.resource.has_verb("create") {
+        let why = "create not allowed while custom resource definition is terminating";
+        return Err(Refusal::forbidden(
+            call.named(),
+            meta::text(object, "name"),
+            why,
+        ));
+    }
     let Some(namespace) = call.target.namespace.as_deref() else {
         return Ok(());
     };
     if call.resource.group == "authorization.k8s.io" {
         return Ok(());
     }
-    namespace_takes(call, namespace)
+    namespace_takes(call, namespace, meta::text(object, "name"))
 }
 
-/// Whether a namespace takes new content.
+/// Whether a namespace takes a new object of this name.
 ///
 /// # Errors
 /// 404 if there is no such namespace, 403 if it is going away.
-pub fn namespace_takes(call: &Call<'_>, namespace: &str) -> Result<(), Refusal> {
+pub fn namespace_takes(call: &Call<'_>, namespace: &str, name: &str) -> Result<(), Refusal> {
     let place = Place {
         group: String::new(),
         plural: "namespaces".to_owned(),
@@ -41,7 +50,6 @@ pub fn namespace_takes(call: &Call<'_>, namespace: &str) -> Result<(), Refusal> 
     let why = format!(
         "unable to create new content in namespace {namespace} because it is being terminated"
     );
-    let name = call.target.name.as_deref().unwrap_or_default();
     let mut refusal = Refusal::forbidden(call.named(), name, &why);
     refusal.details.causes = vec![Cause {
         reason: "NamespaceTerminating",

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::namespaces;
 use super::{Part, Writing, meta};
 use crate::crd::{self, objects};
 use crate::registry::{Origin, Resource};
@@ -116,11 +117,18 @@ impl Kind {
     ) -> Step {
         let resource = writing.call.resource;
         match (self, writing.part) {
-            (Self::Custom, Part::Main | Part::Scale) => objects::prepare_update(new, old, resource),
+            (Self::Custom, Part::Main | Part::Scale | Part::Finalize) => {
+                objects::prepare_update(new, old, resource)
+            }
             (Self::Custom, Part::Status) => objects::prepare_status_update(new, old),
-            (Self::Definition, Part::Main | Part::Scale) => crd::prepare_update(new, old),
+            (Self::Definition, Part::Main | Part::Scale | Part::Finalize) => {
+                crd::prepare_update(new, old)
+            }
             (Self::Definition, Part::Status) => crd::prepare_status_update(new, old),
-            (Self::BuiltIn, Part::Main | Part::Scale) => {
+            (Self::BuiltIn, Part::Main | Part::Scale | Part::Finalize) => {
+                if writing.part == Part::Main && namespaces::is_namespace(resource) {
+                    namespaces::keep_finalizers(new, old);
+                }
                 let (namespace, now) = around(new, writing);
                 builtin::prepare_update(new, old, built_in(writing, &namespace, &now))?;
             }
@@ -152,15 +160,20 @@ impl Kind {
         resource: &Resource,
     ) -> Vec<Cause> {
         match (self, part) {
-            (Self::Custom, Part::Main | Part::Scale) => {
+            (Self::Custom, Part::Main | Part::Scale | Part::Finalize) => {
                 objects::validate_update(new, old, resource)
             }
             (Self::Custom, Part::Status) => objects::validate_status_update(new, old, resource),
-            (Self::Definition, Part::Main | Part::Scale) => crd::validate_update(new, old),
+            (Self::Definition, Part::Main | Part::Scale | Part::Finalize) => {
+                crd::validate_update(new, old)
+            }
             (Self::Definition, Part::Status) => crd::validate_status_update(new, old),
             (Self::BuiltIn, _) => {
                 let rules = metadata::Rules::of(resource);
                 let mut causes = metadata::validate_update(new, old, rules);
+                if part == Part::Status && namespaces::is_namespace(resource) {
+                    causes.extend(namespaces::phase(new));
+                }
                 causes.extend(builtin::validate_update(new, old, resource));
                 causes
             }

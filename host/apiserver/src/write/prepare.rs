@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::kind::Kind;
-use super::{MODIFIED, Writing, meta};
+use super::{MODIFIED, Writing, meta, namespaces};
 use crate::request::route::Verb;
 use crate::status::{Cause, Named, Refusal};
 
@@ -109,12 +109,6 @@ pub(super) fn goes_away(object: &Value, old: &Value) -> bool {
     meta::is_deleting(old)
         && meta::finalizers(object).is_empty()
         && !waits
-        && !spec_finalizers(object)
-}
-
-/// Namespaces have finalizers of their own beside those of every object.
-fn spec_finalizers(object: &Value) -> bool {
-    let held = object.pointer("/spec/finalizers").and_then(Value::as_array);
-    object.get("kind").and_then(Value::as_str) == Some("Namespace")
-        && held.is_some_and(|held| !held.is_empty())
+        && !(object.get("kind").and_then(Value::as_str) == Some("Namespace")
+            && namespaces::has_contents(object))
 }

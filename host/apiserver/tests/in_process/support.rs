@@ -16,7 +16,13 @@ pub(crate) fn server(seed: u64) -> Server {
         clock: Clock::new(move || start),
         rng: Rng::seeded(seed),
     };
-    Server::with(seams, Options { history: true })
+    Server::with(
+        seams,
+        Options {
+            history: true,
+            ..Options::default()
+        },
+    )
 }
 
 pub(crate) async fn send(server: &Server, method: &str, path: &str, body: &Value) -> (u16, Value) {

@@ -1,0 +1,141 @@
+//! What kube-controller-manager does that users of an API server depend on, as one future.
+//!
+//! - It reads what happens in the store, and writes by requests, as any client does.
+//! - Each controller notes what an event asks for in its queue, and works on one key at a time; what a key
+//!   needs is decided from the state of then, so no event is lost and none has to be seen.
+//! - It does not spawn, and waits by the store's bell and the clock seam alone: under paused time the same
+//!   seed gives the same history.
+
+mod client;
+mod crds;
+mod feed;
+mod garbage;
+mod namespaces;
+mod node;
+mod queue;
+mod roles;
+
+use std::convert::Infallible;
+use std::pin::pin;
+
+use futures::future::{Either, select};
+
+use crate::seams::Instant;
+use crate::server::Server;
+use crds::Crds;
+use feed::{Feed, News, Seen};
+use garbage::Garbage;
+use namespaces::Namespaces;
+use node::Node;
+use roles::Roles;
+
+/// Keys worked on before others get their turn.
+const TURNS: usize = 32;
+
+impl Server {
+    /// Runs the controllers until it is dropped: garbage collection, the life of namespaces and of
+    /// CRDs, aggregated roles, and the simulated node if there is one.
+    pub fn controllers(&self) -> impl Future<Output = Infallible> + Send + 'static {
+        run(self.clone())
+    }
+}
+
+async fn run(server: Server) -> Infallible {
+    let clock = server.seams().clock.clone();
+    let mut feed = Feed::new(&server);
+    let mut controllers = Controllers::new(&server);
+    loop {
+        for news in feed.take() {
+            controllers.learn(&server, &news);
+        }
+        if controllers.work(&server, TURNS) {
+            // Requests are answered in between, and what they change is seen.
+            tokio::task::yield_now().await;
+            continue;
+        }
+        let changed = pin!(feed.changed());
+        match controllers.due() {
+            None => changed.await,
+            Some(due) => match select(changed, pin!(clock.sleep_until(due))).await {
+                Either::Left(_) | Either::Right(_) => {}
+            },
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Controllers {
+    garbage: Garbage,
+    namespaces: Namespaces,
+    crds: Crds,
+    roles: Roles,
+    node: Option<Node>,
+}
+
+impl Controllers {
+    fn new(server: &Server) -> Self {
+        Self {
+            garbage: Garbage::default(),
+            namespaces: Namespaces::default(),
+            crds: Crds::default(),
+            roles: Roles::default(),
+            node: server.options().node.then(Node::default),
+        }
+    }
+
+    fn learn(&mut self, server: &Server, news: &News) {
+        match news {
+            News::Lost => {
+                let node = self.node.as_ref().map(Node::again);
+                *self = Self {
+                    node,
+                    ..Self::new(server)
+                };
+            }
+            News::Kinds => self.garbage.kinds_changed(),
+            News::Object(seen) => self.observe(server, seen),
+        }
+    }
+
+    fn observe(&mut self, server: &Server, seen: &Seen) {
+        self.garbage.observe(server, seen);
+        self.namespaces.observe(server, seen);
+        self.crds.observe(server, seen);
+        self.roles.observe(seen);
+        if let Some(node) = &mut self.node {
+            node.observe(seen);
+        }
+    }
+
+    /// Works on up to `turns` keys of each controller; says whether there may be more.
+    fn work(&mut self, server: &Server, turns: usize) -> bool {
+        let mut worked = false;
+        for _ in 0..turns {
+            let mut any = self.namespaces.work(server);
+            any |= self.crds.work(server);
+            any |= self.garbage.work(server);
+            any |= self.roles.work(server);
+            if let Some(node) = &mut self.node {
+                any |= node.work(server);
+            }
+            if !any {
+                break;
+            }
+            worked = true;
+        }
+        worked
+    }
+
+    /// When there is something to do again, if nothing happens until then.
+    fn due(&self) -> Option<Instant> {
+        let node = self.node.as_ref().and_then(Node::due);
+        let all = [
+            self.garbage.due(),
+            self.namespaces.due(),
+            self.crds.due(),
+            self.roles.due(),
+            node,
+        ];
+        all.into_iter().flatten().min()
+    }
+}

@@ -1,0 +1,281 @@
+//! What a pod's status says at each step of its life on the simulated node.
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::{gates_are_open, list, text};
+use crate::controllers::node::machine;
+use crate::write::{conditions, meta};
+
+/// The address of a pod.
+#[derive(Clone, Debug)]
+pub(in crate::controllers::node) struct Address(pub(in crate::controllers::node) String);
+
+/// A pod that the node has accepted, and that does not run yet.
+pub(in crate::controllers::node) fn admitted(mut pod: Value, now: Timestamp) -> Value {
+    let waiting = "PodInitializing";
+    let reason = if list(&pod, "/spec/initContainers").is_empty() {
+        "ContainerCreating"
+    } else {
+        waiting
+    };
+    let waits = |container: &Value, reason: &str| {
+        json!({
+            "name": text(container, "/name"),
+            "image": text(container, "/image"),
+            "imageID": "",
+            "lastState": {},
+            "ready": false,
+            "restartCount": 0,
+            "started": false,
+            "state": { "waiting": { "reason": reason } },
+        })
+    };
+    let (main, init) = statuses(
+        &pod,
+        |container| waits(container, reason),
+        |container| waits(container, waiting),
+    );
+    let initialized = init.is_empty();
+    put(&mut pod, "phase", "Pending".into());
+    put(&mut pod, "startTime", meta::time(now).into());
+    put(&mut pod, "hostIP", machine::ADDRESS.into());
+    put(&mut pod, "hostIPs", json!([{ "ip": machine::ADDRESS }]));
+    put_containers(&mut pod, main, init);
+    condition(&mut pod, "PodReadyToStartContainers", Ok(false), now);
+    let names = names(&pod, "/spec/initContainers");
+    let why = format!("containers with incomplete status: [{names}]");
+    let why = ("ContainersNotInitialized", why);
+    condition(
+        &mut pod,
+        "Initialized",
+        if initialized { Ok(true) } else { Err(why) },
+        now,
+    );
+    let names = self::names(&pod, "/spec/containers");
+    let why = (
+        "ContainersNotReady",
+        format!("containers with unready status: [{names}]"),
+    );
+    condition(&mut pod, "Ready", Err(why.clone()), now);
+    condition(&mut pod, "ContainersReady", Err(why), now);
+    condition(&mut pod, "PodScheduled", Ok(true), now);
+    observed(pod)
+}
+
+/// A pod that runs.
+pub(in crate::controllers::node) fn running(
+    mut pod: Value,
+    address: &Address,
+    number: impl Fn() -> u64,
+    now: Timestamp,
+) -> Value {
+    let digest = || {
+        (0..4)
+            .map(|_| format!("{:016x}", number()))
+            .collect::<String>()
+    };
+    let started = meta::time(now);
+    let common = |container: &Value, state: Value| {
+        let image = text(container, "/image");
+        json!({
+            "name": text(container, "/name"),
+            "image": image,
+            "imageID": format!("{image}@sha256:{}", digest()),
+            "containerID": format!("windlass://{}", digest()),
+            "lastState": {},
+            "ready": true,
+            "restartCount": 0,
+            "started": true,
+            "state": state,
+        })
+    };
+    let runs =
+        |container: &Value| common(container, json!({ "running": { "startedAt": started } }));
+    let (main, init) = statuses(&pod, runs, |container| {
+        if text(container, "/restartPolicy") == "Always" {
+            return runs(container);
+        }
+        let mut status = common(container, Value::Null);
+        let ended = ended(text(&status, "/containerID"), &started, &started);
+        meta::put(&mut status, "state", ended);
+        meta::put(&mut status, "started", false);
+        status
+    });
+    put(&mut pod, "phase", "Running".into());
+    put(&mut pod, "podIP", address.0.as_str().into());
+    put(&mut pod, "podIPs", json!([{ "ip": address.0 }]));
+    put_containers(&mut pod, main, init);
+    for kind in [
+        "PodReadyToStartContainers",
+        "Initialized",
+        "ContainersReady",
+    ] {
+        condition(&mut pod, kind, Ok(true), now);
+    }
+    refreshed(pod, now)
+}
+
+/// A running pod whose status says what it should.
+pub(in crate::controllers::node) fn refreshed(mut pod: Value, now: Timestamp) -> Value {
+    let closed = (
+        "ReadinessGatesNotReady",
+        "corresponding condition of pod readiness gate is not \"True\"",
+    );
+    let ready = match gates_are_open(&pod) {
+        true => Ok(true),
+        false => Err((closed.0, closed.1.to_owned())),
+    };
+    condition(&mut pod, "Ready", ready, now);
+    observed(pod)
+}
+
+/// A pod whose containers have ended because it is deleted.
+pub(in crate::controllers::node) fn stopped(mut pod: Value, now: Timestamp) -> Value {
+    let now_text = meta::time(now);
+    let held = list(&pod, "/status/containerStatuses").iter();
+    let main = held.map(|status| {
+        let mut status = status.clone();
+        let started = text(&status, "/state/running/startedAt");
+        let started = if started.is_empty() {
+            &now_text
+        } else {
+            started
+        };
+        let ended = ended(text(&status, "/containerID"), started, &now_text);
+        meta::put(&mut status, "state", ended);
+        meta::put(&mut status, "ready", false);
+        meta::put(&mut status, "started", false);
+        status
+    });
+    let main: Vec<Value> = main.collect();
+    put(&mut pod, "phase", "Succeeded".into());
+    put(&mut pod, "containerStatuses", Value::Array(main));
+    condition(&mut pod, "PodReadyToStartContainers", Ok(false), now);
+    for kind in ["Ready", "ContainersReady"] {
+        condition(&mut pod, kind, Err(("PodCompleted", String::new())), now);
+    }
+    observed(pod)
+}
+
+fn ended(container: &str, started: &str, finished: &str) -> Value {
+    json!({ "terminated": {
+        "containerID": container,
+        "exitCode": 0,
+        "reason": "Completed",
+        "startedAt": started,
+        "finishedAt": finished,
+    } })
+}
+
+/// The statuses of a pod's containers, in the order of their names, and of its init containers.
+fn statuses(
+    pod: &Value,
+    main: impl Fn(&Value) -> Value,
+    init: impl Fn(&Value) -> Value,
+) -> (Vec<Value>, Vec<Value>) {
+    let mut main: Vec<Value> = list(pod, "/spec/containers").iter().map(main).collect();
+    main.sort_by_key(|status| text(status, "/name").to_owned());
+    let init = list(pod, "/spec/initContainers").iter().map(init);
+    (main, init.collect())
+}
+
+fn put_containers(pod: &mut Value, main: Vec<Value>, init: Vec<Value>) {
+    put(pod, "containerStatuses", Value::Array(main));
+    if !init.is_empty() {
+        put(pod, "initContainerStatuses", Value::Array(init));
+    }
+}
+
+fn names(pod: &Value, at: &str) -> String {
+    let names: Vec<&str> = list(pod, at)
+        .iter()
+        .map(|container| text(container, "/name"))
+        .collect();
+    names.join(" ")
+}
+
+fn put(pod: &mut Value, field: &str, value: Value) {
+    meta::set_in(pod, "status", field, Some(value));
+}
+
+fn observed(mut pod: Value) -> Value {
+    if let Some(generation) = meta::number(&pod, "generation") {
+        put(&mut pod, "observedGeneration", generation.into());
+    }
+    pod
+}
+
+/// Sets a condition of a pod: whether it holds, or why it does not.
+fn condition(pod: &mut Value, kind: &str, holds: Result<bool, (&str, String)>, now: Timestamp) {
+    let status = if holds == Ok(true) { "True" } else { "False" };
+    let mut condition = json!({
+        "type": kind,
+        "status": status,
+        "lastProbeTime": null,
+        "lastTransitionTime": meta::time(now),
+    });
+    if let Some(generation) = meta::number(pod, "generation") {
+        meta::put(&mut condition, "observedGeneration", generation);
+    }
+    if let Err((reason, message)) = holds {
+        meta::put(&mut condition, "reason", reason);
+        if !message.is_empty() {
+            meta::put(&mut condition, "message", message);
+        }
+    }
+    conditions::put(pod, condition);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::pod;
+    use super::super::{NAME, Step, next};
+    use super::*;
+
+    #[test]
+    fn a_pod_is_accepted_then_runs_then_ends() {
+        let now: Timestamp = "2026-11-21T09:30:00Z".parse().unwrap();
+        let accepted = admitted(pod(NAME, "Pending", None), now);
+        assert_eq!(next(&accepted), Step::Start);
+        assert!(!conditions::is_true(&accepted, "Ready"));
+        let runs = running(accepted, &Address("10.244.0.1".to_owned()), || 7, now);
+        assert_eq!(next(&runs), Step::Leave);
+        assert!(conditions::is_true(&runs, "Ready"));
+        let names: Vec<&str> = list(&runs, "/status/containerStatuses")
+            .iter()
+            .map(|held| text(held, "/name"))
+            .collect();
+        assert_eq!(names, ["a", "b"]);
+        let ends = stopped(runs, now);
+        assert_eq!(text(&ends, "/status/phase"), "Succeeded");
+        assert!(!conditions::is_true(&ends, "Ready"));
+    }
+
+    #[test]
+    fn a_readiness_gate_has_its_say() {
+        let now: Timestamp = "2026-11-21T09:30:00Z".parse().unwrap();
+        let mut gated = pod(NAME, "Pending", None);
+        meta::set_in(
+            &mut gated,
+            "spec",
+            "readinessGates",
+            Some(json!([{ "conditionType": "example.com/lb" }])),
+        );
+        let runs = running(
+            admitted(gated, now),
+            &Address("10.244.0.1".to_owned()),
+            || 7,
+            now,
+        );
+        assert_eq!(next(&runs), Step::Leave);
+        assert!(!conditions::is_true(&runs, "Ready"));
+        let mut open = runs;
+        conditions::put(
+            &mut open,
+            json!({ "type": "example.com/lb", "status": "True" }),
+        );
+        assert_eq!(next(&open), Step::Refresh);
+        assert!(conditions::is_true(&refreshed(open, now), "Ready"));
+    }
+}

@@ -1,0 +1,50 @@
+//! Who may do what: roles and their bindings (kubernetes `plugin/pkg/auth/authorizer/rbac`).
+//!
+//! A request becomes [`Attributes`]; a [`Policy`] is what all roles and bindings say at a moment; what it
+//! [decides](Policy::decide) is a pure function of both. Members of `system:masters` may do everything,
+//! whatever the policy says.
+
+pub mod aggregation;
+pub mod attributes;
+pub mod authorizer;
+pub mod bootstrap;
+pub mod covers;
+pub mod escalation;
+pub mod impersonation;
+pub mod policy;
+pub mod rules;
+pub mod validate;
+
+pub use attributes::{Asked, Attributes};
+pub use authorizer::Authorizer;
+pub use policy::Policy;
+pub use rules::Rule;
+
+use crate::request::User;
+
+/// The group that may do everything.
+pub const MASTERS: &str = "system:masters";
+
+/// Whether somebody may do something.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decision {
+    /// Whether it is allowed.
+    pub allowed: bool,
+    /// Why; empty where there is nothing to say.
+    pub reason: String,
+}
+
+impl Decision {
+    /// Yes, and nothing more.
+    pub fn yes() -> Self {
+        Self {
+            allowed: true,
+            reason: String::new(),
+        }
+    }
+}
+
+/// Whether a user may do everything.
+pub fn is_master(user: &User) -> bool {
+    user.groups.iter().any(|group| group == MASTERS)
+}

@@ -1,0 +1,148 @@
+//! The policy of a server at each moment, read anew when a role or a binding has changed.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde_json::Value;
+
+use super::escalation::{self, Grant};
+use super::policy::Rights;
+use super::{Attributes, Decision, Policy, is_master};
+use crate::options::Authorization;
+use crate::request::User;
+use crate::server::Call;
+use crate::status::Refusal;
+use crate::store::{Events, Place, Store};
+
+const KINDS: [&str; 4] = [
+    "clusterroles",
+    "clusterrolebindings",
+    "roles",
+    "rolebindings",
+];
+
+/// Who decides what is allowed on a server.
+#[derive(Debug)]
+pub struct Authorizer {
+    mode: Authorization,
+    held: Mutex<Option<Held>>,
+}
+
+#[derive(Debug)]
+struct Held {
+    policy: Arc<Policy>,
+    /// What has happened to roles and bindings since.
+    events: Vec<Events>,
+}
+
+impl Authorizer {
+    /// One that decides by `mode`.
+    pub fn new(mode: Authorization) -> Self {
+        Self {
+            mode,
+            held: Mutex::default(),
+        }
+    }
+
+    /// Whether somebody may do something.
+    pub fn decide(&self, store: &Store, attributes: &Attributes) -> Decision {
+        match self.mode {
+            Authorization::AlwaysAllow => Decision::yes(),
+            // No policy has to be read for those who may do everything.
+            Authorization::Rbac if is_master(&attributes.user) => Decision::yes(),
+            Authorization::Rbac => self.policy(store).decide(attributes),
+        }
+    }
+
+    /// Somebody may do something.
+    ///
+    /// # Errors
+    /// 403 if not.
+    pub fn allow(&self, store: &Store, attributes: &Attributes) -> Result<(), Refusal> {
+        let decision = self.decide(store, attributes);
+        if decision.allowed {
+            return Ok(());
+        }
+        Err(attributes.forbidden(&decision.reason))
+    }
+
+    /// The rules that hold for somebody in a namespace.
+    pub fn rights(&self, store: &Store, user: &User, namespace: &str) -> Rights {
+        match self.mode {
+            Authorization::AlwaysAllow => Rights::everything(),
+            Authorization::Rbac => self.policy(store).rights(user, namespace),
+        }
+    }
+
+    /// Who writes a role or a binding may give what it gives.
+    ///
+    /// # Errors
+    /// 403 if not.
+    pub fn allow_grant(
+        &self,
+        call: &Call<'_>,
+        new: &Value,
+        old: Option<&Value>,
+    ) -> Result<(), Refusal> {
+        let plural = &call.resource.plural;
+        let user = &call.request.user;
+        if self.mode == Authorization::AlwaysAllow
+            || is_master(user)
+            || !escalation::applies(&call.resource.group, plural)
+        {
+            return Ok(());
+        }
+        let grant = Grant {
+            user,
+            plural,
+            namespace: call.target.namespace.as_deref().unwrap_or_default(),
+            name: call.target.name.as_deref().unwrap_or_default(),
+            new,
+            old,
+        };
+        escalation::check(&self.policy(call.server.store()), grant)
+    }
+
+    /// What roles and bindings say; nothing where nobody asks them.
+    pub fn policy(&self, store: &Store) -> Arc<Policy> {
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(held) = held.as_mut()
+            && !held.is_stale()
+        {
+            return Arc::clone(&held.policy);
+        }
+        let fresh = Held::read(store);
+        let policy = Arc::clone(&fresh.policy);
+        *held = Some(fresh);
+        policy
+    }
+}
+
+impl Held {
+    fn read(store: &Store) -> Self {
+        let mut objects = Vec::new();
+        let mut events = Vec::new();
+        for plural in KINDS {
+            let place = Place {
+                group: "rbac.authorization.k8s.io".to_owned(),
+                plural: plural.to_owned(),
+            };
+            let snapshot = store.list(&place, None);
+            objects.extend(snapshot.entries.iter().map(|entry| entry.value()));
+            // Compacted in between: without its events it is read anew each time.
+            events.extend(store.follow(&place, snapshot.revision));
+        }
+        Self {
+            policy: Arc::new(Policy::of(&objects)),
+            events,
+        }
+    }
+
+    fn is_stale(&mut self) -> bool {
+        let changed = |events: &mut Events| {
+            events
+                .take()
+                .map_or(true, |(happened, _)| !happened.is_empty())
+        };
+        self.events.len() < KINDS.len() || self.events.iter_mut().any(changed)
+    }
+}

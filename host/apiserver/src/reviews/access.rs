@@ -1,0 +1,151 @@
+//! What a question about access is about (kubernetes `pkg/registry/authorization/util`).
+
+use serde_json::Value;
+
+use crate::rbac::Attributes;
+use crate::request::User;
+use crate::selector::{FieldSelector, LabelSelector};
+
+fn text<'a>(object: &'a Value, at: &str) -> &'a str {
+    object
+        .pointer(at)
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+}
+
+fn list<'a>(object: &'a Value, at: &str) -> &'a [Value] {
+    object
+        .pointer(at)
+        .and_then(Value::as_array)
+        .map(Vec::as_slice)
+        .unwrap_or_default()
+}
+
+fn texts(object: &Value, at: &str) -> Vec<String> {
+    let all = list(object, at).iter();
+    all.filter_map(|text| text.as_str().map(str::to_owned))
+        .collect()
+}
+
+/// Of whom a question is.
+pub(super) fn user(spec: &Value) -> User {
+    let extra = spec
+        .get("extra")
+        .and_then(Value::as_object)
+        .into_iter()
+        .flatten();
+    User {
+        name: text(spec, "/user").to_owned(),
+        groups: texts(spec, "/groups"),
+        uid: text(spec, "/uid").to_owned(),
+        extra: extra
+            .map(|(key, values)| (key.clone(), texts(values, "")))
+            .collect(),
+    }
+}
+
+/// What a question asks.
+pub(super) fn attributes(user: User, spec: &Value) -> Attributes {
+    let Some(asked) = spec
+        .get("resourceAttributes")
+        .filter(|asked| !asked.is_null())
+    else {
+        let asked = |field: &str| text(spec, &format!("/nonResourceAttributes/{field}"));
+        return Attributes::path(user, asked("verb"), asked("path"));
+    };
+    let part = |at: &str| text(asked, at);
+    Attributes::resource(user, part("/verb"), part("/group"), part("/resource"))
+        .of_subresource(part("/subresource"))
+        .in_namespace(part("/namespace"))
+        .named(part("/name"))
+}
+
+/// Selectors that a question has and that nobody understands.
+pub(super) fn ignored(spec: &Value) -> Vec<String> {
+    let asked = spec.get("resourceAttributes").unwrap_or(&Value::Null);
+    let judged = ["fieldSelector", "labelSelector"]
+        .into_iter()
+        .filter_map(|name| {
+            let how = understood(name, asked.get(name)?)?;
+            Some(format!(
+                "spec.resourceAttributes.{name} {how} due to parse error"
+            ))
+        });
+    judged.collect()
+}
+
+/// How much of a selector is ignored; nothing if none of it is.
+fn understood(name: &str, selector: &Value) -> Option<&'static str> {
+    let is_field = name == "fieldSelector";
+    let raw = text(selector, "/rawSelector");
+    let requirements = list(selector, "/requirements");
+    if requirements.is_empty() {
+        let parses = if is_field {
+            FieldSelector::parse(raw).is_ok()
+        } else {
+            LabelSelector::parse(raw).is_ok()
+        };
+        return (!parses).then_some("ignored");
+    }
+    let fits = |requirement: &&Value| match text(requirement, "/operator") {
+        "In" | "NotIn" => !is_field || list(requirement, "/values").len() == 1,
+        "Exists" | "DoesNotExist" => !is_field,
+        _ => false,
+    };
+    match requirements.iter().filter(fits).count() {
+        all if all == requirements.len() => None,
+        0 => Some("ignored"),
+        _ => Some("partially ignored"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_question_is_about_objects_or_a_path() {
+        let user = User::admin();
+        let objects = json!({ "resourceAttributes": {
+            "verb": "get", "group": "apps", "resource": "deployments", "subresource": "scale",
+            "namespace": "a", "name": "web",
+        } });
+        assert_eq!(
+            attributes(user.clone(), &objects),
+            Attributes::resource(user.clone(), "get", "apps", "deployments")
+                .of_subresource("scale")
+                .in_namespace("a")
+                .named("web")
+        );
+        let path = json!({ "nonResourceAttributes": { "verb": "get", "path": "/api" } });
+        assert_eq!(
+            attributes(user.clone(), &path),
+            Attributes::path(user, "get", "/api")
+        );
+    }
+
+    #[test]
+    fn selectors_that_nobody_understands_are_named() {
+        let requirement = |operator: &str, values: &[&str]| json!({ "key": "a", "operator": operator, "values": values });
+        let spec = |field: Value, label: Value| json!({ "resourceAttributes": { "fieldSelector": field, "labelSelector": label } });
+        let good = json!({ "requirements": [requirement("In", &["x"])] });
+        assert!(ignored(&spec(good.clone(), good.clone())).is_empty());
+        let raw = json!({ "rawSelector": "a in" });
+        assert_eq!(
+            ignored(&spec(good, raw)),
+            ["spec.resourceAttributes.labelSelector ignored due to parse error"]
+        );
+        let several = json!({ "requirements": [requirement("In", &["x", "y"])] });
+        let partly =
+            json!({ "requirements": [requirement("Near", &[]), requirement("Exists", &[])] });
+        assert_eq!(
+            ignored(&spec(several, partly)),
+            [
+                "spec.resourceAttributes.fieldSelector ignored due to parse error",
+                "spec.resourceAttributes.labelSelector partially ignored due to parse error",
+            ]
+        );
+    }
+}
