@@ -52,6 +52,8 @@ pub enum Command {
     Release(Release),
     /// Print the roles that the grants of a config folder need, for `kubectl apply -f -`
     Rbac(Rbac),
+    /// Serve a Kubernetes API from memory on this machine, to try plugins on; not for production
+    Apiserver(ApiServer),
     /// Compile a component from standard input to standard output, for a host that started this
     #[command(hide = true)]
     Compile,
@@ -120,6 +122,28 @@ pub struct Rbac {
     /// Private folder for compiled code; made if absent [default: windlass/code in the user's cache folder]
     #[arg(long, env = "WINDLASS_CODE_CACHE", value_name = "DIR")]
     pub code_cache: Option<PathBuf>,
+}
+
+/// Serve a Kubernetes API from memory on this machine.
+#[derive(Debug, Args)]
+pub struct ApiServer {
+    /// Port of 127.0.0.1; 0 takes any that is free
+    #[arg(
+        long,
+        env = "WINDLASS_APISERVER_PORT",
+        default_value = "0",
+        value_name = "PORT"
+    )]
+    pub port: u16,
+    /// Simulate a node: pods run, and workloads are as if theirs did
+    #[arg(long)]
+    pub node: bool,
+    /// Let roles and their bindings decide who may do what; without this, everybody may do everything
+    #[arg(long)]
+    pub rbac: bool,
+    /// File for the kubeconfig: written when the server is ready, removed when it ends
+    #[arg(long, env = "WINDLASS_APISERVER_KUBECONFIG_OUT", value_name = "FILE")]
+    pub kubeconfig_out: PathBuf,
 }
 
 /// How objects are written.

@@ -9,7 +9,7 @@ use crate::error::Chain;
 use crate::plugin::admission::Refused;
 use crate::plugin::compiler::{CompileError, REFUSED, compile_child};
 use crate::seams::{Clock, Rng, Seams, Spawn, guest_threads};
-use crate::{rbac, release, runtime};
+use crate::{apiserver, rbac, release, runtime};
 
 /// Does what the command line says. `log` is started for commands that log; tests bring their own.
 pub fn main(windlass: Windlass, log: impl FnOnce(&Windlass) -> anyhow::Result<()>) -> ExitCode {
@@ -59,6 +59,7 @@ fn start(
             Command::Run(flags) => runtime::run(flags, threads, seams).await,
             Command::Release(flags) => release::release(flags, seams).await,
             Command::Rbac(flags) => rbac::print(flags, threads, seams).await,
+            Command::Apiserver(flags) => apiserver::serve(flags, seams).await,
             Command::Compile => Ok(()),
         }
     });

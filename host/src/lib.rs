@@ -15,6 +15,7 @@
 //! ```
 
 pub mod api;
+pub mod apiserver;
 pub mod args;
 pub mod cli;
 pub mod connect;

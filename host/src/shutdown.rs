@@ -39,6 +39,16 @@ pub fn listen(seams: &Seams) -> std::io::Result<(watch::Sender<Phase>, Phases, T
     Ok((sender, phases, task))
 }
 
+/// Waits for the first of the signals, and does nothing else.
+///
+/// # Errors
+/// The operating system refused.
+pub fn signalled() -> std::io::Result<impl Future<Output = ()>> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    Ok(async move { either(&mut terminate, &mut interrupt).await })
+}
+
 /// Moves on to `phase`; never back.
 pub fn advance(sender: &watch::Sender<Phase>, phase: Phase) {
     sender.send_if_modified(|held| {

@@ -15,6 +15,7 @@ pub mod faults;
 pub mod field;
 pub mod fields;
 pub mod history;
+pub mod listen;
 pub mod metadata;
 pub mod names;
 pub mod openapi;

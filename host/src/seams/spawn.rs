@@ -90,6 +90,11 @@ impl Spawn {
         Task(self.host.spawn(future))
     }
 
+    /// Starts a host task that ends by itself, or with the host.
+    pub fn detached(&self, future: impl Future<Output = ()> + Send + 'static) {
+        self.host.spawn(future);
+    }
+
     /// Starts a guest call.
     pub fn guest<T: Send + 'static>(
         &self,

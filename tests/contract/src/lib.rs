@@ -52,6 +52,7 @@
 
 pub mod compare;
 pub mod judge;
+pub mod kubectl;
 pub mod listed;
 pub mod mask;
 pub mod path;

@@ -6,12 +6,10 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use http_body_util::BodyExt;
-use jiff::Timestamp;
 use kube::client::Body;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use serde_json::{Value, json};
 use tokio::time::timeout;
-use windlass_apiserver::seams::{Clock, Rng, Seams};
 use windlass_controlplane::{ControlPlane, eventually};
 
 /// How long an answer may take; the real server gives itself a minute.
@@ -52,25 +50,23 @@ impl Server {
     /// # Errors
     /// It does not start.
     pub async fn real(name: &str) -> Result<Self> {
-        let control_plane = Arc::new(ControlPlane::start_with_controllers(CONTROLLERS)?);
-        let server = Self::at(name, &control_plane.kubeconfig_admin()).await?;
-        Ok(Self {
-            control_plane: Some(control_plane),
-            ..server
-        })
+        Self::of(name, ControlPlane::start_with_controllers(CONTROLLERS)?).await
     }
 
-    /// The embedded server, in this process.
+    /// The embedded server, on a port of this process.
     ///
     /// # Errors
-    /// It does not take the kinds that scenarios share.
+    /// It does not start, or does not take the kinds that scenarios share.
     pub async fn embedded(name: &str) -> Result<Self> {
-        let seams = Seams {
-            clock: Clock::new(Timestamp::now),
-            rng: Rng::seeded(1),
-        };
-        let server = windlass_apiserver::server::Server::new(seams);
-        Self::new(name, kube::Client::new(server, "default")).await
+        Self::of(name, ControlPlane::start_embedded_with(None, CONTROLLERS)?).await
+    }
+
+    async fn of(name: &str, control_plane: ControlPlane) -> Result<Self> {
+        let server = Self::at(name, &control_plane.kubeconfig_admin()).await?;
+        Ok(Self {
+            control_plane: Some(Arc::new(control_plane)),
+            ..server
+        })
     }
 
     /// The same server under another name.

@@ -15,6 +15,7 @@ use tokio::io::AsyncWriteExt;
 use crate::assets::Assets;
 use crate::audit::{self, AuditEvent};
 use crate::certificates::Authority;
+use crate::embedded::Embedded;
 use crate::eventually;
 use crate::flags;
 use crate::kubeconfig::{self, Credentials, Identity};
@@ -27,18 +28,24 @@ const KUBECTL_DEADLINE: Duration = Duration::from_secs(60);
 /// How long a new namespace may take to get its service account.
 const NAMESPACE_DEADLINE: Duration = Duration::from_secs(30);
 
-/// A running etcd, kube-apiserver and kube-controller-manager, with a folder, ports and certificates
-/// of their own.
+/// A running etcd, kube-apiserver and kube-controller-manager, or the embedded API server in their place,
+/// with a folder, ports and certificates of their own.
 ///
 /// # Guarantees
 /// They end with this value, or with this process however it ends.
 #[derive(Debug)]
 pub struct ControlPlane {
-    started: Started,
+    servers: Servers,
     pub(crate) authority: Authority,
-    assets: Assets,
+    kubectl: Option<PathBuf>,
     kubeconfigs: AtomicUsize,
     admin: PathBuf,
+}
+
+#[derive(Debug)]
+enum Servers {
+    Real(Started),
+    Embedded(Embedded),
 }
 
 impl ControlPlane {
@@ -63,40 +70,82 @@ impl ControlPlane {
         let assets = Assets::find()?;
         let authority = Authority::new()?;
         let started = start::start(&assets, &authority, controllers)?;
-        let admin = started.site.folder.join("admin.kubeconfig");
-        let credentials = Credentials::of(&Identity::Admin, &authority)?;
-        let url = started.site.url();
-        flags::write(&admin, &kubeconfig::render(&url, &authority, &credentials)?)?;
-        Ok(Self {
-            started,
+        Self::of(Servers::Real(started), authority, Some(assets.kubectl))
+    }
+
+    /// Starts the embedded API server in the place of the real ones; it is ready at once.
+    ///
+    /// # Errors
+    /// If kubectl is missing and cannot be built, or there is no port.
+    pub fn start_embedded() -> anyhow::Result<Self> {
+        Self::start_embedded_with(Some(Assets::find()?.kubectl), "*")
+    }
+
+    /// As [`ControlPlane::start_embedded`], with any kubectl or none, and with these controllers, of which
+    /// the one that publishes the authority is the only one that can be left out.
+    ///
+    /// # Errors
+    /// If there is no port.
+    pub fn start_embedded_with(
+        kubectl: Option<PathBuf>,
+        controllers: &str,
+    ) -> anyhow::Result<Self> {
+        let authority = Authority::new()?;
+        let runs = |name| controllers.split(',').any(|one| one == "*" || one == name);
+        let publishes = runs("root-ca-certificate-publisher-controller");
+        let embedded = Embedded::start(&authority, publishes)?;
+        Self::of(Servers::Embedded(embedded), authority, kubectl)
+    }
+
+    fn of(
+        servers: Servers,
+        authority: Authority,
+        kubectl: Option<PathBuf>,
+    ) -> anyhow::Result<Self> {
+        let mut control_plane = Self {
+            servers,
             authority,
-            assets,
+            kubectl,
             kubeconfigs: AtomicUsize::new(0),
-            admin,
-        })
+            admin: PathBuf::new(),
+        };
+        control_plane.admin = control_plane.kubeconfig(&Identity::Admin)?;
+        Ok(control_plane)
     }
 
     /// The address of the API server.
     #[must_use]
     pub fn url(&self) -> String {
-        self.started.site.url()
+        match &self.servers {
+            Servers::Real(started) => started.site.url(),
+            Servers::Embedded(embedded) => embedded.url(),
+        }
     }
 
     /// The port of the API server.
     pub(crate) fn port(&self) -> u16 {
-        self.started.site.port
+        match &self.servers {
+            Servers::Real(started) => started.site.port,
+            Servers::Embedded(embedded) => embedded.port(),
+        }
     }
 
     /// The folder with the servers' logs and data. It goes when the control plane does.
     #[must_use]
     pub fn folder(&self) -> &Path {
-        &self.started.site.folder
+        match &self.servers {
+            Servers::Real(started) => &started.site.folder,
+            Servers::Embedded(embedded) => embedded.folder(),
+        }
     }
 
-    /// The process ids of the servers.
+    /// The process ids of the servers; none of an embedded one.
     #[must_use]
     pub fn process_ids(&self) -> Vec<u32> {
-        self.started.processes.iter().map(Guarded::id).collect()
+        match &self.servers {
+            Servers::Real(started) => started.processes.iter().map(Guarded::id).collect(),
+            Servers::Embedded(_) => Vec::new(),
+        }
     }
 
     /// A kubeconfig for a cluster administrator.
@@ -142,7 +191,7 @@ impl ControlPlane {
     /// # Errors
     /// If a certificate cannot be made for it or the file cannot be written.
     pub fn kubeconfig(&self, identity: &Identity) -> anyhow::Result<PathBuf> {
-        self.write_kubeconfig(&self.url(), &Credentials::of(identity, &self.authority)?)
+        self.write_kubeconfig(&self.url(), &self.credentials(identity)?)
     }
 
     /// A kubeconfig for `identity` that leads through `proxy`. A client certificate is not passed
@@ -155,7 +204,15 @@ impl ControlPlane {
         proxy: &FaultProxy,
         identity: &Identity,
     ) -> anyhow::Result<PathBuf> {
-        self.write_kubeconfig(proxy.url(), &Credentials::of(identity, &self.authority)?)
+        self.write_kubeconfig(proxy.url(), &self.credentials(identity)?)
+    }
+
+    /// What `identity` shows to the API server.
+    pub(crate) fn credentials(&self, identity: &Identity) -> anyhow::Result<Credentials> {
+        match &self.servers {
+            Servers::Real(_) => Credentials::of(identity, &self.authority),
+            Servers::Embedded(embedded) => Ok(embedded.credentials(identity)),
+        }
     }
 
     pub(crate) fn write_kubeconfig(
@@ -270,7 +327,8 @@ impl ControlPlane {
         arguments: &[&str],
         input: &str,
     ) -> anyhow::Result<Output> {
-        let mut child = tokio::process::Command::new(&self.assets.kubectl)
+        let kubectl = self.kubectl.as_ref().context("there is no kubectl")?;
+        let mut child = tokio::process::Command::new(kubectl)
             .arg("--kubeconfig")
             .arg(kubeconfig)
             .args(arguments)
@@ -279,7 +337,7 @@ impl ControlPlane {
             .stderr(Stdio::piped())
             .kill_on_drop(true)
             .spawn()
-            .with_context(|| format!("cannot start {}", self.assets.kubectl.display()))?;
+            .with_context(|| format!("cannot start {}", kubectl.display()))?;
         let stdin = child.stdin.take();
         let output = async {
             if let Some(mut stdin) = stdin {
@@ -300,7 +358,10 @@ impl ControlPlane {
     /// # Errors
     /// If the audit log cannot be read.
     pub fn audit(&self) -> anyhow::Result<Vec<AuditEvent>> {
-        audit::read(&self.started.site.audit_log())
+        match &self.servers {
+            Servers::Real(started) => audit::read(&started.site.audit_log()),
+            Servers::Embedded(embedded) => Ok(embedded.audit()),
+        }
     }
 }
 

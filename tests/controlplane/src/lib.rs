@@ -1,4 +1,5 @@
-//! A real etcd, kube-apiserver and kube-controller-manager for tests, and a proxy that breaks things.
+//! A real etcd, kube-apiserver and kube-controller-manager for tests, or the embedded API server in their
+//! place, and a proxy that breaks things.
 //!
 //! ```no_run
 //! # async fn example() -> anyhow::Result<()> {
@@ -19,6 +20,7 @@ pub mod background;
 mod build;
 mod certificates;
 mod controlplane;
+mod embedded;
 mod eventually;
 mod flags;
 mod kubeconfig;

@@ -67,7 +67,11 @@ impl FaultProxy {
         let url = format!("https://{}", listener.local_addr()?);
         let kubeconfig = control_plane.write_kubeconfig(&url, &Credentials::None)?;
         let authority = &control_plane.authority;
-        let target = Target::new(control_plane.port(), identity, authority)?;
+        let target = Target::new(
+            control_plane.port(),
+            control_plane.credentials(identity)?,
+            authority,
+        )?;
         let shared = Arc::new(Shared::default());
         let server = Server::new(listener, &authority.server()?, target, Arc::clone(&shared))?;
         let runtime = tokio::runtime::Builder::new_current_thread()

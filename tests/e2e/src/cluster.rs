@@ -10,9 +10,10 @@ use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 use windlass_controlplane::{ControlPlane, eventually};
 
-use crate::{DEADLINE, workspace};
+use crate::{DEADLINE, TestServer, workspace};
 
-static CONTROL_PLANE: LazyLock<Result<ControlPlane>> = LazyLock::new(ControlPlane::start);
+static CONTROL_PLANE: LazyLock<Result<ControlPlane>> =
+    LazyLock::new(|| TestServer::chosen()?.start());
 
 /// The control plane of this test binary.
 ///

@@ -1,4 +1,4 @@
-//! What the tests on a real control plane share: the cluster, hosts as processes, plugin folders.
+//! What the tests on a control plane share: the cluster, hosts as processes, plugin folders.
 //!
 //! - One control plane for each test binary, one namespace for each test.
 //! - A host is the service account of `deploy/base`, with what `windlass rbac` prints for its plugins.
@@ -11,6 +11,7 @@ mod host;
 mod plugins;
 mod pod;
 mod scene;
+mod server;
 pub mod variant;
 
 use std::time::Duration;
@@ -22,6 +23,7 @@ pub use host::{Host, Line, windlass};
 pub use plugins::{ALL, Acknowledge, Greeter, Plugins};
 pub use pod::{Pod, Volume};
 pub use scene::Scene;
+pub use server::{TestServer, needs_the_real_server};
 pub use windlass_controlplane::{
     Fault, FaultProxy, Identity, RequestHead, RequestRecord, Rule, eventually,
 };

@@ -18,7 +18,7 @@ use tokio_rustls::rustls::pki_types::ServerName;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
 use crate::certificates::Authority;
-use crate::kubeconfig::{Credentials, Identity};
+use crate::kubeconfig::Credentials;
 
 /// How long an idle connection is trusted; the API server closes its own after 90 s.
 const IDLE: Duration = Duration::from_secs(30);
@@ -34,7 +34,7 @@ pub(super) struct Target {
 impl Target {
     pub(super) fn new(
         port: u16,
-        identity: &Identity,
+        credentials: Credentials,
         authority: &Authority,
     ) -> anyhow::Result<Self> {
         let mut roots = RootCertStore::empty();
@@ -43,7 +43,7 @@ impl Target {
             .with_safe_default_protocol_versions()?
             .with_root_certificates(roots);
         let mut authorization = None;
-        let config = match Credentials::of(identity, authority)? {
+        let config = match credentials {
             Credentials::Certificate(certified) => {
                 let (chain, key) = certified.for_rustls();
                 builder.with_client_auth_cert(chain, key)?

@@ -1,0 +1,111 @@
+//! `windlass apiserver`: the embedded API server on a port of this machine, until a signal comes.
+//!
+//! - The kubeconfig is there while the server serves: it appears whole, and goes with it.
+//! - A file that this command did not write is never touched.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use windlass_apiserver::listen::{self, Certificates, Listener};
+use windlass_apiserver::options::{Authorization, Options};
+use windlass_apiserver::seams as server;
+use windlass_apiserver::server::Server;
+
+use crate::args::ApiServer;
+use crate::seams::Seams;
+use crate::shutdown;
+
+/// The first line of a kubeconfig that may be replaced.
+const MARK: &str = "# Written by windlass apiserver, and gone when that ends.\n";
+
+/// Serves until SIGTERM or SIGINT.
+///
+/// # Errors
+/// The port or the kubeconfig's file cannot be had.
+pub async fn serve(flags: ApiServer, seams: Seams) -> anyhow::Result<()> {
+    let ended = shutdown::signalled().context("cannot listen for signals")?;
+    let file = KubeconfigFile::claim(flags.kubeconfig_out)?;
+    let clock = seams.clock;
+    let certificates = Certificates::new()?;
+    let options = Options {
+        node: flags.node,
+        authorization: match flags.rbac {
+            true => Authorization::Rbac,
+            false => Authorization::AlwaysAllow,
+        },
+        ca: Some(certificates.authority.clone()),
+        ..Options::default()
+    };
+    let outside = server::Seams {
+        clock: server::Clock::new(move || clock.wall()),
+        rng: server::Rng::seeded(seams.rng.number()),
+    };
+    let server = Server::with(outside, options);
+    let _controllers = seams.spawn.task(server.controllers());
+    let listener = Listener::bind(server, flags.port, certificates)?;
+    file.write(&listener.kubeconfig(), &seams)?;
+    println!(
+        "serving {}, kubeconfig {}",
+        listener.url(),
+        file.0.display()
+    );
+    let spawn = seams.spawn.clone();
+    let spawn = listen::Spawn::new(move |task| spawn.detached(task));
+    Ok(listener.run(spawn, ended).await?)
+}
+
+/// The file of the kubeconfig. Dropping this removes it.
+struct KubeconfigFile(PathBuf);
+
+impl KubeconfigFile {
+    /// Takes the path, and what an earlier run may have left there.
+    fn claim(path: PathBuf) -> anyhow::Result<Self> {
+        let shown = path.display();
+        match fs::read_to_string(&path) {
+            Ok(text) if text.starts_with(MARK) => fs::remove_file(&path)
+                .with_context(|| format!("cannot replace the kubeconfig {shown}"))?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            _ => bail!(
+                "{shown} is there already, and not from windlass apiserver: name another file with --kubeconfig-out"
+            ),
+        }
+        Ok(Self(path))
+    }
+
+    /// Writes the file, for its owner alone; it appears whole.
+    fn write(&self, kubeconfig: &str, seams: &Seams) -> anyhow::Result<()> {
+        let draft = self
+            .0
+            .with_extension(format!("{:016x}", seams.rng.number()));
+        let written = write_new(&draft, &format!("{MARK}{kubeconfig}"));
+        let written = written.and_then(|()| fs::rename(&draft, &self.0));
+        if written.is_err() {
+            let _ = fs::remove_file(&draft);
+        }
+        written.with_context(|| {
+            format!(
+                "cannot write the kubeconfig {}; name another file with --kubeconfig-out",
+                self.0.display()
+            )
+        })
+    }
+}
+
+impl Drop for KubeconfigFile {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+fn write_new(path: &Path, text: &str) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    let mut file = options
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path)?;
+    file.write_all(text.as_bytes())
+}
