@@ -13,6 +13,9 @@ use tokio::time::Instant;
 use crate::api::{Api, ApiError, Request, object};
 use crate::seams::Seams;
 
+/// How often a Lease is given up again, when something else was written first.
+const RELEASES: usize = 3;
+
 /// The times of a lease, with the names of client-go's flags.
 #[derive(Clone, Copy, Debug)]
 pub struct Times {
@@ -44,6 +47,10 @@ pub struct Lease {
     identity: String,
     times: Times,
 }
+
+/// A Lease as it was first seen, and since when it has not changed.
+#[derive(Debug, Default)]
+pub struct Watched(Option<(Record, Instant)>);
 
 /// What the Lease object says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -126,10 +133,10 @@ impl Lease {
         Ok(items.filter_map(namespace).collect())
     }
 
-    /// Waits until the Lease is ours. Says once whom it waits for.
-    pub async fn acquire(&self) {
+    /// Waits until the Lease is ours. Says once whom it waits for. `watched` is what is known of the Lease
+    /// from before: a holder that was watched once need not be watched again.
+    pub async fn acquire(&self, mut watched: Watched) {
         let mut said = None;
-        let mut watched: Option<(Record, Instant)> = None;
         loop {
             match self.try_acquire(&mut watched).await {
                 Ok(None) => return,
@@ -199,32 +206,42 @@ impl Lease {
     }
 
     /// Gives the Lease up, so that another host need not wait.
+    ///
+    /// A renewal that was under way when [`Lease::hold`] was dropped may land in between, so a write
+    /// that comes too late is made again.
     pub async fn release(&self) {
-        if let Ok(Some(record)) = self.read().await
-            && record.holder == self.identity
-        {
-            let _ = self.write(&record, "").await;
+        for _ in 0..RELEASES {
+            let released = match self.read().await {
+                Ok(Some(record)) if record.holder == self.identity => self.write(&record, "").await,
+                _ => return,
+            };
+            match released {
+                Err(error) if error.is_race() => {}
+                Ok(_) => return,
+                Err(error) => {
+                    let name = &self.name;
+                    tracing::warn!(lease = name, "cannot give the lease up: {error}");
+                    return;
+                }
+            }
         }
     }
 
     /// Who runs the plugin now, if anybody does. Watches a lease that is not renewed for as long as
-    /// its duration, before it calls its holder dead.
+    /// its duration, before it calls its holder dead; `watched` keeps what was seen.
     ///
     /// # Errors
     /// The API server could not be asked.
-    pub async fn holder(&self) -> Result<Option<String>, ApiError> {
-        let mut watched = None;
+    pub async fn holder(&self, watched: &mut Watched) -> Result<Option<String>, ApiError> {
         loop {
             let Some(record) = self.read().await? else {
                 return Ok(None);
             };
-            let before = watched
-                .as_ref()
-                .map(|(record, _): &(Record, Instant)| record.clone());
+            let before = watched.0.as_ref().map(|(record, _)| record.clone());
             if before.as_ref().is_some_and(|before| *before != record) {
-                return Ok(Some(record.holder));
+                return Ok((!record.holder.is_empty()).then_some(record.holder));
             }
-            if self.is_free(&record, &mut watched) {
+            if self.is_free(&record, watched) {
                 return Ok(None);
             }
             if before.is_none() {
@@ -240,10 +257,7 @@ impl Lease {
     }
 
     /// `None` if the Lease is ours now, otherwise whose it is.
-    async fn try_acquire(
-        &self,
-        watched: &mut Option<(Record, Instant)>,
-    ) -> Result<Option<String>, ApiError> {
+    async fn try_acquire(&self, watched: &mut Watched) -> Result<Option<String>, ApiError> {
         let written = match self.read().await? {
             None => self.create().await,
             Some(record) if record.holder == self.identity || self.is_free(&record, watched) => {
@@ -259,17 +273,17 @@ impl Lease {
     }
 
     /// Whether a lease has no holder, or one that has not renewed for as long as we have watched.
-    fn is_free(&self, record: &Record, watched: &mut Option<(Record, Instant)>) -> bool {
+    fn is_free(&self, record: &Record, watched: &mut Watched) -> bool {
         if record.holder.is_empty() {
             return true;
         }
         let now = self.seams.clock.now();
-        match watched {
+        match &watched.0 {
             Some((before, since)) if before == record => {
                 now - *since >= record.duration.max(self.times.lease_duration)
             }
             _ => {
-                *watched = Some((record.clone(), now));
+                watched.0 = Some((record.clone(), now));
                 false
             }
         }
@@ -356,3 +370,6 @@ impl Lease {
         )
     }
 }
+
+#[cfg(test)]
+mod tests;

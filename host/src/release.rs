@@ -13,7 +13,7 @@ use crate::args::Release;
 use crate::connect::connect;
 use crate::controller::{FinalizerPatch, settle_finalizer};
 use crate::error::Chain;
-use crate::lease::{Lease, Times};
+use crate::lease::{Lease, Times, Watched};
 use crate::manifest::is_dns_label;
 use crate::seams::{Either, Seams, first};
 use crate::view::{Object, finalizer_of};
@@ -51,12 +51,12 @@ pub async fn release(flags: Release, seams: Seams) -> anyhow::Result<()> {
         )
     };
     let leases: Vec<Lease> = namespaces.iter().map(lease).collect();
+    let mut watched: Vec<Watched> = Vec::new();
     for lease in &leases {
-        if let Some(holder) = lease
-            .holder()
-            .await
-            .context("cannot read the plugin's lease")?
-        {
+        let mut seen = Watched::default();
+        let holder = lease.holder(&mut seen).await;
+        watched.push(seen);
+        if let Some(holder) = holder.context("cannot read the plugin's lease")? {
             bail!(
                 "host {holder} runs plugin {plugin} and would put its finalizers back: take the plugin out of its config folder and stop or restart it first"
             );
@@ -66,11 +66,9 @@ pub async fn release(flags: Release, seams: Seams) -> anyhow::Result<()> {
         return take_off(&flags, &api, &seams).await;
     }
     // Held meanwhile, so that no host starts the plugin under our hands.
-    for lease in &leases {
-        let acquired = seams
-            .clock
-            .within(times.lease_duration, lease.acquire())
-            .await;
+    for (lease, seen) in leases.iter().zip(watched) {
+        let acquired = lease.acquire(seen);
+        let acquired = seams.clock.within(times.lease_duration, acquired).await;
         acquired.context("cannot take the plugin's lease: see above")?;
     }
     let held = select_all(leases.iter().map(|lease| Box::pin(lease.hold())));

@@ -11,7 +11,7 @@ use super::version::Version;
 use super::{Asked, Host};
 use crate::api::Resource;
 use crate::grants::split_subresource;
-use crate::lease::Lease;
+use crate::lease::{Lease, Watched};
 use crate::plugin::Description;
 use crate::seams::{Either, first};
 use crate::shutdown::{Phase, Phases, reached};
@@ -68,7 +68,7 @@ impl Host {
             &self.identity,
             self.times,
         );
-        if let Either::Right(()) = first(lease.acquire(), asked()).await {
+        if let Either::Right(()) = first(lease.acquire(Watched::default()), asked()).await {
             return Ended::Asked;
         }
         let mut lost = pin!(lease.hold());
