@@ -8,9 +8,11 @@ use http::StatusCode;
 use serde_json::Value;
 
 use crate::answer::Answer;
+use crate::builtin;
 use crate::present;
 use crate::registry::Origin;
 
+use crate::request::decode::{self, Format};
 use crate::request::route::Verb;
 use crate::server::Call;
 use crate::status::Refusal;
@@ -72,8 +74,13 @@ fn success(code: StatusCode) -> Answer {
     Answer::json(code, &status)
 }
 
-/// A JSON body, whatever its kind.
+/// The object in the body, whatever its kind.
 fn plain_body(call: &Call<'_>) -> Result<Value, Refusal> {
-    let decoded = crate::request::decode::json(&call.request.body);
+    let body = &call.request.body;
+    let decoded = match decode::format(call.request.header("content-type"))? {
+        Format::Json => decode::json(body),
+        Format::Yaml => decode::yaml(body),
+        Format::Protobuf => return builtin::decode_protobuf(body),
+    };
     Ok(decoded.map_err(Refusal::bad_request)?.value)
 }
