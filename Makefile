@@ -108,11 +108,17 @@ image: static ## Build the image from that program alone, with buildah
 debian = { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get install -y -qq $(1) >&2; } || { echo "install $(1) first (Debian: apt-get install $(1))" >&2; exit 1; }
 
 # One build for all suites: `--workspace` everywhere, so that no crate is built with other features.
-.PHONY: test-fast test contract test-long
+.PHONY: test-fast test test-embedded contract test-long
 test-fast: toolchain $(NPM) ## Everything that needs no Go
-	@tests/summary --workspace --lib --test sandbox
-test: toolchain go $(NPM) ## Everything that decides right or wrong, on a real control plane
+	@tests/summary --workspace --lib --test sandbox --test in_process --test controllers --test rbac --test port
+test: toolchain go $(NPM) ## Everything that decides right or wrong, on a real control plane and on the embedded server
 	@tests/summary --workspace -- --test-threads 4
+	@$(MAKE) --no-print-directory test-embedded
+# The embedded server has no Pod Security admission, and no controllers that make pods of Deployments.
+REAL_ONLY := a_pod_with_more_rights_than_restricted_allows_is_refused its_pods_are_admitted_and_its_budget_counts_them
+E2E := $(basename $(notdir $(wildcard tests/e2e/tests/*.rs) $(patsubst %/,%,$(dir $(wildcard tests/e2e/tests/*/main.rs)))))
+test-embedded: toolchain go $(NPM) ## The end-to-end tests on the embedded API server
+	@WINDLASS_TEST_SERVER=embedded tests/summary --workspace $(E2E:%=--test %) -- --test-threads 4 $(REAL_ONLY:%=--skip %)
 contract: toolchain go ## Play the contract's scenarios on a real API server, twice
 	cargo test --workspace --test contract
 test-long: toolchain go $(NPM) languages contract ## Every suite again, at other speeds, and other languages' plugins

@@ -123,5 +123,33 @@ pub fn document(
     ))
 }
 
+/// The media types of OpenAPI v2 that clients in Go ask for: the older has a letter that no media type may
+/// have, so both are answered with the newer.
+pub const V2_PROTOBUF: [&str; 2] = [
+    "application/com.github.proto-openapi.spec.v2.v1.0+protobuf",
+    "application/com.github.proto-openapi.spec.v2@v1.0+protobuf",
+];
+
+/// `/openapi/v2` without any type. kubectl reads it before it sends a `List`, and leaves the judgement of
+/// what has no type there to the server.
+pub fn v2() -> Value {
+    json!({
+        "swagger": "2.0",
+        "info": { "title": "Kubernetes", "version": "1.36" },
+        "paths": {},
+    })
+}
+
+/// The same as protobuf (gnostic's `openapi_v2.Document`).
+pub fn v2_protobuf() -> Vec<u8> {
+    let mut info = Vec::new();
+    prost::encoding::string::encode(1, &"Kubernetes".to_owned(), &mut info);
+    prost::encoding::string::encode(2, &"1.36".to_owned(), &mut info);
+    let mut document = Vec::new();
+    prost::encoding::string::encode(1, &"2.0".to_owned(), &mut document);
+    prost::encoding::bytes::encode(2, &info, &mut document);
+    document
+}
+
 #[cfg(test)]
 mod tests;

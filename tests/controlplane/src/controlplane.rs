@@ -11,6 +11,7 @@ use kube::api::{ObjectMeta, PostParams};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Api, Client};
 use tokio::io::AsyncWriteExt;
+use windlass_apiserver::options::Options;
 
 use crate::assets::Assets;
 use crate::audit::{self, AuditEvent};
@@ -73,16 +74,25 @@ impl ControlPlane {
         Self::of(Servers::Real(started), authority, Some(assets.kubectl))
     }
 
-    /// Starts the embedded API server in the place of the real ones; it is ready at once.
+    /// Starts the embedded API server in the place of the real ones, with a simulated node; it is ready at
+    /// once.
     ///
     /// # Errors
     /// If kubectl is missing and cannot be built, or there is no port.
     pub fn start_embedded() -> anyhow::Result<Self> {
-        Self::start_embedded_with(Some(Assets::find()?.kubectl), "*")
+        Self::embedded(Some(Assets::find()?.kubectl), true, true)
     }
 
-    /// As [`ControlPlane::start_embedded`], with any kubectl or none, and with these controllers, of which
-    /// the one that publishes the authority is the only one that can be left out.
+    /// As [`ControlPlane::start_embedded`], without kubectl.
+    ///
+    /// # Errors
+    /// If there is no port.
+    pub fn start_embedded_with_node() -> anyhow::Result<Self> {
+        Self::embedded(None, true, true)
+    }
+
+    /// As [`ControlPlane::start_embedded`], with any kubectl or none, without a node, and with these
+    /// controllers, of which the one that publishes the authority is the only one that can be left out.
     ///
     /// # Errors
     /// If there is no port.
@@ -90,10 +100,19 @@ impl ControlPlane {
         kubectl: Option<PathBuf>,
         controllers: &str,
     ) -> anyhow::Result<Self> {
-        let authority = Authority::new()?;
         let runs = |name| controllers.split(',').any(|one| one == "*" || one == name);
         let publishes = runs("root-ca-certificate-publisher-controller");
-        let embedded = Embedded::start(&authority, publishes)?;
+        Self::embedded(kubectl, publishes, false)
+    }
+
+    fn embedded(kubectl: Option<PathBuf>, publishes: bool, node: bool) -> anyhow::Result<Self> {
+        let authority = Authority::new()?;
+        let options = Options {
+            node,
+            ca: publishes.then(|| authority.pem()),
+            ..Options::default()
+        };
+        let embedded = Embedded::start(&authority, options)?;
         Self::of(Servers::Embedded(embedded), authority, kubectl)
     }
 

@@ -52,9 +52,8 @@ pub(crate) struct Embedded {
 type Seen = Arc<Mutex<Vec<AuditEvent>>>;
 
 impl Embedded {
-    /// Starts one, whose certificate `authority` signs, and which publishes the authority in each namespace
-    /// if it is to.
-    pub(crate) fn start(authority: &Authority, publishes: bool) -> anyhow::Result<Self> {
+    /// Starts one with RBAC, whose certificate `authority` signs.
+    pub(crate) fn start(authority: &Authority, options: Options) -> anyhow::Result<Self> {
         let seed = SystemTime::now().duration_since(UNIX_EPOCH)?.as_nanos();
         let seams = Seams {
             clock: Clock::new(Timestamp::now),
@@ -62,8 +61,7 @@ impl Embedded {
         };
         let options = Options {
             authorization: Authorization::Rbac,
-            ca: publishes.then(|| authority.pem()),
-            ..Options::default()
+            ..options
         };
         let server = Server::with(seams, options);
         let (chain, key) = authority.server()?.for_rustls();

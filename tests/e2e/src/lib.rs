@@ -23,7 +23,7 @@ pub use host::{Host, Line, windlass};
 pub use plugins::{ALL, Acknowledge, Greeter, Plugins};
 pub use pod::{Pod, Volume};
 pub use scene::Scene;
-pub use server::{TestServer, needs_the_real_server};
+pub use server::TestServer;
 pub use windlass_controlplane::{
     Fault, FaultProxy, Identity, RequestHead, RequestRecord, Rule, eventually,
 };

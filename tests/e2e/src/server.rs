@@ -1,13 +1,10 @@
-//! Which API server the tests run on, and which of them need the real one.
+//! Which API server the tests run on. Those that need the real one are named in the Makefile.
 
 use anyhow::{Result, bail};
 use windlass_controlplane::ControlPlane;
 
 /// Chooses the server for all tests: `real`, which is what is taken if nothing is said, or `embedded`.
 const CHOICE: &str = "WINDLASS_TEST_SERVER";
-
-/// Tests that only the real server can judge, each with the reason.
-const REAL_ONLY: [(&str, &str); 0] = [];
 
 /// An API server for tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,21 +38,5 @@ impl TestServer {
             Self::Real => ControlPlane::start(),
             Self::Embedded => ControlPlane::start_embedded(),
         }
-    }
-}
-
-/// Whether `test` cannot be run on the chosen server; says why, if so.
-///
-/// # Errors
-/// There is no such server.
-pub fn needs_the_real_server(test: &str) -> Result<bool> {
-    let listed = REAL_ONLY.iter().find(|(name, _)| *name == test);
-    match (TestServer::chosen()?, listed) {
-        (TestServer::Embedded, Some((name, reason))) => {
-            eprintln!("{name} is not run on the embedded server: {reason}");
-            Ok(true)
-        }
-        (_, None) => bail!("{test} is not listed as one that needs the real server"),
-        _ => Ok(false),
     }
 }

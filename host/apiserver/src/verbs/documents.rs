@@ -55,6 +55,12 @@ pub fn answer(server: &Server, request: &Request, parts: &[String]) -> Result<An
         ["api", version] => discovery::resource_list(&registry, "", version),
         ["apis", group] => discovery::group(&registry, group),
         ["apis", group, version] => discovery::resource_list(&registry, group, version),
+        ["openapi", "v2"] if asks_for_protobuf(request) => {
+            let mut answer = Answer::bytes(ok, openapi::v2_protobuf().into());
+            answer.content_type = openapi::V2_PROTOBUF[0];
+            return Ok(answer);
+        }
+        ["openapi", "v2"] => Some(openapi::v2()),
         ["openapi", "v3"] => Some(openapi::index(&registry, &crds)),
         ["openapi", "v3", "api", version] => return document("", version),
         ["openapi", "v3", "apis", group, version] => return document(group, version),
@@ -66,6 +72,13 @@ pub fn answer(server: &Server, request: &Request, parts: &[String]) -> Result<An
         None if parts.first() == Some(&"api") => return Err(Refusal::no_such_path()),
         None => Answer::no_page(),
     })
+}
+
+fn asks_for_protobuf(request: &Request) -> bool {
+    let accept = request.header("accept").unwrap_or_default();
+    accept
+        .split(',')
+        .any(|one| openapi::V2_PROTOBUF.contains(&one.trim()))
 }
 
 /// `spec.versions[i]` of a CRD.
