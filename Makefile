@@ -124,6 +124,17 @@ contract: toolchain go ## Play the contract's scenarios on a real API server, tw
 test-long: toolchain go $(NPM) languages contract ## Every suite again, at other speeds, and other languages' plugins
 	@for threads in 1 2 8; do tests/summary --workspace -- --test-threads $$threads; done
 
+# libFuzzer for as many seconds; what it finds worth keeping stays in target/fuzz.
+.PHONY: fuzz
+SECONDS_OF_FUZZING := 60
+COVERAGE := -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table -Ccodegen-units=1
+fuzz: toolchain ## Send the embedded API server what a fuzzer makes up
+	@command -v c++ >/dev/null || $(call debian,g++)
+	@mkdir -p target/fuzz/corpus
+	RUSTFLAGS="$(COVERAGE)" cargo run --manifest-path host/apiserver/fuzz/Cargo.toml --target-dir target/fuzz \
+	  --target $(shell uname -m)-unknown-linux-gnu --release --locked -- \
+	  -max_total_time=$(SECONDS_OF_FUZZING) -max_len=4096 -artifact_prefix=target/fuzz/ target/fuzz/corpus
+
 # Plugins by raw bindings, each built from source by its own toolchain.
 LANGUAGES := python go starlingmonkey
 .PHONY: languages

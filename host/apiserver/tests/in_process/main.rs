@@ -1,6 +1,7 @@
 //! The server as a service without a socket.
 #![expect(
     clippy::unwrap_used,
+    clippy::panic,
     clippy::indexing_slicing,
     reason = "a test fails by panicking"
 )]
@@ -10,5 +11,8 @@
 )]
 
 mod faults;
+mod hostile;
+mod judge;
 mod life;
+mod random;
 mod support;
