@@ -1,5 +1,7 @@
 //! What a verb answers, and the HTTP response that it becomes.
 
+use std::cell::RefCell;
+
 use bytes::Bytes;
 use http::{HeaderValue, Response, StatusCode, header};
 use serde_json::Value;
@@ -18,6 +20,56 @@ pub struct Answer {
     pub warnings: Vec<String>,
     /// The type of the body.
     pub content_type: &'static str,
+    /// When to try again, in seconds; 0 says nothing.
+    pub retry_after: u32,
+}
+
+/// What the client is to be warned of, noted while a request is answered; the same text counts once.
+#[derive(Debug, Default)]
+pub struct Warnings(RefCell<Vec<String>>);
+
+/// Together, warnings are no longer than this, in characters; else each is cut.
+const ALL_WARNINGS: usize = 4096;
+const CUT_WARNING: usize = 256;
+
+impl Warnings {
+    /// Notes a warning.
+    pub fn add(&self, text: impl Into<String>) {
+        let text = text.into();
+        let mut held = self.0.borrow_mut();
+        if !text.is_empty() && !held.contains(&text) {
+            held.push(text);
+        }
+    }
+
+    /// Notes several.
+    pub fn extend(&self, texts: impl IntoIterator<Item = String>) {
+        texts.into_iter().for_each(|text| self.add(text));
+    }
+
+    /// All of them, in order.
+    pub fn into_inner(self) -> Vec<String> {
+        self.0.into_inner()
+    }
+}
+
+/// The warnings that fit into the headers (apiserver `endpoints/filters/warning.go`).
+fn shortened(warnings: &[String]) -> Vec<String> {
+    let all: usize = warnings.iter().map(|text| text.chars().count()).sum();
+    if all <= ALL_WARNINGS {
+        return warnings.to_vec();
+    }
+    let mut written = 0;
+    let mut kept = Vec::new();
+    for text in warnings {
+        if written >= ALL_WARNINGS {
+            break;
+        }
+        let text: String = text.chars().take(CUT_WARNING).collect();
+        written += text.chars().count();
+        kept.push(text);
+    }
+    kept
 }
 
 /// The type of nearly everything.
@@ -41,6 +93,7 @@ impl Answer {
             body,
             warnings: Vec::new(),
             content_type: JSON,
+            retry_after: 0,
         }
     }
 
@@ -76,7 +129,10 @@ impl Answer {
         for (name, value) in fixed {
             headers.insert(name, HeaderValue::from_static(value));
         }
-        for warning in &self.warnings {
+        if self.retry_after > 0 {
+            headers.insert(header::RETRY_AFTER, self.retry_after.into());
+        }
+        for warning in shortened(&self.warnings) {
             let text = warning.replace('\\', "\\\\").replace('"', "\\\"");
             if let Ok(value) = HeaderValue::from_str(&format!("299 - \"{text}\"")) {
                 headers.append(header::WARNING, value);
@@ -88,6 +144,36 @@ impl Answer {
 
 impl From<Refusal> for Answer {
     fn from(refusal: Refusal) -> Self {
-        Self::json(refusal.code, &refusal.to_value())
+        Self {
+            retry_after: refusal.details.retry_after,
+            ..Self::json(refusal.code, &refusal.to_value()).warning(refusal.warnings)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_warning_counts_once_and_many_long_ones_are_cut() {
+        let warnings = Warnings::default();
+        warnings.extend(["a", "b", "", "a"].map(str::to_owned));
+        assert_eq!(warnings.into_inner(), ["a", "b"]);
+        let long: Vec<String> = (0..20)
+            .map(|at| format!("{at}{}", "x".repeat(300)))
+            .collect();
+        let short = shortened(&long);
+        assert_eq!((short.len(), short[0].len()), (16, 256));
+        assert_eq!(shortened(&long[..13]), long[..13]);
+    }
+
+    #[test]
+    fn a_refusal_says_when_to_try_again_and_what_was_odd() {
+        let mut refusal = Refusal::unknown("no").warning(vec!["odd".to_owned()]);
+        refusal.details.retry_after = 1;
+        let response = Answer::from(refusal).into_response();
+        assert_eq!(response.headers()[header::RETRY_AFTER], "1");
+        assert_eq!(response.headers()[header::WARNING], "299 - \"odd\"");
     }
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::builtin;
 use crate::crd::{self, names};
 use crate::fields::{self, Set, Writer};
-use crate::registry::{Registry, Resource};
+use crate::registry::{Origin, Registry, Resource};
 use crate::server::Server;
 use crate::store::{Entry, Key, Place, Write};
 
@@ -56,8 +56,19 @@ pub(crate) fn follow(server: &Server) {
         }
     }
     let mut resources = builtin::resources();
-    for (_, definition) in all() {
-        resources.extend(crd::resources(&definition).into_iter().map(Arc::new));
+    let served = server.registry();
+    for (entry, definition) in all() {
+        let same = |resource: &&Arc<Resource>| match &resource.origin {
+            Origin::Custom { crd, .. } => *crd == *entry.key.name,
+            Origin::BuiltIn => false,
+        };
+        let before = served.all().iter().find(same);
+        let before = before.and_then(|resource| resource.kept.as_ref());
+        resources.extend(
+            crd::resources(&definition, before)
+                .into_iter()
+                .map(Arc::new),
+        );
     }
     server.serve(Registry::new(resources));
 }

@@ -18,8 +18,9 @@ const LABEL_1035: &str = "a DNS-1035 label must consist of lower case alphanumer
      start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or \
      'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')";
 
-fn too_long(most: usize) -> String {
-    format!("must be no more than {most} bytes")
+/// Newer checks of the real server count in bytes, the older ones that judge names say characters.
+fn too_long(most: usize, of: &str) -> String {
+    format!("must be no more than {most} {of}")
 }
 
 /// What is wrong with the key of a label, an annotation or a finalizer.
@@ -32,7 +33,7 @@ pub fn label_key(key: &str) -> Vec<String> {
             if prefix.is_empty() {
                 problems.push("prefix part must be non-empty".to_owned());
             } else {
-                let wrong = subdomain(prefix);
+                let wrong = subdomain_in(prefix, "bytes");
                 problems.extend(wrong.iter().map(|why| format!("prefix part {why}")));
             }
             name
@@ -48,7 +49,7 @@ pub fn label_key(key: &str) -> Vec<String> {
     if name.is_empty() {
         problems.push("name part must be non-empty".to_owned());
     } else if name.len() > 63 {
-        problems.push(format!("name part {}", too_long(63)));
+        problems.push(format!("name part {}", too_long(63, "bytes")));
     }
     if !is_word(
         name,
@@ -64,7 +65,7 @@ pub fn label_key(key: &str) -> Vec<String> {
 pub fn label_value(value: &str) -> Vec<String> {
     let mut problems = Vec::new();
     if value.len() > 63 {
-        problems.push(too_long(63));
+        problems.push(too_long(63, "bytes"));
     }
     let fine = value.is_empty()
         || is_word(
@@ -80,9 +81,13 @@ pub fn label_value(value: &str) -> Vec<String> {
 
 /// What is wrong with a DNS-1123 subdomain.
 pub fn subdomain(name: &str) -> Vec<String> {
+    subdomain_in(name, "characters")
+}
+
+fn subdomain_in(name: &str, counted: &str) -> Vec<String> {
     let mut problems = Vec::new();
     if name.len() > 253 {
-        problems.push(too_long(253));
+        problems.push(too_long(253, counted));
     }
     if !name.split('.').all(is_label) {
         problems.push(SUBDOMAIN.to_owned());
@@ -94,7 +99,7 @@ pub fn subdomain(name: &str) -> Vec<String> {
 pub fn label(name: &str) -> Vec<String> {
     let mut problems = Vec::new();
     if name.len() > 63 {
-        problems.push(too_long(63));
+        problems.push(too_long(63, "characters"));
     }
     if !is_label(name) {
         problems.push(if name.split('.').all(is_label) {
@@ -110,7 +115,7 @@ pub fn label(name: &str) -> Vec<String> {
 pub fn label_1035(name: &str) -> Vec<String> {
     let mut problems = Vec::new();
     if name.len() > 63 {
-        problems.push("must be no more than 63 characters".to_owned());
+        problems.push(too_long(63, "characters"));
     }
     if !is_label(name) || !name.starts_with(|c: char| c.is_ascii_lowercase()) {
         problems.push(LABEL_1035.to_owned());

@@ -6,7 +6,10 @@ use std::sync::{Arc, OnceLock};
 use serde_json::Value;
 
 use crate::schema::Schema;
-use crate::store::Place;
+use crate::store::{Key, Place};
+
+/// The groups of built-in kinds that the real server keeps under their names.
+const BY_GROUP: [&str; 2] = ["apiextensions.k8s.io", "apiregistration.k8s.io"];
 
 /// One resource in one version.
 #[derive(Debug)]
@@ -35,6 +38,10 @@ pub struct Resource {
     pub subresources: Vec<Subresource>,
     /// The version in which objects are kept.
     pub storage: String,
+    /// How the objects of a custom kind are kept.
+    pub kept: Option<Arc<Kept>>,
+    /// What whoever uses it is warned of: a CRD can deprecate a version.
+    pub deprecated: Option<String>,
     /// Where its objects come from.
     pub origin: Origin,
     /// Fields that a CRD makes selectable, without the leading dot.
@@ -43,6 +50,25 @@ pub struct Resource {
     pub columns: Vec<Column>,
     /// What its objects look like; read when first asked for.
     pub schema: LazySchema,
+}
+
+/// How the objects of a custom kind are kept: what all of its versions have in common.
+#[derive(Debug)]
+pub struct Kept {
+    /// The uid and the generation of the definition.
+    pub definition: (String, i64),
+    /// Objects written up to this revision may not be as the definition wants them.
+    pub since: u64,
+    /// All versions, those that are not served too, and what objects look like in them.
+    pub versions: Vec<(String, Option<Schema>)>,
+}
+
+impl Kept {
+    /// What objects look like in a version.
+    pub fn schema(&self, version: &str) -> Option<&Schema> {
+        let mut versions = self.versions.iter();
+        versions.find(|(name, _)| name == version)?.1.as_ref()
+    }
 }
 
 /// A part of an object with a path of its own.
@@ -168,6 +194,27 @@ impl Resource {
         }
     }
 
+    /// Where the real server keeps an object, which it says in some messages.
+    pub fn etcd_key(&self, key: &Key) -> String {
+        let place = match (self.group.as_str(), self.plural.as_str()) {
+            ("", "replicationcontrollers") => "controllers",
+            ("", "endpoints") => "services/endpoints",
+            ("", "services") => "services/specs",
+            ("", "nodes") => "minions",
+            ("networking.k8s.io", "ingresses") => "ingress",
+            (_, plural) => plural,
+        };
+        let group = match self.origin {
+            Origin::BuiltIn if !BY_GROUP.contains(&self.group.as_str()) => "",
+            Origin::BuiltIn | Origin::Custom { .. } => &self.group,
+        };
+        let parts = [group, place, &key.namespace, &key.name];
+        let parts = parts.iter().filter(|part| !part.is_empty());
+        parts.fold("/registry".to_owned(), |path, part| {
+            format!("{path}/{part}")
+        })
+    }
+
     /// Whether discovery says this verb.
     pub fn has_verb(&self, verb: &str) -> bool {
         self.verbs.iter().any(|held| held == verb)
@@ -195,6 +242,21 @@ impl Registry {
     /// Serves these.
     pub fn new(resources: Vec<Arc<Resource>>) -> Self {
         Self { resources }
+    }
+
+    /// The versions of a resource, `apps/v1`: for a custom kind those that are not served too.
+    pub fn api_versions(&self, resource: &Resource) -> Vec<String> {
+        if let Some(kept) = &resource.kept {
+            let names = kept.versions.iter();
+            return names
+                .map(|(version, _)| format!("{}/{version}", resource.group))
+                .collect();
+        }
+        let same = |other: &&Arc<Resource>| {
+            other.group == resource.group && other.plural == resource.plural
+        };
+        let versions = self.resources.iter().filter(same);
+        versions.map(|version| version.api_version()).collect()
     }
 
     /// All resources, in the order of discovery.

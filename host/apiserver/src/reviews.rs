@@ -33,8 +33,7 @@ pub fn is_review(resource: &Resource) -> bool {
 pub fn create(call: &Call<'_>) -> Result<Answer, Refusal> {
     let look = call.look()?;
     let options = WriteOptions::read(&call.request.query, WriteKind::Create)?;
-    let mut accepted = accept::body(call, options.field_validation)?;
-    let review = &mut accepted.object;
+    let review = &mut accept::body(call, options.field_validation)?;
     if call.resource.namespaced {
         accept::place(call, review)?;
     }
@@ -59,8 +58,12 @@ pub fn create(call: &Call<'_>) -> Result<Answer, Refusal> {
         };
         meta::put(review, "metadata", metadata);
     }
-    let answer = present::loose(call.resource, review, look, StatusCode::CREATED);
-    Ok(answer.warning(accepted.warnings))
+    Ok(present::loose(
+        call.resource,
+        review,
+        look,
+        StatusCode::CREATED,
+    ))
 }
 
 /// May somebody do something?

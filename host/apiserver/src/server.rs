@@ -11,7 +11,7 @@ use http::{Method, Response, StatusCode};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use tower_service::Service;
 
-use crate::answer::Answer;
+use crate::answer::{Answer, Warnings};
 use crate::body::Body;
 use crate::deep;
 use crate::definitions;
@@ -67,6 +67,9 @@ impl Server {
             faults: Faults::default(),
         }));
         crate::boot::fill(&server);
+        for resource in server.registry().all() {
+            server.store().begin(&resource.place());
+        }
         server
     }
 
@@ -151,6 +154,9 @@ impl Server {
         };
         for place in before.places_not_in(&registry) {
             self.store().close(&place);
+        }
+        for place in registry.places_not_in(&before) {
+            self.store().begin(&place);
         }
         // Who waits for a kind looks again.
         self.store().ring();
@@ -271,8 +277,14 @@ impl Server {
             resource,
             place: resource.place(),
             verb,
+            warnings: Warnings::default(),
         };
-        verbs::answer(&call)
+        let answer = verbs::answer(&call);
+        let warnings = call.warnings.into_inner();
+        match answer {
+            Ok(answer) => Ok(answer.warning(warnings)),
+            Err(refusal) => Err(refusal.warning(warnings)),
+        }
     }
 }
 
@@ -303,6 +315,8 @@ pub struct Call<'a> {
     pub place: Place,
     /// What is to be done.
     pub verb: Verb,
+    /// What the client is to be warned of.
+    pub warnings: Warnings,
 }
 
 fn too_large() -> Refusal {

@@ -25,6 +25,8 @@ pub struct Refusal {
     pub details: Box<Details>,
     /// Where an expired list may go on, without consistency.
     pub continue_token: Option<String>,
+    /// What the client is warned of besides.
+    pub warnings: Vec<String>,
 }
 
 /// What a refusal is about.
@@ -154,7 +156,20 @@ impl Refusal {
             message: message.into(),
             details: Box::default(),
             continue_token: None,
+            warnings: Vec::new(),
         }
+    }
+
+    /// 500 without a reason: the real server has no word for what is wrong.
+    pub fn unknown(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "", message)
+    }
+
+    /// Adds warnings.
+    #[must_use]
+    pub fn warning(mut self, warnings: Vec<String>) -> Self {
+        self.warnings.extend(warnings);
+        self
     }
 
     fn about(

@@ -199,6 +199,14 @@ impl Store {
         inner.bell.send_replace(inner.revision);
     }
 
+    /// From now on there are watches of a resource, from nothing older than this.
+    pub fn begin(&self, place: &Place) {
+        let mut inner = self.inner();
+        let revision = inner.revision;
+        let table = inner.tables.entry(place.clone()).or_default();
+        table.begin(revision);
+    }
+
     /// Ends the readers of a resource, once they have seen everything.
     pub fn close(&self, place: &Place) {
         if let Some(table) = self.inner().tables.get_mut(place) {

@@ -26,15 +26,23 @@ use std::sync::Arc;
 /// # Errors
 /// The refusal.
 pub fn answer(call: &Call<'_>) -> Result<Answer, Refusal> {
+    let built_in = call.resource.origin == Origin::BuiltIn;
+    if !built_in && !scope_fits(call) {
+        return Ok(Answer::no_page());
+    }
+    call.warnings.extend(call.resource.deprecated.clone());
     if call.target.subresource.is_some() {
         return crate::subresource::answer(call);
     }
-    // The definition of a custom resource that goes away says fewer verbs than there are.
-    let known = call.resource.origin != Origin::BuiltIn || call.resource.has_verb(call.verb.word());
-    if !known {
-        return Err(Refusal::method_not_allowed());
+    if built_in {
+        // The definition of a custom resource that goes away says fewer verbs than there are.
+        if !call.resource.has_verb(call.verb.word()) {
+            return Err(Refusal::method_not_allowed());
+        }
+        shape_fits(call)?;
+    } else if call.target.name.is_none() && matches!(call.verb, Verb::Update | Verb::Patch) {
+        return Err(Refusal::bad_request("name must be provided"));
     }
-    shape_fits(call)?;
     match call.verb {
         Verb::Get => read::get(call),
         Verb::List => read::list(call),
@@ -45,6 +53,15 @@ pub fn answer(call: &Call<'_>) -> Result<Answer, Refusal> {
         Verb::Patch => patch::patch(call),
         Verb::Delete => delete::delete(call),
         Verb::DeleteCollection => delete::delete_collection(call),
+    }
+}
+
+/// Custom resources are served where their scope says; lists and watches also of all namespaces.
+fn scope_fits(call: &Call<'_>) -> bool {
+    match (call.resource.namespaced, call.target.namespace.is_some()) {
+        (true, true) | (false, false) => true,
+        (true, false) => matches!(call.verb, Verb::List | Verb::Watch),
+        (false, true) => false,
     }
 }
 
@@ -141,13 +158,9 @@ impl Call<'_> {
     pub fn look(&self) -> Result<Look, Refusal> {
         let streams = self.verb == Verb::Watch;
         let accept = self.request.header("accept");
-        let form = accept::form(accept, false).map_err(|refusal| {
-            if streams {
-                accept::not_acceptable(accept::STREAMS)
-            } else {
-                refusal
-            }
-        })?;
+        let built_in = self.resource.origin == Origin::BuiltIn;
+        let form =
+            accept::form(accept, false).map_err(|missing| missing.refusal(built_in, streams))?;
         let lists = matches!(self.verb, Verb::List | Verb::DeleteCollection);
         if let accept::Form::Metadata { list, .. } = form
             && list != lists

@@ -21,7 +21,7 @@ use crate::answer::Answer;
 use crate::convert;
 use crate::fields::{self, Set, Writer};
 use crate::present;
-use crate::registry::Resource;
+use crate::request::golang;
 use crate::request::options::WriteOptions;
 use crate::schema::View;
 use crate::server::Call;
@@ -56,8 +56,6 @@ pub struct Written {
     pub object: Value,
     /// As it is in the store; nothing after a dry run, or when it went away.
     pub entry: Option<Arc<Entry>>,
-    /// What the client should know.
-    pub warnings: Vec<String>,
 }
 
 /// One write.
@@ -82,6 +80,24 @@ pub enum Wanted {
     Updated(Value),
     /// By server-side apply: ownership is settled already.
     Applied(Value),
+}
+
+impl Wanted {
+    fn object(&self) -> &Value {
+        match self {
+            Self::Updated(object) | Self::Applied(object) => object,
+        }
+    }
+
+    /// What is created by an update has no version to build on, whatever the client says.
+    fn of_no_version(mut self) -> Self {
+        match &mut self {
+            Self::Updated(object) | Self::Applied(object) => {
+                meta::set(object, "resourceVersion", None);
+            }
+        }
+        self
+    }
 }
 
 impl<'a> Writing<'a> {
@@ -137,7 +153,9 @@ impl<'a> Writing<'a> {
                 if !self.creates {
                     return Err(Refusal::not_found(call.named(), &key.name));
                 }
-                match self.created(make(None)?) {
+                let wanted = make(None)?;
+                prepare::same_uid(self, wanted.object(), None)?;
+                match self.created(wanted.of_no_version()) {
                     Err(refusal) if refusal.reason == "AlreadyExists" => continue,
                     written => return written,
                 }
@@ -157,14 +175,9 @@ impl<'a> Writing<'a> {
             Wanted::Applied(object) => object,
             Wanted::Updated(object) => self.owned(None, object),
         };
-        if !meta::text(&object, "resourceVersion").is_empty() {
-            return Err(Refusal::bad_request(
-                "resourceVersion should not be set on objects to be created",
-            ));
-        }
         admission::create(call, &mut object)?;
         call.server.authorizer().allow_grant(call, &object, None)?;
-        let warnings = prepare::create(self, &mut object)?;
+        prepare::create(self, &mut object)?;
         let name = meta::text(&object, "name").to_owned();
         let key = Key::new(meta::text(&object, "namespace"), &name);
         let exists = || {
@@ -175,17 +188,23 @@ impl<'a> Writing<'a> {
             }
             refusal
         };
+        let version = meta::text(&object, "resourceVersion");
+        if golang::parse_uint(version).is_ok_and(|version| version != 0) {
+            return Err(Refusal::unknown(
+                "resourceVersion should not be set on objects to be created",
+            ));
+        }
+        meta::set(&mut object, "resourceVersion", None);
+        meta::set(&mut object, "selfLink", None);
         let code = StatusCode::CREATED;
         if self.options.dry_run {
             if call.server.store().get(&call.place, &key).is_some() {
                 return Err(exists());
             }
-            meta::set(&mut object, "resourceVersion", None);
             return Ok(Written {
                 code,
                 object,
                 entry: None,
-                warnings,
             });
         }
         let stored = convert::to_stored(object, call.resource);
@@ -193,15 +212,14 @@ impl<'a> Writing<'a> {
             .server
             .write(call, key.clone(), None, Write::Put(stored));
         let entry = written.map_err(|Moved| exists())?;
-        Ok(self.written(code, entry, warnings))
+        Ok(self.written(code, entry))
     }
 
-    fn written(&self, code: StatusCode, entry: Arc<Entry>, warnings: Vec<String>) -> Written {
+    fn written(&self, code: StatusCode, entry: Arc<Entry>) -> Written {
         Written {
             code,
             object: present::value(self.call.resource, &entry),
             entry: Some(entry),
-            warnings,
         }
     }
 
@@ -213,6 +231,7 @@ impl<'a> Writing<'a> {
     ) -> Result<Result<Written, Moved>, Refusal> {
         let call = self.call;
         let code = StatusCode::OK;
+        prepare::same_uid(self, wanted.object(), Some(old))?;
         let mut object = match wanted {
             Wanted::Applied(object) => object,
             Wanted::Updated(object) => self.owned(Some(old), object),
@@ -221,18 +240,19 @@ impl<'a> Writing<'a> {
             .authorizer()
             .allow_grant(call, &object, Some(old))?;
         prepare::preconditions(self, &object, old)?;
-        let warnings = prepare::update(self, &mut object, old)?;
+        prepare::update(self, &mut object, old)?;
         meta::set_text(&mut object, "resourceVersion", &held.revision.to_string());
+        meta::set(&mut object, "selfLink", None);
         fields::keep_times(old, &mut object);
-        if object == *old {
-            return Ok(Ok(self.written(code, Arc::clone(held), warnings)));
+        let settled = !convert::is_stale(call.resource, held);
+        if object == *old && settled {
+            return Ok(Ok(self.written(code, Arc::clone(held))));
         }
         if prepare::goes_away(&object, old) {
             let gone = Written {
                 code,
                 object,
                 entry: None,
-                warnings,
             };
             if self.options.dry_run {
                 return Ok(Ok(gone));
@@ -248,7 +268,6 @@ impl<'a> Writing<'a> {
                 code,
                 object,
                 entry: None,
-                warnings,
             }));
         }
         let stored = convert::to_stored(object, call.resource);
@@ -256,7 +275,7 @@ impl<'a> Writing<'a> {
         let written = call
             .server
             .write(call, held.key.clone(), Some(held.revision), write);
-        Ok(written.map(|entry| self.written(code, entry, warnings)))
+        Ok(written.map(|entry| self.written(code, entry)))
     }
 
     /// The object with its managedFields after a create, a PUT or a patch.
@@ -274,11 +293,7 @@ impl<'a> Writing<'a> {
     pub fn as_writer<T>(&self, manager: &str, work: impl FnOnce(&Writer<'_>, View<'_>) -> T) -> T {
         let resource = self.call.resource;
         let registry = self.call.server.registry();
-        let same = |other: &&Arc<Resource>| {
-            other.group == resource.group && other.plural == resource.plural
-        };
-        let versions = registry.all().iter().filter(same);
-        let versions: Vec<String> = versions.map(|version| version.api_version()).collect();
+        let versions = registry.api_versions(resource);
         let versions: Vec<&str> = versions.iter().map(String::as_str).collect();
         let writer = Writer {
             manager,
@@ -317,12 +332,11 @@ impl Written {
     ///
     /// # Errors
     /// 406 if it can have none of what it wants.
-    pub fn answer(self, call: &Call<'_>, warnings: Vec<String>) -> Result<Answer, Refusal> {
+    pub fn answer(self, call: &Call<'_>) -> Result<Answer, Refusal> {
         let look = call.look()?;
-        let answer = match self.entry {
-            Some(entry) => present::one(call.resource, &entry, look, self.code)?,
-            None => present::loose(call.resource, &self.object, look, self.code),
-        };
-        Ok(answer.warning(warnings).warning(self.warnings))
+        match self.entry {
+            Some(entry) => present::one(call.resource, &entry, look, self.code),
+            None => Ok(present::loose(call.resource, &self.object, look, self.code)),
+        }
     }
 }

@@ -179,6 +179,8 @@ impl Entry {
                 .collect(),
             selectable: Vec::new(),
             storage: storage.to_owned(),
+            kept: None,
+            deprecated: None,
             origin: Origin::BuiltIn,
             columns: self.columns.iter().map(TableColumn::column).collect(),
             schema: LazySchema::new(schema),

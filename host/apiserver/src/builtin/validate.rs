@@ -21,7 +21,7 @@ const IMMUTABLE: &str = "field is immutable when `immutable` is set";
 pub fn validate_create(object: &Value, resource: &Resource) -> Vec<Cause> {
     let mut causes = Vec::new();
     match (resource.group.as_str(), resource.plural.as_str()) {
-        ("", "configmaps") => data(object, &["data", "binaryData"], "", &mut causes),
+        ("", "configmaps") => data(object, &["data", "binaryData"], "[]", &mut causes),
         ("", "secrets") => data(object, &["data"], "data", &mut causes),
         ("", "pods") => pods::validate(object.get("spec"), "spec", &mut causes),
         ("apps", "deployments" | "replicasets" | "daemonsets" | "statefulsets") => {
@@ -118,7 +118,7 @@ fn data(object: &Value, parts: &[&str], whole: &str, causes: &mut Vec<Cause>) {
 fn key_problems(key: &str) -> Vec<String> {
     let mut problems = Vec::new();
     if key.len() > 253 {
-        problems.push("must be no more than 253 bytes".to_owned());
+        problems.push("must be no more than 253 characters".to_owned());
     }
     let fine = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     if key.is_empty() || !key.chars().all(fine) {

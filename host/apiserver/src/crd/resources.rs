@@ -1,11 +1,14 @@
 //! What a definition makes the server serve: one resource for each served version.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use super::names::is_true;
 use super::spec::{text, texts, versions};
 use super::storage_version;
-use crate::registry::{Column, LazySchema, Origin, Resource, ScalePaths, Subresource};
+use crate::discovery::precedence;
+use crate::registry::{Column, Kept, LazySchema, Origin, Resource, ScalePaths, Subresource};
 use crate::schema::Schema;
 
 /// The verbs of discovery, in the real server's order.
@@ -28,23 +31,69 @@ const AGE: &str = "CreationTimestamp is a timestamp representing the server time
                    UTC.\n\nPopulated by the system. Read-only. Null for lists. More info: \
                    https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata";
 
-/// What is served because of a definition; nothing before it is established.
-pub fn resources(crd: &Value) -> Vec<Resource> {
+/// What is served because of a definition; nothing before it is established. `before` is how its objects
+/// were kept until now.
+pub fn resources(crd: &Value, before: Option<&Arc<Kept>>) -> Vec<Resource> {
     if !is_true(crd, "Established") {
         return Vec::new();
     }
-    let served = versions(crd).filter(|version| version.get("served") == Some(&Value::Bool(true)));
-    served.map(|version| resource(crd, version)).collect()
+    let kept = kept(crd);
+    let same = before.filter(|before| before.definition == kept.definition);
+    let kept = same.cloned().unwrap_or_else(|| Arc::new(kept));
+    versions(crd)
+        .filter(is_served)
+        .map(|version| resource(crd, version, &kept))
+        .collect()
 }
 
-fn resource(crd: &Value, version: &Value) -> Resource {
+fn is_served(version: &&Value) -> bool {
+    version.get("served") == Some(&Value::Bool(true))
+}
+
+fn kept(crd: &Value) -> Kept {
+    let generation = crd
+        .pointer("/metadata/generation")
+        .and_then(Value::as_i64)
+        .unwrap_or_default();
+    let schema = |version: &Value| Schema::parse(version.pointer("/schema/openAPIV3Schema")?).ok();
+    let all = versions(crd).map(|version| (text(version, "/name").to_owned(), schema(version)));
+    Kept {
+        definition: (text(crd, "/metadata/uid").to_owned(), generation),
+        since: text(crd, "/metadata/resourceVersion").parse().unwrap_or(0),
+        versions: all.collect(),
+    }
+}
+
+/// What whoever uses a deprecated version is warned of: the definition's own words, or which version to use.
+fn deprecated(crd: &Value, version: &Value) -> Option<String> {
+    if version.get("deprecated") != Some(&Value::Bool(true)) {
+        return None;
+    }
+    if let Some(said) = version.get("deprecationWarning").and_then(Value::as_str) {
+        return Some(said.to_owned());
+    }
+    let (group, kind) = (text(crd, "/spec/group"), text(crd, "/spec/names/kind"));
+    let name = text(version, "/name");
+    let warning = format!("{group}/{name} {kind} is deprecated");
+    let better = versions(crd)
+        .filter(is_served)
+        .filter(|other| other.get("deprecated") != Some(&Value::Bool(true)))
+        .map(|other| text(other, "/name"))
+        .filter(|other| precedence(other, name).is_lt())
+        .min_by(|left, right| precedence(left, right));
+    Some(match better {
+        Some(better) => format!("{warning}; use {group}/{better} {kind}"),
+        None => warning,
+    })
+}
+
+fn resource(crd: &Value, version: &Value, kept: &Arc<Kept>) -> Resource {
     let names = crd.pointer("/status/acceptedNames").unwrap_or(&Value::Null);
     let list = |field: &str| owned(names.get(field).map(texts).into_iter().flatten());
     let name = |field: &str| text(names, field).to_owned();
     let is_terminating = is_true(crd, "Terminating");
     let verbs: &[&str] = if is_terminating { &LAST_VERBS } else { &VERBS };
-    let schema = version.pointer("/schema/openAPIV3Schema");
-    let schema = schema.and_then(|schema| Schema::parse(schema).ok());
+    let schema = kept.schema(text(version, "/name")).cloned();
     Resource {
         group: text(crd, "/spec/group").to_owned(),
         version: text(version, "/name").to_owned(),
@@ -58,6 +107,8 @@ fn resource(crd: &Value, version: &Value) -> Resource {
         verbs: owned(verbs.iter().copied()),
         subresources: subresources(crd, version),
         storage: storage_version(crd).unwrap_or_default().to_owned(),
+        kept: Some(Arc::clone(kept)),
+        deprecated: deprecated(crd, version),
         origin: Origin::Custom {
             crd: text(crd, "/metadata/name").to_owned(),
             scale: scale(version),

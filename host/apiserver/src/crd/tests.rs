@@ -94,7 +94,7 @@ fn settled(crd: &Value, others: &[&Value]) -> Value {
 }
 
 fn served(schema: &Value, subresources: &Value) -> Resource {
-    let mut resources = resources(&settled(&definition(schema, subresources), &[]));
+    let mut resources = resources(&settled(&definition(schema, subresources), &[]), None);
     assert_eq!(resources.len(), 1);
     resources.remove(0)
 }
@@ -170,11 +170,11 @@ fn a_definition_becomes_one_resource_for_each_served_version() {
     );
     names::begin_deletion(&mut crd, Timestamp::UNIX_EPOCH);
     assert_eq!(
-        resources(&crd)[0].verbs,
+        resources(&crd, None)[0].verbs,
         ["delete", "deletecollection", "get", "list", "watch"]
     );
     crd["spec"]["versions"][0]["served"] = false.into();
-    assert!(resources(&crd).is_empty());
+    assert!(resources(&crd, None).is_empty());
 }
 
 fn conditions(crd: &Value) -> Vec<String> {
@@ -221,7 +221,7 @@ fn names_are_accepted_once_in_a_group() {
         second["status"]["acceptedNames"],
         json!({ "plural": "others", "kind": "", "categories": ["all"] })
     );
-    assert!(resources(&second).is_empty());
+    assert!(resources(&second, None).is_empty());
     let mut mended = second.clone();
     mended["spec"]["names"] = json!({
         "plural": "others", "singular": "other", "kind": "Other", "listKind": "OtherList",

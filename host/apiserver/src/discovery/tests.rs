@@ -28,6 +28,8 @@ fn custom(plural: &str, kind: &str, version: &str) -> Arc<Resource> {
         verbs: verbs.split(' ').map(str::to_owned).collect(),
         subresources: vec![scale],
         storage: "v1".to_owned(),
+        kept: None,
+        deprecated: None,
         selectable: Vec::new(),
         origin: Origin::Custom {
             crd: format!("{plural}.a.example.com"),

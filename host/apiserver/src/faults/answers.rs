@@ -93,6 +93,7 @@ async fn shuffled(answer: Answer, seed: u64) -> Answer {
         body,
         warnings,
         content_type,
+        retry_after: _,
     } = answer;
     let bytes = body.whole().await;
     let mut list: Value = serde_json::from_slice(&bytes).unwrap_or_default();

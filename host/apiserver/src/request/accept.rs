@@ -31,17 +31,19 @@ const TYPES: &str = "application/json, application/yaml, application/vnd.kuberne
 /// aggregated discovery.
 ///
 /// # Errors
-/// 406 if there is none.
-pub fn form(accept: Option<&str>, aggregated: bool) -> Result<Form, Refusal> {
+/// What there is none of.
+pub fn form(accept: Option<&str>, aggregated: bool) -> Result<Form, Missing> {
     let Some(accept) = accept.filter(|accept| !accept.trim().is_empty()) else {
         return Ok(Form::Object);
     };
+    let mut missing = Missing::Type;
     for wanted in accept.split(',') {
         let mut parts = wanted.split(';').map(str::trim);
         let kind = parts.next().unwrap_or_default();
         if !matches!(kind, "application/json" | "application/*" | "*/*") {
             continue;
         }
+        missing = Missing::Form;
         let parameter = |name: &str| {
             let parameters = wanted.split(';').skip(1);
             let mut pairs = parameters.filter_map(|part| part.split_once('='));
@@ -67,20 +69,40 @@ pub fn form(accept: Option<&str>, aggregated: bool) -> Result<Form, Refusal> {
             Some(_) => {}
         }
     }
-    Err(not_acceptable(TYPES))
+    Err(missing)
 }
 
-/// 406: the client takes none of the types that there are.
-pub fn not_acceptable(types: &str) -> Refusal {
-    Refusal::generic(
-        StatusCode::NOT_ACCEPTABLE,
-        "NotAcceptable",
-        format!("406: Not Acceptable\n\nAvailable representations: {types}"),
-    )
+/// Why the server has no form that the client takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Missing {
+    /// It writes none of these types.
+    Type,
+    /// It writes the type, and does not know what it is to be.
+    Form,
 }
 
-/// The types that watches have beside those.
-pub const STREAMS: &str = "application/json, application/yaml, application/vnd.kubernetes.protobuf, \
+impl Missing {
+    /// 406: the way to what is built in looks at the types first, and says so in its own words; watches
+    /// have more of them.
+    pub fn refusal(self, built_in: bool, streams: bool) -> Refusal {
+        let code = StatusCode::NOT_ACCEPTABLE;
+        let types = if streams { STREAMS } else { TYPES };
+        match self {
+            Self::Type if built_in => Refusal::generic(
+                code,
+                "NotAcceptable",
+                format!("406: Not Acceptable\n\nAvailable representations: {types}"),
+            ),
+            Self::Type | Self::Form => Refusal::new(
+                code,
+                "NotAcceptable",
+                format!("only the following media types are accepted: {TYPES}"),
+            ),
+        }
+    }
+}
+
+const STREAMS: &str = "application/json, application/yaml, application/vnd.kubernetes.protobuf, \
      application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch";
 
 #[cfg(test)]

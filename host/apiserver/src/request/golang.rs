@@ -19,6 +19,28 @@ pub fn json_error(text: &[u8]) -> Option<String> {
     scanner.document().err()
 }
 
+/// A number as Go's `strconv.ParseUint` reads it; nothing at all is 0, as in a `resourceVersion`.
+///
+/// # Errors
+/// In the words of that function.
+pub fn parse_uint(text: &str) -> Result<u64, String> {
+    if text.is_empty() {
+        return Ok(0);
+    }
+    let why = if text.starts_with('+') {
+        "invalid syntax"
+    } else {
+        match text.parse::<u64>() {
+            Ok(number) => return Ok(number),
+            Err(error) if *error.kind() == std::num::IntErrorKind::PosOverflow => {
+                "value out of range"
+            }
+            Err(_) => "invalid syntax",
+        }
+    };
+    Err(format!("strconv.ParseUint: parsing {text:?}: {why}"))
+}
+
 struct Scanner<'a> {
     text: &'a [u8],
     at: usize,
@@ -217,11 +239,18 @@ fn wrong<T>(byte: u8, place: &str) -> Step<T> {
     let shown = match byte {
         b'\'' => "'\\''".to_owned(),
         b'"' => "'\"'".to_owned(),
+        b'\\' => "'\\\\'".to_owned(),
+        0x07 => "'\\a'".to_owned(),
+        0x08 => "'\\b'".to_owned(),
         b'\n' => "'\\n'".to_owned(),
+        0x0b => "'\\v'".to_owned(),
+        0x0c => "'\\f'".to_owned(),
         b'\r' => "'\\r'".to_owned(),
         b'\t' => "'\\t'".to_owned(),
         0x20..=0x7e => format!("'{}'", char::from(byte)),
         low @ (0..=0x1f | 0x7f) => format!("'\\x{low:02x}'"),
+        // Go takes the byte for a character, and shows those that can be seen.
+        hidden @ (0x80..=0xa0 | 0xad) => format!("'\\u{hidden:04x}'"),
         high => format!("'{}'", char::from(high)),
     };
     Err(format!("invalid character {shown} {place}"))

@@ -111,6 +111,22 @@ impl ListOptions {
         Ok(options)
     }
 
+    /// Makes them those of a watch whose path says so (the deprecated form), of one object if it says that:
+    /// it begins with what there is, without saying where that ends.
+    ///
+    /// # Errors
+    /// 400 if another object is selected.
+    pub fn watch_by_path(&mut self, name: Option<&str>) -> Result<(), Refusal> {
+        if name.is_some_and(|name| !self.fields.only(name)) {
+            let why = "fieldSelector metadata.name doesn't match requested name";
+            return Err(Refusal::bad_request(why));
+        }
+        if !self.watch && matches!(self.resource_version.as_str(), "" | "0") {
+            self.send_initial = Some(true);
+        }
+        Ok(())
+    }
+
     fn causes(&self) -> Vec<Cause> {
         let mut causes = Vec::new();
         let forbidden = |field: &str, why: &str| Cause::forbidden(field, why);

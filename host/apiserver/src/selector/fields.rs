@@ -6,7 +6,7 @@
 use serde_json::Value;
 
 use super::BadSelector;
-use crate::registry::Resource;
+use crate::registry::{Origin, Resource};
 use crate::store::Entry;
 
 /// A selector over a few fields. The default one selects all.
@@ -51,6 +51,18 @@ impl FieldSelector {
         Some(&self.0.iter().find(name)?.value)
     }
 
+    /// Asks for one name, if it asks for nothing else; says whether it now does ask for it.
+    pub fn only(&mut self, name: &str) -> bool {
+        if self.is_everything() {
+            self.0.push(Term {
+                field: "metadata.name".to_owned(),
+                equals: true,
+                value: name.to_owned(),
+            });
+        }
+        self.name() == Some(name)
+    }
+
     /// Fields that objects of this kind cannot be selected by.
     ///
     /// # Errors
@@ -58,16 +70,7 @@ impl FieldSelector {
     pub fn check(&self, resource: &Resource) -> Result<(), BadSelector> {
         for term in &self.0 {
             if !supported(resource, &term.field) {
-                let why = if is_old_core(resource) || !resource.selectable.is_empty() {
-                    format!("field label not supported: {}", term.field)
-                } else {
-                    format!(
-                        "{:?} is not a known field selector: only \"metadata.name\", \
-                         \"metadata.namespace\"",
-                        term.field
-                    )
-                };
-                return Err(BadSelector(why));
+                return Err(BadSelector(unsupported(resource, &term.field)));
             }
         }
         Ok(())
@@ -87,12 +90,29 @@ impl FieldSelector {
     }
 }
 
-fn is_old_core(resource: &Resource) -> bool {
-    supported_fields(resource).next().is_some()
+/// Kinds that have no fields of their own say so in other words.
+fn unsupported(resource: &Resource, field: &str) -> String {
+    let is_plain =
+        resource.origin == Origin::BuiltIn && supported_fields(resource).next().is_none();
+    match (is_plain, resource.group.as_str(), resource.plural.as_str()) {
+        (true, ..) => format!(
+            "{field:?} is not a known field selector: only \"metadata.name\", \"metadata.namespace\""
+        ),
+        (false, "batch", "jobs") => format!("field label {field:?} not supported for Job"),
+        (false, "resource.k8s.io", "resourceslices") => format!(
+            "field label not supported for {}, Kind=ResourceSlice: {field}",
+            resource.api_version()
+        ),
+        (false, ..) => format!("field label not supported: {field}"),
+    }
 }
 
 fn supported(resource: &Resource, field: &str) -> bool {
-    matches!(field, "metadata.name" | "metadata.namespace")
+    // Kinds without fields of their own take the namespace even where they lie in none.
+    let placed = resource.namespaced
+        || resource.origin == Origin::BuiltIn && supported_fields(resource).next().is_none();
+    field == "metadata.name"
+        || (field == "metadata.namespace" && placed)
         || supported_fields(resource).any(|known| known == field)
         || resource.selectable.iter().any(|known| known == field)
 }
@@ -103,6 +123,7 @@ fn supported_fields(resource: &Resource) -> impl Iterator<Item = &'static str> {
     let fields: &[&str] = match (resource.group.as_str(), resource.plural.as_str()) {
         ("", "pods") => &[
             "spec.nodeName",
+            "spec.host",
             "spec.restartPolicy",
             "spec.schedulerName",
             "spec.serviceAccountName",
@@ -113,10 +134,12 @@ fn supported_fields(resource: &Resource) -> impl Iterator<Item = &'static str> {
             "status.nominatedNodeName",
         ],
         ("", "nodes") => &["spec.unschedulable"],
-        ("", "namespaces") => &["status.phase", "name"],
+        ("", "namespaces") => &["status.phase"],
         ("", "secrets") => &["type"],
         ("", "services") => &["spec.clusterIP", "spec.type"],
-        ("", "replicationcontrollers") | ("apps", "replicasets") => &["status.replicas"],
+        ("", "replicationcontrollers") => &["status.replicas"],
+        ("certificates.k8s.io", "certificatesigningrequests") => &["spec.signerName"],
+        ("resource.k8s.io", "resourceslices") => &["spec.nodeName", "spec.driver"],
         ("batch", "jobs") => &["status.successful"],
         ("", "events") => &[
             "involvedObject.kind",
@@ -153,7 +176,7 @@ fn text(object: &Value, field: &str) -> String {
     let field = match field {
         "reportingComponent" | "source" => "source.component",
         "status.successful" => "status.succeeded",
-        "name" => "metadata.name",
+        "spec.host" => "spec.nodeName",
         other => other,
     };
     // Events lie in the store in the form of the core group.
@@ -226,7 +249,8 @@ fn unescape(value: &str) -> Result<String, BadSelector> {
             },
             ',' | '=' => {
                 return Err(BadSelector(format!(
-                    "invalid field selector: unescaped character in value: {letter}"
+                    "invalid field selector: unescaped character in value: {}",
+                    u32::from(letter)
                 )));
             }
             other => text.push(other),

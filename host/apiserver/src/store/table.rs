@@ -17,6 +17,8 @@ pub(super) struct Table {
     events: VecDeque<Arc<Event>>,
     /// Events up to this revision are gone.
     compacted: u64,
+    /// Watches from before this revision are refused: the resource was not served yet.
+    begins: u64,
     bell: Bell,
 }
 
@@ -148,7 +150,7 @@ impl Table {
     }
 
     pub(super) fn follow(&self, revision: u64) -> Result<watch::Receiver<u64>, Gone> {
-        if revision < self.compacted {
+        if revision < self.compacted.max(self.begins) {
             return Err(Gone);
         }
         let mut changed = self.bell.subscribe();
@@ -170,6 +172,10 @@ impl Table {
             .events
             .partition_point(|event| event.entry.revision <= revision);
         Ok(self.events.iter().skip(first).cloned().collect())
+    }
+
+    pub(super) fn begin(&mut self, revision: u64) {
+        self.begins = revision;
     }
 
     pub(super) fn close(&mut self) {

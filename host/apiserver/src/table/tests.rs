@@ -32,7 +32,7 @@ fn custom_resource(columns: &Value) -> Resource {
             "conditions": [{ "type": "Established", "status": "True" }],
         },
     });
-    crate::crd::resources(&definition).pop().unwrap()
+    crate::crd::resources(&definition, None).pop().unwrap()
 }
 
 fn now(case: &Value) -> Timestamp {

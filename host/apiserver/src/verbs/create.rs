@@ -1,6 +1,7 @@
 //! Create.
 
 use crate::answer::Answer;
+use crate::request::decode;
 use crate::request::options::{WriteKind, WriteOptions};
 use crate::server::Call;
 use crate::status::Refusal;
@@ -11,9 +12,10 @@ use crate::write::{Part, Writing, accept, meta};
 /// # Errors
 /// 409 if there is one already, and whatever admission and validation refuse.
 pub fn create(call: &Call<'_>) -> Result<Answer, Refusal> {
+    call.look()?;
+    decode::format(call.request.header("content-type"))?;
     let options = WriteOptions::read(&call.request.query, WriteKind::Create)?;
-    let mut accepted = accept::body(call, options.field_validation)?;
-    let object = &mut accepted.object;
+    let mut object = accept::body(call, options.field_validation)?;
     for field in [
         "uid",
         "creationTimestamp",
@@ -21,11 +23,10 @@ pub fn create(call: &Call<'_>) -> Result<Answer, Refusal> {
         "deletionGracePeriodSeconds",
         "selfLink",
     ] {
-        meta::set(object, field, None);
+        meta::set(&mut object, field, None);
     }
-    accept::place(call, object)?;
-    let twice = accept::single_owners(object);
-    accepted.warnings.extend(twice);
-    let written = Writing::of(call, &options, Part::Main).create(&accepted.object)?;
-    written.answer(call, accepted.warnings)
+    accept::place(call, &mut object)?;
+    accept::single_owners(call, &mut object);
+    let written = Writing::of(call, &options, Part::Main).create(&object)?;
+    written.answer(call)
 }

@@ -31,7 +31,7 @@ const IMMORTAL: [&str; 3] = ["default", "kube-system", "kube-public"];
 pub fn delete(call: &Call<'_>) -> Result<Answer, Refusal> {
     let look = call.look()?;
     let options = options(call)?;
-    let warnings = warnings(call, &options);
+    warn(call, &options);
     let key = call.key();
     let deleted = one(call, &key, &options)?;
     let accepted = !deleted.gone && options.orphan == Some(false);
@@ -56,9 +56,9 @@ pub fn delete(call: &Call<'_>) -> Result<Answer, Refusal> {
             "status": "Success",
             "details": details,
         });
-        return Ok(Answer::json(code, &status).warning(warnings));
+        return Ok(Answer::json(code, &status));
     }
-    Ok(present::loose(call.resource, &deleted.object, look, code).warning(warnings))
+    Ok(present::loose(call.resource, &deleted.object, look, code))
 }
 
 /// Deletes all objects that are selected.
@@ -68,7 +68,7 @@ pub fn delete(call: &Call<'_>) -> Result<Answer, Refusal> {
 pub fn delete_collection(call: &Call<'_>) -> Result<Answer, Refusal> {
     let look = call.look()?;
     let options = options(call)?;
-    let warnings = warnings(call, &options);
+    warn(call, &options);
     let selection = ListOptions::read(&call.request.query, call.resource)?;
     let (entries, page) = read::page(call, &selection)?;
     for entry in &entries {
@@ -78,20 +78,19 @@ pub fn delete_collection(call: &Call<'_>) -> Result<Answer, Refusal> {
         }
     }
     let entries = entries.iter().map(|entry| &**entry);
-    Ok(present::list(call.resource, entries, &page, look).warning(warnings))
+    Ok(present::list(call.resource, entries, &page, look))
 }
 
-/// What a client is warned of that deletes jobs and does not say what becomes of their pods.
-fn warnings(call: &Call<'_>, options: &DeleteOptions) -> Vec<String> {
+/// Warns a client that deletes jobs and does not say what becomes of their pods.
+fn warn(call: &Call<'_>, options: &DeleteOptions) {
     let job = call.resource.group == "batch" && call.resource.plural == "jobs";
     if !job || options.orphan.is_some() || options.propagation.is_some() {
-        return Vec::new();
+        return;
     }
-    vec![
+    call.warnings.add(
         "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to \
-         remove them or set propagationPolicy=Orphan to suppress this warning"
-            .to_owned(),
-    ]
+         remove them or set propagationPolicy=Orphan to suppress this warning",
+    );
 }
 
 fn options(call: &Call<'_>) -> Result<DeleteOptions, Refusal> {

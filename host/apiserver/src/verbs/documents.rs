@@ -40,7 +40,10 @@ pub fn answer(server: &Server, request: &Request, parts: &[String]) -> Result<An
         ["version"] => Some(version()),
         ["api"] | ["apis"] => {
             let core = parts == ["api"];
-            if accept::form(request.header("accept"), true)? == Form::Discovery {
+            if accept::form(request.header("accept"), true)
+                .map_err(|missing| missing.refusal(true, false))?
+                == Form::Discovery
+            {
                 let mut answer = Answer::json(ok, &discovery::aggregated(&registry, core));
                 answer.content_type = AGGREGATED;
                 return Ok(answer);

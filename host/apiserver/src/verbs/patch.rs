@@ -1,7 +1,5 @@
 //! Patch, in its four forms: JSON patch, merge patch, strategic merge patch, server-side apply.
 
-use std::cell::RefCell;
-
 use http::StatusCode;
 use serde_json::{Value, json};
 
@@ -49,20 +47,15 @@ pub fn part(call: &Call<'_>, part: Part) -> Result<Answer, Refusal> {
         Form::Apply => WriteKind::Apply,
         _ => WriteKind::Patch,
     };
+    call.look()?;
     let options = WriteOptions::read(&call.request.query, kind)?;
     let mut writing = Writing::of(call, &options, part);
     writing.creates = form == Form::Apply && part == Part::Main;
-    let warnings = RefCell::new(Vec::new());
-    let written = writing.update(|old| {
-        warnings.borrow_mut().clear();
-        let (wanted, found) = match form {
-            Form::Apply => applied(&writing, old)?,
-            _ => patched(&writing, old.unwrap_or(&Value::Null), form)?,
-        };
-        warnings.borrow_mut().extend(found);
-        Ok(wanted)
+    let written = writing.update(|old| match form {
+        Form::Apply => applied(&writing, old),
+        _ => patched(&writing, old.unwrap_or(&Value::Null), form),
     })?;
-    written.answer(call, warnings.into_inner())
+    written.answer(call)
 }
 
 fn form(call: &Call<'_>) -> Result<Form, Refusal> {
@@ -83,9 +76,7 @@ fn form(call: &Call<'_>) -> Result<Form, Refusal> {
     })
 }
 
-type Found = (Wanted, Vec<String>);
-
-fn patched(writing: &Writing<'_>, old: &Value, form: Form) -> Result<Found, Refusal> {
+fn patched(writing: &Writing<'_>, old: &Value, form: Form) -> Result<Wanted, Refusal> {
     let call = writing.call;
     let body = &call.request.body;
     let decoded = decode::json(body).map_err(|why| {
@@ -104,15 +95,13 @@ fn patched(writing: &Writing<'_>, old: &Value, form: Form) -> Result<Found, Refu
         }
     };
     let text = new.to_string();
-    let accepted = accept::patched(new, call.resource, &decoded.duplicates)
+    let mut accepted = accept::patched(new, call.resource, &decoded.duplicates)
         .map_err(|why| unprocessable(&text, &why))?;
-    let validation = writing.options.field_validation;
-    accept::strict(validation, &accepted.warnings)
-        .map_err(|why| unprocessable(&text, &format!("strict decoding error: {why}")))?;
-    let mut accepted = accepted.under(validation);
+    accept::noted(call, writing.options.field_validation, accepted.warnings)
+        .map_err(|why| unprocessable(&text, &why))?;
     accept::place(call, &mut accepted.object)?;
-    same_name(call, &accepted.object)?;
-    Ok((Wanted::Updated(accepted.object), accepted.warnings))
+    accept::name(call, &accepted.object)?;
+    Ok(Wanted::Updated(accepted.object))
 }
 
 /// 422: what the patch makes is no object of the kind.
@@ -124,7 +113,7 @@ fn unprocessable(text: &str, why: &str) -> Refusal {
     Refusal::invalid(none, "", vec![Cause::invalid("patch", &json!(text), why)])
 }
 
-fn applied(writing: &Writing<'_>, old: Option<&Value>) -> Result<Found, Refusal> {
+fn applied(writing: &Writing<'_>, old: Option<&Value>) -> Result<Wanted, Refusal> {
     let call = writing.call;
     let decoded = decode::yaml(&call.request.body)
         .map_err(|why| Refusal::bad_request(format!("error decoding YAML: {why}")))?;
@@ -148,14 +137,9 @@ fn applied(writing: &Writing<'_>, old: Option<&Value>) -> Result<Found, Refusal>
         return Err(Refusal::conflict(call.named(), name, &why));
     }
     accept::place(call, &mut object)?;
-    same_name(call, &object)?;
-    let warnings = match writing.options.field_validation {
-        FieldValidation::Strict | FieldValidation::Warn => unknown,
-        FieldValidation::Ignore => Vec::new(),
-    };
-    Ok((Wanted::Applied(object), warnings))
-}
-
-fn same_name(call: &Call<'_>, object: &Value) -> Result<(), Refusal> {
-    accept::name(call, object)
+    accept::name(call, &object)?;
+    if writing.options.field_validation != FieldValidation::Ignore {
+        call.warnings.extend(unknown);
+    }
+    Ok(Wanted::Applied(object))
 }

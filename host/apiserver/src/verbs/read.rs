@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use crate::answer::Answer;
 use crate::present::{self, Page};
 use crate::request::options::{ListOptions, too_large_version};
+use crate::request::{decode, golang};
 use crate::server::Call;
 use crate::status::{Cause, Refusal};
 use crate::store::{Entry, Gone, Snapshot};
@@ -26,7 +27,7 @@ pub fn get(call: &Call<'_>) -> Result<Answer, Refusal> {
         .text("resourceVersion")
         .unwrap_or_default();
     if !wanted.is_empty() {
-        reached(call, version(wanted).map_err(|cause| invalid(call, cause))?)?;
+        reached(call, version(wanted).map_err(|cause| unreadable(&cause))?)?;
     }
     present::one(call.resource, &*call.held()?, look, StatusCode::OK)
 }
@@ -141,22 +142,12 @@ fn snapshot(call: &Call<'_>, options: &ListOptions) -> Result<(Snapshot, Option<
 /// # Errors
 /// The cause, with the words of Go's `strconv.ParseUint`.
 pub fn version(text: &str) -> Result<u64, Cause> {
-    if matches!(text, "" | "0") {
-        return Ok(0);
-    }
-    text.parse().map_err(|error: std::num::ParseIntError| {
-        let why = match error.kind() {
-            std::num::IntErrorKind::PosOverflow => "value out of range",
-            _ => "invalid syntax",
-        };
-        let why = format!("strconv.ParseUint: parsing {text:?}: {why}");
-        Cause::invalid("resourceVersion", &json!(text), &why)
-    })
+    golang::parse_uint(text).map_err(|why| Cause::invalid("resourceVersion", &json!(text), &why))
 }
 
-/// 422 for a `resourceVersion` that is no number.
-pub fn invalid(call: &Call<'_>, cause: Cause) -> Refusal {
-    Refusal::invalid(call.named(), "", vec![cause])
+/// 500 for a `resourceVersion` that is no number: the real server has no better word for it.
+pub fn unreadable(cause: &Cause) -> Refusal {
+    Refusal::unknown(format!("{}: {}", cause.field, cause.message))
 }
 
 /// The store must have come as far as the client has.
@@ -183,7 +174,7 @@ fn start(token: &str) -> Result<(i64, String), Refusal> {
     let bytes = URL_SAFE_NO_PAD
         .decode(token)
         .map_err(|error| generic(base64_error(&error)))?;
-    let held: Value = serde_json::from_slice(&bytes).map_err(|error| generic(error.to_string()))?;
+    let held = decode::json(&bytes).map_err(generic)?.value;
     let field = |name: &str| held.get(name).and_then(Value::as_str).unwrap_or_default();
     match field("v") {
         "meta.k8s.io/v1" => {}

@@ -19,14 +19,13 @@ pub fn update(call: &Call<'_>) -> Result<Answer, Refusal> {
 /// # Errors
 /// As [`update()`].
 pub fn part(call: &Call<'_>, part: Part) -> Result<Answer, Refusal> {
+    call.look()?;
     let options = WriteOptions::read(&call.request.query, WriteKind::Update)?;
-    let mut accepted = accept::body(call, options.field_validation)?;
-    accept::place(call, &mut accepted.object)?;
-    accepted
-        .warnings
-        .extend(accept::single_owners(&mut accepted.object));
-    accept::name(call, &accepted.object)?;
+    let mut object = accept::body(call, options.field_validation)?;
+    accept::place(call, &mut object)?;
+    accept::name(call, &object)?;
+    accept::single_owners(call, &mut object);
     let writing = Writing::of(call, &options, part);
-    let written = writing.update(|_| Ok(Wanted::Updated(accepted.object.clone())))?;
-    written.answer(call, accepted.warnings)
+    let written = writing.update(|_| Ok(Wanted::Updated(object.clone())))?;
+    written.answer(call)
 }

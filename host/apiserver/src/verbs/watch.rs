@@ -43,11 +43,11 @@ const INITIAL_END: &str = "k8s.io/initial-events-end";
 /// # Errors
 /// As a list; what shows later comes as an ERROR event.
 pub fn watch(call: &Call<'_>) -> Result<Answer, Refusal> {
-    let mut options = ListOptions::read(&call.request.query, call.resource)?;
-    options.watch = true;
     let look = call.look()?;
+    let mut options = ListOptions::read(&call.request.query, call.resource)?;
+    options.watch_by_path(call.target.name.as_deref())?;
     let wanted =
-        read::version(&options.resource_version).map_err(|cause| read::invalid(call, cause))?;
+        read::version(&options.resource_version).map_err(|cause| read::unreadable(&cause))?;
     let seams = call.server.seams();
     let lasts = match options.timeout_seconds {
         Some(seconds) if seconds > 0 => Duration::from_secs(seconds.unsigned_abs()),
@@ -123,7 +123,7 @@ impl Watch {
                     self.send("ADDED", entry);
                 }
             }
-            if initial && self.options.bookmarks {
+            if initial && self.options.watch && self.options.bookmarks {
                 self.send_bookmark(true);
             }
         }

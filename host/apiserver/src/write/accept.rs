@@ -22,11 +22,11 @@ pub struct Accepted {
     pub warnings: Vec<String>,
 }
 
-/// Reads the object in the body.
+/// Reads the object in the body, and notes what is unknown or there twice in it.
 ///
 /// # Errors
 /// 400 for what does not parse or is of another kind, 415 for other formats.
-pub fn body(call: &Call<'_>, validation: FieldValidation) -> Result<Accepted, Refusal> {
+pub fn body(call: &Call<'_>, validation: FieldValidation) -> Result<Value, Refusal> {
     let resource = call.resource;
     let body = &call.request.body;
     let unreadable = |why: String| {
@@ -48,35 +48,34 @@ pub fn body(call: &Call<'_>, validation: FieldValidation) -> Result<Accepted, Re
     let Decoded { value, duplicates } = decoded.map_err(unreadable)?;
     let object = of_kind(value, resource)?;
     let accepted = complete(object, resource, &duplicates)?;
-    strict(validation, &accepted.warnings).map_err(|errors| {
+    noted(call, validation, accepted.warnings).map_err(|errors| {
         Refusal::bad_request(format!(
-            "{} in version {:?} cannot be handled as a {}: strict decoding error: {errors}",
+            "{} in version {:?} cannot be handled as a {}: {errors}",
             resource.kind, resource.version, resource.kind
         ))
     })?;
-    Ok(accepted.under(validation))
+    Ok(accepted.object)
 }
 
-impl Accepted {
-    /// With the warnings that the client wants.
-    #[must_use]
-    pub fn under(mut self, validation: FieldValidation) -> Self {
-        if validation == FieldValidation::Ignore {
-            self.warnings.clear();
-        }
-        self
-    }
-}
-
-/// What a strict client gets for unknown and doubled fields.
+/// Notes unknown and doubled fields for a client that wants to know.
 ///
 /// # Errors
-/// All of them in one line.
-pub fn strict(validation: FieldValidation, problems: &[String]) -> Result<(), String> {
-    if validation == FieldValidation::Strict && !problems.is_empty() {
-        return Err(problems.join(", "));
+/// All of them in one line, for a strict client.
+pub fn noted(
+    call: &Call<'_>,
+    validation: FieldValidation,
+    problems: Vec<String>,
+) -> Result<(), String> {
+    match validation {
+        FieldValidation::Strict if !problems.is_empty() => {
+            Err(format!("strict decoding error: {}", problems.join(", ")))
+        }
+        FieldValidation::Warn => {
+            call.warnings.extend(problems);
+            Ok(())
+        }
+        FieldValidation::Strict | FieldValidation::Ignore => Ok(()),
     }
-    Ok(())
 }
 
 /// Prunes an object and puts in its defaults. The warnings name what was unknown or there twice.
@@ -215,9 +214,12 @@ fn short(api_version: &str) -> &str {
     api_version.rsplit('/').next().unwrap_or(api_version)
 }
 
-/// The same owner twice is one owner; answers the warning that this is worth.
-pub fn single_owners(object: &mut Value) -> Option<String> {
-    let held = meta::get(object, "ownerReferences")?.as_array()?;
+/// The same owner twice is one owner, which is worth a warning.
+pub fn single_owners(call: &Call<'_>, object: &mut Value) {
+    let held = meta::get(object, "ownerReferences").and_then(Value::as_array);
+    let Some(held) = held else {
+        return;
+    };
     let (mut kept, mut twice): (Vec<Value>, Vec<&str>) = (Vec::new(), Vec::new());
     for owner in held {
         let uid = owner.get("uid").and_then(Value::as_str).unwrap_or_default();
@@ -230,16 +232,15 @@ pub fn single_owners(object: &mut Value) -> Option<String> {
         }
     }
     if twice.is_empty() {
-        return None;
+        return;
     }
-    let warning = format!(
+    call.warnings.add(format!(
         ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in \
          1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate \
          UID(s) observed: {}",
         twice.join(", ")
-    );
+    ));
     meta::set(object, "ownerReferences", Some(Value::Array(kept)));
-    Some(warning)
 }
 
 /// The object is in the namespace of the path.

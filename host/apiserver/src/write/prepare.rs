@@ -4,14 +4,15 @@ use serde_json::{Value, json};
 
 use super::kind::Kind;
 use super::{MODIFIED, Writing, meta, namespaces};
+use crate::request::golang;
 use crate::request::route::Verb;
 use crate::status::{Cause, Named, Refusal};
 
 /// The longest name, less the suffix of a generated one.
 const LONGEST_PREFIX: usize = 63 - 5;
 
-/// Completes and judges a new object; answers what the client should know.
-pub(super) fn create(writing: &Writing<'_>, object: &mut Value) -> Result<Vec<String>, Refusal> {
+/// Completes and judges a new object; notes what the client should know.
+pub(super) fn create(writing: &Writing<'_>, object: &mut Value) -> Result<(), Refusal> {
     let call = writing.call;
     let seams = call.server.seams();
     let generate = meta::text(object, "generateName").to_owned();
@@ -21,14 +22,37 @@ pub(super) fn create(writing: &Writing<'_>, object: &mut Value) -> Result<Vec<St
     }
     meta::set_text(object, "creationTimestamp", &meta::time(seams.clock.wall()));
     meta::set_text(object, "uid", &seams.rng.uid());
-    meta::set(object, "generation", None);
     let kind = Kind::of(call.resource);
     kind.prepare_create(object, writing)?;
     invalid(writing, object, kind.validate_create(object, call.resource))?;
-    Ok(kind.warnings(object, None))
+    call.warnings.extend(kind.warnings(object, None));
+    Ok(())
 }
 
-/// The client may say which version and which object it means.
+/// The client may say which object it means, in a PUT.
+pub(super) fn same_uid(
+    writing: &Writing<'_>,
+    object: &Value,
+    old: Option<&Value>,
+) -> Result<(), Refusal> {
+    let call = writing.call;
+    let (uid, held) = (
+        meta::text(object, "uid"),
+        old.map_or("", |old| meta::text(old, "uid")),
+    );
+    if call.verb != Verb::Update || uid.is_empty() || uid == held {
+        return Ok(());
+    }
+    let key = call.key();
+    let why = format!(
+        "StorageError: invalid object, Code: 4, Key: {}, ResourceVersion: 0, AdditionalErrorMsg: \
+         Precondition failed: UID in precondition: {uid}, UID in object meta: {held}",
+        call.resource.etcd_key(&key)
+    );
+    Err(Refusal::conflict(call.named(), &key.name, &why))
+}
+
+/// The client may say which version it means.
 pub(super) fn preconditions(
     writing: &Writing<'_>,
     object: &Value,
@@ -36,16 +60,10 @@ pub(super) fn preconditions(
 ) -> Result<(), Refusal> {
     let call = writing.call;
     let name = meta::text(old, "name");
-    let (uid, held_uid) = (meta::text(object, "uid"), meta::text(old, "uid"));
-    if call.verb == Verb::Update && !uid.is_empty() && uid != held_uid {
-        let why = format!(
-            "Precondition failed: UID in precondition: {uid}, UID in object meta: {held_uid}"
-        );
-        return Err(Refusal::conflict(call.named(), name, &why));
-    }
     let wanted = meta::text(object, "resourceVersion");
     let held = meta::text(old, "resourceVersion");
-    if matches!(wanted, "" | "0") {
+    let wanted = golang::parse_uint(wanted).map_err(Refusal::unknown)?;
+    if wanted == 0 {
         if writing.strategy.updates_unconditionally {
             return Ok(());
         }
@@ -57,18 +75,18 @@ pub(super) fn preconditions(
         // The real server names the resource here, not the kind.
         return Err(Refusal::invalid(call.named(), name, vec![cause]));
     }
-    if wanted != held {
+    if Ok(wanted) != golang::parse_uint(held) {
         return Err(Refusal::conflict(call.named(), name, MODIFIED));
     }
     Ok(())
 }
 
-/// Completes and judges a changed object; answers what the client should know.
+/// Completes and judges a changed object; notes what the client should know.
 pub(super) fn update(
     writing: &Writing<'_>,
     object: &mut Value,
     old: &Value,
-) -> Result<Vec<String>, Refusal> {
+) -> Result<(), Refusal> {
     let resource = writing.call.resource;
     let held = |field: &str| meta::get(old, field).cloned();
     meta::set(object, "generation", held("generation"));
@@ -89,7 +107,11 @@ pub(super) fn update(
     }
     let causes = kind.validate_update(writing.part, object, old, resource);
     invalid(writing, object, causes)?;
-    Ok(kind.warnings(object, Some(old)))
+    writing
+        .call
+        .warnings
+        .extend(kind.warnings(object, Some(old)));
+    Ok(())
 }
 
 fn invalid(writing: &Writing<'_>, object: &Value, causes: Vec<Cause>) -> Result<(), Refusal> {
