@@ -1,8 +1,11 @@
-//! Times as Go reads and writes them: RFC 3339, in UTC, without fractions of seconds.
+//! Times as Go reads and writes them: RFC 3339, in UTC, without fractions of seconds or with six digits of
+//! them.
 
 use jiff::Timestamp;
 
-const LAYOUT: &str = "2006-01-02T15:04:05Z07:00";
+const SECONDS: &str = "2006-01-02T15:04:05Z07:00";
+const MICROS: &str = "2006-01-02T15:04:05.000000Z07:00";
+const FRACTION: &str = ".000000";
 
 /// What a layout's part is made of.
 #[derive(Clone, Copy)]
@@ -32,6 +35,22 @@ const PARTS: [(&str, Part); 11] = [
 /// # Errors
 /// If it is no time, in Go's words.
 pub(crate) fn normal(text: &str) -> Result<String, String> {
+    read(text, SECONDS).map(written)
+}
+
+/// The same for times that have six digits of a second's fraction.
+///
+/// # Errors
+/// If it is no such time, in Go's words.
+pub(crate) fn normal_micro(text: &str) -> Result<String, String> {
+    let time = read(text, MICROS)?;
+    Ok(time.strftime("%Y-%m-%dT%H:%M:%S.%6fZ").to_string())
+}
+
+fn read(text: &str, whole: &str) -> Result<Timestamp, String> {
+    let unlike = |rest: &str, part: &str| {
+        format!("parsing time \"{text}\" as \"{whole}\": cannot parse \"{rest}\" as \"{part}\"")
+    };
     let mut rest = text;
     let mut out_of_range = None;
     for (layout, part) in PARTS {
@@ -47,19 +66,21 @@ pub(crate) fn normal(text: &str) -> Result<String, String> {
                 number.map(|_| after)
             }
         }
-        .ok_or_else(|| unlike(text, rest, layout))?;
+        .ok_or_else(|| unlike(rest, layout))?;
         if let Some(name) = out_of_range {
             return Err(format!("parsing time \"{text}\": {name} out of range"));
         }
     }
-    let after = zone(fraction(rest)).ok_or_else(|| unlike(text, fraction(rest), "Z07:00"))?;
+    rest = match whole {
+        MICROS => six_digits(rest).ok_or_else(|| unlike(rest, FRACTION))?,
+        _ => fraction(rest),
+    };
+    let after = zone(rest).ok_or_else(|| unlike(rest, "Z07:00"))?;
     if !after.is_empty() {
         return Err(format!("parsing time \"{text}\": extra text: \"{after}\""));
     }
-    let time: Timestamp = text
-        .parse()
-        .map_err(|_| format!("parsing time \"{text}\": day out of range"))?;
-    Ok(written(time))
+    text.parse()
+        .map_err(|_| format!("parsing time \"{text}\": day out of range"))
 }
 
 /// A time as the real server writes it.
@@ -67,8 +88,14 @@ pub(crate) fn written(time: Timestamp) -> String {
     time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
-fn unlike(text: &str, rest: &str, layout: &str) -> String {
-    format!("parsing time \"{text}\" as \"{LAYOUT}\": cannot parse \"{rest}\" as \"{layout}\"")
+/// What comes after a fraction of six digits.
+fn six_digits(rest: &str) -> Option<&str> {
+    let (digits, after) = rest.split_at_checked(FRACTION.len())?;
+    let digits = digits.strip_prefix(['.', ','])?;
+    digits
+        .bytes()
+        .all(|byte| byte.is_ascii_digit())
+        .then_some(after)
 }
 
 fn fraction(rest: &str) -> &str {
@@ -120,11 +147,26 @@ mod tests {
                 .map(str::to_owned)
                 .map_err(|why| match why.strip_prefix("unlike ") {
                     Some(part) => {
-                        format!("parsing time \"{text}\" as \"{LAYOUT}\": cannot parse {part}")
+                        format!("parsing time \"{text}\" as \"{SECONDS}\": cannot parse {part}")
                     }
                     None => format!("parsing time \"{text}\": {why}"),
                 });
             assert_eq!(normal(text), want);
+        }
+    }
+    #[test]
+    fn times_with_fractions_have_all_six_digits() {
+        let fine = normal_micro("2020-01-01T00:00:00.000001+02:00");
+        assert_eq!(fine.as_deref(), Ok("2019-12-31T22:00:00.000001Z"));
+        for (text, rest, part) in [
+            ("2020-01-01T00:00:00Z", "Z", ".000000"),
+            ("2020-01-01T00:00:00.5Z", ".5Z", ".000000"),
+            ("2020-01-01T00:00:00.0000001Z", "1Z", "Z07:00"),
+        ] {
+            let why = format!(
+                "parsing time \"{text}\" as \"{MICROS}\": cannot parse \"{rest}\" as \"{part}\""
+            );
+            assert_eq!(normal_micro(text), Err(why));
         }
     }
 }

@@ -2,7 +2,6 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use jiff::Timestamp;
 use serde_json::{Number, Value};
 
 use crate::builtin::quantity;
@@ -81,14 +80,10 @@ pub(super) fn time(value: &mut Value, precision: Precision) -> Result<(), String
             "json: cannot unmarshal {word} into Go value of type string"
         ));
     };
-    // What both layouts have in common is judged in the words for the plain one.
-    let seconds = time::normal(text)?;
     *value = match precision {
-        Precision::Seconds => seconds.into(),
-        Precision::Micros => {
-            let time: Timestamp = text.parse().map_err(|_| format!("no time: {text}"))?;
-            time.strftime("%Y-%m-%dT%H:%M:%S.%6fZ").to_string().into()
-        }
-    };
+        Precision::Seconds => time::normal(text)?,
+        Precision::Micros => time::normal_micro(text)?,
+    }
+    .into();
     Ok(())
 }
