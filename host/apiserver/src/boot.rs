@@ -12,7 +12,22 @@ use crate::request::{Request, User};
 use crate::server::Server;
 use crate::write::meta;
 
-/// Puts the namespaces of every cluster into an empty server.
+/// The priority classes that every cluster has.
+const PRIORITIES: [(&str, i64, &str); 2] = [
+    (
+        "system-node-critical",
+        2_000_001_000,
+        "Used for system critical pods that must not be moved from their current node.",
+    ),
+    (
+        "system-cluster-critical",
+        2_000_000_000,
+        "Used for system critical pods that must run in the cluster, but can be moved to another node if \
+         necessary.",
+    ),
+];
+
+/// Puts the namespaces and priority classes of every cluster into an empty server.
 pub fn fill(server: &Server) {
     for name in ["default", "kube-system", "kube-public", "kube-node-lease"] {
         let namespace = json!({
@@ -21,6 +36,16 @@ pub fn fill(server: &Server) {
             "metadata": { "name": name },
         });
         post(server, "/api/v1/namespaces", &namespace);
+    }
+    for (name, value, description) in PRIORITIES {
+        let class = json!({
+            "apiVersion": "scheduling.k8s.io/v1",
+            "kind": "PriorityClass",
+            "metadata": { "name": name },
+            "value": value,
+            "description": description,
+        });
+        post(server, "/apis/scheduling.k8s.io/v1/priorityclasses", &class);
     }
     fill_roles(server);
 }

@@ -9,12 +9,6 @@ const CLASSES: Named<'_> = Named {
     group: "scheduling.k8s.io",
     resource: "priorityclasses",
 };
-/// The classes that every cluster has.
-const SYSTEM: [(&str, i64); 2] = [
-    ("system-cluster-critical", 2_000_000_000),
-    ("system-node-critical", 2_000_001_000),
-];
-
 /// Fills in what the class of a pod says.
 pub(super) fn admit(pod: &mut Fields, write: Write<'_>) -> Result<(), Refusal> {
     let spec = pod.get("spec").and_then(Value::as_object);
@@ -24,10 +18,7 @@ pub(super) fn admit(pod: &mut Fields, write: Write<'_>) -> Result<(), Refusal> {
     let class = if name.is_empty() {
         default_class(write)
     } else {
-        let found = write
-            .cluster
-            .get(CLASSES, "", &name)
-            .or_else(|| system_class(&name));
+        let found = write.cluster.get(CLASSES, "", &name);
         let why = format!("no PriorityClass with name {name} was found");
         Some(found.ok_or_else(|| write.forbidden(pod, &why))?)
     };
@@ -70,14 +61,6 @@ fn default_class(write: Write<'_>) -> Option<Value> {
     let classes = write.cluster.list(CLASSES).into_iter();
     let defaults = classes.filter(|class| class.get("globalDefault") == Some(&json!(true)));
     defaults.min_by_key(|class| class.get("value").and_then(Value::as_i64))
-}
-
-fn system_class(name: &str) -> Option<Value> {
-    let mut all = SYSTEM.iter();
-    let (name, value) = all.find(|(known, _)| *known == name)?;
-    Some(json!({
-        "metadata": { "name": name }, "value": value, "preemptionPolicy": "PreemptLowerPriority",
-    }))
 }
 
 /// There is one default at most.

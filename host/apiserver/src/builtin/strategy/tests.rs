@@ -27,10 +27,14 @@ impl Cluster for Others {
 }
 
 fn others() -> Others {
-    Others(vec![(
-        "serviceaccounts",
-        json!({ "metadata": { "name": "default" } }),
-    )])
+    let node = json!({ "metadata": { "name": "system-node-critical" }, "value": 2_000_001_000 });
+    Others(vec![
+        (
+            "serviceaccounts",
+            json!({ "metadata": { "name": "default" } }),
+        ),
+        ("priorityclasses", node),
+    ])
 }
 
 fn write<'a>(resource: &'a Resource, cluster: &'a Others, rng: &'a Rng) -> Write<'a> {
@@ -134,7 +138,12 @@ fn objects_come_back_as_from_the_real_server() {
     for line in text.lines() {
         let line: Value = serde_json::from_str(line).unwrap();
         let (sent, real) = (&line["sent"], line["created"].clone());
-        let ours = masked(created(sent, &others()).unwrap());
+        let ours = created(sent, &others()).unwrap();
+        let resources = resources();
+        let resource = resources.iter().find(|found| found.is_kind_of(sent));
+        let refused = crate::builtin::validate_create(&ours, resource.unwrap());
+        assert!(refused.is_empty(), "{sent}: {refused:#?}");
+        let ours = masked(ours);
         let name = format!("{} {}", sent["kind"], sent["metadata"]["name"]);
         diff(&name, &ours, &masked(real), &mut wrong);
     }
@@ -243,7 +252,10 @@ fn updates_count_what_was_asked_for_and_keep_what_was_given() {
         set["spec"]["template"]["spec"]["hostNetwork"] = json!(true);
     });
     assert_eq!(changed["metadata"]["generation"], 2);
-    assert_eq!(changed["metadata"]["annotations"][update::TEMPLATES], "2");
+    assert_eq!(
+        changed["metadata"]["annotations"][crate::builtin::default::TEMPLATES],
+        "2"
+    );
 
     let ports = json!([{ "name": "a", "port": 80 }]);
     let service = json!({
