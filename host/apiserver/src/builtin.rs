@@ -19,13 +19,15 @@ mod validate;
 
 use std::sync::Arc;
 
+use serde_json::Value;
+
 pub use convert::convert;
 pub use decode::{decode, decode_type};
 pub use default::{counts_generations, default, default_type};
 pub use protobuf::decode_protobuf;
 pub use strategy::{Cluster, Write, prepare_create, prepare_update, prepare_update_status};
 
-pub use validate::{validate_create, validate_update};
+pub use validate::{validate_create, validate_status_update, validate_update};
 
 use crate::registry::Resource;
 use crate::schema::Schema;
@@ -39,4 +41,18 @@ pub fn resources() -> Vec<Arc<Resource>> {
 pub fn subresource_schema(resource: &Resource, name: &str) -> Option<Schema> {
     let entry = catalog::entry(&resource.group, &resource.version, &resource.plural)?;
     entry.sub_type_name(name).map(types::schema)
+}
+
+/// The metadata that clients see who want no more than that: without what the real server keeps elsewhere.
+pub fn metadata(object: &Value) -> Value {
+    let mut metadata = object.get("metadata").cloned().unwrap_or_default();
+    let is_set = object.get("kind").is_some_and(|kind| kind == "DaemonSet");
+    if let (true, Value::Object(fields)) = (is_set, &mut metadata)
+        && let Some(Value::Object(annotations)) = fields.get_mut("annotations")
+        && annotations.remove(default::TEMPLATES).is_some()
+        && annotations.is_empty()
+    {
+        fields.remove("annotations");
+    }
+    metadata
 }

@@ -1,5 +1,7 @@
 //! What names of things may look like (apimachinery `util/validation`), with its words for what is wrong.
 
+use std::net::IpAddr;
+
 const QUALIFIED: &str = "must consist of alphanumeric characters, '-', '_' or '.', and must start and \
      end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for \
      validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
@@ -17,6 +19,10 @@ const LABEL: &str = "a lowercase RFC 1123 label must consist of lower case alpha
 const LABEL_1035: &str = "a DNS-1035 label must consist of lower case alphanumeric characters or '-', \
      start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or \
      'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')";
+const WILDCARD: &str = "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS \
+     subdomain, which must consist of lower case alphanumeric characters, '-' or '.' and end with an \
+     alphanumeric character (e.g. '*.example.com', regex used for validation is \
+     '\\*\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
 
 /// Newer checks of the real server count in bytes, the older ones that judge names say characters.
 fn too_long(most: usize, of: &str) -> String {
@@ -139,6 +145,82 @@ pub fn path_segment_prefix(prefix: &str) -> Vec<String> {
         .collect()
 }
 
+/// What is wrong with the name of a port.
+pub fn port(name: &str) -> Vec<String> {
+    let lower = |letter: char| letter.is_ascii_lowercase();
+    let fine = |letter: char| lower(letter) || letter.is_ascii_digit() || letter == '-';
+    let rules = [
+        (name.len() <= 15, "must be no more than 15 characters"),
+        (
+            !name.is_empty() && name.chars().all(fine),
+            "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)",
+        ),
+        (
+            name.chars().any(lower),
+            "must contain at least one letter (a-z)",
+        ),
+        (!name.contains("--"), "must not contain consecutive hyphens"),
+        (
+            !name.starts_with('-') && !name.ends_with('-'),
+            "must not begin or end with a hyphen",
+        ),
+    ];
+    let broken = rules.iter().filter(|(holds, _)| !holds);
+    broken.map(|(_, why)| (*why).to_owned()).collect()
+}
+
+/// What is wrong with the name of an environment variable.
+pub fn variable(name: &str) -> Vec<String> {
+    let fine = |letter: char| (letter == ' ' || letter.is_ascii_graphic()) && letter != '=';
+    if name.chars().all(fine) {
+        return Vec::new();
+    }
+    let why = "a valid environment variable name must consist only of printable ASCII characters \
+               other than '='";
+    vec![why.to_owned()]
+}
+
+/// What is wrong with a host, which may have a wildcard as its first part.
+pub fn host(name: &str) -> Vec<String> {
+    if !name.contains('*') {
+        return subdomain(name);
+    }
+    let mut problems = Vec::new();
+    if name.len() > 253 {
+        problems.push("must be no more than 253 characters".to_owned());
+    }
+    let rest = name.strip_prefix("*.");
+    if !rest.is_some_and(|rest| rest.split('.').all(is_label)) {
+        problems.push(WILDCARD.to_owned());
+    }
+    problems
+}
+
+/// What is wrong with an IP address.
+pub fn ip(text: &str) -> Vec<String> {
+    match text.parse::<IpAddr>() {
+        Ok(IpAddr::V6(address)) if address.to_ipv4_mapped().is_some() => {
+            vec!["must not be an IPv4-mapped IPv6 address".to_owned()]
+        }
+        Ok(_) => Vec::new(),
+        Err(_) => {
+            let why = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
+            vec![why.to_owned()]
+        }
+    }
+}
+
+/// What is wrong with a share of all, such as `25%`.
+pub fn percent(text: &str) -> Vec<String> {
+    let number = text.strip_suffix('%').unwrap_or_default();
+    if !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Vec::new();
+    }
+    let why = "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  \
+               or '93%', regex used for validation is '[0-9]+%')";
+    vec![why.to_owned()]
+}
+
 fn is_label(name: &str) -> bool {
     let end = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
     is_word(name, end, |c| c == '-')
@@ -158,7 +240,7 @@ mod tests {
     #[test]
     fn names_are_judged_as_kubernetes_judges_them() {
         let long = "a".repeat(64);
-        let cases: [(Judge, &str, bool); 15] = [
+        let cases: [(Judge, &str, bool); 25] = [
             (label_key, "app", true),
             (label_key, "example.com/app_Name.1", true),
             (label_key, "/app", false),
@@ -174,6 +256,16 @@ mod tests {
             (label, "1-a", true),
             (label_1035, "1-a", false),
             (path_segment, "a:b", true),
+            (port, "http-1", true),
+            (port, "80", false),
+            (port, "-a", false),
+            (variable, "A b", true),
+            (variable, "A=b", false),
+            (host, "*.a.b", true),
+            (host, "a.*", false),
+            (ip, "192.0.2.7", true),
+            (ip, "192.0.2.007", false),
+            (percent, "5%", true),
         ];
         for (judge, name, fine) in cases {
             assert_eq!(judge(name).is_empty(), fine, "{name:?}: {:?}", judge(name));

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::answer::Answer;
 use crate::body::Body;
+use crate::builtin;
 use crate::convert;
 use crate::registry::{Origin, Resource};
 use crate::request::accept::Form;
@@ -218,6 +219,6 @@ pub fn metadata_only(object: &Value, beta: bool) -> Value {
     json!({
         "kind": "PartialObjectMetadata",
         "apiVersion": meta_version(beta),
-        "metadata": object.get("metadata"),
+        "metadata": builtin::metadata(object),
     })
 }

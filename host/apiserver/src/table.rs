@@ -21,7 +21,7 @@ use serde_json::{Map, Value, json};
 
 pub use age::human;
 
-use crate::builtin::convert;
+use crate::builtin::{self, convert};
 use crate::registry::{Origin, Resource};
 use part::Part;
 
@@ -137,7 +137,7 @@ fn beside(object: &Value, include: Include) -> Value {
         Include::Object => object.clone(),
         Include::Metadata => json!({
             "kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1",
-            "metadata": object.get("metadata").unwrap_or(&Value::Null),
+            "metadata": builtin::metadata(object),
         }),
     }
 }

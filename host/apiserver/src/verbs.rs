@@ -91,10 +91,10 @@ fn shape_fits(call: &Call<'_>) -> Result<(), Refusal> {
 }
 
 impl Call<'_> {
-    /// The resource, for messages.
+    /// The resource, for messages: as it is kept, so that all events are those of the core group.
     pub fn named(&self) -> Named<'_> {
         Named {
-            group: &self.resource.group,
+            group: &self.place.group,
             resource: &self.resource.plural,
         }
     }
@@ -102,7 +102,7 @@ impl Call<'_> {
     /// The kind, for messages.
     pub fn kind(&self) -> Named<'_> {
         Named {
-            group: &self.resource.group,
+            group: &self.place.group,
             resource: &self.resource.kind,
         }
     }

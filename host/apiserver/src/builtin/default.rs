@@ -20,6 +20,7 @@ use serde_json::{Map, Value};
 use super::{catalog, data, structs, types};
 use crate::registry::Resource;
 use crate::schema::View;
+pub(super) use workloads::TEMPLATES;
 
 type Fields = Map<String, Value>;
 
@@ -69,6 +70,7 @@ pub fn default_type(object: &mut Value, type_name: &str) {
 /// What is done for an object as a whole.
 fn of_kind(object: &mut Fields, type_name: &str) {
     match type_name.trim_start_matches("io.k8s.") {
+        "api.apps.v1.DaemonSet" => workloads::daemon_set(object),
         "api.batch.v1.Job" => workloads::job(object),
         "api.core.v1.Namespace" => core::namespace(object),
         "api.core.v1.Pod" => core::pod(object),

@@ -117,7 +117,7 @@ impl PartialEq for Amount {
 impl Amount {
     /// Reads a quantity; nothing if it is none, or has too many digits to reckon with.
     pub(crate) fn parse(text: &str) -> Option<Self> {
-        let parts = parse(text).ok()?;
+        let parts = parse(text).ok().filter(|_| !text.is_empty())?;
         let digits = format!("{}{}", parts.whole, parts.fraction);
         let digits: i128 = digits.parse().ok().filter(|_| digits.len() <= MAX_DIGITS)?;
         let fraction = i32::try_from(parts.fraction.len()).ok()?;
@@ -135,6 +135,14 @@ impl Amount {
 
     pub(crate) fn is_positive(self) -> bool {
         self.nanos > 0
+    }
+
+    pub(crate) fn is_negative(self) -> bool {
+        self.nanos < 0
+    }
+
+    pub(crate) fn is_above(self, other: Self) -> bool {
+        self.nanos > other.nanos
     }
 
     /// As the real server writes it.

@@ -1,208 +1,154 @@
-//! What is wrong with objects of built-in kinds, as far as people run into it: config maps and secrets,
-//! workloads and their selectors, pods and their containers
+//! What is wrong with objects of built-in kinds, as far as people run into it
 //! (kubernetes `pkg/apis/*/validation`).
+//!
+//! - Each room judges a few kinds; a [`Spot`](spot::Spot) is a value with its place.
+//! - Objects are judged in the form in which they are kept, as the real server judges its own form.
+//! - Metadata is judged elsewhere.
 
+mod autoscaler;
+mod claims;
+mod data;
+mod events;
+mod jobs;
+mod labels;
+mod network;
+mod others;
 mod pods;
+mod schedule;
+mod services;
+mod spot;
 mod workloads;
 
-use serde_json::{Map, Value};
+use std::borrow::Cow;
+
+use serde_json::Value;
 
 use crate::rbac;
 use crate::registry::Resource;
 use crate::status::Cause;
-
-/// All data of a config map or a secret together may have so many bytes.
-const MAX_DATA: usize = 1 << 20;
-const KEY: &str = "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. \
-     'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";
-const IMMUTABLE: &str = "field is immutable when `immutable` is set";
+use spot::{Causes, Spot};
 
 /// What is wrong with a new object, beside its metadata.
 pub fn validate_create(object: &Value, resource: &Resource) -> Vec<Cause> {
-    let mut causes = Vec::new();
+    let object = kept(object, resource);
+    let mut causes = Causes::new();
+    let new = Spot::root(&object);
     match (resource.group.as_str(), resource.plural.as_str()) {
-        ("", "configmaps") => data(object, &["data", "binaryData"], "[]", &mut causes),
-        ("", "secrets") => data(object, &["data"], "data", &mut causes),
-        ("", "pods") => pods::validate(object.get("spec"), "spec", &mut causes),
-        ("apps", "deployments" | "replicasets" | "daemonsets" | "statefulsets") => {
-            workloads::validate(object, &resource.plural, &mut causes);
+        ("", "pods") => pods::validate(&new, &mut causes),
+        ("", "events") | ("events.k8s.io", "events") => {
+            events::event(&new, resource.group.is_empty(), &mut causes);
         }
-        ("batch", "jobs") => workloads::job(object, &mut causes),
+        ("apps", "statefulsets") => workloads::stateful_set(&new, true, &mut causes),
+        ("autoscaling", _) => autoscaler::autoscaler(&new, None, &mut causes),
+        ("batch", "cronjobs") => jobs::cron_job(&new, None, &mut causes),
+        ("discovery.k8s.io", "endpointslices") => {
+            network::endpoint_slice(&new, None, &mut causes);
+        }
+        ("networking.k8s.io", "ingresses") => network::ingress(&new, true, &mut causes),
+        ("scheduling.k8s.io", "priorityclasses") => others::priority_class(&new, &mut causes),
         ("rbac.authorization.k8s.io", plural) => {
-            return rbac::validate::causes(object, None, plural);
+            return rbac::validate::causes(&object, None, plural);
         }
-        _ => {}
+        _ => always(&new, resource, &mut causes),
     }
     causes
+}
+
+/// What is wrong with an object whether it is new or changed.
+fn always(object: &Spot<'_>, resource: &Resource, causes: &mut Causes) {
+    match (resource.group.as_str(), resource.plural.as_str()) {
+        ("", "configmaps") => data::config_map(object, causes),
+        ("", "secrets") => data::secret(object, causes),
+        ("", "services") => services::service(object, causes),
+        ("", "persistentvolumeclaims") => claims::spec(&object.of("spec"), causes),
+        ("apps", "deployments") => workloads::deployment(object, causes),
+        ("apps", "replicasets") => workloads::replica_set(object, causes),
+        ("apps", "daemonsets") => workloads::daemon_set(object, causes),
+        ("batch", "jobs") => jobs::job(object, causes),
+        ("coordination.k8s.io", "leases") => others::lease(object, causes),
+        ("policy", "poddisruptionbudgets") => others::disruption_budget(object, causes),
+        ("storage.k8s.io", "storageclasses") => others::storage_class(object, causes),
+        _ => {}
+    }
 }
 
 /// What is wrong with a changed object, beside its metadata.
 pub fn validate_update(new: &Value, old: &Value, resource: &Resource) -> Vec<Cause> {
-    let mut causes = Vec::new();
+    let (object, held) = (kept(new, resource), kept(old, resource));
+    let mut causes = Causes::new();
+    let (new, old) = (Spot::root(&object), Spot::root(&held));
     match (resource.group.as_str(), resource.plural.as_str()) {
-        ("", "configmaps") => immutable(new, old, &["data", "binaryData"], &mut causes),
+        ("", "configmaps") => {
+            data::immutable(&new, &old, &["data", "binaryData"], &mut causes);
+            data::config_map(&new, &mut causes);
+        }
         ("", "secrets") => {
-            fixed(new, old, "type", &mut causes);
-            immutable(new, old, &["data"], &mut causes);
+            new.fixed(&old, &["type"], &mut causes);
+            data::immutable(&new, &old, &["data"], &mut causes);
+            data::secret(&new, &mut causes);
+        }
+        ("", "pods") => pods::validate_update(&new, &old, &mut causes),
+        ("", "services") => services::service_update(&new, &old, &mut causes),
+        ("", "persistentvolumeclaims") => claims::update(&new, &old, &mut causes),
+        ("", "events") | ("events.k8s.io", "events") => {
+            events::event_update(&new, &old, resource.group.is_empty(), &mut causes);
         }
         ("apps", "deployments" | "replicasets" | "daemonsets") => {
-            causes.extend(validate_create(new, resource));
-            fixed(new, old, "spec.selector", &mut causes);
-            return causes;
+            always(&new, resource, &mut causes);
+            new.fixed(&old, &["spec.selector"], &mut causes);
+        }
+        ("apps", "statefulsets") => workloads::stateful_update(&new, &old, &mut causes),
+        ("autoscaling", _) => autoscaler::autoscaler(&new, Some(&old), &mut causes),
+        ("batch", "jobs") => jobs::job_update(&new, &old, &mut causes),
+        ("batch", "cronjobs") => jobs::cron_job(&new, Some(&old), &mut causes),
+        ("discovery.k8s.io", "endpointslices") => {
+            network::endpoint_slice(&new, Some(&old), &mut causes);
+        }
+        ("networking.k8s.io", "ingresses") => network::ingress(&new, false, &mut causes),
+        ("scheduling.k8s.io", "priorityclasses") => {
+            others::priority_class_update(&new, &old, &mut causes);
+        }
+        ("storage.k8s.io", "storageclasses") => {
+            others::storage_class_update(&new, &old, &mut causes);
         }
         ("rbac.authorization.k8s.io", plural) => {
-            return rbac::validate::causes(new, Some(old), plural);
+            return rbac::validate::causes(&object, Some(&held), plural);
         }
-        ("", "pods") => return causes,
-        _ => {}
+        _ => always(&new, resource, &mut causes),
     }
-    causes.extend(validate_create(new, resource));
     causes
 }
 
-/// `field is immutable`.
-fn fixed(new: &Value, old: &Value, field: &str, causes: &mut Vec<Cause>) {
-    let at = format!("/{}", field.replace('.', "/"));
-    let (wanted, held) = (new.pointer(&at), old.pointer(&at));
-    if wanted != held {
-        let wanted = wanted.unwrap_or(&Value::Null);
-        causes.push(Cause::invalid(field, wanted, "field is immutable"));
-    }
-}
-
-fn immutable(new: &Value, old: &Value, parts: &[&str], causes: &mut Vec<Cause>) {
-    if old.get("immutable") != Some(&Value::Bool(true)) {
-        return;
-    }
-    if new.get("immutable") != Some(&Value::Bool(true)) {
-        causes.push(Cause::forbidden("immutable", IMMUTABLE));
-    }
-    for part in parts {
-        if new.get(part) != old.get(part) {
-            causes.push(Cause::forbidden(*part, IMMUTABLE));
+/// What is wrong with an object whose status has changed, beside its metadata.
+pub fn validate_status_update(new: &Value, old: &Value, resource: &Resource) -> Vec<Cause> {
+    let (object, held) = (kept(new, resource), kept(old, resource));
+    let mut causes = Causes::new();
+    let (new, old) = (Spot::root(&object), Spot::root(&held));
+    match (resource.group.as_str(), resource.plural.as_str()) {
+        ("", "pods") => pods::validate_status(&new, &old, &mut causes),
+        ("apps", plural) | ("batch", plural @ "jobs") => {
+            workloads::validate_status(&new, &old, plural, &mut causes);
         }
-    }
-}
-
-fn data(object: &Value, parts: &[&str], whole: &str, causes: &mut Vec<Cause>) {
-    let empty = Map::new();
-    let part = |name: &str| {
-        object
-            .get(name)
-            .and_then(Value::as_object)
-            .unwrap_or(&empty)
-    };
-    let mut size = 0;
-    for name in parts {
-        for (key, value) in part(name) {
-            let field = format!("{name}[{key}]");
-            for why in key_problems(key) {
-                causes.push(Cause::invalid(&*field, &key.as_str().into(), &why));
-            }
-            if *name == "data" && parts.len() > 1 && part("binaryData").contains_key(key) {
-                let why = "duplicate of key present in binaryData";
-                causes.push(Cause::invalid(field, &key.as_str().into(), why));
-            }
-            size += value.as_str().map_or(0, str::len);
+        ("autoscaling", _) => autoscaler::status(&new, &mut causes),
+        ("networking.k8s.io", "ingresses") => network::ingress_status(&new, &mut causes),
+        ("policy", "poddisruptionbudgets") => {
+            others::disruption_budget_status(&new, &mut causes);
         }
+        _ => {}
     }
-    if size > MAX_DATA {
-        causes.push(Cause {
-            reason: "FieldValueTooLong",
-            message: format!("Too long: may not be more than {MAX_DATA} bytes"),
-            field: whole.to_owned(),
-        });
-    }
+    causes
 }
 
-fn key_problems(key: &str) -> Vec<String> {
-    let mut problems = Vec::new();
-    if key.len() > 253 {
-        problems.push("must be no more than 253 characters".to_owned());
+/// The object in the version in which it is kept.
+fn kept<'a>(object: &'a Value, resource: &Resource) -> Cow<'a, Value> {
+    let version = resource.stored_as();
+    if resource.api_version() == version {
+        return Cow::Borrowed(object);
     }
-    let fine = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-    if key.is_empty() || !key.chars().all(fine) {
-        problems.push(KEY.to_owned());
-    } else if matches!(key, "." | "..") {
-        problems.push(format!("must not be '{key}'"));
-    } else if key.starts_with("..") {
-        problems.push("must not start with '..'".to_owned());
-    }
-    problems
+    let mut object = object.clone();
+    super::convert(&mut object, &version);
+    Cow::Owned(object)
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-    use crate::registry::Registry;
-
-    fn judge(plural: &str, group: &str, object: &Value, old: Option<&Value>) -> Vec<String> {
-        let registry = Registry::new(crate::builtin::resources());
-        let resource = registry.find(group, "v1", plural).unwrap();
-        let causes = match old {
-            Some(old) => validate_update(object, old, resource),
-            None => validate_create(object, resource),
-        };
-        causes
-            .iter()
-            .map(|cause| format!("{}: {}", cause.field, cause.message))
-            .collect()
-    }
-
-    #[test]
-    fn data_has_proper_keys_and_what_is_immutable_stays() {
-        let map = json!({ "data": { "a b": "1" } });
-        assert_eq!(judge("configmaps", "", &map, None).len(), 1);
-        let old = json!({ "data": { "a": "1" }, "immutable": true });
-        let new = json!({ "data": { "a": "2" } });
-        assert_eq!(
-            judge("configmaps", "", &new, Some(&old)),
-            [
-                "immutable: Forbidden: field is immutable when `immutable` is set",
-                "data: Forbidden: field is immutable when `immutable` is set",
-            ]
-        );
-        assert_eq!(judge("configmaps", "", &old, Some(&old)), [""; 0]);
-    }
-
-    #[test]
-    fn a_workload_selects_its_own_pods_and_keeps_to_them() {
-        let template = json!({
-            "metadata": { "labels": { "app": "b" } },
-            "spec": { "containers": [{ "name": "c", "image": "i" }], "restartPolicy": "Always" },
-        });
-        let web = |app: &str| json!({ "spec": { "selector": { "matchLabels": { "app": app } }, "template": template } });
-        let wrong = judge("deployments", "apps", &web("a"), None);
-        assert_eq!(wrong.len(), 1, "{wrong:?}");
-        assert!(
-            wrong[0].ends_with("`selector` does not match template `labels`"),
-            "{wrong:?}"
-        );
-        assert_eq!(judge("deployments", "apps", &web("b"), None), [""; 0]);
-        let moved = judge("deployments", "apps", &web("b"), Some(&web("c")));
-        assert!(moved[0].ends_with("field is immutable"), "{moved:?}");
-        let none = judge("deployments", "apps", &json!({ "spec": {} }), None);
-        assert_eq!(none[0], "spec.selector: Required value");
-    }
-
-    #[test]
-    fn a_pod_has_containers_with_names_and_images() {
-        let pod =
-            json!({ "spec": { "containers": [{ "name": "A" }, {}], "restartPolicy": "Always" } });
-        let wrong = judge("pods", "", &pod, None);
-        assert!(
-            wrong
-                .iter()
-                .any(|line| line == "spec.containers[0].image: Required value")
-        );
-        assert!(
-            wrong
-                .iter()
-                .any(|line| line == "spec.containers[1].name: Required value")
-        );
-        let empty = judge("pods", "", &json!({ "spec": {} }), None);
-        assert_eq!(empty[0], "spec.containers: Required value");
-    }
-}
+mod tests;

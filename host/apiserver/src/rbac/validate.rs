@@ -86,7 +86,8 @@ fn rule(rule: &Value, namespaced: bool, at: &str, causes: &mut Vec<Cause>) {
     }
 }
 
-fn selector(selector: &Value, at: &str) -> Vec<Cause> {
+/// What is wrong with a label selector.
+pub(crate) fn selector(selector: &Value, at: &str) -> Vec<Cause> {
     let mut causes = Vec::new();
     let labels = selector
         .get("matchLabels")

@@ -50,7 +50,11 @@ pub fn namespace_takes(call: &Call<'_>, namespace: &str, name: &str) -> Result<(
     let why = format!(
         "unable to create new content in namespace {namespace} because it is being terminated"
     );
-    let mut refusal = Refusal::forbidden(call.named(), name, &why);
+    let named = Named {
+        group: &call.resource.group,
+        resource: &call.resource.plural,
+    };
+    let mut refusal = Refusal::forbidden(named, name, &why);
     refusal.details.causes = vec![Cause {
         reason: "NamespaceTerminating",
         message: format!("namespace {namespace} is being terminated"),

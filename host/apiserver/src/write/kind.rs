@@ -174,7 +174,12 @@ impl Kind {
                 if part == Part::Status && namespaces::is_namespace(resource) {
                     causes.extend(namespaces::phase(new));
                 }
-                causes.extend(builtin::validate_update(new, old, resource));
+                causes.extend(match part {
+                    Part::Status => builtin::validate_status_update(new, old, resource),
+                    Part::Main | Part::Scale | Part::Finalize => {
+                        builtin::validate_update(new, old, resource)
+                    }
+                });
                 causes
             }
         }

@@ -6,7 +6,7 @@ use super::kind::Kind;
 use super::{MODIFIED, Writing, meta, namespaces};
 use crate::request::golang;
 use crate::request::route::Verb;
-use crate::status::{Cause, Named, Refusal};
+use crate::status::{Cause, Refusal};
 
 /// The longest name, less the suffix of a generated one.
 const LONGEST_PREFIX: usize = 63 - 5;
@@ -118,11 +118,8 @@ fn invalid(writing: &Writing<'_>, object: &Value, causes: Vec<Cause>) -> Result<
     if causes.is_empty() {
         return Ok(());
     }
-    let kind = Named {
-        group: &writing.call.resource.group,
-        resource: &writing.call.resource.kind,
-    };
-    Err(Refusal::invalid(kind, meta::text(object, "name"), causes))
+    let name = meta::text(object, "name");
+    Err(Refusal::invalid(writing.call.kind(), name, causes))
 }
 
 /// Whether the last finalizer of an object that is being deleted has gone.

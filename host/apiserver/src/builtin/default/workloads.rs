@@ -18,6 +18,20 @@ pub(super) fn stateful_update(strategy: &mut Fields) {
     }
 }
 
+/// The number of templates that a DaemonSet has had, which the real server keeps beside the annotations.
+pub(crate) const TEMPLATES: &str = "deprecated.daemonset.template.generation";
+
+/// That number is always there.
+pub(super) fn daemon_set(set: &mut Fields) {
+    put(set, "metadata", json!({}));
+    if let Some(metadata) = object(set, "metadata") {
+        put(metadata, "annotations", json!({}));
+        if let Some(annotations) = object(metadata, "annotations") {
+            put(annotations, TEMPLATES, "0");
+        }
+    }
+}
+
 /// A job that says nothing runs one pod once, and is labelled like its pods.
 pub(super) fn job(job: &mut Fields) {
     // The labels of a new one are not complete before it has a uid.

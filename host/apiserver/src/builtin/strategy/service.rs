@@ -32,6 +32,7 @@ pub(super) fn allocate(
     let old = old.and_then(|old| old.get("spec")?.as_object());
     if let Some(old) = old {
         keep(spec, old);
+        follow(spec, old);
     }
     let taken = Taken::by_others(write, &name);
     if text(spec, "type") != "ExternalName" {
@@ -144,6 +145,23 @@ fn keep(spec: &mut Fields, old: &Fields) {
         if let Some(number) = number.filter(|number| !given.contains(number)) {
             put(port, "nodePort", number.clone());
         }
+    }
+}
+
+/// `normalizeClusterIPs`: who changes the one address means the first of all.
+fn follow(spec: &mut Fields, old: &Fields) {
+    let (one, held) = (text(spec, "clusterIP").to_owned(), text(old, "clusterIP"));
+    let all = |spec: &Fields| spec.get("clusterIPs").cloned().unwrap_or_default();
+    if one == held && is_empty(&all(spec)) && !is_empty(&all(old)) {
+        spec.insert("clusterIPs".to_owned(), all(old));
+    }
+    if one != held && all(spec) == all(old) {
+        let all = if one.is_empty() {
+            Value::Null
+        } else {
+            json!([one])
+        };
+        spec.insert("clusterIPs".to_owned(), all);
     }
 }
 

@@ -3,11 +3,9 @@
 use serde_json::{Value, json};
 
 use super::{Fields, Write, object, put, reread, service};
-use crate::builtin::default::counts_generations;
+use crate::builtin::default::{TEMPLATES, counts_generations};
 use crate::registry::Resource;
 use crate::status::Refusal;
-
-pub(super) const TEMPLATES: &str = "deprecated.daemonset.template.generation";
 
 /// Completes an object that takes the place of `old`: the status stays, allocated addresses too, and the
 /// generation counts what was asked for.

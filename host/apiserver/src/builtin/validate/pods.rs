@@ -1,80 +1,170 @@
 //! What is wrong with a pod, or the template of one.
 
+mod containers;
+mod update;
+
 use serde_json::Value;
 
+use super::labels;
+use super::spot::{Causes, Spot};
 use crate::names;
-use crate::status::Cause;
 
-/// Judges a `PodSpec` at a path.
-pub(super) fn validate(spec: Option<&Value>, at: &str, causes: &mut Vec<Cause>) {
-    let spec = spec.unwrap_or(&Value::Null);
-    let containers = list(spec, "containers");
-    if containers.is_empty() {
-        causes.push(Cause::required(format!("{at}.containers"), ""));
+pub(super) use update::{validate_status, validate_update};
+
+const POLICIES: &[&str] = &["Always", "OnFailure", "Never"];
+const DNS_POLICIES: &[&str] = &["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"];
+const PREEMPTION: &[&str] = &["PreemptLowerPriority", "Never"];
+type Rule = fn(&str) -> Vec<String>;
+/// Texts that have a form, if they are there.
+const NAMES: [(&str, Rule); 5] = [
+    ("serviceAccountName", names::subdomain),
+    ("nodeName", names::subdomain),
+    ("hostname", names::label),
+    ("subdomain", names::label),
+    ("priorityClassName", names::subdomain),
+];
+const ONCE: &str = "may not specify more than 1 volume type";
+
+/// Judges a new pod.
+pub(super) fn validate(pod: &Spot<'_>, causes: &mut Causes) {
+    let spec = pod.of("spec");
+    of_pod(&spec, causes);
+    if !spec.of("ephemeralContainers").is_empty() {
+        let why = "cannot be set on create";
+        spec.of("ephemeralContainers").forbidden(why, causes);
     }
+    if !spec.of("nodeName").is_empty() && !spec.of("schedulingGates").is_empty() {
+        let why = "cannot be set until all schedulingGates have been cleared";
+        spec.of("nodeName").forbidden(why, causes);
+    }
+}
+
+/// Judges the template of pods; `volumes` are there beside its own.
+pub(super) fn template(template: &Spot<'_>, volumes: &[&str], causes: &mut Causes) {
+    labels::map(
+        &template.of("metadata.labels"),
+        &template.of("labels"),
+        causes,
+    );
+    spec(&template.of("spec"), volumes, causes);
+    let ephemeral = template.of("spec.ephemeralContainers");
+    if !ephemeral.is_empty() {
+        ephemeral.forbidden("ephemeral containers not allowed in pod template", causes);
+    }
+}
+
+/// What holds for pods, and not for templates.
+fn of_pod(spec: &Spot<'_>, causes: &mut Causes) {
+    self::spec(spec, &[], causes);
+    for list in ["containers", "initContainers"] {
+        for container in spec.of(list).items() {
+            containers::image_of_pod(&container.of("image"), causes);
+        }
+    }
+}
+
+fn spec(spec: &Spot<'_>, volumes: &[&str], causes: &mut Causes) {
+    let mut known = volumes.to_vec();
+    let own = spec.of("volumes");
+    self::volumes(&own, &mut known, causes);
+    containers::validate(spec, &known, causes);
+    spec.of("restartPolicy").one_of(POLICIES, causes);
+    spec.of("dnsPolicy").one_of(DNS_POLICIES, causes);
+    let selector = spec.of("nodeSelector");
+    labels::map(&selector, &selector, causes);
+    for (field, rule) in NAMES {
+        spec.of(field).fits_if_set(rule, causes);
+    }
+    let deadline = spec.of("activeDeadlineSeconds");
+    let most = i64::from(i32::MAX);
+    if deadline
+        .number()
+        .is_some_and(|seconds| !(1..=most).contains(&seconds))
+    {
+        let why = format!("must be between 1 and {most}, inclusive");
+        deadline.invalid(&why, causes);
+    }
+    spec.of("preemptionPolicy")
+        .one_of_if_set(PREEMPTION, causes);
+    let tolerations = spec.of("tolerations");
+    tolerations
+        .items()
+        .for_each(|toleration| self::toleration(&toleration, causes));
+}
+
+/// Judges volumes, and adds the names of those that are fine.
+fn volumes<'a>(volumes: &'a Spot<'a>, known: &mut Vec<&'a str>, causes: &mut Causes) {
     let mut seen: Vec<&str> = Vec::new();
-    for field in ["containers", "initContainers"] {
-        for (index, container) in list(spec, field).iter().enumerate() {
-            let at = format!("{at}.{field}[{index}]");
-            let name = text(container, "name");
-            if name.is_empty() {
-                causes.push(Cause::required(format!("{at}.name"), ""));
-            } else {
-                for why in names::label(name) {
-                    causes.push(Cause::invalid(format!("{at}.name"), &name.into(), &why));
-                }
-                if seen.contains(&name) {
-                    causes.push(Cause::duplicate(format!("{at}.name"), &name.into()));
-                }
-                seen.push(name);
-            }
-            let image = text(container, "image");
-            if image.is_empty() {
-                causes.push(Cause::required(format!("{at}.image"), ""));
-            } else if image.trim() != image {
-                let why = "must not have leading or trailing whitespace";
-                causes.push(Cause::invalid(format!("{at}.image"), &image.into(), why));
-            }
-            ports(container, &at, causes);
+    for volume in volumes.items() {
+        let before = causes.len();
+        let sources = volume.entries().filter(|(field, _)| *field != "name");
+        match sources.count() {
+            0 => volume.required("must specify a volume type", causes),
+            1 => {}
+            _ => too_many_sources(&volume, causes),
         }
-    }
-    let policy = text(spec, "restartPolicy");
-    if !matches!(policy, "" | "Always" | "OnFailure" | "Never") {
-        let all = ["Always", "OnFailure", "Never"].map(str::to_owned);
-        causes.push(Cause::unsupported(
-            format!("{at}.restartPolicy"),
-            &policy.into(),
-            &all,
-        ));
-    }
-}
-
-fn ports(container: &Value, at: &str, causes: &mut Vec<Cause>) {
-    for (index, port) in list(container, "ports").iter().enumerate() {
-        let at = format!("{at}.ports[{index}].containerPort");
-        match port
-            .get("containerPort")
-            .and_then(Value::as_i64)
-            .unwrap_or(0)
-        {
-            0 => causes.push(Cause::required(at, "")),
-            1..=65535 => {}
-            wrong => {
-                let why = "must be between 1 and 65535, inclusive";
-                causes.push(Cause::invalid(at, &wrong.into(), why));
-            }
+        let name = volume.of("name");
+        name.named(names::label, causes);
+        if seen.contains(&name.text()) {
+            name.duplicate(causes);
+        }
+        if let (true, Value::Object(fields)) = (causes.len() == before, volume.value()) {
+            let name = fields.get("name").and_then(Value::as_str);
+            seen.extend(name);
+            known.extend(name);
         }
     }
 }
 
-fn list<'a>(object: &'a Value, field: &str) -> &'a [Value] {
-    let held = object.get(field).and_then(Value::as_array);
-    held.map(Vec::as_slice).unwrap_or_default()
+fn too_many_sources(volume: &Spot<'_>, causes: &mut Causes) {
+    let mut sources: Vec<&str> = volume.entries().map(|(field, _)| field).collect();
+    sources.retain(|field| *field != "name");
+    // In the order of the type's fields, `emptyDir` and `hostPath` come first.
+    sources.sort_by_key(|field| match *field {
+        "hostPath" => 1,
+        "emptyDir" => 0,
+        _ => 2,
+    });
+    for source in sources.iter().skip(1) {
+        volume.of(source).forbidden(ONCE, causes);
+    }
 }
 
-fn text<'a>(object: &'a Value, field: &str) -> &'a str {
-    object
-        .get(field)
-        .and_then(Value::as_str)
-        .unwrap_or_default()
+fn toleration(toleration: &Spot<'_>, causes: &mut Causes) {
+    let (key, operator) = (toleration.of("key"), toleration.of("operator"));
+    key.fits_if_set(names::label_key, causes);
+    if key.is_empty() && operator.text() != "Exists" {
+        let why = "operator must be Exists when `key` is empty, which means \"match all values and all \
+                   keys\"";
+        said(&operator, why, causes);
+    }
+    let effect = toleration.of("effect");
+    if toleration.of("tolerationSeconds").is_set() && effect.text() != "NoExecute" {
+        let why = "effect must be 'NoExecute' when `tolerationSeconds` is set";
+        said(&effect, why, causes);
+    }
+    let value = toleration.of("value").text();
+    let at_operator = |why: &str, causes: &mut Causes| {
+        let cause = crate::status::Cause::invalid(operator.path(), &value.into(), why);
+        causes.push(cause);
+    };
+    match operator.text() {
+        "Equal" | "" => {
+            let wrong = names::label_value(value);
+            if !wrong.is_empty() {
+                at_operator(&wrong.join(";"), causes);
+            }
+        }
+        "Exists" if value.is_empty() => {}
+        "Exists" => at_operator("value must be empty when `operator` is 'Exists'", causes),
+        _ => operator.unsupported(&["Equal", "Exists"], causes),
+    }
+    let effects = &["NoSchedule", "PreferNoSchedule", "NoExecute"];
+    effect.one_of_if_set(effects, causes);
+}
+
+/// A text that is wrong, also if it is not there.
+fn said(spot: &Spot<'_>, why: &str, causes: &mut Causes) {
+    let cause = crate::status::Cause::invalid(spot.path(), &spot.text().into(), why);
+    causes.push(cause);
 }

@@ -1,152 +1,248 @@
-//! What is wrong with something that makes pods.
+//! What is wrong with the workloads of the group `apps`.
 
-use serde_json::{Value, json};
+mod status;
 
-use super::pods;
-use crate::selector::LabelSelector;
-use crate::status::Cause;
-use crate::store::Labels;
+use serde_json::Value;
 
-/// Judges a workload of the group `apps`.
-pub(super) fn validate(object: &Value, plural: &str, causes: &mut Vec<Cause>) {
-    let empty = json!({});
-    let spec = object.get("spec").unwrap_or(&empty);
-    if plural == "daemonsets" {
-        selection(spec, plural, causes);
-        template(spec, causes);
-        return;
+use super::spot::{Causes, Spot};
+use super::{claims, labels, pods};
+use crate::names;
+
+pub(super) use status::validate_status;
+
+const ALWAYS: &[&str] = &["Always"];
+const KEPT: &[&str] = &["Retain", "Delete"];
+/// What may change in a StatefulSet.
+const FREE: [&str; 7] = [
+    "replicas",
+    "ordinals",
+    "template",
+    "updateStrategy",
+    "revisionHistoryLimit",
+    "persistentVolumeClaimRetentionPolicy",
+    "minReadySeconds",
+];
+const STATEFUL: &str = "updates to statefulset spec for fields other than 'replicas', 'ordinals', \
+     'template', 'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and \
+     'minReadySeconds' are forbidden";
+
+pub(super) fn deployment(object: &Spot<'_>, causes: &mut Causes) {
+    let spec = object.of("spec");
+    let counts = &["replicas", "minReadySeconds", "revisionHistoryLimit"];
+    spec.not_negative(counts, causes);
+    if selection(&spec, "deployment", causes) {
+        mismatch(&spec, causes);
+        template(&spec, "ReplicaSet", &[], causes);
     }
-    not_negative(spec, "replicas", causes);
-    selection(spec, plural, causes);
-    template(spec, causes);
-    for field in [
-        "minReadySeconds",
-        "revisionHistoryLimit",
-        "progressDeadlineSeconds",
-    ] {
-        not_negative(spec, field, causes);
-    }
-}
-
-/// Judges a Job.
-pub(super) fn job(object: &Value, causes: &mut Vec<Cause>) {
-    let empty = json!({});
-    let spec = object.get("spec").unwrap_or(&empty);
-    for field in [
-        "parallelism",
-        "completions",
-        "activeDeadlineSeconds",
-        "backoffLimit",
-    ] {
-        not_negative(spec, field, causes);
-    }
-    pods::validate(spec.pointer("/template/spec"), "spec.template.spec", causes);
-    let policy = spec
-        .pointer("/template/spec/restartPolicy")
-        .and_then(Value::as_str);
-    if let Some(policy) = policy.filter(|policy| !matches!(*policy, "OnFailure" | "Never")) {
-        let field = "spec.template.spec.restartPolicy";
-        if policy == "Always" {
-            let all = ["OnFailure", "Never"].map(str::to_owned);
-            causes.push(Cause::unsupported(field, &policy.into(), &all));
+    strategy(&spec.of("strategy"), causes);
+    let progress = spec.of("progressDeadlineSeconds");
+    if let Some(seconds) = progress.number() {
+        spec.not_negative(&["progressDeadlineSeconds"], causes);
+        if seconds <= spec.of("minReadySeconds").number().unwrap_or(0) {
+            progress.invalid("must be greater than minReadySeconds", causes);
         }
     }
 }
 
-fn selection(spec: &Value, plural: &str, causes: &mut Vec<Cause>) {
-    let Some(selector) = spec.get("selector").filter(|selector| !selector.is_null()) else {
-        causes.push(Cause::required("spec.selector", ""));
-        // No selector selects nothing.
-        mismatch(spec, causes);
-        return;
+pub(super) fn replica_set(object: &Spot<'_>, causes: &mut Causes) {
+    let spec = object.of("spec");
+    spec.not_negative(&["replicas", "minReadySeconds"], causes);
+    if selection(&spec, "deployment", causes) {
+        mismatch(&spec, causes);
+        template(&spec, "ReplicaSet", &[], causes);
+    }
+}
+
+pub(super) fn daemon_set(object: &Spot<'_>, causes: &mut Causes) {
+    let spec = object.of("spec");
+    let selector = spec.of("selector");
+    if !selector.is_set() || labels::selector(&selector, causes) {
+        mismatch(&spec, causes);
+    }
+    not_everything(&selector, "daemonset", causes);
+    template(&spec, "DaemonSet", &[], causes);
+    spec.not_negative(&["minReadySeconds", "revisionHistoryLimit"], causes);
+    daemon_strategy(&spec.of("updateStrategy"), causes);
+}
+
+pub(super) fn stateful_set(object: &Spot<'_>, is_new: bool, causes: &mut Causes) {
+    let spec = object.of("spec");
+    let (policy, strategy) = (spec.of("podManagementPolicy"), spec.of("updateStrategy"));
+    match policy.text() {
+        "" => policy.required("", causes),
+        "OrderedReady" | "Parallel" => {}
+        _ => policy.invalid("must be 'OrderedReady' or 'Parallel'", causes),
+    }
+    let rolling = strategy.of("rollingUpdate");
+    match strategy.of("type").text() {
+        "" => strategy.required("", causes),
+        "OnDelete" if rolling.is_set() => {
+            rolling.invalid("only allowed for updateStrategy 'RollingUpdate'", causes);
+        }
+        "OnDelete" => {}
+        "RollingUpdate" => stateful_rolling(&rolling, causes),
+        _ => strategy.invalid("must be 'RollingUpdate' or 'OnDelete'", causes),
+    }
+    let kept = spec.of("persistentVolumeClaimRetentionPolicy");
+    for field in ["whenDeleted", "whenScaled"] {
+        kept.of(field).one_of_if_set(KEPT, causes);
+    }
+    spec.not_negative(&["replicas", "minReadySeconds", "ordinals.start"], causes);
+    let claims = spec.of("volumeClaimTemplates");
+    if is_new {
+        spec.of("serviceName").fits_if_set(names::label, causes);
+        claims
+            .items()
+            .for_each(|claim| claims::spec(&claim.of("spec"), causes));
+    }
+    if selection(&spec, "statefulset", causes) {
+        mismatch(&spec, causes);
+        let volumes = claims.value().as_array().into_iter().flatten();
+        let volumes = volumes.filter_map(|claim| claim.pointer("/metadata/name")?.as_str());
+        template(&spec, "StatefulSet", &volumes.collect::<Vec<_>>(), causes);
+    }
+}
+
+/// Judges what a StatefulSet has become.
+pub(super) fn stateful_update(new: &Spot<'_>, old: &Spot<'_>, causes: &mut Causes) {
+    stateful_set(new, false, causes);
+    let fixed = |spec: &Value| {
+        let mut spec = spec.clone();
+        if let Some(fields) = spec.as_object_mut() {
+            fields.retain(|name, _| !FREE.contains(&name.as_str()));
+        }
+        spec
     };
-    let text = as_text(selector);
-    if text.is_empty() {
-        let kind = plural.trim_end_matches('s');
-        let why = format!("empty selector is invalid for {kind}");
-        causes.push(Cause::invalid("spec.selector", selector, &why));
-        return;
-    }
-    let labels = spec.pointer("/template/metadata/labels");
-    let pairs = labels.and_then(Value::as_object).into_iter().flatten();
-    let held: Labels = pairs
-        .filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned())))
-        .collect();
-    let Ok(selects) = LabelSelector::parse(&text) else {
-        causes.push(Cause::invalid(
-            "spec.selector",
-            selector,
-            "invalid label selector",
-        ));
-        return;
-    };
-    if !selects.selects(Some(&held)) {
-        mismatch(spec, causes);
+    let (new, old) = (new.of("spec"), old.of("spec"));
+    if fixed(new.value()) != fixed(old.value()) {
+        new.forbidden(STATEFUL, causes);
     }
 }
 
-fn mismatch(spec: &Value, causes: &mut Vec<Cause>) {
-    let labels = spec
-        .pointer("/template/metadata/labels")
-        .unwrap_or(&Value::Null);
-    let why = "`selector` does not match template `labels`";
-    causes.push(Cause::invalid("spec.template.metadata.labels", labels, why));
-}
-
-fn template(spec: &Value, causes: &mut Vec<Cause>) {
-    pods::validate(spec.pointer("/template/spec"), "spec.template.spec", causes);
-    let policy = spec
-        .pointer("/template/spec/restartPolicy")
-        .and_then(Value::as_str);
-    if let Some(policy @ ("OnFailure" | "Never")) = policy {
-        let all = ["Always".to_owned()];
-        causes.push(Cause::unsupported(
-            "spec.template.spec.restartPolicy",
-            &policy.into(),
-            &all,
-        ));
+/// There must be a selector, and it must select something; says whether it can be used.
+fn selection(spec: &Spot<'_>, kind: &str, causes: &mut Causes) -> bool {
+    let selector = spec.of("selector");
+    if !selector.is_set() {
+        selector.required("", causes);
+        return true;
     }
-}
-
-/// A `LabelSelector` object in the notation of queries.
-fn as_text(selector: &Value) -> String {
-    let labels = selector
-        .get("matchLabels")
-        .and_then(Value::as_object)
-        .into_iter()
-        .flatten();
-    let mut parts: Vec<String> = labels
-        .map(|(key, value)| format!("{key}={}", value.as_str().unwrap_or_default()))
-        .collect();
-    let expressions = selector.get("matchExpressions").and_then(Value::as_array);
-    for expression in expressions.into_iter().flatten() {
-        let text = |field: &str| {
-            expression
-                .get(field)
-                .and_then(Value::as_str)
-                .unwrap_or_default()
+    let fine = labels::selector(&selector, causes);
+    not_everything(&selector, kind, causes);
+    if !fine {
+        let why = if kind == "statefulset" {
+            ""
+        } else {
+            "invalid label selector"
         };
-        let values = expression.get("values").and_then(Value::as_array);
-        let values = values.into_iter().flatten().filter_map(Value::as_str);
-        let values = values.collect::<Vec<_>>().join(",");
-        let key = text("key");
-        parts.push(match text("operator") {
-            "In" => format!("{key} in ({values})"),
-            "NotIn" => format!("{key} notin ({values})"),
-            "DoesNotExist" => format!("!{key}"),
-            _ => key.to_owned(),
-        });
+        selector.invalid(why, causes);
     }
-    parts.join(",")
+    fine
 }
 
-fn not_negative(spec: &Value, field: &str, causes: &mut Vec<Cause>) {
-    if let Some(number) = spec
-        .get(field)
-        .and_then(Value::as_i64)
-        .filter(|number| *number < 0)
-    {
-        let why = "must be greater than or equal to 0";
-        causes.push(Cause::invalid(format!("spec.{field}"), &number.into(), why));
+fn not_everything(selector: &Spot<'_>, kind: &str, causes: &mut Causes) {
+    let is_empty = |field| selector.of(field).is_empty();
+    if selector.is_set() && is_empty("matchLabels") && is_empty("matchExpressions") {
+        let why = format!("empty selector is invalid for {kind}");
+        selector.invalid(&why, causes);
     }
+}
+
+/// The selector must select the pods of the template.
+pub(super) fn mismatch(spec: &Spot<'_>, causes: &mut Causes) {
+    let held = spec.of("template.metadata.labels");
+    if !labels::selects(spec.of("selector").value(), held.value()) {
+        held.invalid("`selector` does not match template `labels`", causes);
+    }
+}
+
+fn template(spec: &Spot<'_>, kind: &str, volumes: &[&str], causes: &mut Causes) {
+    pods::template(&spec.of("template"), volumes, causes);
+    let policy = spec.of("template.spec.restartPolicy");
+    if policy.text() != "Always" {
+        policy.unsupported(ALWAYS, causes);
+    }
+    let deadline = spec.of("template.spec.activeDeadlineSeconds");
+    if deadline.is_set() {
+        let why = format!("activeDeadlineSeconds in {kind} is not Supported");
+        deadline.forbidden(&why, causes);
+    }
+}
+
+fn strategy(strategy: &Spot<'_>, causes: &mut Causes) {
+    let rolling = strategy.of("rollingUpdate");
+    match strategy.of("type").text() {
+        "Recreate" if rolling.is_set() => {
+            let why = "may not be specified when strategy `type` is 'Recreate'";
+            rolling.forbidden(why, causes);
+        }
+        "Recreate" => {}
+        "RollingUpdate" if rolling.is_set() => {
+            let (unavailable, surge) = (rolling.of("maxUnavailable"), rolling.of("maxSurge"));
+            count_or_percent(&unavailable, causes);
+            count_or_percent(&surge, causes);
+            if amount(&unavailable) == 0 && amount(&surge) == 0 {
+                unavailable.invalid("may not be 0 when `maxSurge` is 0", causes);
+            }
+            not_above_all(&unavailable, causes);
+        }
+        "RollingUpdate" => {
+            rolling.required("this should be defaulted and never be nil", causes);
+        }
+        _ => strategy.unsupported(&["Recreate", "RollingUpdate"], causes),
+    }
+}
+
+fn daemon_strategy(strategy: &Spot<'_>, causes: &mut Causes) {
+    let rolling = strategy.of("rollingUpdate");
+    match strategy.of("type").text() {
+        "OnDelete" => {}
+        "RollingUpdate" if !rolling.is_set() => rolling.required("", causes),
+        "RollingUpdate" => {
+            let (unavailable, surge) = (rolling.of("maxUnavailable"), rolling.of("maxSurge"));
+            for share in [&unavailable, &surge] {
+                count_or_percent(share, causes);
+                not_above_all(share, causes);
+            }
+            match (amount(&unavailable), amount(&surge)) {
+                (0, 0) => unavailable.required("cannot be 0 when maxSurge is 0", causes),
+                (_, 0) | (0, _) => {}
+                _ => surge.invalid("may not be set when maxUnavailable is non-zero", causes),
+            }
+        }
+        _ => strategy.unsupported(&["RollingUpdate", "OnDelete"], causes),
+    }
+}
+
+fn stateful_rolling(rolling: &Spot<'_>, causes: &mut Causes) {
+    rolling.not_negative(&["partition"], causes);
+    let unavailable = rolling.of("maxUnavailable");
+    if unavailable.is_set() {
+        count_or_percent(&unavailable, causes);
+        if amount(&unavailable) == 0 {
+            unavailable.invalid("cannot be 0", causes);
+        }
+        not_above_all(&unavailable, causes);
+    }
+}
+
+/// A number of pods, or a share of all.
+pub(super) fn count_or_percent(share: &Spot<'_>, causes: &mut Causes) {
+    match share.value() {
+        Value::String(_) => share.fits(names::percent, causes),
+        _ if share.number().is_some_and(|number| number < 0) => {
+            share.invalid("must be greater than or equal to 0", causes);
+        }
+        _ => {}
+    }
+}
+
+pub(super) fn not_above_all(share: &Spot<'_>, causes: &mut Causes) {
+    if names::percent(share.text()).is_empty() && amount(share) > 100 {
+        share.invalid("must not be greater than 100%", causes);
+    }
+}
+
+fn amount(share: &Spot<'_>) -> i64 {
+    let percent = || share.text().trim_end_matches('%').parse().ok();
+    share.number().or_else(percent).unwrap_or(0)
 }
