@@ -43,6 +43,21 @@ pub fn subresource_schema(resource: &Resource, name: &str) -> Option<Schema> {
     entry.sub_type_name(name).map(types::schema)
 }
 
+/// What a Scale looks like, which is sent to built-in and other kinds.
+pub fn scale_schema() -> Schema {
+    types::schema(SCALE)
+}
+
+/// Reads a Scale as [`decode()`] does objects; names the fields that were dropped.
+///
+/// # Errors
+/// The text of Go's decoder, where something has the wrong type.
+pub fn decode_scale(scale: &mut Value) -> Result<Vec<String>, String> {
+    decode_type(scale, SCALE)
+}
+
+const SCALE: &str = "io.k8s.api.autoscaling.v1.Scale";
+
 /// The metadata that clients see who want no more than that: without what the real server keeps elsewhere.
 pub fn metadata(object: &Value) -> Value {
     let mut metadata = object.get("metadata").cloned().unwrap_or_default();

@@ -3,9 +3,11 @@
 mod fields;
 mod labels;
 mod lexer;
+mod written;
 
 pub use fields::FieldSelector;
 pub use labels::LabelSelector;
+pub use written::written;
 
 /// Text that is no selector, in the real server's words.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -11,6 +11,8 @@ pub struct Strategy {
     pub updates_unconditionally: bool,
     /// The status has an endpoint of its own, and is not written elsewhere.
     pub separate_status: bool,
+    /// What a write of the status does not write.
+    pub status_resets: &'static [&'static [&'static str]],
     /// A deletion answers with the object instead of a `Status`.
     pub answers_deleted: bool,
     /// A deletion gives the object time.
@@ -41,6 +43,19 @@ impl Strategy {
             separate_status: resource.subresource("status").is_some(),
             answers_deleted: ANSWERS_DELETED.contains(&place),
             graceful: place == ("", "pods"),
+            status_resets: if custom || METADATA_WITH_STATUS.contains(&place.0) {
+                &[&["metadata"], &["spec"]]
+            } else {
+                match place {
+                    ("apps", "deployments") => &[&["metadata", "labels"], &["spec"]],
+                    ("", "pods") => &[
+                        &["metadata", "deletionTimestamp"],
+                        &["metadata", "ownerReferences"],
+                        &["spec"],
+                    ],
+                    _ => &[&["spec"]],
+                }
+            },
             dependents: match place {
                 ("", "replicationcontrollers") | ("batch", "jobs") => Dependents::Orphaned,
                 ("" | "events.k8s.io", "events") => Dependents::None,
@@ -49,6 +64,14 @@ impl Strategy {
         }
     }
 }
+
+/// Groups whose kinds keep all metadata when their status is written.
+const METADATA_WITH_STATUS: &[&str] = &[
+    "admissionregistration.k8s.io",
+    "flowcontrol.apiserver.k8s.io",
+    "resource.k8s.io",
+    "storage.k8s.io",
+];
 
 type Place = (&'static str, &'static str);
 

@@ -280,13 +280,17 @@ impl<'a> Writing<'a> {
 
     /// The object with its managedFields after a create, a PUT or a patch.
     pub(crate) fn owned(&self, old: Option<&Value>, new: Value) -> Value {
-        let manager = match self.options.field_manager.as_str() {
-            "" => self.call.request.agent(),
-            said => said.to_owned(),
-        };
-        self.as_writer(&manager, |writer, schema| {
+        self.as_writer(&self.manager(), |writer, schema| {
             fields::update(old, new, schema, writer, &self.reset())
         })
+    }
+
+    /// Who owns what changes, but for an apply.
+    pub fn manager(&self) -> String {
+        match self.options.field_manager.as_str() {
+            "" => self.call.request.agent(),
+            said => said.to_owned(),
+        }
     }
 
     /// Does something as whoever writes, for managedFields.
@@ -319,7 +323,7 @@ impl<'a> Writing<'a> {
                 Set::of_fields([["status"].as_slice()])
             }
             Part::Main | Part::Scale | Part::Finalize => Set::default(),
-            Part::Status => Set::of_fields([["metadata"].as_slice(), ["spec"].as_slice()]),
+            Part::Status => Set::of_fields(self.strategy.status_resets.iter().copied()),
         }
     }
 }

@@ -98,6 +98,7 @@ fn of_type(fields: &mut Fields, type_name: &str) {
         "api.core.v1.NodeSpec" => core::node_spec(fields),
         "api.core.v1.NodeStatus" => core::node_status(fields),
         "api.core.v1.PodSpec" => core::pod_spec(fields),
+        "api.core.v1.PodStatus" => core::pod_status(fields),
         "api.core.v1.ServiceSpec" => core::service_spec(fields),
         "api.core.v1.Volume" => core::volume(fields),
         "api.networking.v1.NetworkPolicySpec" => others::network_policy(fields),

@@ -1,36 +1,46 @@
 //! The scale of something with replicas, as an `autoscaling/v1` Scale.
+//!
+//! - A Scale is read from the object, changed as an object of its own, with owners of its own, and written
+//!   back (kubernetes `registry/apps/deployment/storage`, apiextensions `customresource/etcd.go`).
 
 use http::StatusCode;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::plain_body;
 use crate::answer::Answer;
+use crate::builtin;
 use crate::crd::scale;
+use crate::fields::{self, OnConflict, Replicas, Set, Writer};
 use crate::patch;
 use crate::present;
-use crate::registry::{Origin, ScalePaths};
+use crate::registry::{Origin, Resource, ScalePaths};
 use crate::request::decode;
 use crate::request::options::{WriteKind, WriteOptions};
 use crate::request::route::Verb;
+use crate::schema::View;
+use crate::selector;
 use crate::server::Call;
-use crate::status::Refusal;
-use crate::write::{Part, Wanted, Writing, meta};
+use crate::status::{Cause, Named, Refusal};
+use crate::write::{Part, Wanted, Writing, accept, meta};
+
+const VERSION: &str = "autoscaling/v1";
+const KIND: Named<'_> = Named {
+    group: "autoscaling",
+    resource: "Scale",
+};
+const APPLY: &str = "application/apply-patch+yaml";
 
 /// Answers a request about the scale.
 ///
 /// # Errors
 /// As the object's own verbs.
 pub fn answer(call: &Call<'_>) -> Result<Answer, Refusal> {
-    let paths = paths(call);
+    let paths = paths(call.resource);
     let read = |object: &Value| -> Result<Value, Refusal> {
         let mut read = scale::read(object, &paths)?;
         if call.resource.origin == Origin::BuiltIn {
-            meta::set_in(
-                &mut read,
-                "status",
-                "selector",
-                Some(selector(object).into()),
-            );
+            let selector = selector(object, &call.resource.plural);
+            meta::set_in(&mut read, "status", "selector", Some(selector.into()));
         }
         Ok(read)
     };
@@ -38,39 +48,187 @@ pub fn answer(call: &Call<'_>) -> Result<Answer, Refusal> {
         let held = present::value(call.resource, &*call.held()?);
         return Ok(Answer::json(StatusCode::OK, &read(&held)?));
     }
-    let kind = if call.verb == Verb::Update {
-        WriteKind::Update
-    } else {
-        WriteKind::Patch
+    let kind = match call.verb {
+        Verb::Update => WriteKind::Update,
+        _ if content_type(call) == APPLY => WriteKind::Apply,
+        _ => WriteKind::Patch,
     };
     let options = WriteOptions::read(&call.request.query, kind)?;
-    let written = Writing::of(call, &options, Part::Scale).update(|old| {
+    let writing = Writing::of(call, &options, Part::Scale);
+    let owners = owners(call);
+    let written = writing.update(|old| {
         let old = old.unwrap_or(&Value::Null);
-        let wanted = if call.verb == Verb::Update {
-            plain_body(call)?
-        } else {
-            patched(call, &scale::current(old, &paths)?)?
-        };
-        Ok(Wanted::Updated(scale::write(old, &wanted, &paths)?))
+        let mut before = scale::current(old, &paths)?;
+        owners.to_scale(old, &mut before);
+        let wanted = wanted(&writing, &before)?;
+        judge(call, &wanted, old)?;
+        let mut object = scale::write(old, &wanted, &paths)?;
+        owners.to_object(&wanted, &mut object, &call.resource.api_version());
+        Ok(Wanted::Applied(object))
     })?;
     Ok(Answer::json(written.code, &read(&written.object)?))
 }
 
+/// What the Scale is to become, with its owners.
+fn wanted(writing: &Writing<'_>, before: &Value) -> Result<Value, Refusal> {
+    let call = writing.call;
+    if call.verb == Verb::Update {
+        let scale = sent(call)?;
+        return Ok(as_writer(writing, &writing.manager(), |writer, schema| {
+            fields::update(Some(before), scale, schema, writer, &Set::default())
+        }));
+    }
+    if content_type(call) == APPLY {
+        let decoded = decode::yaml(&call.request.body)
+            .map_err(|why| Refusal::bad_request(format!("error decoding YAML: {why}")))?;
+        let on_conflict = if writing.options.force {
+            OnConflict::Force
+        } else {
+            OnConflict::Refuse
+        };
+        let manager = &writing.options.field_manager;
+        let none = Set::default();
+        let applied = as_writer(writing, manager, |writer, schema| {
+            let live = Some(before);
+            fields::apply(live, &decoded.value, schema, writer, on_conflict, &none)
+        })?;
+        return decoded_scale(applied);
+    }
+    let scale = decoded_scale(patched(call, before)?)?;
+    Ok(as_writer(writing, &writing.manager(), |writer, schema| {
+        fields::update(Some(before), scale, schema, writer, &Set::default())
+    }))
+}
+
+/// The Scale in the body.
+fn sent(call: &Call<'_>) -> Result<Value, Refusal> {
+    let mut scale = plain_body(call)?;
+    let said = |field: &str| scale.get(field).and_then(Value::as_str).unwrap_or_default();
+    let (kind, version) = (said("kind"), said("apiVersion"));
+    if !matches!(kind, "" | "Scale") {
+        return Err(other_kind(call, kind, version));
+    }
+    if !matches!(version, "" | VERSION) {
+        return Err(Refusal::bad_request(format!(
+            "the API version in the data ({version}) does not match the expected API version ({VERSION})"
+        )));
+    }
+    meta::put(&mut scale, "kind", "Scale");
+    meta::put(&mut scale, "apiVersion", VERSION);
+    let mut scale = decoded_scale(scale)?;
+    accept::place(call, &mut scale)?;
+    accept::name(call, &scale)?;
+    Ok(scale)
+}
+
+/// 400: something that is no Scale.
+fn other_kind(call: &Call<'_>, kind: &str, version: &str) -> Refusal {
+    let registry = call.server.registry();
+    let known = registry.of_kind(version, kind);
+    let short = version.rsplit('/').next().unwrap_or_default();
+    let why = match known {
+        Some(known) if known.origin == Origin::BuiltIn => {
+            format!("converting ({short}.{kind}) to (autoscaling.Scale): unknown conversion")
+        }
+        _ => format!(
+            "no kind {kind:?} is registered for version {version:?} in scheme \"pkg/runtime/scheme.go:111\""
+        ),
+    };
+    Refusal::bad_request(format!(
+        "{kind} in version {short:?} cannot be handled as a Scale: {why}"
+    ))
+}
+
+fn decoded_scale(mut scale: Value) -> Result<Value, Refusal> {
+    builtin::decode_scale(&mut scale).map_err(|why| {
+        Refusal::bad_request(format!(
+            "Scale in version \"v1\" cannot be handled as a Scale: {why}"
+        ))
+    })?;
+    Ok(scale)
+}
+
+fn content_type<'a>(call: &'a Call<'_>) -> &'a str {
+    let said = call.request.header("content-type").unwrap_or_default();
+    said.split(';').next().unwrap_or_default().trim()
+}
+
 fn patched(call: &Call<'_>, scale: &Value) -> Result<Value, Refusal> {
     let body = plain_body(call)?;
-    match call.request.header("content-type").unwrap_or_default() {
+    let built_in = call.resource.origin == Origin::BuiltIn;
+    match content_type(call) {
         "application/json-patch+json" => patch::json(scale, &body),
-        "application/merge-patch+json"
-        | "application/strategic-merge-patch+json"
-        | "application/apply-patch+yaml" => patch::merge(scale, &body),
+        "application/merge-patch+json" => patch::merge(scale, &body),
+        "application/strategic-merge-patch+json" if built_in => {
+            patch::strategic(scale, &body, builtin::scale_schema().view())
+        }
         _ => Err(decode::unsupported(
             "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml",
         )),
     }
 }
 
-fn paths(call: &Call<'_>) -> ScalePaths {
-    match &call.resource.origin {
+/// Scales of built-in kinds are judged as such; those of others as a part of their object.
+fn judge(call: &Call<'_>, scale: &Value, old: &Value) -> Result<(), Refusal> {
+    if call.resource.origin != Origin::BuiltIn {
+        return Ok(());
+    }
+    let name = meta::text(old, "name");
+    let replicas = scale.pointer("/spec/replicas").and_then(Value::as_i64);
+    if let Some(replicas) = replicas.filter(|replicas| *replicas < 0) {
+        let why = "must be greater than or equal to 0";
+        let cause = Cause::invalid("spec.replicas", &json!(replicas), why);
+        return Err(Refusal::invalid(KIND, name, vec![cause]));
+    }
+    let (uid, held) = (meta::text(scale, "uid"), meta::text(old, "uid"));
+    if !uid.is_empty() && uid != held {
+        let resource = format!("{}/scale", call.resource.plural);
+        let named = Named {
+            group: &call.resource.group,
+            resource: &resource,
+        };
+        let why =
+            format!("Precondition failed: UID in precondition: {uid}, UID in object meta: {held}");
+        return Err(Refusal::conflict(named, name, &why));
+    }
+    Ok(())
+}
+
+/// Does something as whoever writes the Scale.
+fn as_writer<T>(
+    writing: &Writing<'_>,
+    manager: &str,
+    work: impl FnOnce(&Writer<'_>, View<'_>) -> T,
+) -> T {
+    let writer = Writer {
+        manager,
+        api_version: VERSION,
+        kind: "Scale",
+        versions: &[VERSION],
+        subresource: "scale",
+        now: writing.call.server.seams().clock.wall(),
+    };
+    work(&writer, builtin::scale_schema().view())
+}
+
+/// Where each version of the kind has its replicas.
+fn owners(call: &Call<'_>) -> Replicas {
+    let registry = call.server.registry();
+    let own = call.resource;
+    let all = registry.all().iter();
+    let versions = all.filter(|other| other.group == own.group && other.plural == own.plural);
+    versions.fold(Replicas::default(), |owners, version| {
+        let has_scale = version.subresource("scale").is_some();
+        let paths = has_scale.then(|| paths(version));
+        let path: Option<Vec<&str>> = paths
+            .as_ref()
+            .map(|paths| paths.spec.trim_start_matches('.').split('.').collect());
+        owners.with(&version.api_version(), path.as_deref())
+    })
+}
+
+fn paths(resource: &Resource) -> ScalePaths {
+    match &resource.origin {
         Origin::Custom {
             scale: Some(paths), ..
         } => paths.clone(),
@@ -83,11 +241,10 @@ fn paths(call: &Call<'_>) -> ScalePaths {
 }
 
 /// A workload's selector as text.
-fn selector(object: &Value) -> String {
-    let labels = object
-        .pointer("/spec/selector/matchLabels")
-        .and_then(Value::as_object);
-    let pairs = labels.into_iter().flatten();
-    let pairs = pairs.map(|(key, value)| format!("{key}={}", value.as_str().unwrap_or_default()));
-    pairs.collect::<Vec<_>>().join(",")
+fn selector(object: &Value, plural: &str) -> String {
+    let selector = object.pointer("/spec/selector").unwrap_or(&Value::Null);
+    match plural {
+        "replicationcontrollers" => selector::written(&json!({ "matchLabels": selector })),
+        _ => selector::written(selector),
+    }
 }

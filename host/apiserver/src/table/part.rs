@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::age;
+use crate::selector::written;
 
 /// What stands where there is nothing.
 pub(super) const NONE: &str = "<none>";
@@ -145,31 +146,7 @@ impl<'a> Part<'a> {
 
     /// A `LabelSelector`, as `kubectl` shows it; empty if it selects everything or nothing.
     pub(super) fn selector(&self, pointer: &str) -> String {
-        let Some(selector) = self.part(pointer) else {
-            return String::new();
-        };
-        let labels = selector.map("/matchLabels");
-        let labels = labels
-            .iter()
-            .map(|(key, value)| (*key, format!("{key}={value}")));
-        let expressions = selector.list("/matchExpressions");
-        let expressions = expressions.iter().map(|expression| {
-            let key = expression.text("/key");
-            let mut values = expression.texts("/values");
-            values.sort_unstable();
-            let values = values.join(",");
-            let text = match expression.text("/operator") {
-                "In" => format!("{key} in ({values})"),
-                "NotIn" => format!("{key} notin ({values})"),
-                "DoesNotExist" => format!("!{key}"),
-                _ => key.to_owned(),
-            };
-            (key, text)
-        });
-        let mut all: Vec<(&str, String)> = labels.chain(expressions).collect();
-        all.sort_by_key(|(key, _)| *key);
-        let texts: Vec<String> = all.into_iter().map(|(_, text)| text).collect();
-        texts.join(",")
+        self.get(pointer).map(written).unwrap_or_default()
     }
 
     /// The same, or `<none>`.

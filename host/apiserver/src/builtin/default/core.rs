@@ -24,6 +24,24 @@ pub(super) fn namespace(namespace: &mut Fields) {
     }
 }
 
+/// The one address of a pod is the first of all; older kubelets know no other.
+pub(super) fn pod_status(status: &mut Fields) {
+    let one = text(status, "podIP").to_owned();
+    let first = |status: &Fields| {
+        let ip = status.get("podIPs")?.get(0)?.get("ip")?;
+        ip.as_str().map(str::to_owned)
+    };
+    match first(status) {
+        Some(first) if one.is_empty() => {
+            status.insert("podIP".to_owned(), first.into());
+        }
+        first if !one.is_empty() && first.as_deref() != Some(&*one) => {
+            status.insert("podIPs".to_owned(), json!([{ "ip": one }]));
+        }
+        _ => {}
+    }
+}
+
 /// What is written as text is kept as data.
 pub(super) fn secret(secret: &mut Fields) {
     use base64::Engine;

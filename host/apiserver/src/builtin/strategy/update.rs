@@ -35,6 +35,14 @@ pub fn prepare_update(object: &mut Value, old: &Value, write: Write<'_>) -> Resu
 /// status update may say about metadata.
 pub fn prepare_update_status(object: &mut Value, old: &Value, resource: &Resource) {
     if let (Value::Object(fields), Value::Object(old)) = (&mut *object, old) {
+        match (resource.group.as_str(), resource.plural.as_str()) {
+            ("apps", "deployments") => keep_metadata(fields, old, "labels"),
+            ("", "pods") => {
+                keep_metadata(fields, old, "ownerReferences");
+                keep_class(fields, old);
+            }
+            _ => {}
+        }
         let names: Vec<String> = fields.keys().chain(old.keys()).cloned().collect();
         for name in names {
             if !matches!(name.as_str(), "apiVersion" | "kind" | "metadata" | "status") {
@@ -53,6 +61,21 @@ fn copy(fields: &mut Fields, old: &Fields, name: &str) {
         None => {
             fields.remove(name);
         }
+    }
+}
+
+fn keep_metadata(fields: &mut Fields, old: &Fields, name: &str) {
+    let held = old.get("metadata").and_then(Value::as_object);
+    if let (Some(metadata), Some(held)) = (object(fields, "metadata"), held) {
+        copy(metadata, held, name);
+    }
+}
+
+/// Old kubelets drop the class of a pod.
+fn keep_class(pod: &mut Fields, old: &Fields) {
+    let held = old.get("status").and_then(|status| status.get("qosClass"));
+    if let (Some(status), Some(held)) = (object(pod, "status"), held) {
+        put(status, "qosClass", held.clone());
     }
 }
 

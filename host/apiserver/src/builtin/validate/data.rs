@@ -30,7 +30,7 @@ pub(super) fn config_map(map: &Spot<'_>, causes: &mut Causes) {
         .entries()
         .map(|(_, value)| decoded(&value).len())
         .sum::<usize>();
-    small(size, "", causes);
+    small(size, "[]", causes);
 }
 
 pub(super) fn secret(secret: &Spot<'_>, causes: &mut Causes) {
