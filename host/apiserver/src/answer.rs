@@ -18,7 +18,7 @@ pub struct Answer {
     pub body: Body,
     /// Texts for `Warning` headers.
     pub warnings: Vec<String>,
-    /// The type of the body.
+    /// The type of the body; empty where there is none.
     pub content_type: &'static str,
     /// When to try again, in seconds; 0 says nothing.
     pub retry_after: u32,
@@ -126,7 +126,7 @@ impl Answer {
             (header::CONTENT_TYPE, self.content_type),
             (header::CACHE_CONTROL, "no-cache, private"),
         ];
-        for (name, value) in fixed {
+        for (name, value) in fixed.into_iter().filter(|(_, value)| !value.is_empty()) {
             headers.insert(name, HeaderValue::from_static(value));
         }
         if self.retry_after > 0 {

@@ -38,7 +38,7 @@ pub fn answer(call: &Call<'_>) -> Result<Answer, Refusal> {
         .iter()
         .any(|verb| verb == call.verb.word())
     {
-        return Err(Refusal::method_not_allowed());
+        return Err(not_supported(call));
     }
     match (name, call.verb) {
         ("status", Verb::Get) => {
@@ -51,15 +51,31 @@ pub fn answer(call: &Call<'_>) -> Result<Answer, Refusal> {
         ("binding", Verb::Create) => pods::bind(call),
         ("eviction", Verb::Create) => pods::evict(call),
         ("token", Verb::Create) => tokens::create(call),
-        _ => Err(Refusal::new(
-            StatusCode::NOT_IMPLEMENTED,
-            "",
-            format!(
-                "{name} of {} needs a node, and there is none here",
-                call.resource.plural
-            ),
-        )),
+        _ => Err(no_node(call, name)?),
     }
+}
+
+/// 405; who serves custom resources says it in words of its own.
+fn not_supported(call: &Call<'_>) -> Refusal {
+    let mut refusal = Refusal::method_not_allowed();
+    if call.resource.origin != Origin::BuiltIn {
+        let (named, verb) = (call.named(), call.verb.word());
+        let kind = named.qualified();
+        refusal.message = format!("{verb} is not supported on resources of kind {kind:?}");
+        named.group.clone_into(&mut refusal.details.group);
+        named.resource.clone_into(&mut refusal.details.kind);
+    }
+    refusal
+}
+
+/// 501: what discovery lists because clients look for it, and only a node could do.
+fn no_node(call: &Call<'_>, name: &str) -> Result<Refusal, Refusal> {
+    call.held()?;
+    let why = format!(
+        "{name} of {} needs a node, and there is none here",
+        call.resource.plural
+    );
+    Ok(Refusal::new(StatusCode::NOT_IMPLEMENTED, "", why))
 }
 
 /// A `Status` that says it went well.

@@ -79,7 +79,7 @@ async fn version(
     Ok(json!({ "version": version, "resources": resources }))
 }
 
-/// Adds the names of types, and leaves out subresources that are not served.
+/// Adds the names of types.
 fn name_types(
     resource: &mut Map<String, Value>,
     types: &Types,
@@ -101,11 +101,11 @@ fn name_types(
         .get_mut("subresources")
         .and_then(Value::as_array_mut)
     {
-        subresources.retain(|sub| {
-            let name = sub["subresource"].as_str().unwrap_or_default();
-            selection::serves(&format!("{plural}/{name}"))
-        });
         for sub in subresources {
+            let name = sub["subresource"].as_str().unwrap_or_default();
+            if selection::leads_to_node(&format!("{plural}/{name}")) {
+                continue;
+            }
             let kind = &sub["responseKind"];
             let text = |word: &str| kind[word].as_str().unwrap_or_default();
             let (group, version) = match (text("group"), text("version")) {

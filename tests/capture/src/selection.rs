@@ -8,22 +8,27 @@ const NO_GROUPS: [&str; 4] = [
     "resource.k8s.io",
 ];
 
-/// The same for single resources and subresources; the latter all lead to a node.
-const NO_RESOURCES: [&str; 14] = [
+/// The same for single resources.
+const NO_RESOURCES: [&str; 7] = [
     "componentstatuses",
     "ipaddresses",
     "mutatingadmissionpolicies",
     "mutatingadmissionpolicybindings",
+    "servicecidrs",
+    "validatingadmissionpolicies",
+    "validatingadmissionpolicybindings",
+];
+
+/// Subresources that lead to a node: they are listed, and whoever calls them is told that there is none. What
+/// they take and answer is no object.
+const OF_NODES: [&str; 7] = [
     "nodes/proxy",
     "pods/attach",
     "pods/exec",
     "pods/log",
     "pods/portforward",
     "pods/proxy",
-    "servicecidrs",
     "services/proxy",
-    "validatingadmissionpolicies",
-    "validatingadmissionpolicybindings",
 ];
 
 /// Whether a group is Kubernetes' own, and served.
@@ -32,7 +37,12 @@ pub(crate) fn serves_group(group: &str) -> bool {
     own && !NO_GROUPS.contains(&group)
 }
 
-/// Takes a plural, or a plural with a subresource after a slash.
+/// Takes a plural.
 pub(crate) fn serves(resource: &str) -> bool {
     !NO_RESOURCES.contains(&resource)
+}
+
+/// Takes a plural with a subresource after a slash.
+pub(crate) fn leads_to_node(subresource: &str) -> bool {
+    OF_NODES.contains(&subresource)
 }

@@ -54,8 +54,9 @@ pub(crate) struct Entry {
 
 #[derive(Debug, Deserialize)]
 struct SubEntry {
+    /// Nothing for those that lead to a node.
     #[serde(rename = "type")]
-    type_name: String,
+    type_name: Option<String>,
     subresource: String,
     #[serde(rename = "responseKind")]
     response_kind: ResponseKind,
@@ -124,7 +125,7 @@ pub(crate) fn type_of_kind(group: &str, version: &str, kind: &str) -> Option<Str
                     (&*said.group, &*said.version, &*said.kind) == (group, version, kind)
                 });
                 if let Some((sub, _)) = sub {
-                    return Some(sub.type_name.clone());
+                    return sub.type_name.clone();
                 }
             }
         }
@@ -158,7 +159,7 @@ impl Entry {
     pub(crate) fn sub_type_name(&self, name: &str) -> Option<&str> {
         let mut all = self.subresources.iter();
         let found = all.find(|sub| sub.subresource == name)?;
-        Some(&found.type_name)
+        found.type_name.as_deref()
     }
 
     fn resource(&self, group: &str, version: &str, storage: &str) -> Resource {

@@ -29,8 +29,7 @@ pub fn answer(server: &Server, request: &Request, parts: &[String]) -> Result<An
     let crds = |crd: &str, version: &str| crd_version(server, crd, version);
     let document = |group: &str, version: &str| {
         let text = openapi::document(&registry, group, version, &crds);
-        let text = text.ok_or_else(Refusal::no_such_path)?;
-        Ok(Answer::bytes(ok, text.into()))
+        Ok(text.map_or_else(nothing, |text| Answer::bytes(ok, text.into())))
     };
     let found = match parts.as_slice() {
         ["healthz" | "livez" | "readyz"]
@@ -64,9 +63,15 @@ pub fn answer(server: &Server, request: &Request, parts: &[String]) -> Result<An
             return Ok(answer);
         }
         ["openapi", "v2"] => Some(openapi::v2()),
-        ["openapi", "v3"] => Some(openapi::index(&registry, &crds)),
+        ["openapi", "v3"] => {
+            // The real server does not say that this is JSON.
+            let mut answer = Answer::json(ok, &openapi::index(&registry, &crds));
+            answer.content_type = "text/plain; charset=utf-8";
+            return Ok(answer);
+        }
         ["openapi", "v3", "api", version] => return document("", version),
         ["openapi", "v3", "apis", group, version] => return document(group, version),
+        ["openapi", "v3", ..] => return Ok(nothing()),
         _ => None,
     };
     Ok(match found {
@@ -82,6 +87,13 @@ fn asks_for_protobuf(request: &Request) -> bool {
     accept
         .split(',')
         .any(|one| openapi::V2_PROTOBUF.contains(&one.trim()))
+}
+
+/// 404 without a word.
+fn nothing() -> Answer {
+    let mut answer = Answer::bytes(StatusCode::NOT_FOUND, Vec::new().into());
+    answer.content_type = "";
+    answer
 }
 
 /// `spec.versions[i]` of a CRD.
