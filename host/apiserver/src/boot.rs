@@ -27,7 +27,7 @@ const PRIORITIES: [(&str, i64, &str); 2] = [
     ),
 ];
 
-/// Puts the namespaces and priority classes of every cluster into an empty server.
+/// Puts what every cluster has into an empty server.
 pub fn fill(server: &Server) {
     for name in ["default", "kube-system", "kube-public", "kube-node-lease"] {
         let namespace = json!({

@@ -112,8 +112,26 @@ pub fn loose(resource: &Resource, object: &Value, look: Look, code: StatusCode) 
         Form::Metadata { beta, .. } => Answer::json(code, &metadata_only(object, beta)),
         Form::Table { .. } => {
             let objects = std::slice::from_ref(object);
-            Answer::json(code, &table(resource, objects, &json!({}), look))
+            Answer::json(code, &table(resource, objects, &own_version(object), look))
         }
+    }
+}
+
+/// The scale of an object, in the form that the client wants.
+pub fn scale(resource: &Resource, scale: &Value, look: Look, code: StatusCode) -> Answer {
+    let Form::Table { beta } = look.form else {
+        return loose(resource, scale, look, code);
+    };
+    let metadata = own_version(scale);
+    let table = table::scale(&resource.origin, scale, &metadata, look.now, look.include);
+    Answer::json(code, &in_version(table, beta))
+}
+
+/// The `metadata` of a table of one object.
+fn own_version(object: &Value) -> Value {
+    match meta::text(object, "resourceVersion") {
+        "" => json!({}),
+        version => json!({ "resourceVersion": version }),
     }
 }
 
@@ -199,8 +217,12 @@ pub fn event(resource: &Resource, entry: &Entry, look: Look, first: bool) -> Byt
 /// Objects as a table.
 pub fn table(resource: &Resource, objects: &[Value], metadata: &Value, look: Look) -> Value {
     let objects: Vec<&Value> = objects.iter().collect();
-    let mut table = table::table(resource, &objects, metadata, look.now, look.include);
-    if let Form::Table { beta: true } = look.form {
+    let table = table::table(resource, &objects, metadata, look.now, look.include);
+    in_version(table, matches!(look.form, Form::Table { beta: true }))
+}
+
+fn in_version(mut table: Value, beta: bool) -> Value {
+    if beta {
         meta::put(&mut table, "apiVersion", meta_version(true));
     }
     table

@@ -11,7 +11,6 @@ use crate::answer::Answer;
 use crate::builtin;
 use crate::present;
 use crate::registry::Origin;
-
 use crate::request::decode::{self, Format};
 use crate::request::route::Verb;
 use crate::server::Call;
@@ -90,7 +89,7 @@ fn success(code: StatusCode) -> Answer {
     Answer::json(code, &status)
 }
 
-/// The object in the body, whatever its kind.
+/// The body, whatever its kind.
 fn plain_body(call: &Call<'_>) -> Result<Value, Refusal> {
     let body = &call.request.body;
     let decoded = match decode::format(call.request.header("content-type"))? {

@@ -11,6 +11,7 @@ mod network;
 mod part;
 pub mod path;
 mod pods;
+mod scale;
 mod storage;
 mod workloads;
 
@@ -20,9 +21,11 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
 pub use age::human;
+pub use custom::AGE;
 
 use crate::builtin::{self, convert};
 use crate::registry::{Origin, Resource};
+use crate::write::meta;
 use part::Part;
 
 /// Fills the cells of an object's row.
@@ -60,11 +63,29 @@ pub fn table(
     now: Timestamp,
     include: Include,
 ) -> Value {
-    json!({
+    let rows = rows(resource, objects, now, include);
+    of(metadata, columns(resource), rows)
+}
+
+/// A Table of the scale of an object.
+pub fn scale(
+    origin: &Origin,
+    scale: &Value,
+    metadata: &Value,
+    now: Timestamp,
+    include: Include,
+) -> Value {
+    let rows = scale::rows(scale, now, include);
+    of(metadata, scale::columns(origin), rows)
+}
+
+fn of(metadata: &Value, columns: Value, rows: Value) -> Value {
+    let mut table = json!({
         "kind": "Table", "apiVersion": "meta.k8s.io/v1", "metadata": metadata,
-        "columnDefinitions": columns(resource),
-        "rows": rows(resource, objects, now, include),
-    })
+    });
+    meta::put(&mut table, "columnDefinitions", columns);
+    meta::put(&mut table, "rows", rows);
+    table
 }
 
 /// The `columnDefinitions` of a Table.

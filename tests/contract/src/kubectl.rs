@@ -121,7 +121,7 @@ static MASKS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
         // Drafts of diff and edit, addresses, and the pieces of a name that are drawn.
         (r"/(tmp|private)/[\w./-]+", "FILE"),
         (r"https://127\.0\.0\.1:\d+", "SERVER"),
-        (r"\b10\.0\.0\.\d+\b", "ADDRESS"),
+        (r"\b10\.0\.\d+\.\d+\b", "ADDRESS"),
         (r"\b(some|kube-api-access)-[a-z0-9]{5}\b", "$1-SUFFIX"),
         // Times, as YAML, describe and diff have them, and ages.
         (

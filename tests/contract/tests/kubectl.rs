@@ -1,5 +1,6 @@
 //! kubectl prints the same on both servers.
 
+use std::ffi::OsStr;
 use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
@@ -29,26 +30,28 @@ async fn kubectl_prints_the_same_on_both_servers() -> Result<()> {
     Ok(())
 }
 
-/// The server that is compared with the real one.
+/// The server that is compared with the real one: the embedded one, or what `WINDLASS_CONTRACT_SECOND` leads
+/// to, where `real` is another real one, which tries the masks.
 enum Second {
-    /// What `WINDLASS_CONTRACT_SECOND` leads to.
+    Started(Box<ControlPlane>),
     Given(PathBuf),
-    /// Another real one, which tries the masks.
-    Real(Box<ControlPlane>),
 }
 
 impl Second {
     fn start() -> Result<Self> {
-        Ok(match std::env::var_os("WINDLASS_CONTRACT_SECOND") {
-            Some(kubeconfig) => Self::Given(kubeconfig.into()),
-            None => Self::Real(Box::new(ControlPlane::start_with_controllers(CONTROLLERS)?)),
-        })
+        let second = std::env::var_os("WINDLASS_CONTRACT_SECOND");
+        let started = match second.as_deref().map(OsStr::to_str) {
+            None => ControlPlane::start_embedded_with(None, CONTROLLERS)?,
+            Some(Some("real")) => ControlPlane::start_with_controllers(CONTROLLERS)?,
+            Some(_) => return Ok(Self::Given(second.unwrap_or_default().into())),
+        };
+        Ok(Self::Started(Box::new(started)))
     }
 
     fn kubeconfig(&self) -> PathBuf {
         match self {
+            Self::Started(control_plane) => control_plane.kubeconfig_admin(),
             Self::Given(kubeconfig) => kubeconfig.clone(),
-            Self::Real(control_plane) => control_plane.kubeconfig_admin(),
         }
     }
 }

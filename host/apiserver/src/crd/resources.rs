@@ -10,6 +10,7 @@ use super::storage_version;
 use crate::discovery::precedence;
 use crate::registry::{Column, Kept, LazySchema, Origin, Resource, ScalePaths, Subresource};
 use crate::schema::Schema;
+use crate::table;
 
 /// The verbs of discovery, in the real server's order.
 const VERBS: [&str; 8] = [
@@ -24,12 +25,6 @@ const VERBS: [&str; 8] = [
 ];
 /// Those of a definition that is going away.
 const LAST_VERBS: [&str; 5] = ["delete", "deletecollection", "get", "list", "watch"];
-/// What the real server says of the column that every kind has if its definition names none.
-const AGE: &str = "CreationTimestamp is a timestamp representing the server time when this object was \
-                   created. It is not guaranteed to be set in happens-before order across separate \
-                   operations. Clients may not set this value. It is represented in RFC3339 form and is in \
-                   UTC.\n\nPopulated by the system. Read-only. Null for lists. More info: \
-                   https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata";
 
 /// What is served because of a definition; nothing before it is established. `before` is how its objects
 /// were kept until now.
@@ -181,7 +176,7 @@ fn columns(version: &Value) -> Vec<Column> {
         return vec![Column {
             name: "Age".to_owned(),
             kind: "date".to_owned(),
-            description: AGE.to_owned(),
+            description: table::AGE.to_owned(),
             path: ".metadata.creationTimestamp".to_owned(),
             ..Column::default()
         }];

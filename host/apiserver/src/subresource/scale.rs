@@ -46,7 +46,13 @@ pub fn answer(call: &Call<'_>) -> Result<Answer, Refusal> {
     };
     if call.verb == Verb::Get {
         let held = present::value(call.resource, &*call.held()?);
-        return Ok(Answer::json(StatusCode::OK, &read(&held)?));
+        let scale = read(&held)?;
+        return Ok(present::scale(
+            call.resource,
+            &scale,
+            call.look()?,
+            StatusCode::OK,
+        ));
     }
     let kind = match call.verb {
         Verb::Update => WriteKind::Update,
@@ -66,7 +72,13 @@ pub fn answer(call: &Call<'_>) -> Result<Answer, Refusal> {
         owners.to_object(&wanted, &mut object, &call.resource.api_version());
         Ok(Wanted::Applied(object))
     })?;
-    Ok(Answer::json(written.code, &read(&written.object)?))
+    let scale = read(&written.object)?;
+    Ok(present::scale(
+        call.resource,
+        &scale,
+        call.look()?,
+        written.code,
+    ))
 }
 
 /// What the Scale is to become, with its owners.
@@ -154,7 +166,8 @@ fn content_type<'a>(call: &'a Call<'_>) -> &'a str {
 }
 
 fn patched(call: &Call<'_>, scale: &Value) -> Result<Value, Refusal> {
-    let body = plain_body(call)?;
+    let body = decode::json(&call.request.body).map_err(Refusal::bad_request)?;
+    let body = body.value;
     let built_in = call.resource.origin == Origin::BuiltIn;
     match content_type(call) {
         "application/json-patch+json" => patch::json(scale, &body),

@@ -15,6 +15,13 @@ pub(super) const NAME: &str = "Name must be unique within a namespace. Is requir
     be updated. More info: \
     https://kubernetes.io/docs/concepts/overview/working-with-objects/names#names";
 
+/// What it says of the column that every kind has if its definition names none.
+pub const AGE: &str = "CreationTimestamp is a timestamp representing the server time when this object was \
+    created. It is not guaranteed to be set in happens-before order across separate operations. Clients may \
+    not set this value. It is represented in RFC3339 form and is in UTC.\n\nPopulated by the system. \
+    Read-only. Null for lists. More info: \
+    https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata";
+
 /// The columns beside the name; like the real server, none from the first whose path it cannot read.
 pub(super) fn columns(resource: &Resource) -> Vec<&Column> {
     paths(resource)
