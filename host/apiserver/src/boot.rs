@@ -47,7 +47,31 @@ pub fn fill(server: &Server) {
         });
         post(server, "/apis/scheduling.k8s.io/v1/priorityclasses", &class);
     }
+    post(
+        server,
+        "/api/v1/namespaces/default/services",
+        &own_service(),
+    );
     fill_roles(server);
+}
+
+/// The service by which pods find the server. Nothing listens at its address here.
+fn own_service() -> Value {
+    json!({
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {
+            "name": "kubernetes",
+            "labels": { "component": "apiserver", "provider": "kubernetes" },
+        },
+        "spec": {
+            "type": "ClusterIP",
+            "clusterIP": "10.0.0.1",
+            "ipFamilyPolicy": "SingleStack",
+            "sessionAffinity": "None",
+            "ports": [{ "name": "https", "port": 443, "protocol": "TCP", "targetPort": 6443 }],
+        },
+    })
 }
 
 /// Puts the roles of every cluster into a server that asks them.

@@ -14,6 +14,7 @@ mod namespaces;
 mod node;
 mod queue;
 mod roles;
+mod services;
 
 use std::convert::Infallible;
 use std::pin::pin;
@@ -28,13 +29,14 @@ use garbage::Garbage;
 use namespaces::Namespaces;
 use node::Node;
 use roles::Roles;
+use services::Services;
 
 /// Keys worked on before others get their turn.
 const TURNS: usize = 32;
 
 impl Server {
     /// Runs the controllers until it is dropped: garbage collection, the life of namespaces and of
-    /// CRDs, aggregated roles, and the simulated node if there is one.
+    /// CRDs, aggregated roles, APIServices, and the simulated node if there is one.
     pub fn controllers(&self) -> impl Future<Output = Infallible> + Send + 'static {
         run(self.clone())
     }
@@ -69,6 +71,7 @@ struct Controllers {
     namespaces: Namespaces,
     crds: Crds,
     roles: Roles,
+    services: Services,
     node: Option<Node>,
 }
 
@@ -79,6 +82,7 @@ impl Controllers {
             namespaces: Namespaces::default(),
             crds: Crds::default(),
             roles: Roles::default(),
+            services: Services::default(),
             node: server.options().node.then(Node::default),
         }
     }
@@ -92,7 +96,10 @@ impl Controllers {
                     ..Self::new(server)
                 };
             }
-            News::Kinds => self.garbage.kinds_changed(),
+            News::Kinds => {
+                self.garbage.kinds_changed();
+                self.services.kinds_changed();
+            }
             News::Object(seen) => self.observe(server, seen),
         }
     }
@@ -102,6 +109,7 @@ impl Controllers {
         self.namespaces.observe(server, seen);
         self.crds.observe(server, seen);
         self.roles.observe(seen);
+        self.services.observe(seen);
         if let Some(node) = &mut self.node {
             node.observe(seen);
         }
@@ -115,6 +123,7 @@ impl Controllers {
             any |= self.crds.work(server);
             any |= self.garbage.work(server);
             any |= self.roles.work(server);
+            any |= self.services.work(server);
             if let Some(node) = &mut self.node {
                 any |= node.work(server);
             }
@@ -134,6 +143,7 @@ impl Controllers {
             self.namespaces.due(),
             self.crds.due(),
             self.roles.due(),
+            self.services.due(),
             node,
         ];
         all.into_iter().flatten().min()

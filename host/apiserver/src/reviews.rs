@@ -166,11 +166,16 @@ fn token(call: &Call<'_>, review: &mut Value) -> Result<(), Refusal> {
         ));
     }
     let now = call.server.seams().clock.wall();
-    let status = match call.server.tokens().user(token, now) {
-        Some(user) => {
-            json!({ "authenticated": true, "user": shown(&user), "audiences": [AUDIENCE] })
+    let wanted: Vec<String> = review
+        .pointer("/spec/audiences")
+        .and_then(|held| serde_json::from_value(held.clone()).ok())
+        .filter(|held: &Vec<String>| !held.is_empty())
+        .unwrap_or_else(|| vec![AUDIENCE.to_owned()]);
+    let status = match call.server.tokens().review(token, &wanted, now) {
+        Ok((user, audiences)) => {
+            json!({ "authenticated": true, "user": shown(&user), "audiences": audiences })
         }
-        None => json!({ "user": {}, "error": "invalid bearer token" }),
+        Err(why) => json!({ "user": {}, "error": why }),
     };
     meta::put(review, "status", status);
     Ok(())

@@ -13,6 +13,8 @@ pub struct Strategy {
     pub separate_status: bool,
     /// What a write of the status does not write.
     pub status_resets: &'static [&'static [&'static str]],
+    /// The spec stays as it was created.
+    pub keeps_spec: bool,
     /// A deletion answers with the object instead of a `Status`.
     pub answers_deleted: bool,
     /// A deletion gives the object time.
@@ -41,6 +43,7 @@ impl Strategy {
             creates_on_update: CREATED_ON_UPDATE.contains(&place),
             updates_unconditionally: !custom && !CONDITIONAL.contains(&place),
             separate_status: resource.subresource("status").is_some(),
+            keeps_spec: place == ("certificates.k8s.io", "certificatesigningrequests"),
             answers_deleted: ANSWERS_DELETED.contains(&place),
             graceful: place == ("", "pods"),
             status_resets: if custom || METADATA_WITH_STATUS.contains(&place.0) {
@@ -94,6 +97,7 @@ const CONDITIONAL: &[Place] = &[
     ("storage.k8s.io", "csinodes"),
     ("storage.k8s.io", "volumeattachments"),
     ("apiextensions.k8s.io", "customresourcedefinitions"),
+    ("apiregistration.k8s.io", "apiservices"),
     (
         "admissionregistration.k8s.io",
         "mutatingwebhookconfigurations",

@@ -40,11 +40,15 @@ pub fn answer(call: &Call<'_>) -> Result<Answer, Refusal> {
         return Err(not_supported(call));
     }
     match (name, call.verb) {
-        ("status", Verb::Get) => {
+        ("status" | "approval" | "ephemeralcontainers", Verb::Get) => {
             present::one(call.resource, &*call.held()?, call.look()?, StatusCode::OK)
         }
         ("status", Verb::Update) => update::part(call, Part::Status),
         ("status", Verb::Patch) => patch::part(call, Part::Status),
+        ("approval", Verb::Update) => update::part(call, Part::Approval),
+        ("approval", Verb::Patch) => patch::part(call, Part::Approval),
+        ("ephemeralcontainers", Verb::Update) => update::part(call, Part::EphemeralContainers),
+        ("ephemeralcontainers", Verb::Patch) => patch::part(call, Part::EphemeralContainers),
         ("scale", _) => scale::answer(call),
         ("finalize", Verb::Update) => update::part(call, Part::Finalize),
         ("binding", Verb::Create) => pods::bind(call),

@@ -210,6 +210,8 @@ fn built_in(resource: &Resource, object: Part<'_>) -> Vec<Value> {
             cluster::role_binding(object)
         }
         ("scheduling.k8s.io", "priorityclasses") => cluster::priority_class(object),
+        ("apiregistration.k8s.io", "apiservices") => cluster::api_service(object),
+        ("certificates.k8s.io", "certificatesigningrequests") => cluster::signing_request(object),
         ("node.k8s.io", "runtimeclasses") => cluster::runtime_class(object),
         (
             "admissionregistration.k8s.io",

@@ -27,6 +27,8 @@ pub struct Tokens {
 struct Held {
     user: User,
     ends: Option<Timestamp>,
+    /// For whom it is.
+    audiences: Vec<String>,
 }
 
 impl Tokens {
@@ -38,8 +40,14 @@ impl Tokens {
         }
     }
 
-    /// Gives a service account (its namespace, name and uid) a token until `ends`.
-    pub fn issue(&self, account: (&str, &str, &str), now: Timestamp, ends: Timestamp) -> String {
+    /// Gives a service account (its namespace, name and uid) a token for these audiences until `ends`.
+    pub fn issue(
+        &self,
+        account: (&str, &str, &str),
+        audiences: Vec<String>,
+        now: Timestamp,
+        ends: Timestamp,
+    ) -> String {
         let (namespace, name, uid) = account;
         let id = self.rng.uid();
         let user = User {
@@ -53,7 +61,7 @@ impl Tokens {
             extra: BTreeMap::from([(CREDENTIAL.to_owned(), vec![format!("JTI={id}")])]),
         };
         let claims = json!({
-            "aud": [AUDIENCE],
+            "aud": audiences,
             "exp": ends.as_second(),
             "iat": now.as_second(),
             "iss": AUDIENCE,
@@ -66,7 +74,15 @@ impl Tokens {
             "sub": user.name,
         });
         let token = self.signed(&claims);
-        self.add(&token, user, Some(ends));
+        let ends = Some(ends);
+        self.hold(
+            &token,
+            Held {
+                user,
+                ends,
+                audiences,
+            },
+        );
         token
     }
 
@@ -87,17 +103,61 @@ impl Tokens {
 
     /// Takes a token for a user, from now on.
     pub fn add(&self, token: &str, user: User, ends: Option<Timestamp>) {
-        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        held.insert(token.to_owned(), Held { user, ends });
+        let audiences = vec![AUDIENCE.to_owned()];
+        self.hold(
+            token,
+            Held {
+                user,
+                ends,
+                audiences,
+            },
+        );
     }
 
-    /// Who a token stands for; nobody when it has ended.
-    pub fn user(&self, token: &str, now: Timestamp) -> Option<User> {
-        let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = held.get(token)?;
-        let ended = found.ends.is_some_and(|ends| ends <= now);
-        (!ended).then(|| found.user.clone())
+    fn hold(&self, token: &str, new: Held) {
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        held.insert(token.to_owned(), new);
     }
+
+    /// Who a token stands for at this server; nobody when it has ended.
+    pub fn user(&self, token: &str, now: Timestamp) -> Option<User> {
+        let reviewed = self.review(token, &[AUDIENCE.to_owned()], now);
+        reviewed.ok().map(|(user, _)| user)
+    }
+
+    /// Who a token stands for, and at which of the audiences that are asked for.
+    ///
+    /// # Errors
+    /// Why it stands for nobody, in the real server's words.
+    pub fn review(
+        &self,
+        token: &str,
+        wanted: &[String],
+        now: Timestamp,
+    ) -> Result<(User, Vec<String>), String> {
+        let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = held.get(token);
+        let found = found.filter(|held| held.ends.is_none_or(|ends| ends > now));
+        let found = found.ok_or("invalid bearer token")?;
+        let both: Vec<String> = wanted
+            .iter()
+            .filter(|audience| found.audiences.contains(audience))
+            .cloned()
+            .collect();
+        if both.is_empty() {
+            return Err(format!(
+                "[invalid bearer token, token audiences [{}] is invalid for the target audiences [{}]]",
+                quoted(&found.audiences),
+                quoted(wanted)
+            ));
+        }
+        Ok((found.user.clone(), both))
+    }
+}
+
+fn quoted(audiences: &[String]) -> String {
+    let quoted: Vec<String> = audiences.iter().map(|one| format!("{one:?}")).collect();
+    quoted.join(" ")
 }
 
 #[cfg(test)]
@@ -109,11 +169,28 @@ mod tests {
         let tokens = Tokens::new(Rng::seeded(1));
         let at = |text: &str| text.parse::<Timestamp>().unwrap();
         let now = at("2026-11-21T09:00:00Z");
-        let token = tokens.issue(("a", "b", "u"), now, at("2026-11-21T10:00:00Z"));
+        let here = vec![AUDIENCE.to_owned()];
+        let ends = at("2026-11-21T10:00:00Z");
+        let token = tokens.issue(("a", "b", "u"), here, now, ends);
         let user = tokens.user(&token, at("2026-11-21T09:00:00Z")).unwrap();
         assert_eq!(user.name, "system:serviceaccount:a:b");
         assert_eq!(user.groups[1], "system:serviceaccounts:a");
         assert_eq!(tokens.user(&token, at("2026-11-21T10:00:00Z")), None);
         assert_eq!(tokens.user("other", at("2026-11-21T09:00:00Z")), None);
+    }
+
+    #[test]
+    fn a_token_is_good_where_it_is_meant_to_be() {
+        let tokens = Tokens::new(Rng::seeded(1));
+        let (now, ends) = (Timestamp::UNIX_EPOCH, Timestamp::MAX);
+        let texts = |all: &[&str]| all.iter().map(|one| (*one).to_owned()).collect::<Vec<_>>();
+        let token = tokens.issue(("a", "b", "u"), texts(&["x", "y"]), now, ends);
+        assert_eq!(tokens.user(&token, now), None);
+        let (_, both) = tokens.review(&token, &texts(&["z", "y"]), now).unwrap();
+        assert_eq!(both, ["y"]);
+        assert_eq!(
+            tokens.review(&token, &texts(&["z"]), now).unwrap_err(),
+            "[invalid bearer token, token audiences [\"x\" \"y\"] is invalid for the target audiences [\"z\"]]"
+        );
     }
 }

@@ -10,6 +10,7 @@ pub mod conditions;
 mod kind;
 pub mod meta;
 pub mod namespaces;
+mod part;
 mod prepare;
 
 use std::sync::Arc;
@@ -30,22 +31,10 @@ use crate::store::{Entry, Key, Moved, Write};
 use crate::strategy::Strategy;
 
 pub use admission::namespace_takes;
+pub use part::Part;
 
 /// Other writes may come first this often before a write gives up.
 const TRIES: usize = 100;
-
-/// Which part of an object an endpoint writes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
-    /// All but the status, where that has an endpoint of its own.
-    Main,
-    /// The status alone.
-    Status,
-    /// The number of replicas, by the Scale.
-    Scale,
-    /// All but the status, and what holds a namespace too.
-    Finalize,
-}
 
 /// What a write came to.
 #[derive(Clone, Debug)]
@@ -304,12 +293,7 @@ impl<'a> Writing<'a> {
             api_version: &resource.api_version(),
             kind: &resource.kind,
             versions: &versions,
-            subresource: match self.part {
-                Part::Main => "",
-                Part::Status => "status",
-                Part::Scale => "scale",
-                Part::Finalize => "finalize",
-            },
+            subresource: self.part.subresource(),
             now: self.call.server.seams().clock.wall(),
         };
         let anything = crate::schema::anything();
@@ -319,11 +303,17 @@ impl<'a> Writing<'a> {
     /// The fields that this endpoint does not write.
     pub fn reset(&self) -> Set {
         match self.part {
+            Part::Main if self.strategy.keeps_spec => {
+                Set::of_fields([["spec"].as_slice(), ["status"].as_slice()])
+            }
             Part::Main | Part::Scale | Part::Finalize if self.strategy.separate_status => {
                 Set::of_fields([["status"].as_slice()])
             }
             Part::Main | Part::Scale | Part::Finalize => Set::default(),
+            // What is written here is narrowed before anybody asks who owns it.
+            Part::EphemeralContainers => Set::of_fields([["status"].as_slice()]),
             Part::Status => Set::of_fields(self.strategy.status_resets.iter().copied()),
+            Part::Approval => Set::of_fields([["metadata"].as_slice(), ["spec"].as_slice()]),
         }
     }
 }

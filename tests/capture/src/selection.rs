@@ -1,12 +1,7 @@
 //! What the embedded server serves of all that the real one does.
 
 /// Groups whose objects do something inside the real server, or on nodes, that nobody does here.
-const NO_GROUPS: [&str; 4] = [
-    "apiregistration.k8s.io",
-    "certificates.k8s.io",
-    "flowcontrol.apiserver.k8s.io",
-    "resource.k8s.io",
-];
+const NO_GROUPS: [&str; 2] = ["flowcontrol.apiserver.k8s.io", "resource.k8s.io"];
 
 /// The same for single resources.
 const NO_RESOURCES: [&str; 7] = [

@@ -13,10 +13,11 @@ use std::process::Command;
 use anyhow::{Context, bail};
 use serde_json::Value;
 
-const MODULES: [&str; 3] = [
+const MODULES: [&str; 4] = [
     "k8s.io/api",
     "k8s.io/apiextensions-apiserver",
     "k8s.io/apimachinery",
+    "k8s.io/kube-aggregator",
 ];
 
 /// The number of what protobuf has elsewhere: kind and version.

@@ -11,6 +11,7 @@ mod pod;
 mod priority;
 mod qos;
 mod service;
+mod signing;
 mod update;
 
 use http::StatusCode;
@@ -19,6 +20,7 @@ use serde_json::{Map, Value, json};
 use super::default::{is_empty, object, put, text};
 use super::{decode, default};
 use crate::registry::Resource;
+use crate::request::User;
 use crate::seams::Rng;
 use crate::status::{Named, Refusal};
 
@@ -47,6 +49,8 @@ pub struct Write<'a> {
     pub rng: &'a Rng,
     /// The other objects.
     pub cluster: &'a dyn Cluster,
+    /// Who writes.
+    pub user: &'a User,
     /// Whether nothing will be kept.
     pub is_dry_run: bool,
 }
@@ -213,8 +217,26 @@ fn create(fields: &mut Fields, write: Write<'_>) {
         ("", "persistentvolumeclaims") => copy_data_source(fields),
         ("apps", "daemonsets") => update::count_templates(fields, 1),
         ("batch", "jobs") => job::select(fields),
+        ("certificates.k8s.io", "certificatesigningrequests") => signing::create(fields, write),
+        ("apiregistration.k8s.io", "apiservices") => serve_locally(fields, write.now),
         _ => {}
     }
+}
+
+/// What no other server answers for is there.
+fn serve_locally(service: &mut Fields, now: &str) {
+    let spec = service.get("spec");
+    if spec.and_then(|spec| spec.get("service")).is_some() {
+        return;
+    }
+    let available = json!({
+        "type": "Available",
+        "status": "True",
+        "lastTransitionTime": now,
+        "reason": "Local",
+        "message": "Local APIServices are always available",
+    });
+    service.insert("status".to_owned(), json!({ "conditions": [available] }));
 }
 
 /// The namespace controller has its word before a namespace goes.

@@ -16,6 +16,7 @@ mod others;
 mod pods;
 mod schedule;
 mod services;
+mod signing;
 mod spot;
 mod workloads;
 
@@ -41,6 +42,9 @@ pub fn validate_create(object: &Value, resource: &Resource) -> Vec<Cause> {
         ("apps", "statefulsets") => workloads::stateful_set(&new, true, &mut causes),
         ("autoscaling", _) => autoscaler::autoscaler(&new, None, &mut causes),
         ("batch", "cronjobs") => jobs::cron_job(&new, None, &mut causes),
+        ("certificates.k8s.io", "certificatesigningrequests") => {
+            signing::validate(&new.of("spec"), &mut causes);
+        }
         ("discovery.k8s.io", "endpointslices") => {
             network::endpoint_slice(&new, None, &mut causes);
         }
@@ -116,6 +120,13 @@ pub fn validate_update(new: &Value, old: &Value, resource: &Resource) -> Vec<Cau
         }
         _ => always(&new, resource, &mut causes),
     }
+    causes
+}
+
+/// What is wrong with a pod whose ephemeral containers alone have changed, beside its metadata.
+pub fn validate_ephemeral(new: &Value, old: &Value) -> Vec<Cause> {
+    let mut causes = Causes::new();
+    pods::validate_ephemeral(&Spot::root(new), &Spot::root(old), &mut causes);
     causes
 }
 

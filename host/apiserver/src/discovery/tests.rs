@@ -53,7 +53,8 @@ fn groups_are_listed_with_their_versions_the_preferred_one_first() {
     let registry = registry();
     let list = group_list(&registry);
     let groups = list["groups"].as_array().unwrap();
-    assert_eq!(groups[0]["name"], "apps");
+    assert_eq!(groups[0]["name"], "apiregistration.k8s.io");
+    assert_eq!(groups[1]["name"], "apps");
     let autoscaling = group(&registry, "autoscaling").unwrap();
     assert_eq!(
         autoscaling["preferredVersion"]["groupVersion"],

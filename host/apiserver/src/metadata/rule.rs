@@ -10,18 +10,23 @@ pub enum NameRule {
     Subdomain,
     /// A DNS label of RFC 1123.
     Label,
-    /// Whatever can be part of a path: RBAC's kinds.
+    /// Whatever can be part of a path: RBAC's kinds, and APIServices.
     PathSegment,
     /// A DNS subdomain with room for what the controller appends.
     CronJob,
 }
 
 /// The kinds whose names are no plain subdomains.
-const RULES: [(&str, &str, NameRule); 8] = [
+const RULES: [(&str, &str, NameRule); 9] = [
     ("", "namespaces", NameRule::Label),
     ("", "services", NameRule::Label),
     ("apps", "statefulsets", NameRule::Label),
     ("batch", "cronjobs", NameRule::CronJob),
+    (
+        "apiregistration.k8s.io",
+        "apiservices",
+        NameRule::PathSegment,
+    ),
     ("rbac.authorization.k8s.io", "roles", NameRule::PathSegment),
     (
         "rbac.authorization.k8s.io",

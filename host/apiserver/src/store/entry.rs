@@ -30,7 +30,7 @@ pub struct Entry {
     pub revision: u64,
     /// The object.
     pub json: Bytes,
-    /// Where in the text the fields after `apiVersion` and `kind` begin.
+    /// Where in the text the fields after `kind` and `apiVersion` begin.
     head: usize,
     /// Its labels, if it has any.
     pub labels: Option<Box<Labels>>,
@@ -64,7 +64,7 @@ impl Key {
 }
 
 impl Entry {
-    /// The object without `apiVersion` and `kind`, as items of a built-in kind's list are; it follows on
+    /// The object without `kind` and `apiVersion`, as items of a built-in kind's list are; it follows on
     /// an opening brace.
     pub fn untyped(&self) -> Bytes {
         self.json.slice(self.head..)
@@ -78,9 +78,10 @@ impl Entry {
 
     /// Whether it is kept in this version.
     pub fn is_version(&self, api_version: &str) -> bool {
-        let rest = self.json.strip_prefix(b"{\"apiVersion\":\"".as_slice());
-        let rest = rest.and_then(|rest| rest.strip_prefix(api_version.as_bytes()));
-        rest.is_some_and(|rest| rest.starts_with(b"\""))
+        let head = self.json.get(..self.head);
+        let head = head.and_then(|head| head.strip_suffix(b"\",".as_slice()));
+        let head = head.and_then(|head| head.strip_suffix(api_version.as_bytes()));
+        head.is_some_and(|head| head.ends_with(b"\"apiVersion\":\""))
     }
 
     /// The object, parsed.
@@ -92,8 +93,8 @@ impl Entry {
     }
 }
 
-/// What every object begins with.
-const HEAD: [&str; 2] = ["apiVersion", "kind"];
+/// What every object begins with, in the real server's order.
+const HEAD: [&str; 2] = ["kind", "apiVersion"];
 
 /// An object that waits for its revision: the text before and after it.
 #[derive(Debug)]

@@ -66,15 +66,12 @@ pub(super) fn create(call: &Call<'_>) -> Result<Answer, Refusal> {
     }
     meta::set_text(&mut review, "creationTimestamp", &meta::time(now));
     let spec = |field: &str| review.pointer(&format!("/spec/{field}")).cloned();
-    let audiences =
-        spec("audiences").filter(|held| held.as_array().is_some_and(|held| !held.is_empty()));
+    let audiences: Vec<String> = spec("audiences")
+        .and_then(|held| serde_json::from_value(held).ok())
+        .filter(|held: &Vec<String>| !held.is_empty())
+        .unwrap_or_else(|| vec![AUDIENCE.to_owned()]);
     let bound = spec("boundObjectRef").unwrap_or_default();
-    meta::set_in(
-        &mut review,
-        "spec",
-        "audiences",
-        Some(audiences.unwrap_or_else(|| json!([AUDIENCE]))),
-    );
+    meta::set_in(&mut review, "spec", "audiences", Some(json!(audiences)));
     meta::set_in(&mut review, "spec", "boundObjectRef", Some(bound));
     let ends = now
         .saturating_add(SignedDuration::from_secs(seconds))
@@ -84,7 +81,7 @@ pub(super) fn create(call: &Call<'_>) -> Result<Answer, Refusal> {
         meta::text(&held, "name"),
         meta::text(&held, "uid"),
     );
-    let token = call.server.tokens().issue(account, now, ends);
+    let token = call.server.tokens().issue(account, audiences, now, ends);
     meta::put(
         &mut review,
         "status",

@@ -10,7 +10,11 @@ const ZERO: i64 = -62_135_596_800;
 
 /// How long it is from `then` to `now`, in words as Kubernetes has them (`duration.HumanDuration`).
 pub fn human(then: Timestamp, now: Timestamp) -> String {
-    let seconds = now.duration_since(then).as_secs();
+    lasting(now.duration_since(then).as_secs())
+}
+
+/// So many seconds in those words.
+pub(super) fn lasting(seconds: i64) -> String {
     let (minutes, hours) = (seconds / 60, seconds / 3600);
     let (days, years) = (hours / 24, hours / 24 / 365);
     let with = |whole: i64, unit: &str, rest: i64, rest_unit: &str| match rest {

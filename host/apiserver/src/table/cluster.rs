@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::age;
 use super::part::{NONE, Part};
 
 pub(super) fn config_map(object: Part<'_>) -> Vec<Value> {
@@ -37,6 +38,58 @@ pub(super) fn lease(object: Part<'_>) -> Vec<Value> {
 
 pub(super) fn runtime_class(object: Part<'_>) -> Vec<Value> {
     vec![object.name(), object.text("/handler").into(), object.age()]
+}
+
+pub(super) fn api_service(object: Part<'_>) -> Vec<Value> {
+    let service = match object.part("/spec/service") {
+        Some(service) => format!("{}/{}", service.text("/namespace"), service.text("/name")),
+        None => "Local".to_owned(),
+    };
+    let conditions = object.list("/status/conditions");
+    let available = conditions
+        .iter()
+        .find(|held| held.text("/type") == "Available");
+    let available = available.map(|held| (held.text("/status"), held.text("/reason")));
+    let available = match available {
+        None => "Unknown".to_owned(),
+        Some((status, reason)) if status != "True" && !reason.is_empty() => {
+            format!("{status} ({reason})")
+        }
+        Some((status, _)) => status.to_owned(),
+    };
+    vec![
+        object.name(),
+        service.into(),
+        available.into(),
+        object.age(),
+    ]
+}
+
+pub(super) fn signing_request(object: Part<'_>) -> Vec<Value> {
+    let conditions = object.list("/status/conditions");
+    let has = |kind: &str| conditions.iter().any(|held| held.text("/type") == kind);
+    let mut condition = match () {
+        () if has("Denied") => "Denied",
+        () if has("Approved") => "Approved",
+        () => "Pending",
+    }
+    .to_owned();
+    if has("Failed") {
+        condition.push_str(",Failed");
+    }
+    if object.has("/status/certificate") {
+        condition.push_str(",Issued");
+    }
+    let duration = object.maybe_int("/spec/expirationSeconds");
+    let duration = duration.map_or_else(|| NONE.to_owned(), age::lasting);
+    vec![
+        object.name(),
+        object.age(),
+        object.text_or("/spec/signerName", NONE).into(),
+        object.text("/spec/username").into(),
+        duration.into(),
+        condition.into(),
+    ]
 }
 
 pub(super) fn webhooks(object: Part<'_>) -> Vec<Value> {

@@ -101,7 +101,8 @@ fn patched(writing: &Writing<'_>, old: &Value, form: Form) -> Result<Wanted, Ref
         .map_err(|why| unprocessable(&text, &why))?;
     accept::place(call, &mut accepted.object)?;
     accept::name(call, &accepted.object)?;
-    Ok(Wanted::Updated(accepted.object))
+    let object = writing.part.narrowed(accepted.object, Some(old));
+    Ok(Wanted::Updated(object))
 }
 
 /// 422: what the patch makes is no object of the kind.

@@ -26,6 +26,6 @@ pub fn part(call: &Call<'_>, part: Part) -> Result<Answer, Refusal> {
     accept::name(call, &object)?;
     accept::single_owners(call, &mut object);
     let writing = Writing::of(call, &options, part);
-    let written = writing.update(|_| Ok(Wanted::Updated(object.clone())))?;
+    let written = writing.update(|old| Ok(Wanted::Updated(part.narrowed(object.clone(), old))))?;
     written.answer(call)
 }

@@ -27,6 +27,7 @@ fn built_in<'a>(writing: &'a Writing<'_>, namespace: &'a str, now: &'a str) -> b
         now,
         rng: &server.seams().rng,
         cluster: server,
+        user: &writing.call.request.user,
         is_dry_run: writing.options.dry_run,
     }
 }
@@ -117,22 +118,21 @@ impl Kind {
     ) -> Step {
         let resource = writing.call.resource;
         match (self, writing.part) {
-            (Self::Custom, Part::Main | Part::Scale | Part::Finalize) => {
-                objects::prepare_update(new, old, resource)
-            }
             (Self::Custom, Part::Status) => objects::prepare_status_update(new, old),
-            (Self::Definition, Part::Main | Part::Scale | Part::Finalize) => {
-                crd::prepare_update(new, old)
-            }
+            (Self::Custom, _) => objects::prepare_update(new, old, resource),
             (Self::Definition, Part::Status) => crd::prepare_status_update(new, old),
-            (Self::BuiltIn, Part::Main | Part::Scale | Part::Finalize) => {
+            (Self::Definition, _) => crd::prepare_update(new, old),
+            (Self::BuiltIn, Part::Status | Part::Approval) => {
+                let (namespace, now) = around(new, writing);
+                builtin::prepare_update_status(new, old, built_in(writing, &namespace, &now));
+            }
+            (Self::BuiltIn, _) => {
                 if writing.part == Part::Main && namespaces::is_namespace(resource) {
                     namespaces::keep_finalizers(new, old);
                 }
                 let (namespace, now) = around(new, writing);
                 builtin::prepare_update(new, old, built_in(writing, &namespace, &now))?;
             }
-            (Self::BuiltIn, Part::Status) => builtin::prepare_update_status(new, old, resource),
         }
         Ok(())
     }
@@ -160,14 +160,10 @@ impl Kind {
         resource: &Resource,
     ) -> Vec<Cause> {
         match (self, part) {
-            (Self::Custom, Part::Main | Part::Scale | Part::Finalize) => {
-                objects::validate_update(new, old, resource)
-            }
             (Self::Custom, Part::Status) => objects::validate_status_update(new, old, resource),
-            (Self::Definition, Part::Main | Part::Scale | Part::Finalize) => {
-                crd::validate_update(new, old)
-            }
+            (Self::Custom, _) => objects::validate_update(new, old, resource),
             (Self::Definition, Part::Status) => crd::validate_status_update(new, old),
+            (Self::Definition, _) => crd::validate_update(new, old),
             (Self::BuiltIn, _) => {
                 let rules = metadata::Rules::of(resource);
                 let mut causes = metadata::validate_update(new, old, rules);
@@ -175,7 +171,10 @@ impl Kind {
                     causes.extend(namespaces::phase(new));
                 }
                 causes.extend(match part {
-                    Part::Status => builtin::validate_status_update(new, old, resource),
+                    Part::EphemeralContainers => builtin::validate_ephemeral(new, old),
+                    Part::Status | Part::Approval => {
+                        builtin::validate_status_update(new, old, resource)
+                    }
                     Part::Main | Part::Scale | Part::Finalize => {
                         builtin::validate_update(new, old, resource)
                     }

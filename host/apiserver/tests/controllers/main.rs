@@ -10,6 +10,7 @@ mod garbage;
 mod namespaces;
 mod node;
 mod roles;
+mod services;
 
 use std::pin::pin;
 use std::time::Duration;

@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::io::Read;
 
 use super::*;
@@ -6,6 +7,13 @@ use crate::registry::Resource;
 
 const UID: &str = "00000000-0000-4000-8000-000000000000";
 const NOW: &str = "2026-01-02T03:04:05Z";
+
+static NOBODY: User = User {
+    name: String::new(),
+    groups: Vec::new(),
+    uid: String::new(),
+    extra: BTreeMap::new(),
+};
 
 /// Other objects, by plural.
 #[derive(Default)]
@@ -44,6 +52,7 @@ fn write<'a>(resource: &'a Resource, cluster: &'a Others, rng: &'a Rng) -> Write
         now: NOW,
         rng,
         cluster,
+        user: &NOBODY,
         is_dry_run: true,
     }
 }
@@ -279,7 +288,8 @@ fn updates_count_what_was_asked_for_and_keep_what_was_given() {
     let mut status = set.clone();
     status["spec"] = json!({});
     status["status"]["numberReady"] = json!(3);
-    prepare_update_status(&mut status, &set, resource);
+    let rng = Rng::seeded(1);
+    prepare_update_status(&mut status, &set, write(resource, &cluster, &rng));
     assert_eq!(
         (&status["spec"], &status["status"]["numberReady"]),
         (&set["spec"], &json!(3))

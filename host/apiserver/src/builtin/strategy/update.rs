@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Fields, Write, object, put, reread, service};
+use super::{Fields, Write, object, put, reread, service, signing};
 use crate::builtin::default::{TEMPLATES, counts_generations};
 use crate::registry::Resource;
 use crate::status::Refusal;
@@ -23,6 +23,9 @@ pub fn prepare_update(object: &mut Value, old: &Value, write: Write<'_>) -> Resu
         if write.is("", "pods") {
             keep_priority(fields, old);
         }
+        if write.is("certificates.k8s.io", "certificatesigningrequests") {
+            copy(fields, old, "spec");
+        }
         reread(object, write.resource);
     }
     if let (Value::Object(fields), Value::Object(old)) = (&mut *object, old) {
@@ -33,9 +36,12 @@ pub fn prepare_update(object: &mut Value, old: &Value, write: Write<'_>) -> Resu
 
 /// Completes an object whose status takes the place of that of `old`: all else stays, but for what a
 /// status update may say about metadata.
-pub fn prepare_update_status(object: &mut Value, old: &Value, resource: &Resource) {
+pub fn prepare_update_status(object: &mut Value, old: &Value, write: Write<'_>) {
     if let (Value::Object(fields), Value::Object(old)) = (&mut *object, old) {
-        match (resource.group.as_str(), resource.plural.as_str()) {
+        match (
+            write.resource.group.as_str(),
+            write.resource.plural.as_str(),
+        ) {
             ("apps", "deployments") => keep_metadata(fields, old, "labels"),
             ("", "pods") => {
                 keep_metadata(fields, old, "ownerReferences");
@@ -49,8 +55,11 @@ pub fn prepare_update_status(object: &mut Value, old: &Value, resource: &Resourc
                 copy(fields, old, &name);
             }
         }
+        if write.is("certificates.k8s.io", "certificatesigningrequests") {
+            signing::conditions(fields, old, write);
+        }
     }
-    reread(object, resource);
+    reread(object, write.resource);
 }
 
 fn copy(fields: &mut Fields, old: &Fields, name: &str) {

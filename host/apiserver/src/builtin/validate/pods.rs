@@ -1,6 +1,7 @@
 //! What is wrong with a pod, or the template of one.
 
 mod containers;
+mod ephemeral;
 mod update;
 
 use serde_json::Value;
@@ -9,6 +10,7 @@ use super::labels;
 use super::spot::{Causes, Spot};
 use crate::names;
 
+pub(super) use ephemeral::validate_ephemeral;
 pub(super) use update::{validate_status, validate_update};
 
 const POLICIES: &[&str] = &["Always", "OnFailure", "Never"];
