@@ -108,7 +108,7 @@ image: static ## Build the image from that program alone, with buildah
 debian = { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get install -y -qq $(1) >&2; } || { echo "install $(1) first (Debian: apt-get install $(1))" >&2; exit 1; }
 
 # One build for all suites: `--workspace` everywhere, so that no crate is built with other features.
-.PHONY: test-fast test test-embedded contract test-long
+.PHONY: test-fast test test-embedded contract kube-rs-suite test-long
 test-fast: toolchain $(NPM) ## Everything that needs no Go
 	@tests/summary --workspace --lib --test sandbox --test in_process --test controllers --test rbac --test port
 test: toolchain go $(NPM) ## Everything that decides right or wrong, on a real control plane and on the embedded server
@@ -121,7 +121,10 @@ test-embedded: toolchain go $(NPM) ## The end-to-end tests on the embedded API s
 	@WINDLASS_TEST_SERVER=embedded tests/summary --workspace $(E2E:%=--test %) -- --test-threads 4 $(REAL_ONLY:%=--skip %)
 contract: toolchain go ## Play the contract's scenarios on a real API server, twice
 	cargo test --workspace --test contract
-test-long: toolchain go $(NPM) languages contract ## Every suite again, at other speeds, and other languages' plugins
+kube-rs-suite: toolchain ## Run kube-rs's own integration tests on the embedded API server
+	@cargo build --quiet --workspace --bins
+	@tests/kube-rs-suite
+test-long: toolchain go $(NPM) languages contract kube-rs-suite ## Every suite again, at other speeds, and other languages' plugins
 	@for threads in 1 2 8; do tests/summary --workspace -- --test-threads $$threads; done
 
 # libFuzzer for as many seconds; what it finds worth keeping stays in target/fuzz.

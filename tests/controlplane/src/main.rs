@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use windlass_controlplane::{Assets, background};
+use windlass_controlplane::{Assets, ControlPlane, background};
 
 /// A real etcd, kube-apiserver and kube-controller-manager to try things on.
 #[derive(Debug, Parser)]
@@ -25,6 +25,9 @@ enum Command {
     KubectlPath,
     /// Runs one until it is told to end, and prints the path of its kubeconfig.
     Serve,
+    /// Runs the embedded API server instead, with a simulated node, until it is told to end, and prints
+    /// the path of its kubeconfig.
+    ServeEmbedded,
 }
 
 fn main() -> ExitCode {
@@ -54,6 +57,13 @@ fn run(command: &Command) -> anyhow::Result<()> {
         Command::Build => drop(Assets::find()?),
         Command::KubectlPath => println!("{}", Assets::find()?.kubectl.display()),
         Command::Serve => background::serve()?,
+        Command::ServeEmbedded => {
+            let control_plane = ControlPlane::start_embedded_with_node()?;
+            println!("{}", control_plane.kubeconfig_admin().display());
+            loop {
+                std::thread::park();
+            }
+        }
     }
     Ok(())
 }
