@@ -83,6 +83,7 @@ fn write(server: &Server, entry: &Arc<Entry>, old: &Value, new: Option<Value>) {
         api_version: API_VERSION,
         kind: "CustomResourceDefinition",
         versions: &[API_VERSION],
+        schemas: &[],
         subresource: "status",
         now: server.seams().clock.wall(),
     };

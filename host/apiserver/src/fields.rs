@@ -48,6 +48,8 @@ mod testing;
 
 use jiff::Timestamp;
 
+use crate::schema::Schema;
+
 pub use apply::apply;
 pub use json::NoSet;
 pub use path::PathElement;
@@ -67,6 +69,8 @@ pub struct Writer<'a> {
     /// All versions that the kind is known in, such as `["apps/v1"]`: who owns fields in another one owns
     /// nothing.
     pub versions: &'a [&'a str],
+    /// What objects look like in versions other than that of the endpoint, where that is known.
+    pub schemas: &'a [(String, Schema)],
     /// `status` and so on; empty for the object itself.
     pub subresource: &'a str,
     /// When it happens.

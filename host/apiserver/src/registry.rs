@@ -259,6 +259,28 @@ impl Registry {
         versions.map(|version| version.api_version()).collect()
     }
 
+    /// What the objects of a resource look like in versions other than its own, `apps/v1`.
+    pub fn other_schemas(&self, resource: &Resource) -> Vec<(String, Schema)> {
+        if let Some(kept) = &resource.kept {
+            let others = kept.versions.iter();
+            let others = others.filter(|(version, _)| *version != resource.version);
+            return others
+                .filter_map(|(version, schema)| {
+                    let api_version = format!("{}/{version}", resource.group);
+                    Some((api_version, schema.clone()?))
+                })
+                .collect();
+        }
+        let others = self.resources.iter().filter(|other| {
+            other.group == resource.group
+                && other.plural == resource.plural
+                && other.version != resource.version
+        });
+        others
+            .filter_map(|other| Some((other.api_version(), other.schema()?.clone())))
+            .collect()
+    }
+
     /// All resources, in the order of discovery.
     pub fn all(&self) -> &[Arc<Resource>] {
         &self.resources

@@ -199,12 +199,11 @@ impl Store {
         inner.bell.send_replace(inner.revision);
     }
 
-    /// From now on there are watches of a resource, from nothing older than this.
+    /// Watches of a resource go back to this moment at most.
     pub fn begin(&self, place: &Place) {
         let mut inner = self.inner();
-        let revision = inner.revision;
-        let table = inner.tables.entry(place.clone()).or_default();
-        table.begin(revision);
+        let now = inner.revision;
+        inner.tables.entry(place.clone()).or_default().begin(now);
     }
 
     /// Ends the readers of a resource, once they have seen everything.

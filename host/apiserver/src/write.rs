@@ -22,8 +22,8 @@ use crate::answer::Answer;
 use crate::convert;
 use crate::fields::{self, Set, Writer};
 use crate::present;
-use crate::request::golang;
 use crate::request::options::WriteOptions;
+use crate::request::{decode, golang};
 use crate::schema::View;
 use crate::server::Call;
 use crate::status::Refusal;
@@ -185,6 +185,7 @@ impl<'a> Writing<'a> {
         }
         meta::set(&mut object, "resourceVersion", None);
         meta::set(&mut object, "selfLink", None);
+        object = decode::whole_numbers(object);
         let code = StatusCode::CREATED;
         if self.options.dry_run {
             if call.server.store().get(&call.place, &key).is_some() {
@@ -232,6 +233,7 @@ impl<'a> Writing<'a> {
         prepare::update(self, &mut object, old)?;
         meta::set_text(&mut object, "resourceVersion", &held.revision.to_string());
         meta::set(&mut object, "selfLink", None);
+        object = decode::whole_numbers(object);
         fields::keep_times(old, &mut object);
         let settled = !convert::is_stale(call.resource, held);
         if object == *old && settled {
@@ -293,6 +295,7 @@ impl<'a> Writing<'a> {
             api_version: &resource.api_version(),
             kind: &resource.kind,
             versions: &versions,
+            schemas: &registry.other_schemas(resource),
             subresource: self.part.subresource(),
             now: self.call.server.seams().clock.wall(),
         };

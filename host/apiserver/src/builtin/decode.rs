@@ -25,11 +25,33 @@ use crate::schema::{Kind, Schema, View};
 /// # Errors
 /// The text of Go's decoder, where something has the wrong type.
 pub fn decode(object: &mut Value, resource: &Resource) -> Result<Vec<String>, String> {
+    decode_in(object, resource, Words::Json)
+}
+
+/// The same, with what is wrong in other words.
+///
+/// # Errors
+/// In these words, where something has the wrong type.
+pub fn decode_in(
+    object: &mut Value,
+    resource: &Resource,
+    words: Words,
+) -> Result<Vec<String>, String> {
     let entry = catalog::entry(&resource.group, &resource.version, &resource.plural);
     match entry {
-        Some(entry) => decode_type(object, &entry.type_name),
+        Some(entry) => decode_as(object, &entry.type_name, words),
         None => Ok(Vec::new()),
     }
+}
+
+/// Who says what is wrong.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Words {
+    /// The decoder of JSON.
+    #[default]
+    Json,
+    /// The one that makes objects from maps, after a strategic merge patch.
+    Maps,
 }
 
 /// The same for any type, such as that of a subresource.
@@ -37,10 +59,15 @@ pub fn decode(object: &mut Value, resource: &Resource) -> Result<Vec<String>, St
 /// # Errors
 /// The text of Go's decoder, where something has the wrong type.
 pub fn decode_type(object: &mut Value, type_name: &str) -> Result<Vec<String>, String> {
+    decode_as(object, type_name, Words::Json)
+}
+
+fn decode_as(object: &mut Value, type_name: &str, words: Words) -> Result<Vec<String>, String> {
     let schema = super::types::schema(type_name);
     let mut decoder = Decoder {
         // CRDs are kept as JSON, all others as protobuf, which knows no empty lists.
         keeps_empty_lists: type_name.starts_with("io.k8s.apiextensions"),
+        words,
         ..Decoder::default()
     };
     let (_, local) = type_name.rsplit_once('.').unwrap_or_default();
@@ -70,6 +97,7 @@ impl fmt::Display for Step {
 #[derive(Debug, Default)]
 struct Decoder {
     keeps_empty_lists: bool,
+    words: Words,
     /// With indexes, for fields that are dropped.
     path: Vec<Step>,
     /// Without them, for errors.
@@ -94,7 +122,7 @@ impl Decoder {
             }
             (Some(Kind::Object), Value::Object(fields)) => self.object(fields, view),
             (Some(Kind::Array), Value::Array(items)) => self.list(items, view, go),
-            (Some(Kind::Object | Kind::Array), other) => Err(self.wrong(other, go)),
+            (Some(kind @ (Kind::Object | Kind::Array)), other) => Err(self.wrong(other, kind, go)),
             (Some(Kind::IntOrString), _) => scalars::int_or_string(value),
             (Some(_), _) => self.scalar(value, view, go),
             (None, _) => Ok(()),
@@ -204,8 +232,8 @@ impl Decoder {
             Some(Kind::Integer) => value.is_number(),
             _ => true,
         };
-        if !fits {
-            return Err(self.wrong(value, go));
+        if let (false, Some(kind)) = (fits, view.kind()) {
+            return Err(self.wrong(value, kind, go));
         }
         match view.kind() {
             Some(Kind::Integer) => {
@@ -239,8 +267,11 @@ impl Decoder {
         is_empty && (field.omits_empty || !self.keeps_empty_lists)
     }
 
-    fn wrong(&self, value: &Value, go: &str) -> String {
-        self.wrong_word(json_word(value), go)
+    fn wrong(&self, value: &Value, kind: Kind, go: &str) -> String {
+        match self.words {
+            Words::Json => self.wrong_word(json_word(value), go),
+            Words::Maps => scalars::not_from_map(value, kind, go),
+        }
     }
 
     fn wrong_word(&self, word: &str, go: &str) -> String {

@@ -98,6 +98,7 @@ impl<'a> Apply<'a> {
         let change = Change {
             live: &blank,
             ty,
+            schemas: self.writer.schemas,
             reset: self.reset,
             managers: &managers,
         };
@@ -133,6 +134,7 @@ impl<'a> Apply<'a> {
         let change = Change {
             live: self.live,
             ty: self.ty(),
+            schemas: self.writer.schemas,
             reset: self.reset,
             managers: &managers,
         };

@@ -51,6 +51,7 @@ impl Story<'_> {
         let change = Change {
             live: &self.live,
             ty,
+            schemas: &[],
             reset: &self.reset(version),
             managers: &self.managers,
         };

@@ -147,6 +147,7 @@ impl Story {
             api_version: self.version,
             kind: "Fruit",
             versions: &["example.com/v1", "example.com/v2"],
+            schemas: &[],
             subresource: self.subresource,
             now: Timestamp::from_second(self.second).expect("a time"),
         }

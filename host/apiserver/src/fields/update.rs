@@ -49,6 +49,7 @@ pub fn update(
         let change = Change {
             live,
             ty,
+            schemas: writer.schemas,
             reset,
             managers: &managers,
         };
@@ -266,6 +267,7 @@ mod tests {
             api_version: "v1",
             kind: "Event",
             versions: &["v1"],
+            schemas: &[],
             subresource: "",
             now: Timestamp::UNIX_EPOCH,
         };

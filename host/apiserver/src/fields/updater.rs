@@ -12,6 +12,7 @@ use super::reconcile::reconcile;
 use super::set::Set;
 use super::types::Type;
 use super::walk::field_set;
+use crate::schema::Schema;
 
 /// A field that another manager owns.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +27,8 @@ pub(super) struct Change<'a> {
     /// The live object; an empty one for a create.
     pub(super) live: &'a Value,
     pub(super) ty: Type<'a>,
+    /// The schemas of other versions.
+    pub(super) schemas: &'a [(String, Schema)],
     /// Fields that this endpoint does not write, whatever is sent.
     pub(super) reset: &'a Set,
     pub(super) managers: &'a Managers,
@@ -93,7 +96,10 @@ impl Change<'_> {
     fn reconciled(&self) -> Managers {
         let mut managers = self.managers.clone();
         for owned in managers.0.values_mut() {
-            owned.set = reconcile(&owned.set, self.ty);
+            let mut others = self.schemas.iter();
+            let other = others.find(|(version, _)| *version == owned.api_version);
+            let ty = other.map_or(self.ty, |(_, schema)| Type::root(schema.view()));
+            owned.set = reconcile(&owned.set, ty);
         }
         managers
     }

@@ -1,6 +1,7 @@
 //! Entries that were written in other versions than the one at hand.
 //!
-//! Objects are the same in all versions of a kind but for `apiVersion`, so that fields need no conversion.
+//! Objects are taken to be the same in all versions of a kind but for `apiVersion`, so that fields need no
+//! conversion. A custom resource is only converted to a version that knows all of its fields.
 
 use serde_json::Value;
 
@@ -29,7 +30,7 @@ pub(super) fn convertible(
     origin: Origin,
     writer: &Writer<'_>,
 ) -> Result<Managers, String> {
-    let mut others = managers.0.values().map(|owned| owned.api_version.as_str());
+    let others = managers.0.values().map(|owned| owned.api_version.as_str());
     if let Some(odd) = others
         .clone()
         .find(|version| version.matches('/').count() > 1)
@@ -44,7 +45,11 @@ pub(super) fn convertible(
         ));
     }
     // Unlike other objects, those that were converted may have no duplicates.
-    if others.any(|version| version != writer.api_version && writer.knows(version)) {
+    for version in others.filter(|version| *version != writer.api_version && writer.knows(version))
+    {
+        let schema = writer.schemas.iter().find(|(name, _)| name == version);
+        let schema = schema.filter(|_| origin == Origin::Custom);
+        let ty = schema.map_or(ty, |(_, schema)| Type::root(schema.view()));
         for object in objects {
             check(object, ty, Duplicates::Refused)?;
         }
@@ -68,6 +73,41 @@ mod tests {
 
     use super::super::testing::fruits;
     use super::*;
+    use crate::schema::Schema;
+
+    #[test]
+    fn a_custom_resource_with_fields_that_a_version_does_not_know_is_not_converted() {
+        let narrow = json!({ "type": "object", "properties": { "count": { "type": "integer" } } });
+        let schemas = [("example.com/v1".to_owned(), Schema::parse(&narrow).unwrap())];
+        let writer = Writer {
+            manager: "a",
+            api_version: "example.com/v2",
+            kind: "Fruit",
+            versions: &["example.com/v1", "example.com/v2"],
+            schemas: &schemas,
+            subresource: "",
+            now: Timestamp::UNIX_EPOCH,
+        };
+        let entry = json!({ "manager": "m", "operation": "Update", "apiVersion": "example.com/v1",
+            "fieldsType": "FieldsV1", "fieldsV1": { "f:count": {} } });
+        let wide = fruits();
+        let look = |object: &Value, origin| {
+            let managers = Managers::read(std::slice::from_ref(&entry)).unwrap();
+            convertible(
+                managers,
+                &[object],
+                Type::root(wide.view()),
+                origin,
+                &writer,
+            )
+            .map(drop)
+        };
+        assert_eq!(look(&json!({ "count": 1 }), Origin::Custom), Ok(()));
+        let text = json!({ "text": "x" });
+        let no = look(&text, Origin::Custom).unwrap_err();
+        assert_eq!(no, ".text: field not declared in schema");
+        assert_eq!(look(&text, Origin::BuiltIn), Ok(()));
+    }
 
     #[test]
     fn entries_in_unknown_versions_are_dropped_or_refused() {
@@ -76,6 +116,7 @@ mod tests {
             api_version: "example.com/v2",
             kind: "Fruit",
             versions: &["example.com/v1", "example.com/v2"],
+            schemas: &[],
             subresource: "",
             now: Timestamp::UNIX_EPOCH,
         };

@@ -8,6 +8,7 @@ use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
 use super::golang;
+use crate::patch::json_word;
 use crate::status::Refusal;
 
 /// Deeper than this nothing is read: the real server's JSON decoder has the same limit.
@@ -18,8 +19,8 @@ const MAX_DEPTH: usize = 10_000;
 pub struct Decoded {
     /// The value.
     pub value: Value,
-    /// Fields that are there twice, with dots and brackets.
-    pub duplicates: Vec<String>,
+    /// What is there twice, in the real server's words.
+    pub doubled: Vec<String>,
 }
 
 /// How a body is written.
@@ -68,31 +69,97 @@ pub fn unsupported(accepted: &str) -> Refusal {
 /// # Errors
 /// What is wrong, for a message.
 pub fn json(body: &[u8]) -> Result<Decoded, String> {
+    read(body).or_else(|error| match golang::json_error(body) {
+        Some(wrong) => Err(wrong),
+        // Go takes what is no text for the sign that stands for it.
+        None => read(&golang::as_text(body)).map_err(|_| error.to_string()),
+    })
+}
+
+fn read(body: &[u8]) -> Result<Decoded, serde_json::Error> {
     let mut deserializer = serde_json::Deserializer::from_slice(body);
     // Depth is bounded by `Seed` below; whoever calls has a stack for it (`crate::deep`).
     deserializer.disable_recursion_limit();
     let mut seen = Seen::default();
     let value = Seed(&mut seen)
         .deserialize(&mut deserializer)
-        .and_then(|value| deserializer.end().map(|()| value))
-        .map_err(|error| golang::json_error(body).unwrap_or_else(|| error.to_string()))?;
+        .and_then(|value| deserializer.end().map(|()| value))?;
+    let doubled = seen.duplicates.iter();
     Ok(Decoded {
         value,
-        duplicates: seen.duplicates,
+        doubled: doubled
+            .map(|field| format!("duplicate field {field:?}"))
+            .collect(),
     })
 }
 
-/// Reads YAML; the same of it as JSON.
-///
-/// # Errors
-/// What is wrong, for a message.
-pub fn yaml(body: &[u8]) -> Result<Decoded, String> {
-    let text = std::str::from_utf8(body).map_err(|error| error.to_string())?;
-    let value = serde_saphyr::from_str(text).map_err(|error| error.to_string())?;
-    Ok(Decoded {
-        value,
-        duplicates: Vec::new(),
-    })
+/// The number that stays of a float when it is written as JSON and read again: Go writes whole floats
+/// without a fraction.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "within these bounds it is exact, or what Go writes"
+)]
+fn whole(float: f64) -> Option<Number> {
+    if float.fract() != 0.0 {
+        return None;
+    }
+    if float.abs() < 9.0e18 {
+        return Some((float as i64).into());
+    }
+    // The shortest digits, and zeros behind them.
+    format!("{float}").parse::<u64>().ok().map(Number::from)
+}
+
+/// The value with all numbers as they are once it is kept.
+pub fn whole_numbers(mut value: Value) -> Value {
+    settle(&mut value);
+    value
+}
+
+fn settle(value: &mut Value) {
+    match value {
+        Value::Number(number) if number.is_f64() => {
+            if let Some(number) = number.as_f64().and_then(whole) {
+                *value = number.into();
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(settle),
+        Value::Object(fields) => fields.values_mut().for_each(settle),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// What Go says of a body that is to tell its version and kind, and is nothing that could.
+pub fn type_error(value: &Value) -> Option<String> {
+    let within = |word: &str, place: &str| {
+        Some(format!(
+            "couldn't get version/kind; json parse error: json: cannot unmarshal {word} into Go {place}"
+        ))
+    };
+    let fields = match value {
+        Value::Null => return None,
+        Value::Object(fields) => fields,
+        other => {
+            let word = json_word(other);
+            return within(
+                word,
+                "value of type struct { APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind \
+                 string \"json:\\\"kind,omitempty\\\"\" }",
+            );
+        }
+    };
+    for field in ["apiVersion", "kind"] {
+        match fields.get(field) {
+            None | Some(Value::Null | Value::String(_)) => {}
+            Some(other) => {
+                return within(
+                    json_word(other),
+                    &format!("struct field .{field} of type string"),
+                );
+            }
+        }
+    }
+    None
 }
 
 #[derive(Default)]
@@ -127,15 +194,13 @@ impl<'de> Visitor<'de> for Seed<'_> {
     }
 
     fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
-        Ok(value.into())
+        Ok(match i64::try_from(value) {
+            Ok(value) => value.into(),
+            Err(_) => Number::from_f64(value as f64).map_or(Value::Null, Value::Number),
+        })
     }
 
     fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
-        // Go writes whole numbers without a fraction.
-        if value.fract() == 0.0 && value.abs() < 1e15 {
-            #[expect(clippy::cast_possible_truncation, reason = "it is whole, and small")]
-            return Ok((value as i64).into());
-        }
         Ok(Number::from_f64(value).map_or(Value::Null, Value::Number))
     }
 
@@ -216,7 +281,33 @@ mod tests {
             decoded.value,
             json!({ "a": 2, "spec": { "list": [{ "x": 2 }], "y": {} } })
         );
-        assert_eq!(decoded.duplicates, ["spec.list[0].x", "a"]);
+        let doubled = [
+            "duplicate field \"spec.list[0].x\"",
+            "duplicate field \"a\"",
+        ];
+        assert_eq!(decoded.doubled, doubled);
+    }
+
+    #[test]
+    fn numbers_are_floats_until_they_are_kept() {
+        let body =
+            b"[1, 1.0, 1.5, 9223372036854775807, 9223372036854775808, 12345678901234567890, 1e3]";
+        let value = json(body).unwrap().value;
+        assert_ne!(value[0], value[1]);
+        assert_eq!(
+            whole_numbers(value).to_string(),
+            "[1,1,1.5,9223372036854775807,9223372036854776000,12345678901234567000,1000]"
+        );
+    }
+
+    #[test]
+    fn what_is_no_text_is_taken_for_its_sign() {
+        let read = |body: &[u8]| json(body).unwrap().value;
+        assert_eq!(
+            read(br#""\ud800x \ud83d\ude00 \udc00""#),
+            "\u{fffd}x \u{1f600} \u{fffd}"
+        );
+        assert_eq!(read(b"\"a\xffb\""), "a\u{fffd}b");
     }
 
     #[test]

@@ -19,6 +19,39 @@ pub fn json_error(text: &[u8]) -> Option<String> {
     scanner.document().err()
 }
 
+/// A JSON text that Go takes, with the sign for what is no text in the place of broken UTF-8 and of halves
+/// of surrogate pairs.
+pub fn as_text(body: &[u8]) -> Vec<u8> {
+    let text = String::from_utf8_lossy(body);
+    let mut out = String::with_capacity(text.len());
+    let mut rest = &*text;
+    while let Some(at) = rest.find('\\') {
+        let (before, escape) = rest.split_at(at);
+        out.push_str(before);
+        let taken = match (surrogate(escape), escape.get(6..).and_then(surrogate)) {
+            (Some(0xd800..=0xdbff), Some(0xdc00..=0xdfff)) => 12,
+            (Some(_), _) => {
+                out.push('\u{fffd}');
+                rest = escape.get(6..).unwrap_or_default();
+                continue;
+            }
+            (None, _) => 2,
+        };
+        let (escape, after) = escape.split_at_checked(taken).unwrap_or((escape, ""));
+        out.push_str(escape);
+        rest = after;
+    }
+    out.push_str(rest);
+    out.into_bytes()
+}
+
+/// The half of a surrogate pair that an escape stands for.
+fn surrogate(escape: &str) -> Option<u16> {
+    let digits = escape.strip_prefix("\\u")?.get(..4)?;
+    let half = u16::from_str_radix(digits, 16).ok()?;
+    (0xd800..=0xdfff).contains(&half).then_some(half)
+}
+
 /// A number as Go's `strconv.ParseUint` reads it; nothing at all is 0, as in a `resourceVersion`.
 ///
 /// # Errors

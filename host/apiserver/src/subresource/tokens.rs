@@ -54,6 +54,7 @@ pub(super) fn create(call: &Call<'_>) -> Result<Answer, Refusal> {
         api_version: API_VERSION,
         kind: KIND,
         versions: &[API_VERSION],
+        schemas: &[],
         subresource: "token",
         now,
     };

@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use super::read;
 use crate::answer::Answer;
 use crate::present;
-use crate::request::decode;
 use crate::request::options::{DeleteOptions, ListOptions};
+use crate::request::{decode, yaml};
 use crate::server::Call;
 use crate::status::Refusal;
 use crate::store::{Entry, Key, Write};
@@ -99,7 +99,7 @@ fn options(call: &Call<'_>) -> Result<DeleteOptions, Refusal> {
         None
     } else {
         let decoded = match decode::format(request.header("content-type"))? {
-            decode::Format::Yaml => decode::yaml(&request.body),
+            decode::Format::Yaml => yaml::read(&request.body),
             decode::Format::Protobuf => {
                 return Err(decode::unsupported("application/json, application/yaml"));
             }

@@ -4,11 +4,12 @@ use http::StatusCode;
 use serde_json::{Value, json};
 
 use crate::answer::Answer;
+use crate::builtin::Words;
 use crate::fields::{self, OnConflict};
 use crate::patch;
 use crate::registry::Origin;
-use crate::request::decode;
 use crate::request::options::{FieldValidation, WriteKind, WriteOptions};
+use crate::request::{decode, yaml};
 use crate::server::Call;
 use crate::status::{Cause, Named, Refusal};
 use crate::write::{Part, Wanted, Writing, accept, meta};
@@ -94,10 +95,20 @@ fn patched(writing: &Writing<'_>, old: &Value, form: Form) -> Result<Wanted, Ref
             patch::strategic(old, &decoded.value, schema.view())?
         }
     };
-    let text = new.to_string();
-    let mut accepted = accept::patched(new, call.resource, &decoded.duplicates)
-        .map_err(|why| unprocessable(&text, &why))?;
-    accept::noted(call, writing.options.field_validation, accepted.warnings)
+    let (text, words) = match form {
+        Form::Strategic => (patch::display(&decoded.value), Words::Maps),
+        Form::Json | Form::Merge | Form::Apply => (new.to_string(), Words::Json),
+    };
+    let mut doubled = decoded.doubled;
+    if form == Form::Json {
+        for problem in &mut doubled {
+            *problem = format!("json patch {problem}");
+        }
+        doubled.extend(patch::json_unknown_fields(&decoded.value));
+    }
+    let mut accepted =
+        accept::patched(call, new, doubled, words).map_err(|why| unprocessable(&text, &why))?;
+    accept::noted(call, writing.options.field_validation, &accepted.warnings)
         .map_err(|why| unprocessable(&text, &why))?;
     accept::place(call, &mut accepted.object)?;
     accept::name(call, &accepted.object)?;
@@ -116,7 +127,16 @@ fn unprocessable(text: &str, why: &str) -> Refusal {
 
 fn applied(writing: &Writing<'_>, old: Option<&Value>) -> Result<Wanted, Refusal> {
     let call = writing.call;
-    let decoded = decode::yaml(&call.request.body)
+    let decoded = yaml::read(&call.request.body)
+        .map_err(|why| format!("error converting YAML to JSON: {why}"))
+        .and_then(|decoded| match &decoded.value {
+            Value::Null | Value::Object(_) => Ok(decoded),
+            other => Err(format!(
+                "error unmarshaling JSON: while decoding JSON: json: cannot unmarshal {} into Go value \
+                 of type map[string]interface {{}}",
+                patch::json_word(other)
+            )),
+        })
         .map_err(|why| Refusal::bad_request(format!("error decoding YAML: {why}")))?;
     let config = decoded.value;
     let on_conflict = if writing.options.force {
@@ -127,6 +147,17 @@ fn applied(writing: &Writing<'_>, old: Option<&Value>) -> Result<Wanted, Refusal
     let object = writing.as_writer(&writing.options.field_manager, |writer, schema| {
         fields::apply(old, &config, schema, writer, on_conflict, &writing.reset())
     })?;
+    let validation = writing.options.field_validation;
+    let doubled = decoded.doubled.iter();
+    let doubled = doubled.map(|problem| format!("error converting YAML to JSON: {problem}"));
+    match (validation, doubled.collect::<Vec<_>>()) {
+        (FieldValidation::Strict, doubled) if !doubled.is_empty() => {
+            let why = doubled.join(", ");
+            let message = format!("error strict decoding YAML: {why}");
+            return Err(Refusal::bad_request(message));
+        }
+        (_, doubled) => accept::noted(call, validation, &doubled).map_err(Refusal::bad_request)?,
+    }
     let accepted = accept::applied(object, call.resource)?;
     let (mut object, unknown) = (accepted.object, accepted.warnings);
     let uid = meta::text(&object, "uid").to_owned();
@@ -139,7 +170,7 @@ fn applied(writing: &Writing<'_>, old: Option<&Value>) -> Result<Wanted, Refusal
     }
     accept::place(call, &mut object)?;
     accept::name(call, &object)?;
-    if writing.options.field_validation != FieldValidation::Ignore {
+    if validation != FieldValidation::Ignore {
         call.warnings.extend(unknown);
     }
     Ok(Wanted::Applied(object))

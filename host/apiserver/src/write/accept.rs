@@ -1,14 +1,14 @@
 //! The object in a request's body: decoded, of the right kind, pruned and with its defaults.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::kind::Kind;
 use super::meta;
-use crate::builtin;
+use crate::builtin::{self, Words};
 use crate::registry::{Origin, Resource};
 use crate::request::decode::{self, Decoded, Format};
-use crate::request::golang;
 use crate::request::options::FieldValidation;
+use crate::request::{golang, yaml};
 use crate::schema::{default, prune};
 use crate::server::Call;
 use crate::status::Refusal;
@@ -39,16 +39,26 @@ pub fn body(call: &Call<'_>, validation: FieldValidation) -> Result<Value, Refus
     let no_json = |why| format!("couldn't get version/kind; json parse error: {why}");
     let decoded = match decode::format(call.request.header("content-type"))? {
         Format::Json => decode::json(body).map_err(no_json),
-        Format::Yaml => decode::yaml(body),
+        Format::Yaml => yaml::read(body),
         Format::Protobuf => Ok(Decoded {
             value: builtin::decode_protobuf(body)?,
-            duplicates: Vec::new(),
+            doubled: Vec::new(),
         }),
     };
-    let Decoded { value, duplicates } = decoded.map_err(unreadable)?;
-    let object = of_kind(value, resource)?;
-    let accepted = complete(object, resource, &duplicates)?;
-    noted(call, validation, accepted.warnings).map_err(|errors| {
+    let Decoded { value, doubled } = decoded.map_err(unreadable)?;
+    if let Some(why) = decode::type_error(&value) {
+        return Err(unreadable(why));
+    }
+    let is_nameless = value
+        .get("kind")
+        .is_none_or(|kind| kind == "" || kind.is_null());
+    if resource.origin != Origin::BuiltIn && is_nameless {
+        let text = String::from_utf8_lossy(body);
+        return Err(unreadable(format!("Object 'Kind' is missing in '{text}'")));
+    }
+    let object = of_kind(call, value)?;
+    let accepted = complete(object, resource, doubled)?;
+    noted(call, validation, &accepted.warnings).map_err(|errors| {
         Refusal::bad_request(format!(
             "{} in version {:?} cannot be handled as a {}: {errors}",
             resource.kind, resource.version, resource.kind
@@ -64,13 +74,14 @@ pub fn body(call: &Call<'_>, validation: FieldValidation) -> Result<Value, Refus
 pub fn noted(
     call: &Call<'_>,
     validation: FieldValidation,
-    problems: Vec<String>,
+    problems: &[String],
 ) -> Result<(), String> {
     match validation {
         FieldValidation::Strict if !problems.is_empty() => {
             Err(format!("strict decoding error: {}", problems.join(", ")))
         }
         FieldValidation::Warn => {
+            let problems = problems.iter().flat_map(|problem| yaml::warnings(problem));
             call.warnings.extend(problems);
             Ok(())
         }
@@ -85,9 +96,9 @@ pub fn noted(
 pub fn complete(
     object: Value,
     resource: &Resource,
-    duplicates: &[String],
+    doubled: Vec<String>,
 ) -> Result<Accepted, Refusal> {
-    completed(object, resource, duplicates).map_err(|why| {
+    completed(object, resource, doubled, Words::Json).map_err(|why| {
         let (kind, version) = (&resource.kind, &resource.version);
         Refusal::bad_request(format!(
             "{kind} in version {version:?} cannot be handled as a {kind}: {why}"
@@ -100,31 +111,32 @@ pub fn complete(
 /// # Errors
 /// If it is no object of the kind; the text is what the real server says of it.
 pub fn patched(
-    object: Value,
-    resource: &Resource,
-    duplicates: &[String],
+    call: &Call<'_>,
+    mut object: Value,
+    doubled: Vec<String>,
+    words: Words,
 ) -> Result<Accepted, String> {
-    let said = |field: &str| {
-        object
-            .get(field)
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-    };
-    let (kind, version) = (said("kind"), said("apiVersion"));
-    if resource.origin == Origin::BuiltIn {
-        if version != resource.api_version() {
-            return Err(format!(
-                "no kind {kind:?} is registered for version {version:?} in scheme \"pkg/runtime/scheme.go:111\""
-            ));
-        }
-        if kind != resource.kind {
-            return Err(format!(
-                "converting ({}.{kind}) to (core.{}): unknown conversion",
-                resource.version, resource.kind
-            ));
-        }
+    if let Some(why) = decode::type_error(&object) {
+        return Err(why);
     }
-    completed(object, resource, duplicates)
+    if call.resource.origin == Origin::BuiltIn {
+        let said = |field: &str| {
+            object
+                .get(field)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+        };
+        let (kind, version) = (said("kind"), said("apiVersion"));
+        let other = match version {
+            "" => Some(unregistered(kind, version)),
+            version => other_kind(call, kind, version),
+        };
+        if let Some(why) = other {
+            return Err(why);
+        }
+        meta::put(&mut object, "kind", call.resource.kind.as_str());
+    }
+    completed(object, call.resource, doubled, words)
 }
 
 /// The same for what an apply has made, which nobody has decoded: a `null` in a custom resource stays.
@@ -133,7 +145,7 @@ pub fn patched(
 /// As [`complete`].
 pub fn applied(mut object: Value, resource: &Resource) -> Result<Accepted, Refusal> {
     let (Origin::Custom { .. }, Some(schema)) = (&resource.origin, resource.schema()) else {
-        return complete(object, resource, &[]);
+        return complete(object, resource, Vec::new());
     };
     let unknown = prune::prune(&mut object, schema.view(), true);
     default::default(&mut object, schema.view());
@@ -149,14 +161,12 @@ pub fn applied(mut object: Value, resource: &Resource) -> Result<Accepted, Refus
 fn completed(
     mut object: Value,
     resource: &Resource,
-    duplicates: &[String],
+    doubled: Vec<String>,
+    words: Words,
 ) -> Result<Accepted, String> {
-    let doubled = duplicates
-        .iter()
-        .map(|field| format!("duplicate field {field:?}"));
-    let mut warnings: Vec<String> = doubled.collect();
+    let mut warnings = doubled;
     let kind = Kind::of(resource);
-    let unknown = kind.read(&mut object, resource)?;
+    let unknown = kind.read(&mut object, resource, words)?;
     warnings.extend(
         unknown
             .iter()
@@ -166,23 +176,23 @@ fn completed(
     Ok(Accepted { object, warnings })
 }
 
-/// The body is of the kind and version of the path.
-fn of_kind(mut value: Value, resource: &Resource) -> Result<Value, Refusal> {
+/// The body is of the kind and version of the path; what a custom resource says of its kind is judged later.
+fn of_kind(call: &Call<'_>, mut value: Value) -> Result<Value, Refusal> {
+    let resource = call.resource;
     let said = |field: &str| value.get(field).and_then(Value::as_str).unwrap_or_default();
     let (kind, version) = (said("kind").to_owned(), said("apiVersion").to_owned());
     let wanted = resource.api_version();
-    let custom = resource.origin != Origin::BuiltIn;
-    if custom && kind.is_empty() {
-        let text = value.to_string();
+    if resource.origin == Origin::BuiltIn
+        && let Some(why) = other_kind(call, &kind, &version)
+    {
         return Err(Refusal::bad_request(format!(
-            "Object 'Kind' is missing in '{text}'"
-        )));
-    }
-    if !kind.is_empty() && kind != resource.kind {
-        return Err(Refusal::bad_request(format!(
-            "{kind} in version {:?} cannot be handled as a {}: no kind {kind:?} is registered for \
-             version {version:?}",
-            short(&version),
+            "{} in version {:?} cannot be handled as a {}: {why}",
+            if kind.is_empty() {
+                &resource.kind
+            } else {
+                &kind
+            },
+            version.rsplit('/').next().unwrap_or_default(),
             resource.kind
         )));
     }
@@ -191,27 +201,52 @@ fn of_kind(mut value: Value, resource: &Resource) -> Result<Value, Refusal> {
             "the API version in the data ({version}) does not match the expected API version ({wanted})"
         )));
     }
-    if let Some(object) = value.as_object_mut() {
-        object.insert("kind".to_owned(), resource.kind.as_str().into());
-        object.insert("apiVersion".to_owned(), wanted.into());
-        return Ok(value);
+    if value.is_null() {
+        value = Value::Object(Map::new());
     }
-    Err(Refusal::bad_request(format!(
-        "{} in version {:?} cannot be handled as a {}: json: cannot unmarshal {} into Go value",
-        resource.kind,
-        resource.version,
-        resource.kind,
-        match value {
-            Value::Array(_) => "array",
-            Value::String(_) => "string",
-            Value::Number(_) => "number",
-            _ => "value",
-        }
-    )))
+    meta::put(&mut value, "apiVersion", wanted);
+    if resource.origin == Origin::BuiltIn {
+        meta::put(&mut value, "kind", resource.kind.as_str());
+    }
+    Ok(value)
 }
 
-fn short(api_version: &str) -> &str {
-    api_version.rsplit('/').next().unwrap_or(api_version)
+/// Why an object of another kind cannot be one of a built-in kind, if it cannot; what is not said counts as
+/// the kind itself.
+fn other_kind(call: &Call<'_>, kind: &str, version: &str) -> Option<String> {
+    let resource = call.resource;
+    let own = resource.api_version();
+    let kind = if kind.is_empty() {
+        &resource.kind
+    } else {
+        kind
+    };
+    let version = if version.is_empty() { &own } else { version };
+    let registry = call.server.registry();
+    let found = registry.of_kind(version, kind);
+    let Some(found) = found.filter(|found| found.origin == Origin::BuiltIn) else {
+        return Some(unregistered(kind, version));
+    };
+    if found.place() == resource.place() {
+        return None;
+    }
+    let package = resource
+        .group
+        .split('.')
+        .next()
+        .filter(|name| !name.is_empty());
+    Some(format!(
+        "converting ({}.{kind}) to ({}.{}): unknown conversion",
+        found.version,
+        package.unwrap_or("core"),
+        resource.kind
+    ))
+}
+
+fn unregistered(kind: &str, version: &str) -> String {
+    format!(
+        "no kind {kind:?} is registered for version {version:?} in scheme \"pkg/runtime/scheme.go:111\""
+    )
 }
 
 /// The same owner twice is one owner, which is worth a warning.

@@ -4,12 +4,13 @@ use serde_json::Value;
 
 use super::namespaces;
 use super::{Part, Writing, meta};
+use crate::builtin::{self, Words};
 use crate::crd::{self, objects};
 use crate::registry::{Origin, Resource};
 use crate::server::Server;
 use crate::status::{Cause, Named, Refusal};
 use crate::store::{Key, Place};
-use crate::{builtin, definitions, metadata};
+use crate::{definitions, metadata};
 
 type Step = Result<(), Refusal>;
 
@@ -75,10 +76,11 @@ impl Kind {
         self,
         object: &mut Value,
         resource: &Resource,
+        words: Words,
     ) -> Result<Vec<String>, String> {
         match self {
             Self::Custom => objects::read(object, resource),
-            Self::Definition | Self::BuiltIn => builtin::decode(object, resource),
+            Self::Definition | Self::BuiltIn => builtin::decode_in(object, resource, words),
         }
     }
 

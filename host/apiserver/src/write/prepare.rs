@@ -4,9 +4,10 @@ use serde_json::{Value, json};
 
 use super::kind::Kind;
 use super::{MODIFIED, Writing, meta, namespaces};
+use crate::registry::Origin;
 use crate::request::golang;
 use crate::request::route::Verb;
-use crate::status::{Cause, Refusal};
+use crate::status::{Cause, Named, Refusal};
 
 /// The longest name, less the suffix of a generated one.
 const LONGEST_PREFIX: usize = 63 - 5;
@@ -118,8 +119,15 @@ fn invalid(writing: &Writing<'_>, object: &Value, causes: Vec<Cause>) -> Result<
     if causes.is_empty() {
         return Ok(());
     }
-    let name = meta::text(object, "name");
-    Err(Refusal::invalid(writing.call.kind(), name, causes))
+    let call = writing.call;
+    // A custom resource is of the kind that it says.
+    let said = object.get("kind").and_then(Value::as_str);
+    let said = said.filter(|_| call.resource.origin != Origin::BuiltIn);
+    let kind = Named {
+        resource: said.unwrap_or(call.kind().resource),
+        ..call.kind()
+    };
+    Err(Refusal::invalid(kind, meta::text(object, "name"), causes))
 }
 
 /// Whether the last finalizer of an object that is being deleted has gone.

@@ -7,6 +7,7 @@ use serde_json::{Number, Value};
 use crate::builtin::quantity;
 use crate::metadata::time;
 use crate::patch::json_word;
+use crate::schema::Kind;
 
 /// A number or a text becomes a quantity.
 pub(super) fn quantity(value: &mut Value, to_milli: bool) -> Result<(), String> {
@@ -40,6 +41,30 @@ pub(super) fn integer(value: &Value, narrow: bool) -> Option<Number> {
         i32::try_from(whole).ok()?;
     }
     Some(whole.into())
+}
+
+/// Why a value cannot become one of a Go type (apimachinery `pkg/runtime/converter.go`).
+pub(super) fn not_from_map(value: &Value, kind: Kind, go: &str) -> String {
+    let from = match value {
+        Value::Null => "invalid",
+        Value::Bool(_) => "bool",
+        Value::Number(number) if number.is_f64() => "float64",
+        Value::Number(_) => "int64",
+        Value::String(_) => "string",
+        Value::Array(_) => "slice",
+        Value::Object(_) => "map",
+    };
+    match kind {
+        Kind::Array => format!("cannot restore slice from {from}"),
+        Kind::Object if go.starts_with("map[") => format!("cannot restore map from {from}"),
+        Kind::Object => format!("cannot restore struct from: {from}"),
+        // In Go a number could become a text: the one with that code.
+        Kind::String if from == "int64" => format!("cannot convert int64 to {go}"),
+        Kind::String => "unrecognized type: string".to_owned(),
+        Kind::Boolean => "unrecognized type: bool".to_owned(),
+        Kind::Number => "unrecognized type: float64".to_owned(),
+        Kind::Integer | Kind::IntOrString => format!("unrecognized type: {go}"),
+    }
 }
 
 /// Base64, as Go writes it.
