@@ -85,3 +85,10 @@ pub enum OnConflict {
     /// Takes them over.
     Force,
 }
+
+impl OnConflict {
+    /// What a client wants that says `force` or not.
+    pub fn of(force: bool) -> Self {
+        if force { Self::Force } else { Self::Refuse }
+    }
+}

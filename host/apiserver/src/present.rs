@@ -224,6 +224,17 @@ pub fn table(resource: &Resource, objects: &[Value], metadata: &Value, look: Loo
 fn in_version(mut table: Value, beta: bool) -> Value {
     if beta {
         meta::put(&mut table, "apiVersion", meta_version(true));
+        let rows = table.get_mut("rows").and_then(Value::as_array_mut);
+        let objects = rows
+            .into_iter()
+            .flatten()
+            .filter_map(|row| row.get_mut("object"));
+        let partial = |object: &&mut Value| {
+            object.get("kind").and_then(Value::as_str) == Some("PartialObjectMetadata")
+        };
+        for object in objects.filter(partial) {
+            meta::put(object, "apiVersion", meta_version(true));
+        }
     }
     table
 }

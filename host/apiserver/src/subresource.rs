@@ -13,6 +13,7 @@ use crate::present;
 use crate::registry::Origin;
 use crate::request::decode::{self, Format};
 use crate::request::route::Verb;
+use crate::request::yaml;
 use crate::server::Call;
 use crate::status::Refusal;
 use crate::verbs::{patch, update};
@@ -98,7 +99,7 @@ fn plain_body(call: &Call<'_>) -> Result<Value, Refusal> {
     let body = &call.request.body;
     let decoded = match decode::format(call.request.header("content-type"))? {
         Format::Json => decode::json(body),
-        Format::Yaml => decode::yaml(body),
+        Format::Yaml => yaml::read(body),
         Format::Protobuf => return builtin::decode_protobuf(body),
     };
     Ok(decoded.map_err(Refusal::bad_request)?.value)

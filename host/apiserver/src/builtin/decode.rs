@@ -25,10 +25,15 @@ use crate::schema::{Kind, Schema, View};
 /// # Errors
 /// The text of Go's decoder, where something has the wrong type.
 pub fn decode(object: &mut Value, resource: &Resource) -> Result<Vec<String>, String> {
-    decode_in(object, resource, Words::Json)
+    let entry = catalog::entry(&resource.group, &resource.version, &resource.plural);
+    match entry {
+        Some(entry) => decode_type(object, &entry.type_name),
+        None => Ok(Vec::new()),
+    }
 }
 
-/// The same, with what is wrong in other words.
+/// The same for what a client sends, where empty lists are still there: all but definitions are kept as
+/// protobuf, which knows none.
 ///
 /// # Errors
 /// In these words, where something has the wrong type.
@@ -39,7 +44,7 @@ pub fn decode_in(
 ) -> Result<Vec<String>, String> {
     let entry = catalog::entry(&resource.group, &resource.version, &resource.plural);
     match entry {
-        Some(entry) => decode_as(object, &entry.type_name, words),
+        Some(entry) => decode_as(object, &entry.type_name, words, true),
         None => Ok(Vec::new()),
     }
 }
@@ -59,14 +64,22 @@ pub enum Words {
 /// # Errors
 /// The text of Go's decoder, where something has the wrong type.
 pub fn decode_type(object: &mut Value, type_name: &str) -> Result<Vec<String>, String> {
-    decode_as(object, type_name, Words::Json)
+    decode_as(object, type_name, Words::Json, is_kept_as_json(type_name))
 }
 
-fn decode_as(object: &mut Value, type_name: &str, words: Words) -> Result<Vec<String>, String> {
+fn is_kept_as_json(type_name: &str) -> bool {
+    type_name.starts_with("io.k8s.apiextensions")
+}
+
+fn decode_as(
+    object: &mut Value,
+    type_name: &str,
+    words: Words,
+    keeps_empty_lists: bool,
+) -> Result<Vec<String>, String> {
     let schema = super::types::schema(type_name);
     let mut decoder = Decoder {
-        // CRDs are kept as JSON, all others as protobuf, which knows no empty lists.
-        keeps_empty_lists: type_name.starts_with("io.k8s.apiextensions"),
+        keeps_empty_lists,
         words,
         ..Decoder::default()
     };

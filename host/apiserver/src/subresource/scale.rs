@@ -21,6 +21,7 @@ use crate::schema::View;
 use crate::selector;
 use crate::server::Call;
 use crate::status::{Cause, Named, Refusal};
+use crate::verbs::patch::configuration;
 use crate::write::{Part, Wanted, Writing, accept, meta};
 
 const VERSION: &str = "autoscaling/v1";
@@ -91,13 +92,8 @@ fn wanted(writing: &Writing<'_>, before: &Value) -> Result<Value, Refusal> {
         }));
     }
     if content_type(call) == APPLY {
-        let decoded = decode::yaml(&call.request.body)
-            .map_err(|why| Refusal::bad_request(format!("error decoding YAML: {why}")))?;
-        let on_conflict = if writing.options.force {
-            OnConflict::Force
-        } else {
-            OnConflict::Refuse
-        };
+        let decoded = configuration(call)?;
+        let on_conflict = OnConflict::of(writing.options.force);
         let manager = &writing.options.field_manager;
         let none = Set::default();
         let applied = as_writer(writing, manager, |writer, schema| {
@@ -218,6 +214,7 @@ fn as_writer<T>(
         api_version: VERSION,
         kind: "Scale",
         versions: &[VERSION],
+        schemas: &[],
         subresource: "scale",
         now: writing.call.server.seams().clock.wall(),
     };

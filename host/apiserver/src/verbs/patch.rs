@@ -8,8 +8,9 @@ use crate::builtin::Words;
 use crate::fields::{self, OnConflict};
 use crate::patch;
 use crate::registry::Origin;
+use crate::request::decode::{self, Decoded};
 use crate::request::options::{FieldValidation, WriteKind, WriteOptions};
-use crate::request::{decode, yaml};
+use crate::request::yaml;
 use crate::server::Call;
 use crate::status::{Cause, Named, Refusal};
 use crate::write::{Part, Wanted, Writing, accept, meta};
@@ -125,9 +126,12 @@ fn unprocessable(text: &str, why: &str) -> Refusal {
     Refusal::invalid(none, "", vec![Cause::invalid("patch", &json!(text), why)])
 }
 
-fn applied(writing: &Writing<'_>, old: Option<&Value>) -> Result<Wanted, Refusal> {
-    let call = writing.call;
-    let decoded = yaml::read(&call.request.body)
+/// The configuration that a server-side apply sends.
+///
+/// # Errors
+/// 400 for what is no YAML, or no object.
+pub fn configuration(call: &Call<'_>) -> Result<Decoded, Refusal> {
+    yaml::read(&call.request.body)
         .map_err(|why| format!("error converting YAML to JSON: {why}"))
         .and_then(|decoded| match &decoded.value {
             Value::Null | Value::Object(_) => Ok(decoded),
@@ -137,13 +141,14 @@ fn applied(writing: &Writing<'_>, old: Option<&Value>) -> Result<Wanted, Refusal
                 patch::json_word(other)
             )),
         })
-        .map_err(|why| Refusal::bad_request(format!("error decoding YAML: {why}")))?;
+        .map_err(|why| Refusal::bad_request(format!("error decoding YAML: {why}")))
+}
+
+fn applied(writing: &Writing<'_>, old: Option<&Value>) -> Result<Wanted, Refusal> {
+    let call = writing.call;
+    let decoded = configuration(call)?;
     let config = decoded.value;
-    let on_conflict = if writing.options.force {
-        OnConflict::Force
-    } else {
-        OnConflict::Refuse
-    };
+    let on_conflict = OnConflict::of(writing.options.force);
     let object = writing.as_writer(&writing.options.field_manager, |writer, schema| {
         fields::apply(old, &config, schema, writer, on_conflict, &writing.reset())
     })?;
