@@ -27,7 +27,9 @@ pub use default::{counts_generations, default, default_type};
 pub use protobuf::decode_protobuf;
 pub use strategy::{Cluster, Write, prepare_create, prepare_update, prepare_update_status};
 
-pub use validate::{validate_create, validate_ephemeral, validate_status_update, validate_update};
+pub use validate::{
+    validate_create, validate_ephemeral, validate_status_update, validate_update, warnings,
+};
 
 use crate::registry::Resource;
 use crate::schema::Schema;

@@ -141,6 +141,10 @@ impl Amount {
         self.nanos < 0
     }
 
+    pub(crate) fn is_whole(self) -> bool {
+        self.nanos % 1_000_000_000 == 0
+    }
+
     pub(crate) fn is_above(self, other: Self) -> bool {
         self.nanos > other.nanos
     }

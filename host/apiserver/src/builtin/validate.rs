@@ -18,6 +18,7 @@ mod schedule;
 mod services;
 mod signing;
 mod spot;
+mod warnings;
 mod workloads;
 
 use std::borrow::Cow;
@@ -28,6 +29,8 @@ use crate::rbac;
 use crate::registry::Resource;
 use crate::status::Cause;
 use spot::{Causes, Spot};
+
+pub use warnings::warnings;
 
 /// What is wrong with a new object, beside its metadata.
 pub fn validate_create(object: &Value, resource: &Resource) -> Vec<Cause> {

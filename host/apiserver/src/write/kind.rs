@@ -187,11 +187,17 @@ impl Kind {
     }
 
     /// What the client should know of an object that is fine.
-    pub(super) fn warnings(self, new: &Value, old: Option<&Value>) -> Vec<String> {
+    pub(super) fn warnings(
+        self,
+        new: &Value,
+        old: Option<&Value>,
+        writing: &Writing<'_>,
+    ) -> Vec<String> {
         match self {
             Self::Custom => objects::warnings(new, old),
             Self::Definition => crd::warnings(new, old),
-            Self::BuiltIn => Vec::new(),
+            Self::BuiltIn if writing.part == Part::Status => Vec::new(),
+            Self::BuiltIn => builtin::warnings(new, old, writing.call.resource),
         }
     }
 }

@@ -26,7 +26,7 @@ pub(super) fn create(writing: &Writing<'_>, object: &mut Value) -> Result<(), Re
     let kind = Kind::of(call.resource);
     kind.prepare_create(object, writing)?;
     invalid(writing, object, kind.validate_create(object, call.resource))?;
-    call.warnings.extend(kind.warnings(object, None));
+    call.warnings.extend(kind.warnings(object, None, writing));
     Ok(())
 }
 
@@ -111,7 +111,7 @@ pub(super) fn update(
     writing
         .call
         .warnings
-        .extend(kind.warnings(object, Some(old)));
+        .extend(kind.warnings(object, Some(old), writing));
     Ok(())
 }
 
