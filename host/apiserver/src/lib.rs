@@ -38,3 +38,8 @@ pub mod table;
 pub mod tokens;
 pub mod verbs;
 pub mod write;
+
+/// The examples of the guide run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/dev-server.md")]
+struct Guide;
