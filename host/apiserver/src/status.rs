@@ -130,7 +130,8 @@ impl Cause {
         }
     }
 
-    fn line(&self) -> String {
+    /// `field: MESSAGE`.
+    pub fn line(&self) -> String {
         if self.field.is_empty() {
             self.message.clone()
         } else {

@@ -55,7 +55,7 @@ fn judge(schema: &Value, default: &Value, in_metadata: bool, at: Path<'_>) -> Ve
     }
     let mut wrong = validate::values(default, None, view, at);
     if wrong.is_empty() {
-        wrong = rules::validate(default, Some(default), view);
+        wrong = rules::validate(default, Some(default), view).causes;
         for cause in &mut wrong {
             cause.field = match cause.field.as_str() {
                 "<nil>" => at.to_string(),

@@ -12,6 +12,7 @@ use crate::metadata::coerce::{self, Malformed};
 use crate::metadata::{self, Rules};
 use crate::names::label_key;
 use crate::registry::{Origin, Resource};
+use crate::schema::rules::Said;
 use crate::schema::validate::{check_rules, twice, values};
 use crate::schema::{default as defaults, embedded, prune};
 use crate::status::Cause;
@@ -90,20 +91,21 @@ pub fn validate_create(object: &Value, resource: &Resource) -> Vec<Cause> {
     }
     causes.extend(scale::validate_spec(object, resource));
     causes.extend(scale::validate_status(object, resource));
+    let mut said = Said::from(causes);
     if let Some(schema) = schema {
         let schema = schema.view();
-        causes.extend(embedded::validate(object, schema));
-        causes.extend(twice(object, None, schema));
-        check_rules(object, None, schema, &mut causes);
+        said.causes.extend(embedded::validate(object, schema));
+        said.causes.extend(twice(object, None, schema));
+        check_rules(object, None, schema, &mut said);
     }
-    causes
+    said.causes
 }
 
 /// What is wrong with an object that replaces another.
-pub fn validate_update(new: &Value, old: &Value, resource: &Resource) -> Vec<Cause> {
+pub fn validate_update(new: &Value, old: &Value, resource: &Resource) -> Said {
     let mut causes = of_kind(new, resource);
     if !causes.is_empty() {
-        return causes;
+        return causes.into();
     }
     causes.extend(metadata::validate_update(new, old, Rules::of(resource)));
     let schema = resource.schema();
@@ -112,20 +114,21 @@ pub fn validate_update(new: &Value, old: &Value, resource: &Resource) -> Vec<Cau
     }
     causes.extend(scale::validate_spec(new, resource));
     causes.extend(scale::validate_status(new, resource));
+    let mut said = Said::from(causes);
     if let Some(schema) = schema {
         let schema = schema.view();
-        causes.extend(embedded::validate(new, schema));
-        causes.extend(twice(new, Some(old), schema));
-        check_rules(new, Some(old), schema, &mut causes);
+        said.causes.extend(embedded::validate(new, schema));
+        said.causes.extend(twice(new, Some(old), schema));
+        check_rules(new, Some(old), schema, &mut said);
     }
-    causes
+    said
 }
 
 /// What is wrong with an object that replaces another's status: its values are those of `status` alone.
-pub fn validate_status_update(new: &Value, old: &Value, resource: &Resource) -> Vec<Cause> {
+pub fn validate_status_update(new: &Value, old: &Value, resource: &Resource) -> Said {
     let mut causes = of_kind(new, resource);
     if !causes.is_empty() {
-        return causes;
+        return causes.into();
     }
     causes.extend(metadata::validate_update(new, old, Rules::of(resource)));
     let schema = resource.schema().map(|schema| schema.view());
@@ -135,11 +138,12 @@ pub fn validate_status_update(new: &Value, old: &Value, resource: &Resource) -> 
         causes.extend(values(status, before, schema, Path::new("status")));
     }
     causes.extend(scale::validate_status(new, resource));
+    let mut said = Said::from(causes);
     if let Some(schema) = schema {
-        causes.extend(twice(new, Some(old), schema));
-        check_rules(new, Some(old), schema, &mut causes);
+        said.causes.extend(twice(new, Some(old), schema));
+        check_rules(new, Some(old), schema, &mut said);
     }
-    causes
+    said
 }
 
 /// What the client should know of an object that is fine: finalizers that others could have as well.

@@ -130,13 +130,13 @@ fn objects_are_judged_as_by_the_real_server() {
             }
             Some(old) if case.get("status").is_some() => {
                 objects::prepare_status_update(&mut new, old);
-                objects::validate_status_update(&new, old, &resource)
+                objects::validate_status_update(&new, old, &resource).causes
             }
             Some(old) => {
                 objects::prepare_update(&mut new, old, &resource);
                 let changed = new["spec"] != old["spec"];
                 assert_eq!(new["metadata"]["generation"], json!(1 + i64::from(changed)));
-                objects::validate_update(&new, old, &resource)
+                objects::validate_update(&new, old, &resource).causes
             }
         };
         assert_eq!(lines(&causes), recorded(case, "causes"), "{case}");

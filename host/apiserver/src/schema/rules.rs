@@ -39,19 +39,37 @@ fn in_node(node: &Node) -> bool {
         || node.values.as_deref().is_some_and(in_node)
 }
 
-/// What the rules of a schema say of an object.
-pub(crate) fn validate(new: &Value, old: Option<&Value>, schema: View<'_>) -> Vec<Cause> {
+/// What is to be said of an object.
+#[derive(Debug, Default)]
+pub struct Said {
+    /// What is wrong.
+    pub causes: Vec<Cause>,
+    /// Which rules were broken before already, and are not held against it.
+    pub ratcheted: Vec<Cause>,
+}
+
+impl From<Vec<Cause>> for Said {
+    fn from(causes: Vec<Cause>) -> Self {
+        Self {
+            causes,
+            ratcheted: Vec::new(),
+        }
+    }
+}
+
+/// Asks the rules of a schema about an object.
+pub(crate) fn validate(new: &Value, old: Option<&Value>, schema: View<'_>) -> Said {
     let past = Past {
         current: old.map(|old| Pair { new, old, schema }),
         nearest: None,
     };
-    let mut causes = Vec::new();
+    let mut said = Said::default();
     let place = Place {
         schema,
         at: Path::ROOT,
     };
-    walk(new, old, place, past, &mut causes);
-    causes
+    walk(new, old, place, past, &mut said);
+    said
 }
 
 /// A place in an object, and its schema.
@@ -98,17 +116,11 @@ impl Past<'_> {
     }
 }
 
-fn walk(
-    new: &Value,
-    old: Option<&Value>,
-    place: Place<'_>,
-    past: Past<'_>,
-    causes: &mut Vec<Cause>,
-) {
+fn walk(new: &Value, old: Option<&Value>, place: Place<'_>, past: Past<'_>, said: &mut Said) {
     if new.is_null() {
         return;
     }
-    run(new, old, place, past, causes);
+    run(new, old, place, past, said);
     match new {
         Value::Array(items) => {
             let Some(schema) = place.schema.items() else {
@@ -118,7 +130,7 @@ fn walk(
             for (index, item) in items.iter().enumerate() {
                 let old = before.and_then(|before| correlated(before, item, place.schema));
                 let at = place.at.index(index);
-                walk(item, old, Place { schema, at }, past.index(index), causes);
+                walk(item, old, Place { schema, at }, past.index(index), said);
             }
         }
         Value::Object(fields) => {
@@ -133,7 +145,7 @@ fn walk(
                 } else {
                     continue;
                 };
-                walk(value, old, below, past.key(name), causes);
+                walk(value, old, below, past.key(name), said);
             }
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
@@ -141,13 +153,7 @@ fn walk(
 }
 
 /// The rules of one place.
-fn run(
-    new: &Value,
-    old: Option<&Value>,
-    place: Place<'_>,
-    past: Past<'_>,
-    causes: &mut Vec<Cause>,
-) {
+fn run(new: &Value, old: Option<&Value>, place: Place<'_>, past: Past<'_>, said: &mut Said) {
     let Some(constraints) = place.schema.node().constraints.as_deref() else {
         return;
     };
@@ -171,13 +177,17 @@ fn run(
                 } else {
                     at
                 };
+                let cause = broken(new, place.schema, rule, at, &why);
                 if rule.uses_old_self() || !past.is_unchanged() {
-                    causes.push(broken(new, place.schema, rule, at, &why));
+                    said.causes.push(cause);
+                } else {
+                    said.ratcheted.push(cause);
                 }
             }
             Answer::Error(why) => {
                 let kind = super::validate::type_name(place.schema);
-                causes.push(Cause::invalid(place.at, &kind.into(), &why));
+                said.causes
+                    .push(Cause::invalid(place.at, &kind.into(), &why));
             }
         }
     }

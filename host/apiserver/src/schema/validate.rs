@@ -16,7 +16,8 @@ use serde_json::Value;
 
 pub use pattern::Pattern;
 
-use super::{View, embedded, rules};
+use super::rules::{self, Said};
+use super::{View, embedded};
 use crate::field::Path;
 use crate::status::Cause;
 use ratchet::Pair;
@@ -26,11 +27,11 @@ use values::Site;
 ///
 /// `old` is what it replaces.
 pub fn validate(new: &Value, old: Option<&Value>, schema: View<'_>) -> Vec<Cause> {
-    let mut causes = values(new, old, schema, Path::ROOT);
-    causes.extend(embedded::validate(new, schema));
-    causes.extend(twice(new, old, schema));
-    check_rules(new, old, schema, &mut causes);
-    causes
+    let mut said = Said::from(values(new, old, schema, Path::ROOT));
+    said.causes.extend(embedded::validate(new, schema));
+    said.causes.extend(twice(new, old, schema));
+    check_rules(new, old, schema, &mut said);
+    said.causes
 }
 
 /// The values alone. `base` is where `new` lies: nowhere, or in `status`.
@@ -56,21 +57,19 @@ pub(crate) fn twice(new: &Value, old: Option<&Value>, schema: View<'_>) -> Vec<C
 }
 
 /// The rules in CEL, unless what is wrong already stands in their way.
-pub(crate) fn check_rules(
-    new: &Value,
-    old: Option<&Value>,
-    schema: View<'_>,
-    causes: &mut Vec<Cause>,
-) {
+pub(crate) fn check_rules(new: &Value, old: Option<&Value>, schema: View<'_>, said: &mut Said) {
     if !rules::exist(schema) {
         return;
     }
-    if causes.iter().any(blocks_rules) {
+    if said.causes.iter().any(blocks_rules) {
         let why = "some validation rules were not checked because the object was invalid; correct the \
                    existing errors to complete validation";
-        causes.push(Cause::invalid(Path::ROOT, &Value::Null, why));
+        said.causes
+            .push(Cause::invalid(Path::ROOT, &Value::Null, why));
     } else {
-        causes.extend(rules::validate(new, old, schema));
+        let of_rules = rules::validate(new, old, schema);
+        said.causes.extend(of_rules.causes);
+        said.ratcheted.extend(of_rules.ratcheted);
     }
 }
 

@@ -7,6 +7,7 @@ use super::{Part, Writing, meta};
 use crate::builtin::{self, Words};
 use crate::crd::{self, objects};
 use crate::registry::{Origin, Resource};
+use crate::schema::rules::Said;
 use crate::server::Server;
 use crate::status::{Cause, Named, Refusal};
 use crate::store::{Key, Place};
@@ -160,12 +161,12 @@ impl Kind {
         new: &Value,
         old: &Value,
         resource: &Resource,
-    ) -> Vec<Cause> {
+    ) -> Said {
         match (self, part) {
             (Self::Custom, Part::Status) => objects::validate_status_update(new, old, resource),
             (Self::Custom, _) => objects::validate_update(new, old, resource),
-            (Self::Definition, Part::Status) => crd::validate_status_update(new, old),
-            (Self::Definition, _) => crd::validate_update(new, old),
+            (Self::Definition, Part::Status) => crd::validate_status_update(new, old).into(),
+            (Self::Definition, _) => crd::validate_update(new, old).into(),
             (Self::BuiltIn, _) => {
                 let rules = metadata::Rules::of(resource);
                 let mut causes = metadata::validate_update(new, old, rules);
@@ -181,7 +182,7 @@ impl Kind {
                         builtin::validate_update(new, old, resource)
                     }
                 });
-                causes
+                causes.into()
             }
         }
     }

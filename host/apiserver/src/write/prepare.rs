@@ -106,8 +106,10 @@ pub(super) fn update(
     if meta::get(object, grace).is_none() && held(grace).is_some() {
         meta::set(object, grace, held(grace));
     }
-    let causes = kind.validate_update(writing.part, object, old, resource);
-    invalid(writing, object, causes)?;
+    let said = kind.validate_update(writing.part, object, old, resource);
+    let ratcheted = said.ratcheted.iter();
+    writing.call.warnings.extend(ratcheted.map(Cause::line));
+    invalid(writing, object, said.causes)?;
     writing
         .call
         .warnings
