@@ -119,12 +119,12 @@ REAL_ONLY := a_pod_with_more_rights_than_restricted_allows_is_refused its_pods_a
 E2E := $(basename $(notdir $(wildcard tests/e2e/tests/*.rs) $(patsubst %/,%,$(dir $(wildcard tests/e2e/tests/*/main.rs)))))
 test-embedded: toolchain go $(NPM) ## The end-to-end tests on the embedded API server
 	@WINDLASS_TEST_SERVER=embedded tests/summary --workspace $(E2E:%=--test %) -- --test-threads 4 $(REAL_ONLY:%=--skip %)
-contract: toolchain go ## Play the contract's scenarios on a real API server, twice
-	cargo test --workspace --test contract
+contract: toolchain go ## Play the contract's scenarios on a real API server and on the embedded one
+	cargo test --workspace --test contract --test kubectl
 kube-rs-suite: toolchain ## Run kube-rs's own integration tests on the embedded API server
 	@cargo build --quiet --workspace --bins
 	@tests/kube-rs-suite
-test-long: toolchain go $(NPM) languages contract kube-rs-suite ## Every suite again, at other speeds, and other languages' plugins
+test-long: toolchain go $(NPM) languages kube-rs-suite ## Every suite again, at other speeds, and other languages' plugins
 	@for threads in 1 2 8; do tests/summary --workspace -- --test-threads $$threads; done
 
 # libFuzzer for as many seconds; what it finds worth keeping stays in target/fuzz.

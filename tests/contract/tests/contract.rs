@@ -18,22 +18,20 @@ static CONTRACT: LazyLock<(Runtime, Result<Suite>)> = LazyLock::new(|| {
     (runtime, suite)
 });
 
-/// `WINDLASS_CONTRACT_SECOND` is a kubeconfig, or `real` for the real server against itself.
+/// The second server is the embedded one, or what `WINDLASS_CONTRACT_SECOND` says: a kubeconfig, or `real`
+/// for the real server against itself, which tries the masks.
 async fn start() -> Result<Suite> {
     let first = Server::real("real").await?;
     let second = std::env::var_os("WINDLASS_CONTRACT_SECOND");
-    match second.as_deref().map(OsStr::to_str) {
-        // Until the embedded server is there, the real one is judged against itself.
-        None | Some(Some("real")) => {
+    let second = match second.as_deref().map(OsStr::to_str) {
+        None => Server::embedded("embedded").await?,
+        Some(Some("real")) => {
             let again = first.again("again");
-            Suite::new([first, again], Vec::new())
+            return Suite::new([first, again], Vec::new());
         }
-        Some(_) => {
-            let kubeconfig = PathBuf::from(second.unwrap_or_default());
-            let second = Server::at("second", &kubeconfig).await?;
-            Suite::new([first, second], suite::listed()?)
-        }
-    }
+        Some(_) => Server::at("second", &PathBuf::from(second.unwrap_or_default())).await?,
+    };
+    Suite::new([first, second], suite::listed()?)
 }
 
 /// Plays a row, and fails with everything that differs.
