@@ -239,21 +239,7 @@ impl<'a> Writing<'a> {
         if object == *old && settled {
             return Ok(Ok(self.written(code, Arc::clone(held))));
         }
-        if prepare::goes_away(&object, old) {
-            let gone = Written {
-                code,
-                object,
-                entry: None,
-            };
-            if self.options.dry_run {
-                return Ok(Ok(gone));
-            }
-            let write = Write::Delete(held.value());
-            let deleted = call
-                .server
-                .write(call, held.key.clone(), Some(held.revision), write);
-            return Ok(deleted.map(|_| gone));
-        }
+        let goes_away = prepare::goes_away(&object, old);
         if self.options.dry_run {
             return Ok(Ok(Written {
                 code,
@@ -261,12 +247,24 @@ impl<'a> Writing<'a> {
                 entry: None,
             }));
         }
+        if goes_away {
+            let deleted = self.put(held, Write::Delete(held.value()));
+            return Ok(deleted.map(|_| Written {
+                code,
+                object,
+                entry: None,
+            }));
+        }
         let stored = convert::to_stored(object, call.resource);
-        let write = Write::Put(stored);
-        let written = call
-            .server
-            .write(call, held.key.clone(), Some(held.revision), write);
+        let written = self.put(held, Write::Put(stored));
         Ok(written.map(|entry| self.written(code, entry)))
+    }
+
+    /// Writes in the place of what is held, if that is still there.
+    fn put(&self, held: &Entry, write: Write) -> Result<Arc<Entry>, Moved> {
+        let (key, revision) = (held.key.clone(), held.revision);
+        let server = self.call.server;
+        server.write(self.call, key, Some(revision), write)
     }
 
     /// The object with its managedFields after a create, a PUT or a patch.

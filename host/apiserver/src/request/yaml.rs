@@ -88,82 +88,87 @@ enum Found {
     AtEnd,
 }
 
+/// A sign of a mistake in our parser's text, the words of Go's, and where it finds it.
+const KNOWN: [(&str, &str, Found); 16] = [
+    (
+        "mapping values are not allowed",
+        "mapping values are not allowed in this context",
+        Found::Scanning,
+    ),
+    (
+        "mapping keys are not allowed",
+        "mapping keys are not allowed in this context",
+        Found::Scanning,
+    ),
+    (
+        "block sequence entries are",
+        "block sequence entries are not allowed in this context",
+        Found::Scanning,
+    ),
+    (
+        "unclosed bracket '['",
+        "did not find expected ',' or ']'",
+        Found::AtEnd,
+    ),
+    (
+        "unclosed bracket '{'",
+        "did not find expected ',' or '}'",
+        Found::AtEnd,
+    ),
+    (
+        "expected ',' or ']'",
+        "did not find expected ',' or ']'",
+        Found::Parsing,
+    ),
+    (
+        "expected ',' or '}'",
+        "did not find expected ',' or '}'",
+        Found::Parsing,
+    ),
+    (
+        "did not find expected key",
+        "did not find expected key",
+        Found::Parsing,
+    ),
+    (
+        "expected node content",
+        "did not find expected node content",
+        Found::Parsing,
+    ),
+    (
+        "misplaced bracket",
+        "did not find expected node content",
+        Found::Parsing,
+    ),
+    (
+        "unclosed quote",
+        "found unexpected end of stream",
+        Found::AtEnd,
+    ),
+    (
+        "tab",
+        "found character that cannot start any token",
+        Found::Scanning,
+    ),
+    (
+        "unexpected character",
+        "found character that cannot start any token",
+        Found::Scanning,
+    ),
+    (
+        "simple key expected",
+        "could not find expected ':'",
+        Found::Scanning,
+    ),
+    (
+        "unknown escape character",
+        "found unknown escape character",
+        Found::Scanning,
+    ),
+    ("exceeded max depth", "exceeded max depth", Found::Scanning),
+];
+
 fn in_gos_words(problem: &str, line: u64, text: &str) -> String {
-    use Found::{AtEnd, Parsing, Scanning};
-    const KNOWN: [(&str, &str, Found); 16] = [
-        (
-            "mapping values are not allowed",
-            "mapping values are not allowed in this context",
-            Scanning,
-        ),
-        (
-            "mapping keys are not allowed",
-            "mapping keys are not allowed in this context",
-            Scanning,
-        ),
-        (
-            "block sequence entries are",
-            "block sequence entries are not allowed in this context",
-            Scanning,
-        ),
-        (
-            "unclosed bracket '['",
-            "did not find expected ',' or ']'",
-            AtEnd,
-        ),
-        (
-            "unclosed bracket '{'",
-            "did not find expected ',' or '}'",
-            AtEnd,
-        ),
-        (
-            "expected ',' or ']'",
-            "did not find expected ',' or ']'",
-            Parsing,
-        ),
-        (
-            "expected ',' or '}'",
-            "did not find expected ',' or '}'",
-            Parsing,
-        ),
-        (
-            "did not find expected key",
-            "did not find expected key",
-            Parsing,
-        ),
-        (
-            "expected node content",
-            "did not find expected node content",
-            Parsing,
-        ),
-        (
-            "misplaced bracket",
-            "did not find expected node content",
-            Parsing,
-        ),
-        ("unclosed quote", "found unexpected end of stream", AtEnd),
-        (
-            "tab",
-            "found character that cannot start any token",
-            Scanning,
-        ),
-        (
-            "unexpected character",
-            "found character that cannot start any token",
-            Scanning,
-        ),
-        (
-            "simple key expected",
-            "could not find expected ':'",
-            Scanning,
-        ),
-        (
-            "unknown escape character",
-            "found unknown escape character",
-            Scanning,
-        ),
-        ("exceeded max depth", "exceeded max depth", Scanning),
-    ];
     let known = KNOWN.iter().find(|(sign, ..)| problem.contains(sign));
     let Some((_, words, found)) = known else {
         let line_of = problem.split_once(": ").map_or(problem, |(_, rest)| rest);
@@ -171,9 +176,9 @@ fn in_gos_words(problem: &str, line: u64, text: &str) -> String {
     };
     let before = line.saturating_sub(1);
     let line = match found {
-        Scanning if before > 0 => before + 1,
-        Scanning | Parsing => before,
-        AtEnd => text.lines().count() as u64,
+        Found::Scanning if before > 0 => before + 1,
+        Found::Scanning | Found::Parsing => before,
+        Found::AtEnd => text.lines().count() as u64,
     };
     match line {
         0 => format!("yaml: {words}"),
