@@ -133,7 +133,8 @@ static MASKS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
             "TIME",
         ),
         (r"\b(\d+d)?(\d+h)?(\d+m)?\d+s\b", "AGE"),
-        (r"\b\d+m\b(?:$|  )", "AGE"),
+        // In a column: a quantity has one space before it.
+        (r"  \d+m(?:$|  )", "  AGE"),
         (
             r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}",
             "UID",
