@@ -34,11 +34,14 @@ $(NPM): package-lock.json | node
 	npm ci --no-progress --silent
 	@cp package-lock.json $@
 
-.PHONY: demo
-demo: toolchain go ## Run a plugin on a real control plane, change it, and watch a Greeting live and die
+.PHONY: demo demo-cluster demo-built
+demo: toolchain demo-built ## Run a plugin on the embedded API server, change it, and watch a Greeting live and die
+	@WINDLASS_TEST_SERVER=embedded target/debug/demo
+demo-cluster: toolchain go demo-built ## The same on a real control plane, which is built from source
+	@target/debug/demo
+demo-built: toolchain
 	cargo build --workspace --bins
 	cargo build -p greeter --profile guest --target wasm32-wasip2 --target-dir target/guests
-	@target/debug/demo
 
 .PHONY: up down
 up: toolchain go ## Start a control plane, and print the path of its kubeconfig

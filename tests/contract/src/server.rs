@@ -58,7 +58,11 @@ impl Server {
     /// # Errors
     /// It does not start, or does not take the kinds that scenarios share.
     pub async fn embedded(name: &str) -> Result<Self> {
-        Self::of(name, ControlPlane::start_embedded_with(None, CONTROLLERS)?).await
+        Self::of(
+            name,
+            ControlPlane::start_embedded_with_controllers(CONTROLLERS)?,
+        )
+        .await
     }
 
     async fn of(name: &str, control_plane: ControlPlane) -> Result<Self> {

@@ -41,7 +41,7 @@ impl Second {
     fn start() -> Result<Self> {
         let second = std::env::var_os("WINDLASS_CONTRACT_SECOND");
         let started = match second.as_deref().map(OsStr::to_str) {
-            None => ControlPlane::start_embedded_with(None, CONTROLLERS)?,
+            None => ControlPlane::start_embedded_with_controllers(CONTROLLERS)?,
             Some(Some("real")) => ControlPlane::start_with_controllers(CONTROLLERS)?,
             Some(_) => return Ok(Self::Given(second.unwrap_or_default().into())),
         };

@@ -5,14 +5,17 @@ use std::process::{Output, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use anyhow::{Context, bail};
+use anyhow::Context;
+use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
 use k8s_openapi::api::core::v1::{Namespace, ServiceAccount};
 use kube::api::{ObjectMeta, PostParams};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Api, Client};
+use serde_json::Value;
 use tokio::io::AsyncWriteExt;
 use windlass_apiserver::options::Options;
 
+use crate::apply::apply;
 use crate::assets::Assets;
 use crate::audit::{self, AuditEvent};
 use crate::certificates::Authority;
@@ -26,6 +29,8 @@ use crate::start::{self, Started};
 
 /// How long one `kubectl` may take.
 const KUBECTL_DEADLINE: Duration = Duration::from_secs(60);
+/// How long a token of a service account lasts, in seconds.
+const DAY: i64 = 24 * 3600;
 /// How long a new namespace may take to get its service account.
 const NAMESPACE_DEADLINE: Duration = Duration::from_secs(30);
 
@@ -78,34 +83,22 @@ impl ControlPlane {
     /// once.
     ///
     /// # Errors
-    /// If kubectl is missing and cannot be built, or there is no port.
+    /// If there is no port.
     pub fn start_embedded() -> anyhow::Result<Self> {
-        Self::embedded(Some(Assets::find()?.kubectl), true, true)
+        Self::embedded(true, true)
     }
 
-    /// As [`ControlPlane::start_embedded`], without kubectl.
+    /// The same without a node, and with these controllers, of which the one that publishes the authority
+    /// is the only one that can be left out.
     ///
     /// # Errors
     /// If there is no port.
-    pub fn start_embedded_with_node() -> anyhow::Result<Self> {
-        Self::embedded(None, true, true)
-    }
-
-    /// As [`ControlPlane::start_embedded`], with any kubectl or none, without a node, and with these
-    /// controllers, of which the one that publishes the authority is the only one that can be left out.
-    ///
-    /// # Errors
-    /// If there is no port.
-    pub fn start_embedded_with(
-        kubectl: Option<PathBuf>,
-        controllers: &str,
-    ) -> anyhow::Result<Self> {
+    pub fn start_embedded_with_controllers(controllers: &str) -> anyhow::Result<Self> {
         let runs = |name| controllers.split(',').any(|one| one == "*" || one == name);
-        let publishes = runs("root-ca-certificate-publisher-controller");
-        Self::embedded(kubectl, publishes, false)
+        Self::embedded(runs("root-ca-certificate-publisher-controller"), false)
     }
 
-    fn embedded(kubectl: Option<PathBuf>, publishes: bool, node: bool) -> anyhow::Result<Self> {
+    fn embedded(publishes: bool, node: bool) -> anyhow::Result<Self> {
         let authority = Authority::new()?;
         let options = Options {
             node,
@@ -113,7 +106,7 @@ impl ControlPlane {
             ..Options::default()
         };
         let embedded = Embedded::start(&authority, options)?;
-        Self::of(Servers::Embedded(embedded), authority, kubectl)
+        Self::of(Servers::Embedded(embedded), authority, None)
     }
 
     fn of(
@@ -253,25 +246,20 @@ impl ControlPlane {
     /// # Errors
     /// If there is no such service account.
     pub async fn service_account(&self, namespace: &str, name: &str) -> anyhow::Result<Identity> {
-        let arguments = [
-            "create",
-            "token",
-            name,
-            "--namespace",
-            namespace,
-            "--duration",
-            "24h",
-        ];
-        let output = self.kubectl(&arguments).await?;
-        if !output.status.success() {
-            bail!(
-                "no token for {namespace}/{name}: {}",
-                String::from_utf8_lossy(&output.stderr)
-            );
-        }
-        Ok(Identity::Token(
-            String::from_utf8(output.stdout)?.trim().to_owned(),
-        ))
+        let accounts: Api<ServiceAccount> = Api::namespaced(self.client().await?, namespace);
+        let request = TokenRequest {
+            spec: Some(TokenRequestSpec {
+                expiration_seconds: Some(DAY),
+                ..TokenRequestSpec::default()
+            }),
+            ..TokenRequest::default()
+        };
+        let review = accounts
+            .create_token_request(name, &PostParams::default(), &request)
+            .await
+            .with_context(|| format!("no token for {namespace}/{name}"))?;
+        let token = review.status.and_then(|status| status.token);
+        Ok(Identity::Token(token.context("an answer has no token")?))
     }
 
     /// A client for a cluster administrator.
@@ -319,19 +307,14 @@ impl ControlPlane {
         self.kubectl_with(&self.admin, arguments, "").await
     }
 
-    /// Runs `kubectl apply -f -` with `manifest`, as administrator.
+    /// Applies objects one after the other, as administrator; with no kubectl, and by server-side apply.
     ///
     /// # Errors
-    /// If kubectl fails; the message is what it printed.
-    pub async fn apply(&self, manifest: &str) -> anyhow::Result<()> {
-        let output = self
-            .kubectl_with(&self.admin, &["apply", "-f", "-"], manifest)
-            .await?;
-        if !output.status.success() {
-            bail!(
-                "kubectl apply: {}",
-                String::from_utf8_lossy(&output.stderr).trim()
-            );
+    /// The API server does not serve a kind, or refuses an object.
+    pub async fn apply(&self, objects: &[Value]) -> anyhow::Result<()> {
+        let client = self.client().await?;
+        for object in objects {
+            apply(&client, object).await?;
         }
         Ok(())
     }
@@ -346,7 +329,10 @@ impl ControlPlane {
         arguments: &[&str],
         input: &str,
     ) -> anyhow::Result<Output> {
-        let kubectl = self.kubectl.as_ref().context("there is no kubectl")?;
+        let kubectl = match &self.kubectl {
+            Some(kubectl) => kubectl,
+            None => &Assets::find()?.kubectl,
+        };
         let mut child = tokio::process::Command::new(kubectl)
             .arg("--kubeconfig")
             .arg(kubeconfig)

@@ -14,6 +14,7 @@
 //! kubeconfigs, kubectl and the audit log. A [`FaultProxy`] before it loses, holds and spoils requests,
 //! and kills whoever sends them at a point a test chooses.
 
+mod apply;
 mod assets;
 mod audit;
 pub mod background;

@@ -58,7 +58,7 @@ fn run(command: &Command) -> anyhow::Result<()> {
         Command::KubectlPath => println!("{}", Assets::find()?.kubectl.display()),
         Command::Serve => background::serve()?,
         Command::ServeEmbedded => {
-            let control_plane = ControlPlane::start_embedded_with_node()?;
+            let control_plane = ControlPlane::start_embedded()?;
             println!("{}", control_plane.kubeconfig_admin().display());
             loop {
                 std::thread::park();

@@ -1,9 +1,9 @@
 //! Who the host is to the API server: the service account of `deploy/base`, with the rights that are
 //! there and those that `windlass rbac` prints for its plugins, and nothing more.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::sync::LazyLock;
 
 use anyhow::{Context, Result, bail, ensure};
 use k8s_openapi::api::authorization::v1::{
@@ -20,15 +20,8 @@ use crate::{DEADLINE, control_plane};
 pub const HOME: &str = "windlass-system";
 const NAME: &str = "windlass";
 
-/// What `deploy/base` is, rendered by the real kubectl.
-static BASE: LazyLock<Result<Vec<Value>>> = LazyLock::new(|| {
-    on_a_thread(async || {
-        let base = workspace().join("deploy/base").display().to_string();
-        let output = control_plane()?.kubectl(&["kustomize", &base]).await?;
-        ensure!(output.status.success(), "deploy/base: {output:?}");
-        documents(&String::from_utf8(output.stdout)?)
-    })
-});
+/// What of `deploy/base` gives the account its rights.
+const BASE: [&str; 2] = ["service-account.yaml", "leases.yaml"];
 
 /// A host's service account.
 #[derive(Clone, Debug)]
@@ -54,16 +47,11 @@ impl Account {
     /// # Errors
     /// The control plane did not do its part.
     pub fn without_plugins(namespace: &str) -> Result<Self> {
-        let base = BASE
-            .as_ref()
-            .map_err(|error| anyhow::anyhow!("{error:#}"))?;
-        let wanted = |object: &&Value| {
-            let kind = object.get("kind").and_then(Value::as_str);
-            matches!(kind, Some("ServiceAccount" | "Role" | "RoleBinding"))
-        };
-        let objects: Vec<Value> = base.iter().filter(wanted).cloned().collect();
-        let text = serde_json::to_string(&objects)?.replace(HOME, namespace);
-        let objects: Vec<Value> = serde_json::from_str(&text)?;
+        let mut objects = Vec::new();
+        for file in BASE {
+            let text = fs::read_to_string(workspace().join("deploy/base").join(file))?;
+            objects.extend(documents(&text.replace(HOME, namespace))?);
+        }
         on_a_thread(async || {
             apply(&objects, namespace).await?;
             let identity = control_plane()?.service_account(namespace, NAME).await?;
@@ -140,8 +128,7 @@ pub fn documents(text: &str) -> Result<Vec<Value>> {
 /// Applies `objects`, and waits until the API server allows the account in `namespace` what their
 /// roles say: it learns of them by watches of its own.
 async fn apply(objects: &[Value], namespace: &str) -> Result<()> {
-    let texts: Vec<String> = objects.iter().map(Value::to_string).collect();
-    control_plane()?.apply(&texts.join("\n---\n")).await?;
+    control_plane()?.apply(objects).await?;
     let client = control_plane()?.client().await?;
     let reviews: kube::Api<SubjectAccessReview> = kube::Api::all(client);
     for role in objects {

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, bail};
 use kube::api::{Api, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use kube::client::Body;
 use kube::core::{ApiResource, GroupVersionKind};
@@ -49,7 +49,8 @@ impl Cluster {
     /// # Errors
     /// The control plane did not do it.
     pub async fn install(&self) -> Result<()> {
-        apply(&["-k", "plugins/greeter"]).await?;
+        apply("plugins/greeter/greeting.crd.yaml").await?;
+        self.register().await?;
         eventually(DEADLINE, "greetings are served", async || {
             let greetings = self.api("Greeting", &self.namespace)?;
             Ok(greetings.list(&ListParams::default()).await.ok())
@@ -63,7 +64,8 @@ impl Cluster {
     /// # Errors
     /// The control plane did not do it.
     pub async fn register(&self) -> Result<()> {
-        apply(&["-f", "plugins/greeter/namespace.yaml"]).await
+        apply("plugins/greeter/namespace.yaml").await?;
+        Ok(())
     }
 
     /// A fresh namespace and nothing else.
@@ -88,6 +90,15 @@ impl Cluster {
             namespace: namespace.to_owned(),
             client: control_plane()?.client().await?,
         })
+    }
+
+    /// What a path answers, in the form that is asked for.
+    ///
+    /// # Errors
+    /// The API server did not answer.
+    pub async fn text(&self, path: &str, accept: &str) -> Result<String> {
+        let request = http::Request::get(path).header("accept", accept);
+        Ok(self.client.request_text(request.body(Vec::new())?).await?)
     }
 
     /// The names of the greeter's entries in its register.
@@ -290,17 +301,15 @@ impl Cluster {
     }
 }
 
-/// Runs `kubectl apply` on something of the workspace.
-async fn apply(what: &[&str; 2]) -> Result<()> {
-    let [flag, path] = what;
-    let path = workspace().join(path).display().to_string();
-    let output = control_plane()?.kubectl(&["apply", flag, &path]).await?;
-    ensure!(
-        output.status.success(),
-        "kubectl apply {flag} {path}: {}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    Ok(())
+/// Applies a file of the workspace, and answers what is in it.
+///
+/// # Errors
+/// It cannot be read, or the API server refuses it.
+pub async fn apply(file: &str) -> Result<Vec<Value>> {
+    let text = std::fs::read_to_string(workspace().join(file))?;
+    let objects = crate::account::documents(&text)?;
+    control_plane()?.apply(&objects).await?;
+    Ok(objects)
 }
 
 fn resource(kind: &str) -> Result<ApiResource> {

@@ -18,7 +18,7 @@ use std::time::Duration;
 
 pub use account::{Account, HOME, documents, rbac};
 pub use built::{host_binary, workspace};
-pub use cluster::{Cluster, control_plane};
+pub use cluster::{Cluster, apply, control_plane};
 pub use host::{Host, Line, windlass};
 pub use plugins::{ALL, Acknowledge, Greeter, Plugins};
 pub use pod::{Pod, Volume};
