@@ -38,19 +38,40 @@ pub async fn judge(
     listed: &[Listed],
 ) -> Result<Verdict> {
     let [first, second] = servers;
-    let (a, b) = try_join(play(first, scenario), play(second, scenario)).await?;
-    let (a, b) = (masks.apply(a), masks.apply(b));
-    Ok(Verdict {
+    let answers = try_join(
+        answers(first, scenario, masks),
+        answers(second, scenario, masks),
+    );
+    let (a, b) = answers.await?;
+    Ok(compared(
+        scenario,
+        [&first.name, &second.name],
+        [&a, &b],
+        listed,
+    ))
+}
+
+/// Plays a scenario on one server, and masks its answers.
+///
+/// # Errors
+/// The server does not even make a namespace.
+pub async fn answers(server: &Server, scenario: &Scenario, masks: &Masks) -> Result<Vec<Entry>> {
+    Ok(masks.apply(play(server, scenario).await?))
+}
+
+/// Compares what two servers answered in a scenario.
+pub fn compared(
+    scenario: &Scenario,
+    names: [&str; 2],
+    answers: [&[Entry]; 2],
+    listed: &[Listed],
+) -> Verdict {
+    let [first, second] = answers;
+    Verdict {
         scenario: scenario.title(),
         shows: scenario.shows.clone(),
-        faults: faults(
-            &scenario.title(),
-            [&first.name, &second.name],
-            &a,
-            &b,
-            listed,
-        ),
-    })
+        faults: faults(&scenario.title(), names, first, second, listed),
+    }
 }
 
 /// What is wrong with two masked transcripts: broken steps, differences that are not listed, listed ones
