@@ -17,6 +17,7 @@ pub mod fields;
 pub mod history;
 pub mod listen;
 pub mod metadata;
+pub mod mutants;
 pub mod names;
 pub mod openapi;
 pub mod options;

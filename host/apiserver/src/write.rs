@@ -21,6 +21,7 @@ use serde_json::Value;
 use crate::answer::Answer;
 use crate::convert;
 use crate::fields::{self, Set, Writer};
+use crate::mutants::{self, Mutant};
 use crate::present;
 use crate::request::options::WriteOptions;
 use crate::request::{decode, golang};
@@ -236,11 +237,11 @@ impl<'a> Writing<'a> {
         object = decode::whole_numbers(object);
         fields::keep_times(old, &mut object);
         let settled = !convert::is_stale(call.resource, held);
-        if object == *old && settled {
+        if object == *old && settled && !mutants::is(Mutant::WritesOfNothingAreWritten) {
             return Ok(Ok(self.written(code, Arc::clone(held))));
         }
         let goes_away = prepare::goes_away(&object, old);
-        if self.options.dry_run {
+        if self.options.dry_run && !mutants::is(Mutant::DryRunsAreWritten) {
             return Ok(Ok(Written {
                 code,
                 object,

@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 use super::client::{Agent, At, Client, Failed, resource_at};
 use super::feed::{Meta, Owner, Seen, Thing};
 use super::queue::Queue;
+use crate::mutants::{self, Mutant};
 use crate::registry::{Registry, Resource};
 use crate::seams::Instant;
 use crate::server::Server;
@@ -152,7 +153,9 @@ impl Garbage {
             Step::Delete(how) => delete(client, at, &meta, Some(&revision), how),
             Step::Release => client.merge(at, &without(&meta, &revision, FOREGROUND)),
             Step::Orphan => {
-                self.orphan(client, &registry, &meta.uid)?;
+                if !mutants::is(Mutant::OrphansKeepTheirOwner) {
+                    self.orphan(client, &registry, &meta.uid)?;
+                }
                 client.merge(at, &without(&meta, &revision, ORPHAN))
             }
         }
@@ -252,7 +255,7 @@ impl Garbage {
         let held = client.held(&place_of(resource, thing, owner));
         let held = held
             .map(|held| Meta::of(&held))
-            .filter(|held| held.uid == owner.uid);
+            .filter(|held| held.uid == owner.uid || mutants::is(Mutant::OwnersAreKnownByName));
         match held {
             None => Standing::Absent,
             Some(held) if held.ends_with(FOREGROUND) => Standing::Ending,

@@ -10,6 +10,7 @@ use super::scale;
 use crate::field::Path;
 use crate::metadata::coerce::{self, Malformed};
 use crate::metadata::{self, Rules};
+use crate::mutants::{self, Mutant};
 use crate::names::label_key;
 use crate::registry::{Origin, Resource};
 use crate::schema::rules::Said;
@@ -59,11 +60,14 @@ pub fn prepare_create(object: &mut Value, resource: &Resource) {
 /// Makes an object ready to replace another: the status stays, and all but metadata and status make a new
 /// generation.
 pub fn prepare_update(new: &mut Value, old: &Value, resource: &Resource) {
-    if has_status(resource) {
+    if has_status(resource) && !mutants::is(Mutant::UpdatesWriteTheStatus) {
         super::keep(new, old, "status");
     }
     let generation = super::generation(old);
-    let changed = !same_but_metadata(new, old);
+    let mut changed = !same_but_metadata(new, old);
+    if mutants::is(Mutant::GenerationGrowsWithMetadata) {
+        changed = new != old;
+    }
     super::set_generation(new, if changed { generation + 1 } else { generation });
 }
 

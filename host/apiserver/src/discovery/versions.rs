@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
+use crate::mutants::{self, Mutant};
 use crate::registry::{Origin, Registry, Resource};
 
 /// A group with its versions, the preferred one first.
@@ -37,6 +38,9 @@ pub fn groups(registry: &Registry) -> Vec<Group<'_>> {
             let custom = groups.get_mut(own..).unwrap_or_default();
             custom.sort_by_key(|group| group.name);
             for group in custom {
+                if mutants::is(Mutant::VersionsStandAsTheyCome) {
+                    continue;
+                }
                 group
                     .versions
                     .sort_by(|left, right| precedence(left, right));

@@ -10,6 +10,7 @@ use serde_json::{Map as Fields, Value};
 
 use super::path::PathElement;
 use super::types::{List, Map, Part, Type, fields, items};
+use crate::mutants::{self, Mutant};
 
 /// Merges `config` into `live`.
 pub(super) fn merge(live: &Value, config: &Value, ty: Type<'_>) -> Value {
@@ -144,8 +145,10 @@ impl<'v, 'a> Zipper<'v, 'a> {
     fn take(&mut self, step: &'v PathElement, item: &Value) {
         self.taken.insert(step);
         self.merged.push(match self.known.get(step) {
-            Some(live) => merge(live, item, self.list.items()),
-            None => item.clone(),
+            Some(live) if !mutants::is(Mutant::ItemsAreReplaced) => {
+                merge(live, item, self.list.items())
+            }
+            _ => item.clone(),
         });
     }
 }

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::schemas::{Names, REFERENCE, Types, meta};
+use crate::mutants::{self, Mutant};
 use crate::registry::Resource;
 
 const SCALE: &str = "io.k8s.api.autoscaling.v1.Scale";
@@ -54,8 +55,10 @@ fn object(resource: &Resource, version: Option<&Value>) -> Value {
             meta.chain([("metadata".to_owned(), object_meta())]),
         );
     }
-    let kind = group_version_kind(resource, &resource.kind);
-    schema.insert("x-kubernetes-group-version-kind".to_owned(), kind);
+    if !mutants::is(Mutant::TypesDoNotSayTheirKind) {
+        let kind = group_version_kind(resource, &resource.kind);
+        schema.insert("x-kubernetes-group-version-kind".to_owned(), kind);
+    }
     let selectable = version.and_then(|version| version.get("selectableFields"));
     if let Some(fields) = selectable.and_then(Value::as_array) {
         let fields: Vec<Value> = fields

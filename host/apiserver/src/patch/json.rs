@@ -8,6 +8,7 @@ use http::StatusCode;
 use serde_json::{Map, Value};
 
 use super::json_word;
+use crate::mutants::{self, Mutant};
 use crate::status::Refusal;
 
 const MAX_OPERATIONS: usize = 10_000;
@@ -177,7 +178,10 @@ impl Document {
     fn get(&mut self, path: &str) -> Option<&Value> {
         let (holder, key) = self.holder(path)?;
         match holder {
-            Value::Object(fields) => Some(fields.get(&key).unwrap_or(&Value::Null)),
+            Value::Object(fields) => {
+                let absent = (!mutants::is(Mutant::TestsOfNothingFail)).then_some(&Value::Null);
+                fields.get(&key).or(absent)
+            }
             Value::Array(items) => {
                 let index = index(&key, items.len())?;
                 items.get(index)

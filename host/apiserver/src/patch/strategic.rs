@@ -14,6 +14,7 @@ use serde_json::{Map, Value};
 
 use super::golang::{display, display_as_string, type_of};
 use super::not_an_object;
+use crate::mutants::{self, Mutant};
 use crate::schema::View;
 use crate::status::Refusal;
 use lists::merge_lists;
@@ -98,6 +99,7 @@ fn merge_fields(
     if let Some(directive) = patch.remove(DIRECTIVE) {
         return match directive.as_str() {
             Some("replace") => Ok(patch),
+            Some("delete") if mutants::is(Mutant::PatchDeleteIsNotHeard) => Ok(original),
             Some("delete") => Ok(Map::new()),
             _ => {
                 patch.insert(DIRECTIVE.to_owned(), directive.clone());

@@ -4,6 +4,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::attributes::{Asked, Attributes};
+use crate::mutants::{self, Mutant};
 
 /// A rule: these verbs on these resources, or on these paths.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
@@ -80,7 +81,8 @@ impl Rule {
     }
 
     fn has_resource(&self, plural: &str, subresource: &str) -> bool {
-        let combined = if subresource.is_empty() {
+        let is_own = subresource.is_empty();
+        let combined = if is_own || mutants::is(Mutant::SubresourcesNeedNoRightOfTheirOwn) {
             plural.to_owned()
         } else {
             format!("{plural}/{subresource}")

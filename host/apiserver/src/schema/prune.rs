@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::View;
 use crate::field::Path;
+use crate::mutants::{self, Mutant};
 
 /// What every object has beside what its schema says.
 const META: [&str; 3] = ["apiVersion", "kind", "metadata"];
@@ -61,6 +62,7 @@ fn drop_unknown(
             }
             known
         }),
+        Value::Array(_) if mutants::is(Mutant::ItemsAreNotPruned) => {}
         Value::Array(items) => {
             let schema = schema.and_then(|schema| schema.items());
             for (index, item) in items.iter_mut().enumerate() {

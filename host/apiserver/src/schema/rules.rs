@@ -19,6 +19,7 @@ pub use compiled::{Rules, looks_back};
 use super::validate::ratchet::{Pair, correlated};
 use super::{Node, View};
 use crate::field::Path;
+use crate::mutants::{self, Mutant};
 use crate::status::Cause;
 use compiled::{Answer, Rule};
 
@@ -128,7 +129,10 @@ fn walk(new: &Value, old: Option<&Value>, place: Place<'_>, past: Past<'_>, said
             };
             let before = old.and_then(Value::as_array).map(Vec::as_slice);
             for (index, item) in items.iter().enumerate() {
-                let old = before.and_then(|before| correlated(before, item, place.schema));
+                let mut old = before.and_then(|before| correlated(before, item, place.schema));
+                if mutants::is(Mutant::ItemsAreComparedByTheirPlace) {
+                    old = before.and_then(|before| before.get(index));
+                }
                 let at = place.at.index(index);
                 walk(item, old, Place { schema, at }, past.index(index), said);
             }

@@ -11,6 +11,7 @@ use crate::answer::Answer;
 use crate::builtin;
 use crate::crd::scale;
 use crate::fields::{self, OnConflict, Replicas, Set, Writer};
+use crate::mutants::{self, Mutant};
 use crate::patch;
 use crate::present;
 use crate::registry::{Origin, Resource, ScalePaths};
@@ -70,7 +71,9 @@ pub fn answer(call: &Call<'_>) -> Result<Answer, Refusal> {
         let wanted = wanted(&writing, &before)?;
         judge(call, &wanted, old)?;
         let mut object = scale::write(old, &wanted, &paths)?;
-        owners.to_object(&wanted, &mut object, &call.resource.api_version());
+        if !mutants::is(Mutant::ScalingLeavesTheOldOwner) {
+            owners.to_object(&wanted, &mut object, &call.resource.api_version());
+        }
         Ok(Wanted::Applied(object))
     })?;
     let scale = read(&written.object)?;

@@ -5,6 +5,7 @@ use serde_json::{Number, Value};
 
 use super::path::Path;
 use super::{Cells, age};
+use crate::mutants::{self, Mutant};
 use crate::registry::{Column, Resource};
 use crate::status::shown::{json, plain};
 
@@ -57,6 +58,7 @@ pub(super) fn cell(kind: &str, path: &Path, object: &Value, now: Timestamp) -> V
     };
     match (kind, value) {
         ("string", Value::Null) => "<no value>".into(),
+        ("string", Value::Array(_)) if mutants::is(Mutant::ColumnsDoNotShowLists) => Value::Null,
         ("string", Value::Array(_) | Value::Object(_)) => json(value).into(),
         ("string", value) => plain(value).into(),
         ("integer", Value::Number(number)) => whole(number).into(),

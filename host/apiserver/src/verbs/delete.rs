@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::read;
 use crate::answer::Answer;
+use crate::mutants::{self, Mutant};
 use crate::present;
 use crate::request::options::{DeleteOptions, ListOptions};
 use crate::request::{decode, yaml};
@@ -211,7 +212,9 @@ fn preconditions(call: &Call<'_>, old: &Value, options: &DeleteOptions) -> Resul
     // The real server says the kind where it usually says the plural.
     let kind = call.kind();
     let uid = meta::text(old, "uid");
-    if let Some(wanted) = options.uid.as_deref().filter(|wanted| *wanted != uid) {
+    if let Some(wanted) = options.uid.as_deref().filter(|wanted| *wanted != uid)
+        && !mutants::is(Mutant::DeletionsIgnoreTheUid)
+    {
         let why = format!(
             "the UID in the precondition ({wanted}) does not match the UID in record ({uid}). The \
              object might have been deleted and then recreated"

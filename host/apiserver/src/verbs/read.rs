@@ -8,6 +8,7 @@ use http::StatusCode;
 use serde_json::{Value, json};
 
 use crate::answer::Answer;
+use crate::mutants::{self, Mutant};
 use crate::present::{self, Page};
 use crate::request::options::{ListOptions, too_large_version};
 use crate::request::{decode, golang};
@@ -73,7 +74,12 @@ pub fn page(call: &Call<'_>, options: &ListOptions) -> Result<(Vec<Arc<Entry>>, 
                 .last()
                 .map(|last| relative(last, namespace))
                 .unwrap_or_default();
-            page.next = Some(token(snapshot.revision, &format!("{last}\0")));
+            let after = if mutants::is(Mutant::PagesRepeatTheirLastItem) {
+                last
+            } else {
+                format!("{last}\0")
+            };
+            page.next = Some(token(snapshot.revision, &after));
             page.remaining = plain.then(|| 1 + rest.count() as u64);
             break;
         }

@@ -20,6 +20,7 @@ use super::read;
 use crate::answer::Answer;
 use crate::body::Body;
 use crate::deep;
+use crate::mutants::{self, Mutant};
 use crate::present::{self, Look};
 use crate::registry::Resource;
 use crate::request::accept::Form;
@@ -78,7 +79,10 @@ async fn sleep(clock: Clock, duration: Duration) {
 }
 
 fn bookmark_timer(clock: &Clock, options: &ListOptions, lasts: Duration) -> Option<Timer> {
-    let before_end = lasts.checked_sub(BEFORE_END);
+    let mut before_end = lasts.checked_sub(BEFORE_END);
+    if mutants::is(Mutant::TheLastBookmarkIsLeftOut) {
+        before_end = Some(BOOKMARKS);
+    }
     let next = before_end.map_or(Duration::ZERO, |before| before.min(BOOKMARKS));
     options
         .bookmarks
@@ -109,6 +113,9 @@ impl Watch {
         let store = call.server.store();
         let initial = self.options.send_initial.unwrap_or(false);
         let mut from = wanted;
+        if mutants::is(Mutant::WatchesBeginOneVersionEarlier) {
+            from = from.saturating_sub(1);
+        }
         if initial || wanted == 0 {
             if wanted > store.revision() {
                 let current = store.revision();
@@ -212,6 +219,9 @@ impl Watch {
             (false, true) => self.send("ADDED", &event.entry),
             (true, true) => self.send("MODIFIED", &event.entry),
             (true, false) if event.change == Change::Deleted => self.send("DELETED", &event.entry),
+            (true, false) if mutants::is(Mutant::LeavingObjectsAreSentAsTheyAre) => {
+                self.send("DELETED", &event.entry);
+            }
             (true, false) => {
                 // It leaves the selection: the client gets it as it last saw it.
                 if let Some(before) = &event.before {
@@ -242,7 +252,7 @@ impl Watch {
 
     fn send_bookmark(&mut self, initial_end: bool) {
         let mut metadata = json!({ "resourceVersion": self.revision.to_string() });
-        if initial_end {
+        if initial_end && !mutants::is(Mutant::InitialEventsEndWithoutAWord) {
             meta::put(&mut metadata, "annotations", json!({ INITIAL_END: "true" }));
         }
         let mut object = json!({

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::meta;
+use crate::mutants::{self, Mutant};
 use crate::registry::Origin;
 use crate::server::Call;
 use crate::status::{Cause, Named, Refusal};
@@ -44,7 +45,8 @@ pub fn namespace_takes(call: &Call<'_>, namespace: &str, name: &str) -> Result<(
         };
         return Err(Refusal::not_found(named, namespace));
     };
-    if !meta::is_deleting(&held.value()) {
+    let takes = !meta::is_deleting(&held.value());
+    if takes || mutants::is(Mutant::TerminatingNamespacesTakeMore) {
         return Ok(());
     }
     let why = format!(

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::kind::Kind;
 use super::{MODIFIED, Writing, meta, namespaces};
+use crate::mutants::{self, Mutant};
 use crate::registry::Origin;
 use crate::request::golang;
 use crate::request::route::Verb;
@@ -17,12 +18,18 @@ pub(super) fn create(writing: &Writing<'_>, object: &mut Value) -> Result<(), Re
     let call = writing.call;
     let seams = call.server.seams();
     let generate = meta::text(object, "generateName").to_owned();
-    if !generate.is_empty() && meta::text(object, "name").is_empty() {
+    let nameless = meta::text(object, "name").is_empty();
+    if !generate.is_empty() && (nameless || mutants::is(Mutant::GenerateNameWins)) {
         let prefix: String = generate.chars().take(LONGEST_PREFIX).collect();
         meta::set_text(object, "name", &format!("{prefix}{}", seams.rng.suffix()));
     }
     meta::set_text(object, "creationTimestamp", &meta::time(seams.clock.wall()));
-    meta::set_text(object, "uid", &seams.rng.uid());
+    let mut uid = seams.rng.uid();
+    if mutants::is(Mutant::UidsComeBack) {
+        let length = meta::text(object, "name").len();
+        uid = format!("00000000-0000-4000-8000-{length:012x}");
+    }
+    meta::set_text(object, "uid", &uid);
     let kind = Kind::of(call.resource);
     kind.prepare_create(object, writing)?;
     invalid(writing, object, kind.validate_create(object, call.resource))?;
@@ -76,7 +83,8 @@ pub(super) fn preconditions(
         // The real server names the resource here, not the kind.
         return Err(Refusal::invalid(call.named(), name, vec![cause]));
     }
-    if Ok(wanted) != golang::parse_uint(held) {
+    let same = Ok(wanted) == golang::parse_uint(held);
+    if !same && !mutants::is(Mutant::UpdatesIgnoreTheVersion) {
         return Err(Refusal::conflict(call.named(), name, MODIFIED));
     }
     Ok(())
@@ -117,9 +125,12 @@ pub(super) fn update(
     Ok(())
 }
 
-fn invalid(writing: &Writing<'_>, object: &Value, causes: Vec<Cause>) -> Result<(), Refusal> {
+fn invalid(writing: &Writing<'_>, object: &Value, mut causes: Vec<Cause>) -> Result<(), Refusal> {
     if causes.is_empty() {
         return Ok(());
+    }
+    if mutants::is(Mutant::OnlyTheFirstFaultIsTold) {
+        causes.truncate(1);
     }
     let call = writing.call;
     // A custom resource is of the kind that it says.
@@ -136,6 +147,7 @@ fn invalid(writing: &Writing<'_>, object: &Value, causes: Vec<Cause>) -> Result<
 pub(super) fn goes_away(object: &Value, old: &Value) -> bool {
     let waits = meta::number(old, "deletionGracePeriodSeconds").unwrap_or(0) > 0;
     meta::is_deleting(old)
+        && !mutants::is(Mutant::ObjectsOutliveTheirLastFinalizer)
         && meta::finalizers(object).is_empty()
         && !waits
         && !(object.get("kind").and_then(Value::as_str) == Some("Namespace")

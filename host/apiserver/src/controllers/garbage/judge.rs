@@ -2,6 +2,7 @@
 //! (kubernetes `pkg/controller/garbagecollector/garbagecollector.go`).
 
 use crate::controllers::feed::Meta;
+use crate::mutants::{self, Mutant};
 
 pub(super) const ORPHAN: &str = "orphan";
 pub(super) const FOREGROUND: &str = "foregroundDeletion";
@@ -58,7 +59,8 @@ pub(super) fn ending(meta: &Meta, has_blocking: bool) -> Step {
     if meta.has(ORPHAN) {
         return Step::Orphan;
     }
-    match (meta.has(FOREGROUND), has_blocking) {
+    let waits = has_blocking && !mutants::is(Mutant::OwnersDoNotWaitForTheirDependents);
+    match (meta.has(FOREGROUND), waits) {
         (false, _) => Step::Leave,
         (true, true) => Step::Wait,
         (true, false) => Step::Release,

@@ -3,6 +3,7 @@
 
 use serde_json::{Value, json};
 
+use crate::mutants::{self, Mutant};
 use crate::request::options::{DeleteOptions, Propagation};
 use crate::strategy::{Dependents, Strategy};
 use crate::write::meta;
@@ -114,6 +115,7 @@ fn finalizers(old: &Value, options: &DeleteOptions, dependents: Dependents) -> V
         ),
         (None, None) if has(ORPHAN) => (true, false),
         (None, None) if has(FOREGROUND) => (false, true),
+        (None, None) if mutants::is(Mutant::DependentsStayByDefault) => (true, false),
         (None, None) => (dependents == Dependents::Orphaned, false),
     };
     let ours = |name: &String| name == ORPHAN || name == FOREGROUND;
