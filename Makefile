@@ -61,6 +61,7 @@ fmt: toolchain
 	cargo fmt --all --check
 clippy: toolchain
 	cargo clippy --workspace --all-targets -- -D warnings
+	cargo clippy --workspace --features windlass-contract/mutants --test mutants -- -D warnings
 	cargo clippy $(addprefix -p ,windlass-sdk $(GUESTS)) --target wasm32-wasip2 --target-dir target/guests -- -D warnings
 docs: toolchain
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
@@ -111,7 +112,7 @@ image: static ## Build the image from that program alone, with buildah
 debian = { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get install -y -qq $(1) >&2; } || { echo "install $(1) first (Debian: apt-get install $(1))" >&2; exit 1; }
 
 # One build for all suites: `--workspace` everywhere, so that no crate is built with other features.
-.PHONY: test-fast test test-embedded contract kube-rs-suite test-long
+.PHONY: test-fast test test-embedded contract mutants kube-rs-suite test-long
 test-fast: toolchain $(NPM) ## Everything that needs no Go
 	@tests/summary --workspace --lib --test sandbox --test in_process --test controllers --test rbac --test port
 test: toolchain go $(NPM) ## Everything that decides right or wrong, on a real control plane and on the embedded server
@@ -124,10 +125,12 @@ test-embedded: toolchain go $(NPM) ## The end-to-end tests on the embedded API s
 	@WINDLASS_TEST_SERVER=embedded tests/summary --workspace $(E2E:%=--test %) -- --test-threads 4 $(REAL_ONLY:%=--skip %)
 contract: toolchain go ## Play the contract's scenarios on a real API server and on the embedded one
 	cargo test --workspace --test contract --test kubectl
+mutants: toolchain go ## Give the embedded API server one bug after the other, and see that the contract catches each
+	cargo test --workspace --features windlass-contract/mutants --test mutants
 kube-rs-suite: toolchain ## Run kube-rs's own integration tests on the embedded API server
 	@cargo build --quiet --workspace --bins
 	@tests/kube-rs-suite
-test-long: toolchain go $(NPM) languages kube-rs-suite ## Every suite again, at other speeds, and other languages' plugins
+test-long: toolchain go $(NPM) languages kube-rs-suite mutants ## Every suite again, at other speeds, and other languages' plugins
 	@for threads in 1 2 8; do tests/summary --workspace -- --test-threads $$threads; done
 
 # libFuzzer for as many seconds; what it finds worth keeping stays in target/fuzz.

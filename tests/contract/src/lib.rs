@@ -47,6 +47,9 @@
 //! contract play --kubeconfig A --against B ssa/         # where two servers differ
 //! ```
 //!
+//! `make mutants` tries the contract itself: the embedded server gets one bug after the other
+//! (`tests/mutants.rs`), and the scenarios must catch each.
+//!
 //! From above: [`suite`] reads the [`scenario`]s and plays the rows; [`judge`] has [`play`] tell one story to
 //! each [`server`], masks both transcripts ([`mask`]), and [`compare`]s them.
 
