@@ -157,7 +157,9 @@ languages: toolchain go node ## Build a plugin in each of three more languages, 
 	@target/debug/languages $(LANGUAGES:%=target/guests/languages/%.wasm)
 
 .PHONY: bench
-bench: toolchain go $(NPM) ## Measure a release build: apply to ready, hot swap, fresh calls, memory with 1 to 100 plugins
+bench: toolchain go $(NPM) ## Measure a release build: apply to ready, hot swap, fresh calls, memory with 1 to 100 plugins; the embedded API server
 	cargo build --quiet --release -p windlass
+	cargo build --quiet --release -p windlass-controlplane --bin measure-apiserver
 	cargo build --quiet --workspace --bins
 	@target/debug/measure
+	@target/release/measure-apiserver

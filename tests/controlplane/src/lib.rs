@@ -28,6 +28,7 @@ mod kubeconfig;
 mod process;
 mod proxy;
 mod start;
+pub mod table;
 
 pub use assets::Assets;
 pub use audit::{AuditEvent, AuditObject, AuditStatus, AuditUser};

@@ -7,12 +7,12 @@
 
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
+use windlass_controlplane::table::{row, spread};
 use windlass_e2e::variant::Draft;
 use windlass_e2e::{ALL, Cluster, DEADLINE, Greeter, Host, Line, Plugins, eventually};
 use windlass_sandbox_tests::guest;
 
 use crate::Bench;
-use crate::table::{row, spread};
 
 /// Objects, and how often each is called about.
 const GREETINGS: usize = 100;

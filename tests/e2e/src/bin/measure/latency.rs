@@ -6,10 +6,10 @@ use anyhow::{Result, bail};
 use futures::{Stream, StreamExt};
 use kube::api::{DynamicObject, WatchEvent, WatchParams};
 use serde_json::{Value, json};
+use windlass_controlplane::table::{memory, row, spread};
 use windlass_e2e::{Cluster, Plugins};
 
 use crate::Bench;
-use crate::table::{memory, row, spread};
 
 /// How many Greetings are measured, after some to warm up.
 const GREETINGS: usize = 300;

@@ -6,15 +6,13 @@ mod calls;
 mod latency;
 mod memory;
 mod swaps;
-mod table;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
+use windlass_controlplane::table::row;
 use windlass_e2e::{Account, Cluster, Host, Plugins, workspace};
-
-use table::row;
 
 const PARTS: [&str; 4] = ["latency", "swaps", "calls", "memory"];
 

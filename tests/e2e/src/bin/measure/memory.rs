@@ -10,11 +10,11 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
+use windlass_controlplane::table::{memory, row};
 use windlass_e2e::variant::{component, patched, put, relay};
 use windlass_e2e::{Account, Cluster, Host, Plugins, eventually};
 
 use crate::Bench;
-use crate::table::{memory, row};
 
 const COUNTS: [u32; 3] = [1, 10, 100];
 

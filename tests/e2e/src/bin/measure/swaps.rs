@@ -12,11 +12,11 @@ use futures::{StreamExt, TryStreamExt};
 use jiff::Timestamp;
 use kube::api::{DynamicObject, WatchEvent, WatchParams};
 use serde_json::{Value, json};
+use windlass_controlplane::table::spread;
 use windlass_e2e::variant::{Draft, component, put, relay};
 use windlass_e2e::{Cluster, DEADLINE, Host, Line, Plugins, eventually};
 
 use crate::Bench;
-use crate::table::spread;
 
 /// Swaps of each sort.
 const SWAPS: u32 = 40;

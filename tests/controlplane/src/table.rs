@@ -1,4 +1,4 @@
-//! The table that is printed, and what is in it.
+//! The table that `make bench` prints, and what is in it.
 
 use std::fmt::Display;
 use std::fs;
@@ -6,12 +6,12 @@ use std::fs;
 use anyhow::Result;
 
 /// One line of the table.
-pub(crate) fn row(label: &str, value: impl Display) {
+pub fn row(label: &str, value: impl Display) {
     println!("{label:<44} {value}");
 }
 
 /// One line with the median and the 99th percentile of `figures`.
-pub(crate) fn spread(label: &str, mut figures: Vec<f64>, unit: &str) {
+pub fn spread(label: &str, mut figures: Vec<f64>, unit: &str) {
     figures.sort_by(f64::total_cmp);
     let percentile = |share: usize| {
         let place = (figures.len() * share / 100).min(figures.len().saturating_sub(1));
@@ -29,7 +29,10 @@ pub(crate) fn spread(label: &str, mut figures: Vec<f64>, unit: &str) {
 
 /// What a process holds, as the kernel counts it. Anonymous memory is the heap, the stacks and the
 /// guests' memories; the rest is mapped from files: the program, and compiled code.
-pub(crate) fn memory(process: u32) -> Result<String> {
+///
+/// # Errors
+/// The process has ended.
+pub fn memory(process: u32) -> Result<String> {
     let rollup = fs::read_to_string(format!("/proc/{process}/smaps_rollup"))?;
     let mib = |name: &str| {
         let line = rollup.lines().find_map(|line| line.strip_prefix(name));
