@@ -1,6 +1,8 @@
 //! A YAML text as the real server reads it: the first document, with what is wrong in the words of Go's
 //! `yaml` (which are libyaml's), and the keys that are there twice.
 
+mod plain;
+
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
@@ -21,6 +23,12 @@ const DOUBLED: &str = "yaml: unmarshal errors:\n";
 pub fn read(body: &[u8]) -> Result<Decoded, String> {
     let text =
         std::str::from_utf8(body).map_err(|_| "yaml: invalid leading UTF-8 octet".to_owned())?;
+    if let Some(value) = plain::read(text) {
+        return Ok(Decoded {
+            value,
+            doubled: Vec::new(),
+        });
+    }
     let text = first_document(text);
     let mut seen = Seen::default();
     let mut options = serde_saphyr::Options::default();
