@@ -73,14 +73,7 @@ pub fn keep_times(old: &Value, new: &mut Value) {
     let (Some(before), Some(after)) = (managed_fields(old), managed_fields(new)) else {
         return;
     };
-    let timeless = |entries: &[Value]| -> Vec<Value> {
-        let mut entries = entries.to_vec();
-        for entry in entries.iter_mut().filter_map(Value::as_object_mut) {
-            entry.remove("time");
-        }
-        entries
-    };
-    if before.is_empty() || before == after || timeless(before) != timeless(after) {
+    if before.is_empty() || before == after || !equal_but_for_times(before, after) {
         return;
     }
     let entries = take_managed_fields(new).unwrap_or_default();
@@ -94,6 +87,18 @@ pub fn keep_times(old: &Value, new: &mut Value) {
     if let Some(metadata) = object::metadata_mut(new) {
         metadata.insert("managedFields".to_owned(), Value::Array(entries));
     }
+}
+
+fn equal_but_for_times(before: &[Value], after: &[Value]) -> bool {
+    before.len() == after.len()
+        && before.iter().zip(after).all(|pair| match pair {
+            (Value::Object(one), Value::Object(other)) => {
+                let timeless = |(name, _): &(&String, &Value)| *name != "time";
+                let one = one.iter().filter(timeless);
+                one.eq(other.iter().filter(timeless))
+            }
+            (one, other) => one == other,
+        })
 }
 
 /// Who owned what before the write, as far as client and live object say it.
