@@ -87,30 +87,37 @@ fn patched(writing: &Writing<'_>, old: &Value, form: Form) -> Result<Wanted, Ref
             _ => format!("error decoding patch: {why}"),
         })
     })?;
-    let new = match form {
-        Form::Json => patch::json(old, &decoded.value)?,
-        Form::Merge => patch::merge(old, &decoded.value)?,
+    let make = || match form {
+        Form::Json => patch::json(old, &decoded.value),
+        Form::Merge => patch::merge(old, &decoded.value),
         Form::Strategic | Form::Apply => {
             let schema = crate::schema::anything();
             let schema = call.resource.schema().unwrap_or(&schema);
-            patch::strategic(old, &decoded.value, schema.view())?
+            patch::strategic(old, &decoded.value, schema.view())
         }
     };
-    let (text, words) = match form {
-        Form::Strategic => (patch::display(&decoded.value), Words::Maps),
-        Form::Json | Form::Merge | Form::Apply => (new.to_string(), Words::Json),
+    let new = make()?;
+    let words = match form {
+        Form::Strategic => Words::Maps,
+        Form::Json | Form::Merge | Form::Apply => Words::Json,
     };
-    let mut doubled = decoded.doubled;
+    // Made once more for who is refused, so that nobody else pays for a text.
+    let refused = |why: String| {
+        let text = match form {
+            Form::Strategic => patch::display(&decoded.value),
+            Form::Json | Form::Merge | Form::Apply => make().unwrap_or_default().to_string(),
+        };
+        unprocessable(&text, &why)
+    };
+    let mut doubled = decoded.doubled.clone();
     if form == Form::Json {
         for problem in &mut doubled {
             *problem = format!("json patch {problem}");
         }
         doubled.extend(patch::json_unknown_fields(&decoded.value));
     }
-    let mut accepted =
-        accept::patched(call, new, doubled, words).map_err(|why| unprocessable(&text, &why))?;
-    accept::noted(call, writing.options.field_validation, &accepted.warnings)
-        .map_err(|why| unprocessable(&text, &why))?;
+    let mut accepted = accept::patched(call, new, doubled, words).map_err(refused)?;
+    accept::noted(call, writing.options.field_validation, &accepted.warnings).map_err(refused)?;
     accept::place(call, &mut accepted.object)?;
     accept::name(call, &accepted.object)?;
     let object = writing.part.narrowed(accepted.object, Some(old));
