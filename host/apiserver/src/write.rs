@@ -23,6 +23,7 @@ use crate::convert;
 use crate::fields::{self, Set, Writer};
 use crate::mutants::{self, Mutant};
 use crate::present;
+use crate::registry::Resource;
 use crate::request::options::WriteOptions;
 use crate::request::{decode, golang};
 use crate::schema::View;
@@ -42,10 +43,17 @@ const TRIES: usize = 100;
 pub struct Written {
     /// 200 or 201.
     pub code: StatusCode,
-    /// The object, in the version of the path.
-    pub object: Value,
-    /// As it is in the store; nothing after a dry run, or when it went away.
-    pub entry: Option<Arc<Entry>>,
+    /// The object.
+    pub object: Outcome,
+}
+
+/// The object that a write leaves.
+#[derive(Clone, Debug)]
+pub enum Outcome {
+    /// As it is in the store.
+    Kept(Arc<Entry>),
+    /// As it would be, or was, in the version of the path: after a dry run, or when it went away.
+    Loose(Value),
 }
 
 /// One write.
@@ -107,14 +115,17 @@ impl<'a> Writing<'a> {
     ///
     /// # Errors
     /// 409 if there is one already, and whatever admission and validation refuse.
-    pub fn create(&self, object: &Value) -> Result<Written, Refusal> {
-        let generated =
-            meta::text(object, "name").is_empty() && !meta::text(object, "generateName").is_empty();
+    pub fn create(&self, object: Value) -> Result<Written, Refusal> {
+        let generated = meta::text(&object, "name").is_empty()
+            && !meta::text(&object, "generateName").is_empty();
+        if !generated {
+            return self.created(Wanted::Updated(object));
+        }
         for last in (0..8).rev() {
             let written = self.created(Wanted::Updated(object.clone()));
             match written {
-                Err(refusal) if generated && last > 0 && refusal.reason == "AlreadyExists" => {}
-                Err(mut refusal) if generated && refusal.reason == "AlreadyExists" => {
+                Err(refusal) if last > 0 && refusal.reason == "AlreadyExists" => {}
+                Err(mut refusal) if refusal.reason == "AlreadyExists" => {
                     refusal.message = format!(
                         "{}, the server was not able to generate a unique name for the object",
                         refusal.message
@@ -173,7 +184,7 @@ impl<'a> Writing<'a> {
         let exists = || {
             let mut refusal = Refusal::already_exists(call.named(), &name);
             let held = call.server.store().get(&call.place, &key);
-            if held.is_some_and(|held| meta::is_deleting(&held.value())) {
+            if held.is_some_and(|held| held.deleting) {
                 refusal.message = format!("object is being deleted: {}", refusal.message);
             }
             refusal
@@ -192,26 +203,14 @@ impl<'a> Writing<'a> {
             if call.server.store().get(&call.place, &key).is_some() {
                 return Err(exists());
             }
-            return Ok(Written {
-                code,
-                object,
-                entry: None,
-            });
+            return Ok(Written::loose(code, object));
         }
         let stored = convert::to_stored(object, call.resource);
         let written = call
             .server
             .write(call, key.clone(), None, Write::Put(stored));
         let entry = written.map_err(|Moved| exists())?;
-        Ok(self.written(code, entry))
-    }
-
-    fn written(&self, code: StatusCode, entry: Arc<Entry>) -> Written {
-        Written {
-            code,
-            object: present::value(self.call.resource, &entry),
-            entry: Some(entry),
-        }
+        Ok(Written::kept(code, entry))
     }
 
     fn replace(
@@ -238,27 +237,19 @@ impl<'a> Writing<'a> {
         fields::keep_times(old, &mut object);
         let settled = !convert::is_stale(call.resource, held);
         if object == *old && settled && !mutants::is(Mutant::WritesOfNothingAreWritten) {
-            return Ok(Ok(self.written(code, Arc::clone(held))));
+            return Ok(Ok(Written::kept(code, Arc::clone(held))));
         }
         let goes_away = prepare::goes_away(&object, old);
         if self.options.dry_run && !mutants::is(Mutant::DryRunsAreWritten) {
-            return Ok(Ok(Written {
-                code,
-                object,
-                entry: None,
-            }));
+            return Ok(Ok(Written::loose(code, object)));
         }
         if goes_away {
             let deleted = self.put(held, Write::Delete(held.value()));
-            return Ok(deleted.map(|_| Written {
-                code,
-                object,
-                entry: None,
-            }));
+            return Ok(deleted.map(|_| Written::loose(code, object)));
         }
         let stored = convert::to_stored(object, call.resource);
         let written = self.put(held, Write::Put(stored));
-        Ok(written.map(|entry| self.written(code, entry)))
+        Ok(written.map(|entry| Written::kept(code, entry)))
     }
 
     /// Writes in the place of what is held, if that is still there.
@@ -324,15 +315,35 @@ const MODIFIED: &str = "the object has been modified; please apply your changes 
      and try again";
 
 impl Written {
+    fn kept(code: StatusCode, entry: Arc<Entry>) -> Self {
+        let object = Outcome::Kept(entry);
+        Self { code, object }
+    }
+
+    fn loose(code: StatusCode, object: Value) -> Self {
+        let object = Outcome::Loose(object);
+        Self { code, object }
+    }
+
     /// The answer in the form that the client wants.
     ///
     /// # Errors
     /// 406 if it can have none of what it wants.
     pub fn answer(self, call: &Call<'_>) -> Result<Answer, Refusal> {
         let look = call.look()?;
-        match self.entry {
-            Some(entry) => present::one(call.resource, &entry, look, self.code),
-            None => Ok(present::loose(call.resource, &self.object, look, self.code)),
+        match self.object {
+            Outcome::Kept(entry) => present::one(call.resource, &entry, look, self.code),
+            Outcome::Loose(object) => Ok(present::loose(call.resource, &object, look, self.code)),
+        }
+    }
+}
+
+impl Outcome {
+    /// The object, in the version of the path.
+    pub fn into_value(self, resource: &Resource) -> Value {
+        match self {
+            Self::Kept(entry) => present::value(resource, &entry),
+            Self::Loose(object) => object,
         }
     }
 }

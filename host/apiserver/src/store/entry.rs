@@ -34,6 +34,8 @@ pub struct Entry {
     head: usize,
     /// Its labels, if it has any.
     pub labels: Option<Box<Labels>>,
+    /// Whether it has a `deletionTimestamp`.
+    pub deleting: bool,
 }
 
 impl Ord for Key {
@@ -104,6 +106,7 @@ pub(super) struct Draft {
     gap: usize,
     head: usize,
     labels: Option<Box<Labels>>,
+    deleting: bool,
 }
 
 impl Draft {
@@ -113,11 +116,14 @@ impl Draft {
             gap: 0,
             head: 1,
             labels: None,
+            deleting: false,
         };
         let empty = Map::new();
         let object = object.as_object().unwrap_or(&empty);
         let metadata = object.get("metadata").and_then(Value::as_object);
         draft.labels = labels(metadata.unwrap_or(&empty));
+        let deletion = metadata.and_then(|metadata| metadata.get("deletionTimestamp"));
+        draft.deleting = deletion.is_some_and(|time| !time.is_null());
         let mut between = b'{';
         for name in HEAD {
             if let Some(value) = object.get(name) {
@@ -172,6 +178,7 @@ impl Draft {
             json: json.into(),
             head: self.head,
             labels: self.labels,
+            deleting: self.deleting,
         }
     }
 }

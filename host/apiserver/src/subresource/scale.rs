@@ -76,7 +76,7 @@ pub fn answer(call: &Call<'_>) -> Result<Answer, Refusal> {
         }
         Ok(Wanted::Applied(object))
     })?;
-    let scale = read(&written.object)?;
+    let scale = read(&written.object.into_value(call.resource))?;
     Ok(present::scale(
         call.resource,
         &scale,

@@ -27,6 +27,6 @@ pub fn create(call: &Call<'_>) -> Result<Answer, Refusal> {
     }
     accept::place(call, &mut object)?;
     accept::single_owners(call, &mut object);
-    let written = Writing::of(call, &options, Part::Main).create(&object)?;
+    let written = Writing::of(call, &options, Part::Main).create(object)?;
     written.answer(call)
 }

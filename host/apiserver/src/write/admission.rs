@@ -45,8 +45,7 @@ pub fn namespace_takes(call: &Call<'_>, namespace: &str, name: &str) -> Result<(
         };
         return Err(Refusal::not_found(named, namespace));
     };
-    let takes = !meta::is_deleting(&held.value());
-    if takes || mutants::is(Mutant::TerminatingNamespacesTakeMore) {
+    if !held.deleting || mutants::is(Mutant::TerminatingNamespacesTakeMore) {
         return Ok(());
     }
     let why = format!(
