@@ -13,6 +13,7 @@
 )]
 
 mod clients;
+mod collector;
 mod crowd;
 mod refusals;
 mod streams;
