@@ -12,7 +12,7 @@ mod store;
 mod wakes;
 mod write;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 pub use applied::{Applied, Extent};
@@ -52,6 +52,10 @@ type Slot = (String, Extent);
 /// Names an object.
 type Name = (Resource, Key);
 
+/// Objects that were applied and have gone are remembered up to this number; then all are forgotten, which
+/// costs nothing but a check.
+const MOST_GONE: usize = 4096;
+
 /// One plugin's view.
 pub struct View {
     store: Store,
@@ -61,6 +65,8 @@ pub struct View {
     /// What is watched, and where; only what has had its first list.
     watched: RwLock<HashMap<Resource, Scope>>,
     applied: Mutex<HashMap<Name, HashMap<Slot, Applied>>>,
+    /// What was applied and has gone since.
+    gone: Mutex<HashSet<Name>>,
     own: Mutex<OwnWrites<Name, Key>>,
     wakes: Wakes,
     wake: Wake,
@@ -74,6 +80,7 @@ impl View {
             strays: Store::default(),
             watched: RwLock::default(),
             applied: Mutex::default(),
+            gone: Mutex::default(),
             own: Mutex::default(),
             wakes: Wakes::new(outlook.primary.clone(), outlook.spec_change_only),
             outlook,
@@ -258,6 +265,18 @@ impl View {
         last.still_holds(intent, slot.1, &held).then_some(held)
     }
 
+    /// Whether an apply would put a child back: it was here and has gone, or has another owner or none now.
+    /// The owner's own deletion does that too, and may be seen later than what it did to the child.
+    pub fn puts_back(&self, resource: &Resource, key: &Key, owner: &str) -> bool {
+        match self.store.get(resource, key) {
+            Some(child) => child.metadata.owners.iter().all(|held| held.uid != owner),
+            None => {
+                let gone = self.gone.lock().unwrap_or_else(PoisonError::into_inner);
+                gone.contains(&(resource.clone(), key.clone()))
+            }
+        }
+    }
+
     /// Remembers an apply, for as long as the object is in the store.
     pub fn applied(&self, resource: &Resource, key: &Key, slot: Slot, applied: Applied) {
         if self.store.get(resource, key).is_some() {
@@ -289,10 +308,14 @@ impl View {
             && uid(&change.old) != uid(&change.new)
         {
             let name = (resource.clone(), old.metadata.key());
-            self.applied
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .remove(&name);
+            let mut all = self.applied.lock().unwrap_or_else(PoisonError::into_inner);
+            if all.remove(&name).is_some() {
+                let mut gone = self.gone.lock().unwrap_or_else(PoisonError::into_inner);
+                if gone.len() >= MOST_GONE {
+                    gone.clear();
+                }
+                gone.insert(name);
+            }
         }
     }
 

@@ -152,6 +152,26 @@ impl Call {
         }
     }
 
+    /// Asks the API server whether the primary stays: what its deletion did to its children may be seen
+    /// before the deletion is (Kubernetes' controllers ask so before they adopt:
+    /// `RecheckDeletionTimestamp` in `pkg/controller/controller_ref_manager.go`).
+    async fn check_primary(&mut self) -> Result<(), Error> {
+        let (resource, key) = (&self.primary.resource, &self.primary.key);
+        let path = resource
+            .path(key.namespace.as_deref(), Some(&key.name), None)
+            .map_err(|error| Error::Other(error.to_string()))?;
+        match self.send("read the owner again", Request::get(path)).await {
+            Ok(primary) => match Object::new(primary) {
+                Some(now) if now.metadata.uid == self.primary.uid && !now.metadata.deleting => {
+                    Ok(())
+                }
+                _ => Err(Error::Gone),
+            },
+            Err(Error::NotFound) => Err(Error::Gone),
+            Err(error) => Err(error),
+        }
+    }
+
     async fn send_apply(
         &mut self,
         target: &Target,
@@ -162,6 +182,7 @@ impl Call {
             return self.capture_apply(target, object).await;
         }
         let manager = self.field_manager(target, &object);
+        let owned = owned_by(&object, &self.primary);
         let seen = self.seen(target).map(|seen| seen.uid.clone());
         if let Some(Value::Object(metadata)) = object.get_mut("metadata")
             && let Some(uid) = seen
@@ -177,6 +198,10 @@ impl Call {
                 .still_applied(&target.resource, &target.key, &slot, &intent)
         {
             return Ok(self.show(&target.resource, &unchanged));
+        }
+        let (resource, key) = (&target.resource, &target.key);
+        if owned && self.door.view.puts_back(resource, key, &self.primary.uid) {
+            self.check_primary().await?;
         }
         let parameters = form()
             .append_pair("fieldManager", &manager)

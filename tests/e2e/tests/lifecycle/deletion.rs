@@ -14,6 +14,7 @@ for_each_greeter!(Result<()> =>
     deleted_in_the_background_it_is_finalized_and_its_children_are_collected,
     deleted_in_the_foreground_it_outlives_its_children_and_is_finalized,
     deleted_as_an_orphan_maker_it_is_finalized_and_its_children_stay,
+    children_that_are_orphaned_before_the_deletion_is_seen_are_not_taken_back,
 );
 
 async fn deleted_in_the_background_it_is_finalized_and_its_children_are_collected(
@@ -59,6 +60,46 @@ async fn deleted_as_an_orphan_maker_it_is_finalized_and_its_children_stay(
             .until(kind, "ada-greeting", "is an orphan", |child| {
                 child["metadata"].get("ownerReferences").is_none()
             })
+            .await?;
+    }
+    Ok(())
+}
+
+/// The watches of owner and children are two: what a deletion did to the children may be seen first.
+async fn children_that_are_orphaned_before_the_deletion_is_seen_are_not_taken_back(
+    greeter: Greeter,
+) -> Result<()> {
+    let (scene, proxy) = Scene::greeter_behind_proxy(greeter, "unseen").await?;
+    let cluster = &scene.cluster;
+    cluster.greet("ada", json!({ "name": "Ada" })).await?;
+    cluster.until_ready("ada").await?;
+    scene.host.terminate()?;
+    scene.host.ended().await?;
+    // The next host has the first list, and hears nothing of Greetings after that.
+    let primaries = |head: &RequestHead| head.is_watch() && head.path.ends_with("/greetings");
+    proxy.set_rules([Rule::new("primaries", primaries, Fault::HoldWatch(0))]);
+    let host = scene.another_host(&[])?;
+    let greeting = scene.greeting("ada");
+    let passes = async |least: usize| {
+        eventually(DEADLINE, "there is a pass", async || {
+            Ok((host.passes(&greeting).len() >= least).then_some(()))
+        })
+        .await
+    };
+    passes(1).await?;
+    let before = host.passes(&greeting).len();
+    let orphans = DeleteParams {
+        propagation_policy: Some(PropagationPolicy::Orphan),
+        ..DeleteParams::default()
+    };
+    cluster.delete_with("Greeting", "ada", &orphans).await?;
+    passes(before + 1).await?;
+    proxy.release();
+    cluster.until_gone("Greeting", "ada").await?;
+    for kind in ["ConfigMap", "Deployment"] {
+        let orphan = |child: &Value| child["metadata"].get("ownerReferences").is_none();
+        cluster
+            .until(kind, "ada-greeting", "is an orphan", orphan)
             .await?;
     }
     Ok(())
