@@ -2,8 +2,8 @@
 //! on an embedded one in this process.
 //!
 //! - The three take turns, so that what else runs on the machine hits all alike.
-//! - Clients are the same, one for each task. They use the same processors as the servers: what the
-//!   servers alone used for a write is shown beside, but for the one in this process.
+//! - Clients are the same, one for each task. They use the same processors as the servers, and may use
+//!   more: what a write cost the servers alone is shown beside, but for the one in this process.
 
 use std::fs;
 use std::path::Path;
@@ -60,12 +60,11 @@ pub(crate) async fn measure(real: &ControlPlane) -> Result<()> {
         let first = medians.first().map_or(f64::NAN, |first| first.per_second);
         for (side, median) in sides.iter().zip(&medians) {
             let label = format!("{}: {}", kind.label(), side.name);
-            let servers = match median.server_micros {
-                Some(micros) => format!(", {micros:.0} us of processor in the server"),
-                None => String::new(),
-            };
             let (rate, times) = (median.per_second, median.per_second / first);
-            row(&label, format!("{rate:.0} /s, {times:.1} x{servers}"));
+            row(
+                &label,
+                format!("{rate:.0} /s, {times:.1} x; {}", median.processor()),
+            );
         }
     }
     Ok(())
@@ -157,7 +156,20 @@ struct Side {
 #[derive(Clone, Copy)]
 struct Figures {
     per_second: f64,
-    server_micros: Option<f64>,
+    /// Processor time of a write in the server's processes; 0 for the server in this one.
+    server_micros: f64,
+    /// The same in this process, where the clients are.
+    own_micros: f64,
+}
+
+impl Figures {
+    fn processor(&self) -> String {
+        let all = self.server_micros + self.own_micros;
+        match self.server_micros {
+            0.0 => format!("processor time {all:.0} us, with clients"),
+            alone => format!("processor time {all:.0} us, {alone:.0} of it in servers"),
+        }
+    }
 }
 
 impl Side {
@@ -186,13 +198,15 @@ impl Side {
     /// Writes for a while.
     async fn round(&self, kind: Kind) -> Result<Figures> {
         self.write(kind, WARM_UP).await?;
-        let (ticks, began) = (self.ticks()?, Instant::now());
+        let own = || ticks(std::process::id());
+        let (servers, clients, began) = (self.ticks()?, own()?, Instant::now());
         let count = self.write(kind, TIME).await? as f64;
         let took = began.elapsed().as_secs_f64();
-        let used = (self.ticks()? - ticks) / TICKS_PER_SECOND * 1e6;
+        let micros = |ticks: f64| ticks / TICKS_PER_SECOND * 1e6 / count;
         Ok(Figures {
             per_second: count / took,
-            server_micros: (!self.processes.is_empty()).then_some(used / count),
+            server_micros: micros(self.ticks()? - servers),
+            own_micros: micros(own()? - clients),
         })
     }
 
@@ -234,7 +248,8 @@ fn median(mut rounds: Vec<Figures>) -> Figures {
     rounds.sort_by(|one, other| one.per_second.total_cmp(&other.per_second));
     let none = Figures {
         per_second: f64::NAN,
-        server_micros: None,
+        server_micros: f64::NAN,
+        own_micros: f64::NAN,
     };
     rounds.get(rounds.len() / 2).copied().unwrap_or(none)
 }
