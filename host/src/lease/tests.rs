@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use futures::future::join;
 use windlass_apiserver::faults::{Fault, Matcher, Switch};
 use windlass_apiserver::request::route::Verb;
 use windlass_apiserver::seams as server;
@@ -18,6 +19,7 @@ struct World {
 }
 
 impl World {
+    #[expect(clippy::disallowed_methods, reason = "a test is where tasks come from")]
     fn new() -> Self {
         let start = "2026-11-21T09:30:00Z".parse().unwrap();
         let seams = Seams {
@@ -76,7 +78,7 @@ async fn a_lease_is_given_up_though_a_renewal_is_still_under_way() {
         world.wait(SECOND).await;
         world.lease("a").renew(None).await.unwrap().unwrap()
     };
-    tokio::join!(lease.release(), late);
+    join(lease.release(), late).await;
     assert_eq!(holder_of(&lease).await, "");
 }
 
@@ -103,7 +105,7 @@ async fn a_lease_that_is_given_up_while_it_is_watched_has_no_holder() {
         held.release().await;
     };
     let mut watched = Watched::default();
-    let (holder, ()) = tokio::join!(asking.holder(&mut watched), ends);
+    let (holder, ()) = join(asking.holder(&mut watched), ends).await;
     assert_eq!(holder.unwrap(), None);
 }
 

@@ -289,7 +289,7 @@ async fn table(cluster: &Cluster, path: &str, prefix: &str) -> Result<String> {
             .collect(),
     ];
     for row in list("/rows").unwrap_or_default() {
-        let cell = |index: &usize| match row["cells"].get(*index) {
+        let cell = |index: &usize| match row.pointer(&format!("/cells/{index}")) {
             Some(Value::String(text)) if *index == 0 && !prefix.is_empty() => {
                 format!("{prefix}/{text}")
             }
