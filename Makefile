@@ -126,7 +126,7 @@ test-embedded: toolchain go $(NPM) ## The end-to-end tests on the embedded API s
 contract: toolchain go ## Play the contract's scenarios on a real API server and on the embedded one
 	cargo test --workspace --test contract --test kubectl
 mutants: toolchain go ## Give the embedded API server one bug after the other, and see that the contract catches each
-	cargo test --workspace --features windlass-contract/mutants --test mutants
+	cargo test -p windlass-contract --features mutants --test mutants
 kube-rs-suite: toolchain ## Run kube-rs's own integration tests on the embedded API server
 	@cargo build --quiet --workspace --bins
 	@tests/kube-rs-suite
