@@ -1,9 +1,9 @@
 //! `windlass apiserver`: the embedded API server on a port of this machine, until a signal comes.
 //!
 //! - The kubeconfig is there while the server serves: it appears whole, and goes with it.
-//! - A file that this command did not write is never touched.
+//! - A file that this command did not write is never touched, nor one by which another server is reached.
 
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ const MARK: &str = "# Written by windlass apiserver, and gone when that ends.\n"
 /// The port or the kubeconfig's file cannot be had.
 pub async fn serve(flags: ApiServer, seams: Seams) -> anyhow::Result<()> {
     let ended = shutdown::signalled().context("cannot listen for signals")?;
-    let file = KubeconfigFile::claim(flags.kubeconfig_out)?;
+    let mut file = KubeconfigFile::claim(flags.kubeconfig_out)?;
     let clock = seams.clock;
     let certificates = Certificates::new()?;
     let options = Options {
@@ -50,62 +50,82 @@ pub async fn serve(flags: ApiServer, seams: Seams) -> anyhow::Result<()> {
     println!(
         "serving {}, kubeconfig {}",
         listener.url(),
-        file.0.display()
+        file.path.display()
     );
     let spawn = seams.spawn.clone();
     let spawn = listen::Spawn::new(move |task| spawn.detached(task));
     Ok(listener.run(spawn, ended).await?)
 }
 
-/// The file of the kubeconfig. Dropping this removes it.
-struct KubeconfigFile(PathBuf);
+/// The file of the kubeconfig, locked for as long as its server runs. Dropping this removes it.
+struct KubeconfigFile {
+    path: PathBuf,
+    held: Option<File>,
+}
 
 impl KubeconfigFile {
     /// Takes the path, and what an earlier run may have left there.
     fn claim(path: PathBuf) -> anyhow::Result<Self> {
         let shown = path.display();
         match fs::read_to_string(&path) {
-            Ok(text) if text.starts_with(MARK) => fs::remove_file(&path)
-                .with_context(|| format!("cannot replace the kubeconfig {shown}"))?,
+            Ok(text) if text.starts_with(MARK) => {
+                let left = File::open(&path).map(|file| file.try_lock());
+                if matches!(left, Ok(Err(TryLockError::WouldBlock))) {
+                    bail!(
+                        "{shown} leads to a windlass apiserver that still runs: end that one, or name another file with --kubeconfig-out"
+                    );
+                }
+                fs::remove_file(&path)
+                    .with_context(|| format!("cannot replace the kubeconfig {shown}"))?;
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             _ => bail!(
                 "{shown} is there already, and not from windlass apiserver: name another file with --kubeconfig-out"
             ),
         }
-        Ok(Self(path))
+        Ok(Self { path, held: None })
     }
 
     /// Writes the file, for its owner alone; it appears whole.
-    fn write(&self, kubeconfig: &str, seams: &Seams) -> anyhow::Result<()> {
+    fn write(&mut self, kubeconfig: &str, seams: &Seams) -> anyhow::Result<()> {
         let draft = self
-            .0
+            .path
             .with_extension(format!("{:016x}", seams.rng.number()));
         let written = write_new(&draft, &format!("{MARK}{kubeconfig}"));
-        let written = written.and_then(|()| fs::rename(&draft, &self.0));
+        let written = written.and_then(|file| {
+            // Where files cannot be locked, the next server replaces this one's.
+            let _ = file.try_lock();
+            fs::rename(&draft, &self.path).map(|()| file)
+        });
         if written.is_err() {
             let _ = fs::remove_file(&draft);
         }
-        written.with_context(|| {
+        let written = written.with_context(|| {
             format!(
                 "cannot write the kubeconfig {}; name another file with --kubeconfig-out",
-                self.0.display()
+                self.path.display()
             )
-        })
+        })?;
+        self.held = Some(written);
+        Ok(())
     }
 }
 
 impl Drop for KubeconfigFile {
     fn drop(&mut self) {
-        let _ = fs::remove_file(&self.0);
+        if self.held.is_some() {
+            let _ = fs::remove_file(&self.path);
+        }
     }
 }
 
-fn write_new(path: &Path, text: &str) -> io::Result<()> {
+fn write_new(path: &Path, text: &str) -> io::Result<File> {
     let mut options = OpenOptions::new();
     let mut file = options
         .write(true)
         .create_new(true)
         .mode(0o600)
         .open(path)?;
-    file.write_all(text.as_bytes())
+    file.write_all(text.as_bytes())?;
+    Ok(file)
 }
