@@ -7,7 +7,7 @@ use kube::api::{DeleteParams, Patch, PatchParams, PostParams, PropagationPolicy}
 use kube::{Api, Client, ResourceExt};
 use serde_json::json;
 
-use crate::{DEADLINE, map, server};
+use crate::{DEADLINE, map, server, soon};
 
 /// Owners that each client makes and deletes.
 const ROUNDS: usize = 60;
@@ -65,27 +65,21 @@ async fn play(client: Client, index: usize) {
         };
         maps.delete(&name, &how).await.unwrap();
         for child in &children {
-            let end = std::time::Instant::now() + Duration::from_secs(20);
-            loop {
-                let held = maps.get_opt(child).await.unwrap();
-                let done = match &held {
-                    None => {
-                        assert!(!stays, "{child} went");
-                        true
-                    }
-                    Some(held) => stays && held.owner_references().is_empty(),
-                };
-                if done {
-                    break;
-                }
-                assert!(
-                    std::time::Instant::now() < end,
-                    "{child} {stays} {:?} owner {:?}",
-                    held.map(|h| h.metadata),
-                    maps.get_opt(&name).await
-                );
-                tokio::time::sleep(Duration::from_millis(2)).await;
+            soon(settled(&maps, child, stays)).await;
+        }
+    }
+}
+
+/// Waits until the child is gone, or without an owner if it `stays`.
+async fn settled(maps: &Api<ConfigMap>, child: &str, stays: bool) {
+    loop {
+        match maps.get_opt(child).await.unwrap() {
+            None => {
+                assert!(!stays, "{child} went");
+                return;
             }
+            Some(held) if stays && held.owner_references().is_empty() => return,
+            Some(_) => tokio::time::sleep(Duration::from_millis(2)).await,
         }
     }
 }
