@@ -1,5 +1,9 @@
 //! How the program is linked.
 
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this is cargo speaking to a build script, not the program's environment"
+)]
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     // A position-independent program of this size carries megabytes of relocations, which are read at every
