@@ -277,7 +277,7 @@ impl History {
     /// the next one began, in the version in which it began. Answers how many calls there were.
     async fn judge(self, cluster: &Cluster) -> Result<usize> {
         let api = cluster.api("Greeting", &cluster.namespace)?;
-        let parameters = WatchParams::default();
+        let parameters = WatchParams::default().disable_bookmarks();
         let mut events = api.watch(&parameters, &self.since).await?.boxed();
         let mut running: BTreeMap<String, (String, String)> = BTreeMap::new();
         let mut last: BTreeMap<String, String> = BTreeMap::new();
