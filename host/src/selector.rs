@@ -11,8 +11,12 @@ use kube::core::{Expression, Selector, SelectorExt};
 const LONGEST: usize = 4 << 10;
 
 /// A selector over labels.
-#[derive(Clone, Debug, Default)]
-pub struct LabelSelector(Selector);
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LabelSelector {
+    selector: Selector,
+    /// The first label that must have one value.
+    equality: Option<(String, String)>,
+}
 
 /// Text that is no selector.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -31,12 +35,34 @@ impl LabelSelector {
         }
         let parts = split(text).into_iter().filter(|_| !text.trim().is_empty());
         let expressions = parts.map(|part| expression(part.trim()).ok_or_else(bad));
-        Ok(Self(expressions.collect::<Result<Selector, _>>()?))
+        let expressions = expressions.collect::<Result<Vec<Expression>, _>>()?;
+        let equality = expressions.iter().find_map(equality);
+        Ok(Self {
+            selector: expressions.into_iter().collect(),
+            equality,
+        })
+    }
+
+    /// The name and value of the first label that an object must carry to be selected, if there is one.
+    pub fn equality(&self) -> Option<(&str, &str)> {
+        let equality = self.equality.as_ref();
+        equality.map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
     /// Whether an object with these labels is selected.
     pub fn selects(&self, labels: &BTreeMap<String, String>) -> bool {
-        self.0.matches(labels)
+        self.selector.matches(labels)
+    }
+}
+
+fn equality(expression: &Expression) -> Option<(String, String)> {
+    match expression {
+        Expression::Equal(name, value) => Some((name.clone(), value.clone())),
+        Expression::In(name, values) if values.len() == 1 => {
+            let value = values.first()?;
+            Some((name.clone(), value.clone()))
+        }
+        _ => None,
     }
 }
 

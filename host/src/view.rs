@@ -8,7 +8,9 @@ mod informed;
 mod key;
 mod object;
 mod own_writes;
+mod reads;
 mod store;
+mod tracked;
 mod wakes;
 mod write;
 
@@ -19,6 +21,7 @@ pub use applied::{Applied, Extent};
 pub use key::Key;
 pub use object::{Metadata, Object, finalizer_of};
 use own_writes::OwnWrites;
+use reads::Reads;
 use store::{Change, Store};
 use wakes::Wakes;
 pub use write::Write;
@@ -68,6 +71,7 @@ pub struct View {
     /// What was applied and has gone since.
     gone: Mutex<HashSet<Name>>,
     own: Mutex<OwnWrites<Name, Key>>,
+    reads: Mutex<Reads>,
     wakes: Wakes,
     wake: Wake,
 }
@@ -82,6 +86,7 @@ impl View {
             applied: Mutex::default(),
             gone: Mutex::default(),
             own: Mutex::default(),
+            reads: Mutex::default(),
             wakes: Wakes::new(outlook.primary.clone(), outlook.spec_change_only),
             outlook,
             wake,
@@ -221,10 +226,7 @@ impl View {
             return false;
         };
         self.forget_applied(resource, &change);
-        let keys = self
-            .wakes
-            .woken(resource, &change, self.fields_of(resource))
-            .into_iter();
+        let keys = self.woken(resource, &change).into_iter();
         keys.filter(|key| wake(key, &change))
             .for_each(|key| (self.wake)(key));
         true
@@ -240,10 +242,7 @@ impl View {
             && let Some(change) = self.store.forget(resource, &object)
         {
             self.forget_applied(resource, &change);
-            let woken = self
-                .wakes
-                .woken(resource, &change, self.fields_of(resource))
-                .into_iter();
+            let woken = self.woken(resource, &change).into_iter();
             woken
                 .filter(|key| key != by)
                 .for_each(|key| (self.wake)(key));
@@ -326,6 +325,10 @@ impl View {
             .fields
             .get(&(resource.group.clone(), resource.plural.clone()));
         fields.filter(|fields| **fields != Fields::default())
+    }
+
+    fn reads(&self) -> MutexGuard<'_, Reads> {
+        self.reads.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn own(&self) -> MutexGuard<'_, OwnWrites<Name, Key>> {

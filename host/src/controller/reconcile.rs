@@ -134,6 +134,7 @@ impl Reconciler {
             Step::Reconcile => {
                 let (request, call) = self.request(object, attempt);
                 let called = self.plugin().reconcile(request, call, &self.cancel).await;
+                self.settle_reads(&object.metadata, called.answer.is_ok());
                 Pass::called(step, called, |action| match action {
                     Action::AwaitChange => Done::Rest,
                     Action::RequeueAfter(millis) => Done::After(millis),
@@ -171,6 +172,7 @@ impl Reconciler {
         };
         let (request, call) = self.request(&whole, attempt);
         let called = self.plugin().finalize(request, call, &self.cancel).await;
+        self.settle_reads(&whole.metadata, called.answer.is_ok());
         let done = matches!(called.answer, Ok(Progress::Done));
         let mut pass = Pass::called(Step::Finalize, called, |progress| match progress {
             Progress::Done => Done::Rest,
@@ -205,6 +207,13 @@ impl Reconciler {
             },
             call,
         )
+    }
+
+    /// Of a call that gave no answer the reads are added to those of the one before it.
+    fn settle_reads(&self, object: &Metadata, answered: bool) {
+        if answered {
+            self.door.view.settles(&object.key());
+        }
     }
 
     /// `false` if the object is gone or replaced.

@@ -62,6 +62,7 @@ impl Worker {
     async fn turn(&self, key: &Key, cause: Cause) {
         let Some(object) = self.reconciler.find(key) else {
             self.backoff().forget(key); // deleted since it was queued
+            self.reconciler.door().view.forgets(key);
             return;
         };
         let generation = object.metadata.generation;

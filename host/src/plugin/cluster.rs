@@ -114,8 +114,9 @@ struct Target {
 }
 
 impl Call {
-    /// A call about `primary`.
+    /// A call about `primary`: what it reads counts from now on.
     pub fn new(door: Arc<Door>, primary: Primary) -> Self {
+        door.view.begins(&primary.key);
         let own = (primary.resource.clone(), primary.key.clone());
         let seen = Seen {
             uid: primary.uid.clone(),

@@ -12,15 +12,12 @@ impl View {
         let keys = match self.store.apply(resource, object) {
             Some(change) => {
                 self.forget_applied(resource, &change);
-                self.wakes
-                    .woken(resource, &change, self.fields_of(resource))
+                self.woken(resource, &change)
             }
             // Older than the answer to a write of ours: no news to the store, but perhaps to those
             // whom it concerns.
             None => match self.store.get(resource, &name.1) {
-                Some(held) if held.metadata.version() > version => {
-                    self.wakes.concerned(resource, &held)
-                }
+                Some(held) if held.metadata.version() > version => self.concerned(resource, &held),
                 Some(_) | None => Vec::new(),
             },
         };
@@ -64,10 +61,7 @@ impl View {
                 (resource.clone(), new.metadata.key()),
                 new.metadata.version(),
             );
-            for key in self
-                .wakes
-                .woken(resource, &change, self.fields_of(resource))
-            {
+            for key in self.woken(resource, &change) {
                 if !own.withhold(&name, version, &key) {
                     (self.wake)(key);
                 }
@@ -82,7 +76,7 @@ impl View {
         if let Some(old) = &change.old {
             own.forget(&(resource.clone(), old.metadata.key()));
         }
-        let keys = self.wakes.woken(resource, change, self.fields_of(resource));
+        let keys = self.woken(resource, change);
         keys.into_iter().for_each(|key| (self.wake)(key));
     }
 

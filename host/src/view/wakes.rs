@@ -100,7 +100,7 @@ impl Wakes {
 }
 
 /// Whether a plugin that reads `fields` sees the change at all.
-fn is_seen(change: &Change, fields: Option<&Fields>, spec_only: bool) -> bool {
+pub(super) fn is_seen(change: &Change, fields: Option<&Fields>, spec_only: bool) -> bool {
     let (Some(old), Some(new)) = (&change.old, &change.new) else {
         return true;
     };

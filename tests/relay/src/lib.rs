@@ -2,10 +2,14 @@
 //!
 //! Each pass writes twice: `begin <version> <name>`, then `end <version> <name>`; so the history of an
 //! object shows which calls about it overlapped. The configuration names the version, and what is
-//! wrong with it: `{"version": "v7", "fault": "trap"}`.
+//! wrong with it: `{"version": "v7", "fault": "trap"}`. With `"reads"` the status also says what it read:
+//! the ConfigMap of that `name` (`object`), or how many carry the label `for: <name>` (`list`).
 
 use serde_json::{Value, json};
-use windlass_sdk::{Action, Cluster, Failure, Finalize, Needs, Object, Reconciler, export, read};
+use windlass_sdk::{
+    Action, Cluster, Failure, Finalize, ListQuery, Needs, Object, ObjectRef, Reconciler, export,
+    read,
+};
 
 /// Any Greeting.
 type Greeting = Object<Value>;
@@ -38,8 +42,31 @@ impl Reconciler for Relay {
             },
             _ => {}
         }
-        cluster.apply_status(greeting, json!({ "text": format!("end {version} {name}") }))?;
+        let read = seen(greeting, name, cluster)?;
+        let text = format!("end {version} {name}{read}");
+        cluster.apply_status(greeting, json!({ "text": text }))?;
         Ok(Action::AwaitChange)
+    }
+}
+
+/// What the configuration says that is to be read.
+fn seen(greeting: &Greeting, name: &str, cluster: &dyn Cluster) -> Result<String, Failure> {
+    let namespace = greeting.metadata.namespace.as_deref().unwrap_or_default();
+    match cluster.config("reads", "").as_str() {
+        "object" => {
+            let target = ObjectRef::new("v1", "ConfigMap", namespace, name);
+            let map: Option<Value> = cluster.find(&target)?;
+            let text = map.as_ref().map_or(Some("absent"), |map| {
+                map.pointer("/data/text").and_then(Value::as_str)
+            });
+            Ok(format!(": {}", text.unwrap_or_default()))
+        }
+        "list" => {
+            let query = ListQuery::all("v1", "ConfigMap").in_namespace(namespace);
+            let maps: Vec<Value> = cluster.list(&query.labelled(format!("for={name}")))?;
+            Ok(format!(": {}", maps.len()))
+        }
+        _ => Ok(String::new()),
     }
 }
 

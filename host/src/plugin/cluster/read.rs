@@ -10,7 +10,7 @@ use crate::plugin::bindings::cluster::{Consistency, Error, ListQuery};
 use crate::plugin::bindings::types::ObjectRef;
 use crate::plugin::sandbox::COPY;
 use crate::selector::LabelSelector;
-use crate::view::Object;
+use crate::view::{Key, Object};
 
 /// Bytes of a field selector at most.
 const SELECTOR: usize = 4 << 10;
@@ -26,6 +26,14 @@ impl Call {
         consistency: Consistency,
     ) -> Result<String, Error> {
         check::names([subresource.as_deref()])?;
+        if subresource.is_none() && consistency == Consistency::Stored {
+            let object = Key {
+                namespace: target.namespace.clone(),
+                name: target.name.clone(),
+            };
+            let (view, by) = (&self.door.view, &self.primary.key);
+            view.reads_one(by, &target.api_version, &target.kind, &object);
+        }
         let target = self.target(&target).await?;
         self.permit(&["get"], &target, subresource.as_deref())?;
         if let Some(captured) = self.captured.get(&target) {
@@ -71,6 +79,14 @@ impl Call {
         {
             return invalid(format!("the field selector has more than {SELECTOR} bytes"));
         }
+        let selector = query.label_selector.clone().unwrap_or_default();
+        let selector =
+            LabelSelector::parse(&selector).map_err(|error| Error::Invalid(error.to_string()))?;
+        if query.consistency == Consistency::Stored {
+            let kind = (query.api_version.as_str(), query.kind.as_str());
+            let (view, by) = (&self.door.view, &self.primary.key);
+            view.reads_list(by, kind, query.namespace.as_deref(), &selector);
+        }
         let resource = self.resource(&query.api_version, &query.kind).await?;
         let namespace = query.namespace.as_deref();
         if !resource.namespaced && namespace.is_some() {
@@ -86,9 +102,6 @@ impl Call {
             namespace,
             name: None,
         })?;
-        let selector = query.label_selector.clone().unwrap_or_default();
-        let selector =
-            LabelSelector::parse(&selector).map_err(|error| Error::Invalid(error.to_string()))?;
         let limit = query.limit.map_or(usize::MAX, |limit| {
             usize::try_from(limit).unwrap_or(usize::MAX)
         });

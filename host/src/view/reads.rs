@@ -1,0 +1,258 @@
+//! What each key's last run read, and whom a change of it wakes.
+//!
+//! - A read counts from the moment it is made: a change that comes while the key runs is not lost.
+//! - What the last run read that ended well is kept until another one has ended well.
+//! - Reads of one object are found by its name, lists by their namespace and the first equality of their
+//!   selector: an unrelated change costs the same with ten keys or ten thousand.
+
+use std::collections::{BTreeSet, HashMap};
+
+use super::key::Key;
+use super::object::Metadata;
+use crate::selector::LabelSelector;
+
+/// So many reads of one kind are kept apart for a key; with more, it is woken by every change of the kind.
+const MOST: usize = 1_000;
+
+/// A group and a kind, in whatever version.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct GroupKind {
+    pub(super) group: String,
+    pub(super) kind: String,
+}
+
+/// Something that was read.
+#[derive(Clone, Debug)]
+pub(super) enum Read {
+    /// One object, there or not.
+    Object(Key),
+    /// The objects in a namespace, or everywhere, that a selector selects.
+    List(Option<String>, LabelSelector),
+}
+
+/// The reads of all keys of one plugin.
+#[derive(Debug, Default)]
+pub(super) struct Reads {
+    kinds: HashMap<GroupKind, Kind>,
+    readers: HashMap<Key, Reader>,
+}
+
+/// The reads of objects of one kind.
+#[derive(Debug, Default)]
+struct Kind {
+    /// Who read an object.
+    objects: HashMap<Key, HashMap<Key, Runs>>,
+    lists: HashMap<Bucket, HashMap<Key, Vec<(LabelSelector, Runs)>>>,
+}
+
+/// Lists that a change is looked up for together: their namespace, and a label that they ask for.
+type Bucket = (Option<String>, Option<(String, String)>);
+
+/// Which runs of a key made a read.
+#[derive(Clone, Copy, Debug, Default)]
+struct Runs {
+    /// The last one that ended well.
+    settled: bool,
+    /// The one that is under way, or has failed.
+    latest: bool,
+}
+
+/// What one key read.
+#[derive(Debug, Default)]
+struct Reader {
+    settled: Vec<(GroupKind, Read)>,
+    latest: Vec<(GroupKind, Read)>,
+    /// How many reads of each kind the latest run has made.
+    counts: HashMap<GroupKind, usize>,
+}
+
+impl Reads {
+    /// A run of `reader` begins. What a run read that did not end well is forgotten.
+    pub(super) fn begin(&mut self, reader: &Key) {
+        let held = self.readers.entry(reader.clone()).or_default();
+        held.counts.clear();
+        for (kind, read) in std::mem::take(&mut held.latest) {
+            self.mark(reader, &kind, &read, |runs| runs.latest = false);
+        }
+    }
+
+    /// The run of `reader` has read something, or is about to.
+    pub(super) fn read(&mut self, reader: &Key, kind: &GroupKind, read: Read) {
+        let Some(held) = self.readers.get_mut(reader) else {
+            return;
+        };
+        let count = held.counts.entry(kind.clone()).or_default();
+        *count += 1;
+        let read = match *count {
+            ..MOST => read,
+            MOST => Read::List(None, LabelSelector::default()),
+            _ => return,
+        };
+        let index = self.kinds.entry(kind.clone()).or_default();
+        if index.insert(reader, &read) {
+            held.latest.push((kind.clone(), read));
+        }
+    }
+
+    /// The run of `reader` has ended well: only what it read counts.
+    pub(super) fn settle(&mut self, reader: &Key) {
+        let Some(held) = self.readers.get_mut(reader) else {
+            return;
+        };
+        let latest = std::mem::take(&mut held.latest);
+        let before = std::mem::replace(&mut held.settled, latest.clone());
+        for (kind, read) in before {
+            self.mark(reader, &kind, &read, |runs| runs.settled = false);
+        }
+        let settled = |runs: &mut Runs| {
+            *runs = Runs {
+                settled: true,
+                latest: false,
+            }
+        };
+        for (kind, read) in latest {
+            self.mark(reader, &kind, &read, settled);
+        }
+    }
+
+    /// The object that `reader` names is gone.
+    pub(super) fn forget(&mut self, reader: &Key) {
+        let held = self.readers.remove(reader).unwrap_or_default();
+        for (kind, read) in held.settled.iter().chain(&held.latest) {
+            self.mark(reader, kind, read, |runs| *runs = Runs::default());
+        }
+    }
+
+    /// Who has read what changed from `old` to `new`.
+    pub(super) fn woken(
+        &self,
+        kind: &GroupKind,
+        old: Option<&Metadata>,
+        new: Option<&Metadata>,
+    ) -> Vec<Key> {
+        self.look_up(kind, [old, new]).0
+    }
+
+    /// Who has read one of `sides`, and how often an index was asked, or a selector.
+    fn look_up(&self, kind: &GroupKind, sides: [Option<&Metadata>; 2]) -> (Vec<Key>, usize) {
+        let mut probes = 1;
+        let Some(kind) = self.kinds.get(kind) else {
+            return (Vec::new(), probes);
+        };
+        let mut keys = Vec::new();
+        let mut buckets = BTreeSet::new();
+        for side in sides.into_iter().flatten() {
+            let key = side.key();
+            let readers = kind.objects.get(&key).into_iter();
+            keys.extend(readers.flat_map(HashMap::keys).cloned());
+            probes += 1;
+            for namespace in [None, key.namespace] {
+                let labels = side.labels.iter();
+                let labels = labels.map(|(name, value)| Some((name.clone(), value.clone())));
+                buckets.extend(labels.chain([None]).map(|label| (namespace.clone(), label)));
+            }
+        }
+        probes += buckets.len();
+        let lists = buckets.iter().filter_map(|bucket| kind.lists.get(bucket));
+        for (reader, selectors) in lists.flatten() {
+            let selects = |(selector, _): &(LabelSelector, Runs)| {
+                let mut sides = sides.into_iter().flatten();
+                sides.any(|side| selector.selects(&side.labels))
+            };
+            probes += selectors.len();
+            if selectors.iter().any(selects) {
+                keys.push(reader.clone());
+            }
+        }
+        keys.sort();
+        keys.dedup();
+        (keys, probes)
+    }
+
+    /// Says anew which runs made a read; what none made is taken out.
+    fn mark(&mut self, reader: &Key, kind: &GroupKind, read: &Read, mark: impl FnOnce(&mut Runs)) {
+        let Some(index) = self.kinds.get_mut(kind) else {
+            return;
+        };
+        index.mark(reader, read, mark);
+        if index.objects.is_empty() && index.lists.is_empty() {
+            self.kinds.remove(kind);
+        }
+    }
+}
+
+impl Kind {
+    /// The latest run has made a read; `false` if it had already.
+    fn insert(&mut self, reader: &Key, read: &Read) -> bool {
+        let runs = match read {
+            Read::Object(object) => {
+                let readers = self.objects.entry(object.clone()).or_default();
+                readers.entry(reader.clone()).or_default()
+            }
+            Read::List(namespace, selector) => {
+                let bucket = bucket(namespace.as_deref(), selector);
+                let lists = self.lists.entry(bucket).or_default();
+                let lists = lists.entry(reader.clone()).or_default();
+                let held = lists.iter().position(|(held, _)| held == selector);
+                let held = held.unwrap_or(lists.len());
+                if held == lists.len() {
+                    lists.push((selector.clone(), Runs::default()));
+                }
+                let Some((_, runs)) = lists.get_mut(held) else {
+                    return false;
+                };
+                runs
+            }
+        };
+        !std::mem::replace(&mut runs.latest, true)
+    }
+
+    fn mark(&mut self, reader: &Key, read: &Read, mark: impl FnOnce(&mut Runs)) {
+        let is_over = |runs: &Runs| !runs.settled && !runs.latest;
+        match read {
+            Read::Object(object) => {
+                let Some(readers) = self.objects.get_mut(object) else {
+                    return;
+                };
+                let runs = readers.get_mut(reader);
+                if runs.is_none_or(|runs| {
+                    mark(runs);
+                    is_over(runs)
+                }) {
+                    readers.remove(reader);
+                }
+                if readers.is_empty() {
+                    self.objects.remove(object);
+                }
+            }
+            Read::List(namespace, selector) => {
+                let bucket = bucket(namespace.as_deref(), selector);
+                let Some(readers) = self.lists.get_mut(&bucket) else {
+                    return;
+                };
+                if let Some(lists) = readers.get_mut(reader) {
+                    let mut all = lists.iter_mut();
+                    if let Some((_, runs)) = all.find(|(held, _)| held == selector) {
+                        mark(runs);
+                    }
+                    lists.retain(|(_, runs)| !is_over(runs));
+                    if lists.is_empty() {
+                        readers.remove(reader);
+                    }
+                }
+                if readers.is_empty() {
+                    self.lists.remove(&bucket);
+                }
+            }
+        }
+    }
+}
+
+fn bucket(namespace: Option<&str>, selector: &LabelSelector) -> Bucket {
+    let label = selector.equality();
+    let owned = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
+    (namespace.map(str::to_owned), label.map(owned))
+}
+
+#[cfg(test)]
+mod tests;

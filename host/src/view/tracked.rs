@@ -1,0 +1,80 @@
+//! Which keys the plugin's own reads tie to which objects: a change of what a key has read runs it again.
+
+use super::reads::{GroupKind, Read};
+use super::wakes::is_seen;
+use super::{Change, Key, Object, View};
+use crate::api::{Resource, group_of};
+use crate::selector::LabelSelector;
+
+impl View {
+    /// The key `by` begins a run: what it reads from now on counts.
+    pub fn begins(&self, by: &Key) {
+        self.reads().begin(by);
+    }
+
+    /// The run of `by` has ended well: what earlier ones read counts no more.
+    pub fn settles(&self, by: &Key) {
+        self.reads().settle(by);
+    }
+
+    /// The primary `by` is gone.
+    pub fn forgets(&self, by: &Key) {
+        self.reads().forget(by);
+    }
+
+    /// The run of `by` is about to read one object, of a kind that may not be served.
+    pub fn reads_one(&self, by: &Key, api_version: &str, kind: &str, object: &Key) {
+        let read = Read::Object(object.clone());
+        self.reads().read(by, &group_kind(api_version, kind), read);
+    }
+
+    /// The run of `by` is about to list objects, of a kind that may not be served.
+    pub fn reads_list(
+        &self,
+        by: &Key,
+        (api_version, kind): (&str, &str),
+        namespace: Option<&str>,
+        selector: &LabelSelector,
+    ) {
+        let read = Read::List(namespace.map(str::to_owned), selector.clone());
+        self.reads().read(by, &group_kind(api_version, kind), read);
+    }
+
+    /// The keys to run after `change`.
+    pub(super) fn woken(&self, resource: &Resource, change: &Change) -> Vec<Key> {
+        let fields = self.fields_of(resource);
+        let mut keys = self.wakes.woken(resource, change, fields);
+        if is_seen(change, fields, false) {
+            keys.extend(self.readers(resource, change.old.as_ref(), change.new.as_ref()));
+            keys.sort();
+            keys.dedup();
+        }
+        keys
+    }
+
+    /// The keys that any change of `object` may concern.
+    pub(super) fn concerned(&self, resource: &Resource, object: &Object) -> Vec<Key> {
+        let mut keys = self.wakes.concerned(resource, object);
+        keys.extend(self.readers(resource, Some(object), None));
+        keys.sort();
+        keys.dedup();
+        keys
+    }
+
+    fn readers(&self, resource: &Resource, old: Option<&Object>, new: Option<&Object>) -> Vec<Key> {
+        let kind = GroupKind {
+            group: resource.group.clone(),
+            kind: resource.kind.clone(),
+        };
+        let metadata = |object: Option<&'_ Object>| object.map(|object| object.metadata.clone());
+        let (old, new) = (metadata(old), metadata(new));
+        self.reads().woken(&kind, old.as_deref(), new.as_deref())
+    }
+}
+
+fn group_kind(api_version: &str, kind: &str) -> GroupKind {
+    GroupKind {
+        group: group_of(api_version).to_owned(),
+        kind: kind.to_owned(),
+    }
+}
