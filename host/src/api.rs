@@ -2,6 +2,7 @@
 //!
 //! - Every request has a deadline, and every answer a largest size.
 //! - Requests run as host tasks, so a guest's thread never does I/O.
+//! - A plugin's writes pass the gate of its Lease.
 //! - Nothing is repeated here: whether that is safe is for the caller to know.
 
 mod discovery;
@@ -20,6 +21,7 @@ pub use discovery::Discovery;
 pub use error::ApiError;
 pub use resource::{BadName, Resource, api_path, group_of, segment};
 
+use crate::lease::Gate;
 use crate::seams::Seams;
 
 /// An answer larger than this is refused. The API server itself takes objects of 3 MiB at most, and
@@ -131,12 +133,26 @@ impl Request {
 pub struct Api {
     client: kube::Client,
     seams: Seams,
+    gate: Option<Gate>,
 }
 
 impl Api {
     /// A door to the server that `client` speaks to.
     pub fn new(client: kube::Client, seams: Seams) -> Self {
-        Self { client, seams }
+        Self {
+            client,
+            seams,
+            gate: None,
+        }
+    }
+
+    /// The same door, but writes pass `gate` first, and must have ended while it is open.
+    #[must_use]
+    pub fn gated(&self, gate: Gate) -> Self {
+        Self {
+            gate: Some(gate),
+            ..self.clone()
+        }
     }
 
     /// The client, for watches, which are streams and not requests.
@@ -147,15 +163,23 @@ impl Api {
     /// Sends `request` and waits for the whole answer.
     ///
     /// # Errors
-    /// The server said no, gave no answer in time, or gave one that is not Kubernetes'.
+    /// The server said no, gave no answer in time, or gave one that is not Kubernetes'; a write was not let
+    /// through.
     pub async fn send(&self, request: Request) -> Result<Value, ApiError> {
         let (client, clock) = (self.client.clone(), self.seams.clock);
+        let gate = self.gate.clone().filter(|_| request.method != Method::GET);
         let exchange = self.seams.spawn.task(async move {
+            // Asked as late as can be: the task may have waited for its turn.
+            let allowance = match &gate {
+                Some(gate) => gate.allowance().ok_or(ApiError::NotLeader)?,
+                None => REQUEST_DEADLINE,
+            };
+            let deadline = allowance.min(REQUEST_DEADLINE);
             clock
-                .within(REQUEST_DEADLINE, exchange(client, request))
+                .within(deadline, exchange(client, request))
                 .await
                 .unwrap_or_else(|| {
-                    let message = format!("no answer within {} s", REQUEST_DEADLINE.as_secs());
+                    let message = format!("no answer within {} s", deadline.as_secs());
                     Err(ApiError::Unreachable(message))
                 })
         });

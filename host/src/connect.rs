@@ -67,7 +67,12 @@ pub async fn connect(cluster: &Cluster, seams: &Seams) -> anyhow::Result<(Api, S
             "the API server {server} forbids the user of {source} to look up what it serves: is it the right user, and has it the ClusterRole system:discovery? ({})",
             Chain(&error)
         ),
-        Err(error @ (ApiError::Status { .. } | ApiError::Garbled(_) | ApiError::TooLarge)) => {
+        Err(
+            error @ (ApiError::Status { .. }
+            | ApiError::NotLeader
+            | ApiError::Garbled(_)
+            | ApiError::TooLarge),
+        ) => {
             bail!(
                 "what answers at {server} of {source} is not a healthy API server: is the address right? ({})",
                 Chain(&error)

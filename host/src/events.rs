@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use http::Method;
 use serde_json::{Value, json};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
 use crate::api::{Api, Request, object};
@@ -27,6 +27,9 @@ const SERIES: usize = 4096;
 /// push out the others'.
 const BURST: f64 = 100.0;
 const REFILL: f64 = 5.0;
+
+/// How long a host that ends waits for its last Events to be sent.
+const LAST_WORDS: Duration = Duration::from_secs(2);
 
 /// A series ends after this long without a repetition.
 const SERIES_END: Duration = Duration::from_secs(360);
@@ -77,10 +80,18 @@ pub struct Note {
 /// Where Events go. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Recorder {
-    notes: mpsc::Sender<Note>,
+    letters: mpsc::Sender<Letter>,
     clock: Clock,
     budgets: Arc<Mutex<HashMap<Arc<str>, Budget>>>,
     dropped: Arc<AtomicU64>,
+}
+
+/// What the sending task is handed.
+#[derive(Debug)]
+enum Letter {
+    Note(Box<Note>),
+    /// Somebody wants to know when all before it is sent.
+    Flush(oneshot::Sender<()>),
 }
 
 /// How many Events a plugin may publish now.
@@ -105,7 +116,7 @@ impl Budget {
 impl Recorder {
     /// Starts the task that sends Events as `instance`.
     pub fn start(api: Api, seams: &Seams, instance: &str) -> (Self, Task) {
-        let (notes, mut waiting) = mpsc::channel::<Note>(WAITING);
+        let (letters, mut waiting) = mpsc::channel(WAITING);
         let mut writer = Writer {
             api,
             seams: seams.clone(),
@@ -113,14 +124,17 @@ impl Recorder {
             series: HashMap::new(),
         };
         let task = seams.spawn.task(async move {
-            while let Some(note) = waiting.recv().await {
-                writer.write(note).await;
+            while let Some(letter) = waiting.recv().await {
+                match letter {
+                    Letter::Note(note) => writer.write(*note).await,
+                    Letter::Flush(done) => drop(done.send(())),
+                }
             }
         });
         let (clock, budgets) = (seams.clock, Arc::default());
         (
             Self {
-                notes,
+                letters,
                 clock,
                 budgets,
                 dropped: Arc::default(),
@@ -141,7 +155,7 @@ impl Recorder {
             budgets.entry(note.plugin.clone()).or_insert(full).take(now)
         };
         let plugin = note.plugin.clone();
-        let sent = granted && self.notes.try_send(note).is_ok();
+        let sent = granted && self.letters.try_send(Letter::Note(Box::new(note))).is_ok();
         if !sent
             && self
                 .dropped
@@ -154,6 +168,17 @@ impl Recorder {
                 "more Events than the host sends for one plugin: some are dropped"
             );
         }
+    }
+
+    /// Waits until what was published so far is sent, but no longer than a host that ends can wait.
+    pub async fn flush(&self) {
+        let flushed = async {
+            let (done, all_sent) = oneshot::channel();
+            if self.letters.send(Letter::Flush(done)).await.is_ok() {
+                let _ = all_sent.await;
+            }
+        };
+        self.clock.within(LAST_WORDS, flushed).await;
     }
 }
 
@@ -303,6 +328,10 @@ fn reference(about: &About) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use windlass_apiserver::faults::{Fault, Matcher, Switch};
+    use windlass_apiserver::seams as server;
+    use windlass_apiserver::server::Server;
+
     use super::*;
 
     #[test]
@@ -318,5 +347,50 @@ mod tests {
         assert_eq!((0..1000).filter(|_| budget.take(later)).count(), 10);
         let much_later = start + Duration::from_secs(3600);
         assert_eq!((0..1000).filter(|_| budget.take(much_later)).count(), 100);
+    }
+
+    #[tokio::test(start_paused = true)]
+    #[expect(clippy::disallowed_methods, reason = "a test is where tasks come from")]
+    async fn what_was_published_is_sent_before_the_host_ends() {
+        let seams = Seams {
+            clock: Clock::starting_at("2026-11-21T09:30:00Z".parse().unwrap()),
+            rng: crate::seams::Rng::seeded(1),
+            spawn: crate::seams::Spawn::inline(tokio::runtime::Handle::current()),
+        };
+        let clock = seams.clock;
+        let server = Server::new(server::Seams {
+            clock: server::Clock::new(move || clock.wall()),
+            rng: server::Rng::seeded(1),
+        });
+        let slow = |name: &str, latency| Switch {
+            name: name.to_owned(),
+            on: Matcher::default(),
+            from: 0,
+            times: 1,
+            fault: Fault::Late(Duration::from_secs(latency)),
+        };
+        server.faults().switch_on(slow("first", 1));
+        let api = Api::new(kube::Client::new(server, "default"), seams.clone());
+        let (recorder, _task) = Recorder::start(api.clone(), &seams, "host");
+        let note = Note {
+            plugin: "greeter".into(),
+            regarding: About {
+                api_version: "v1".into(),
+                kind: "ConfigMap".into(),
+                namespace: Some("default".into()),
+                name: "ada".into(),
+                uid: None,
+            },
+            related: None,
+            severity: Severity::Normal,
+            reason: "Tested".into(),
+            action: "Test".into(),
+            note: "last words".into(),
+        };
+        recorder.publish(note);
+        recorder.flush().await;
+        let path = "/apis/events.k8s.io/v1/namespaces/default/events";
+        let events = api.send(Request::get(path.to_owned())).await.unwrap();
+        assert_eq!(events.pointer("/items/0/note"), Some(&"last words".into()));
     }
 }

@@ -2,10 +2,14 @@
 //!
 //! - Whether another holder is alive is judged by local time: its `renewTime` must not move for a
 //!   whole lease duration, whatever the clocks say (client-go's rule).
-//! - Clients promise no fencing: a host that cannot renew in time stops its calls and ends.
+//! - Clients promise no fencing: a host that cannot renew in time stops its calls and ends, and no write
+//!   of the plugin is sent any more.
+
+mod gate;
 
 use std::time::Duration;
 
+pub use gate::Gate;
 use http::Method;
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -46,6 +50,7 @@ pub struct Lease {
     name: String,
     identity: String,
     times: Times,
+    gate: Gate,
 }
 
 /// A Lease as it was first seen, and since when it has not changed.
@@ -106,6 +111,7 @@ impl Lease {
         times: Times,
     ) -> Self {
         Self {
+            gate: Gate::new(seams.clock, times),
             api,
             seams,
             namespace: namespace.to_owned(),
@@ -113,6 +119,11 @@ impl Lease {
             identity: identity.to_owned(),
             times,
         }
+    }
+
+    /// The gate for the plugin's writes: open while the Lease is certainly ours.
+    pub fn gate(&self) -> Gate {
+        self.gate.clone()
     }
 
     /// The namespaces that have a Lease of `plugin`.
@@ -170,11 +181,16 @@ impl Lease {
 
     /// Renews until that fails for too long; then it is lost. Costs one request each time.
     pub async fn hold(&self) {
+        self.renew_on().await;
+        self.gate.close();
+    }
+
+    async fn renew_on(&self) {
         let mut renewed = self.seams.clock.now();
         let mut last = None;
         loop {
             self.seams.clock.sleep(self.times.retry_period).await;
-            let sent = self.seams.clock.now();
+            let (sent, opened) = (self.seams.clock.now(), self.gate.now());
             let renewal = self.renew(last.take());
             let renewal = self
                 .seams
@@ -185,6 +201,7 @@ impl Lease {
             match renewal.unwrap_or_else(late) {
                 Ok(Some(record)) => {
                     renewed = sent;
+                    self.gate.open(opened);
                     last = Some(record);
                 }
                 Ok(None) => {
@@ -210,6 +227,7 @@ impl Lease {
     /// A renewal that was under way when [`Lease::hold`] was dropped may land in between, so a write
     /// that comes too late is made again.
     pub async fn release(&self) {
+        self.gate.close();
         for _ in 0..RELEASES {
             let released = match self.read().await {
                 Ok(Some(record)) if record.holder == self.identity => self.write(&record, "").await,
@@ -258,7 +276,9 @@ impl Lease {
 
     /// `None` if the Lease is ours now, otherwise whose it is.
     async fn try_acquire(&self, watched: &mut Watched) -> Result<Option<String>, ApiError> {
-        let written = match self.read().await? {
+        let there = self.read().await?;
+        let sent = self.gate.now();
+        let written = match there {
             None => self.create().await,
             Some(record) if record.holder == self.identity || self.is_free(&record, watched) => {
                 self.write(&record, &self.identity).await
@@ -266,7 +286,10 @@ impl Lease {
             Some(record) => return Ok(Some(record.holder)),
         };
         match written {
-            Ok(_) => Ok(None),
+            Ok(_) => {
+                self.gate.open(sent);
+                Ok(None)
+            }
             Err(error) if error.is_race() => Ok(Some("another host, which was first".to_owned())),
             Err(error) => Err(error),
         }

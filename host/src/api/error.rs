@@ -25,6 +25,9 @@ pub enum ApiError {
         /// How long the server asks to wait.
         retry_after: Option<Duration>,
     },
+    /// The write was not sent: the host could not be sure that it still holds the plugin's Lease.
+    #[error("not sent: the lease was not renewed recently enough")]
+    NotLeader,
     /// No answer, or half of one. A write may have been carried out.
     #[error("cannot reach the API server: {0}")]
     Unreachable(String),
@@ -81,7 +84,7 @@ impl ApiError {
     pub fn code(&self) -> Option<u16> {
         match self {
             Self::Status { code, .. } => Some(*code),
-            Self::Unreachable(_) | Self::Garbled(_) | Self::TooLarge => None,
+            Self::NotLeader | Self::Unreachable(_) | Self::Garbled(_) | Self::TooLarge => None,
         }
     }
 
@@ -101,7 +104,8 @@ impl ApiError {
         matches!(self.code(), Some(401 | 403))
     }
 
-    /// How long the server asked to wait. A 429 without a word of it means a second.
+    /// How long to wait before anything else is sent: what the server asked for. A 429 without a word of it
+    /// means a second.
     pub fn slow_down(&self) -> Option<Duration> {
         match self {
             Self::Status {
@@ -109,6 +113,8 @@ impl ApiError {
                 retry_after,
                 ..
             } => Some(retry_after.unwrap_or(Duration::from_secs(1))),
+            // By then the lease is renewed, or lost.
+            Self::NotLeader => Some(Duration::from_secs(1)),
             Self::Status { .. } | Self::Unreachable(_) | Self::Garbled(_) | Self::TooLarge => None,
         }
     }

@@ -72,7 +72,7 @@ impl Host {
             return Ended::Asked;
         }
         let mut lost = pin!(lease.hold());
-        let mut reign = Reign::new(self, name);
+        let mut reign = Reign::new(self, name, lease.gate());
         let over = first(lost.as_mut(), reign.run(accepted, phases)).await;
         let mut ended = Ended::LostLease;
         if let Either::Right(()) = over {
@@ -82,7 +82,9 @@ impl Host {
             }
         }
         reign.abort().await;
+        self.events.flush().await;
         if ended == Ended::Asked {
+            // Last of all: until here nobody else could begin.
             lease.release().await;
         }
         ended

@@ -7,6 +7,7 @@ use super::Host;
 use super::plugin::{Accepted, news};
 use super::version::Version;
 use crate::controller::{Controller, Parts, Prepared};
+use crate::lease::Gate;
 use crate::seams::{Either, first};
 use crate::shutdown::{Phase, Phases, reached};
 use crate::view::finalizer_of;
@@ -21,14 +22,17 @@ const ABORT: Duration = Duration::from_secs(3);
 pub(super) struct Reign<'a> {
     host: &'a Host,
     plugin: &'a str,
+    /// For the plugin's writes.
+    gate: Gate,
     running: Option<(Arc<Version>, Controller)>,
 }
 
 impl<'a> Reign<'a> {
-    pub(super) fn new(host: &'a Host, plugin: &'a str) -> Self {
+    pub(super) fn new(host: &'a Host, plugin: &'a str, gate: Gate) -> Self {
         Self {
             host,
             plugin,
+            gate,
             running: None,
         }
     }
@@ -85,7 +89,7 @@ impl<'a> Reign<'a> {
         Parts {
             plugin: version.plugin.clone(),
             grants: version.candidate.document.grants.clone(),
-            api: self.host.api.clone(),
+            api: self.host.api.gated(self.gate.clone()),
             discovery: self.host.discovery.clone(),
             events: self.host.events.clone(),
             seams: self.host.seams.clone(),

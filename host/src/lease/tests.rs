@@ -49,18 +49,38 @@ impl World {
 
     /// The next request of this verb for a lease meets the fault.
     fn next(&self, verb: Verb, fault: Fault) {
+        self.next_of("leases", verb, fault);
+    }
+
+    fn next_of(&self, plural: &str, verb: Verb, fault: Fault) {
+        self.switch_on(plural, verb, 1, fault);
+    }
+
+    /// Every request of this verb for a lease meets the fault.
+    fn always(&self, verb: Verb, fault: Fault) {
+        self.switch_on("leases", verb, u64::MAX, fault);
+    }
+
+    fn switch_on(&self, plural: &str, verb: Verb, times: u64, fault: Fault) {
         self.server.faults().switch_on(Switch {
             name: format!("{verb:?}"),
             on: Matcher {
                 verb: Some(verb),
-                plural: Some("leases".to_owned()),
+                plural: Some(plural.to_owned()),
                 user: None,
             },
             from: 0,
-            times: 1,
+            times,
             fault,
         });
     }
+}
+
+fn map(name: &str) -> Request {
+    let metadata = json!({ "name": name });
+    let map = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata });
+    let path = "/api/v1/namespaces/default/configmaps";
+    Request::json(Method::POST, path.to_owned(), &map)
 }
 
 async fn holder_of(lease: &Lease) -> String {
@@ -120,4 +140,70 @@ async fn a_holder_that_renews_is_named() {
         crate::seams::Either::Right(holder) => assert_eq!(holder.unwrap().unwrap(), "host"),
         crate::seams::Either::Left(()) => panic!("the lease is lost"),
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_write_is_sent_without_the_lease_and_every_read_is() {
+    let world = World::new();
+    let lease = world.lease("a");
+    let api = lease.api.gated(lease.gate());
+    let read = || api.read("/api/v1/namespaces/default/configmaps/one".to_owned());
+    let refused = api.send(map("one")).await.unwrap_err();
+    assert!(matches!(refused, ApiError::NotLeader), "{refused}");
+    assert!(read().await.unwrap().is_none());
+    lease.acquire(Watched::default()).await;
+    api.send(map("one")).await.unwrap();
+    assert!(read().await.unwrap().is_some());
+    lease.release().await;
+    let refused = api.send(map("two")).await.unwrap_err();
+    assert!(matches!(refused, ApiError::NotLeader), "{refused}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_write_is_refused_before_a_lease_that_cannot_be_renewed_is_given_up() {
+    let world = World::new();
+    let lease = world.lease("a");
+    let api = lease.api.gated(lease.gate());
+    lease.acquire(Watched::default()).await;
+    world.always(Verb::Update, Fault::Refuse(503));
+    let writes = async {
+        world.wait(9 * SECOND).await;
+        api.send(map("early")).await.unwrap();
+        world.wait(SECOND).await;
+        api.send(map("late")).await.unwrap_err()
+    };
+    match first(lease.hold(), writes).await {
+        crate::seams::Either::Right(refused) => assert!(matches!(refused, ApiError::NotLeader)),
+        crate::seams::Either::Left(()) => panic!("the lease was given up first"),
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_write_that_takes_long_ends_before_anybody_else_may_take_over() {
+    let world = World::new();
+    let lease = world.lease("a");
+    let api = lease.api.gated(lease.gate());
+    lease.acquire(Watched::default()).await;
+    world.wait(8 * SECOND).await;
+    world.next_of("configmaps", Verb::Create, Fault::LateAnswer(60 * SECOND));
+    let (began, times) = (world.seams.clock.now(), Times::default());
+    let error = api.send(map("slow")).await.unwrap_err();
+    assert!(matches!(error, ApiError::Unreachable(_)), "{error}");
+    let took = world.seams.clock.now() - began;
+    assert!(
+        took > 5 * SECOND && 8 * SECOND + took < times.lease_duration,
+        "{took:?}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_host_that_stood_still_sends_nothing_when_it_goes_on() {
+    let world = World::new();
+    let lease = world.lease("a");
+    let api = lease.api.gated(lease.gate());
+    lease.acquire(Watched::default()).await;
+    // Nothing of it was polled for this long: no renewal, and nobody to say that it is lost.
+    world.wait(20 * SECOND).await;
+    let refused = api.send(map("one")).await.unwrap_err();
+    assert!(matches!(refused, ApiError::NotLeader), "{refused}");
 }

@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use jiff::Timestamp;
-use rustix::time::{ClockId, clock_gettime};
+use rustix::time::{ClockId, Timespec, clock_gettime};
 pub(super) use tokio::time::Instant;
 
 /// A clock. Cheap to clone.
@@ -39,6 +39,14 @@ impl Clock {
         Instant::now()
     }
 
+    /// Time since the machine started, which counts on while it sleeps.
+    pub fn boot(&self) -> Duration {
+        match self.0 {
+            Source::System => duration(clock_gettime(ClockId::Boottime)),
+            Source::Virtual { at, .. } => at.elapsed(),
+        }
+    }
+
     /// The time of day, in UTC.
     pub fn wall(&self) -> Timestamp {
         match self.0 {
@@ -52,13 +60,7 @@ impl Clock {
     /// CPU time that the current thread has used so far, in user and kernel mode.
     pub fn thread_cpu(&self) -> Duration {
         match self.0 {
-            Source::System => {
-                let time = clock_gettime(ClockId::ThreadCPUTime);
-                Duration::new(
-                    u64::try_from(time.tv_sec).unwrap_or(0),
-                    u32::try_from(time.tv_nsec).unwrap_or(0),
-                )
-            }
+            Source::System => duration(clock_gettime(ClockId::ThreadCPUTime)),
             Source::Virtual { .. } => Duration::ZERO,
         }
     }
@@ -82,6 +84,13 @@ impl Clock {
     ) -> Option<T> {
         tokio::time::timeout(duration, future).await.ok()
     }
+}
+
+fn duration(time: Timespec) -> Duration {
+    Duration::new(
+        u64::try_from(time.tv_sec).unwrap_or(0),
+        u32::try_from(time.tv_nsec).unwrap_or(0),
+    )
 }
 
 #[cfg(test)]

@@ -10,7 +10,9 @@ const TEXT: usize = 2 << 10;
 /// The guest's error for the server's.
 pub(super) fn error(error: &ApiError) -> Error {
     let (code, message, causes) = match error {
-        ApiError::Unreachable(_) | ApiError::Garbled(_) => return Error::Unavailable,
+        ApiError::NotLeader | ApiError::Unreachable(_) | ApiError::Garbled(_) => {
+            return Error::Unavailable;
+        }
         ApiError::TooLarge => {
             return Error::Other("the answer is too large: narrow it by selector or limit".into());
         }
@@ -63,6 +65,7 @@ mod tests {
             (status(500, ""), "Unavailable"),
             (status(504, ""), "Unavailable"),
             (status(418, ""), "Other"),
+            (ApiError::NotLeader, "Unavailable"),
             (ApiError::Unreachable("x".into()), "Unavailable"),
             (ApiError::Garbled("x".into()), "Unavailable"),
         ];
