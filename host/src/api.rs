@@ -7,11 +7,13 @@
 
 mod discovery;
 mod error;
+mod lines;
 mod resource;
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use http::Method;
 use http_body_util::{BodyExt, Limited};
 use kube::client::Body;
@@ -19,6 +21,7 @@ use serde_json::Value;
 
 pub use discovery::Discovery;
 pub use error::ApiError;
+pub use lines::Lines;
 pub use resource::{BadName, Resource, api_path, group_of, segment};
 
 use crate::lease::Gate;
@@ -28,7 +31,8 @@ use crate::seams::Seams;
 /// lists are asked for in pages.
 const LARGEST_ANSWER: usize = 64 << 20;
 
-/// How long one request may take, from sending it to the last byte of its answer.
+/// How long one request may take, from sending it to the last byte of its answer; of a watch, to the
+/// head of its answer.
 const REQUEST_DEADLINE: Duration = Duration::from_secs(20);
 
 /// A JSON object of the fields that are there.
@@ -53,8 +57,19 @@ pub struct Request {
 }
 
 const JSON: &str = "application/json";
+const METADATA: &str =
+    "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io,application/json";
 const METADATA_LIST: &str =
     "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io,application/json";
+
+/// What is wanted of objects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Accept {
+    /// All of them.
+    Whole,
+    /// Their metadata.
+    Metadata,
+}
 
 impl Request {
     /// A read.
@@ -67,10 +82,14 @@ impl Request {
         }
     }
 
-    /// A list of which only the metadata is wanted.
-    pub fn list_metadata(uri: String) -> Self {
+    /// A list.
+    pub fn list(uri: String, accept: Accept) -> Self {
+        let accept = match accept {
+            Accept::Whole => JSON,
+            Accept::Metadata => METADATA_LIST,
+        };
         Self {
-            accept: METADATA_LIST,
+            accept,
             ..Self::get(uri)
         }
     }
@@ -155,9 +174,39 @@ impl Api {
         }
     }
 
-    /// The client, for watches, which are streams and not requests.
-    pub fn client(&self) -> kube::Client {
-        self.client.clone()
+    /// Opens a watch, with lines of at most `longest` bytes.
+    ///
+    /// # Errors
+    /// As [`Api::send`].
+    pub async fn watch(
+        &self,
+        uri: String,
+        accept: Accept,
+        longest: usize,
+    ) -> Result<Lines, ApiError> {
+        let accept = match accept {
+            Accept::Whole => JSON,
+            Accept::Metadata => METADATA,
+        };
+        // Some servers compress a watch event by event, which saves nothing.
+        let request = http::Request::builder()
+            .uri(uri)
+            .header(http::header::ACCEPT, accept)
+            .header(http::header::ACCEPT_ENCODING, "identity")
+            .body(Body::empty())
+            .map_err(|error| ApiError::Garbled(error.to_string()))?;
+        let opened = async {
+            let response = self.client.send(request).await;
+            let response = response.map_err(|error| ApiError::from_client(&error))?;
+            if response.status().is_success() {
+                return Ok(Lines::new(response.into_body(), longest));
+            }
+            let (head, body) = response.into_parts();
+            Err(refusal(&head, &whole(body).await?))
+        };
+        let clock = self.seams.clock;
+        let opened = clock.within(REQUEST_DEADLINE, opened).await;
+        opened.unwrap_or_else(|| Err(late(REQUEST_DEADLINE)))
     }
 
     /// Sends `request` and waits for the whole answer.
@@ -178,10 +227,7 @@ impl Api {
             clock
                 .within(deadline, exchange(client, request))
                 .await
-                .unwrap_or_else(|| {
-                    let message = format!("no answer within {} s", deadline.as_secs());
-                    Err(ApiError::Unreachable(message))
-                })
+                .unwrap_or_else(|| Err(late(deadline)))
         });
         let lost = |error: tokio::task::JoinError| {
             Err(ApiError::Unreachable(format!(
@@ -224,18 +270,26 @@ async fn exchange(client: kube::Client, request: Request) -> Result<Value, ApiEr
         .await
         .map_err(|error| ApiError::from_client(&error))?;
     let (head, body) = response.into_parts();
-    let body = Limited::new(body, LARGEST_ANSWER).collect().await;
-    let body = body
-        .map_err(|error| ApiError::from_body(&*error))?
-        .to_bytes();
+    let body = whole(body).await?;
     if head.status.is_success() {
         return serde_json::from_slice(&body).map_err(|_| ApiError::not_json(&body));
     }
+    Err(refusal(&head, &body))
+}
+
+async fn whole(body: Body) -> Result<Bytes, ApiError> {
+    let body = Limited::new(body, LARGEST_ANSWER).collect().await;
+    let body = body.map_err(|error| ApiError::from_body(&*error))?;
+    Ok(body.to_bytes())
+}
+
+fn late(deadline: Duration) -> ApiError {
+    let message = format!("no answer within {} s", deadline.as_secs());
+    ApiError::Unreachable(message)
+}
+
+fn refusal(head: &http::response::Parts, body: &[u8]) -> ApiError {
     let retry_after = head.headers.get(http::header::RETRY_AFTER);
     let retry_after = retry_after.and_then(|seconds| seconds.to_str().ok()?.parse().ok());
-    Err(ApiError::from_status(
-        head.status.as_u16(),
-        retry_after,
-        &body,
-    ))
+    ApiError::from_status(head.status.as_u16(), retry_after, body)
 }

@@ -1,4 +1,4 @@
-//! One plugin's loop: informers fill the store and the queue, workers empty the queue.
+//! One plugin's loop: informers fill the queue, workers empty it.
 //!
 //! - No key runs before every informer that the plugin needs has its first list.
 //! - A kind that the cluster does not serve counts as listed and empty; only an absent primary
@@ -6,7 +6,6 @@
 
 mod backoff;
 mod finalizer;
-mod informer;
 mod queue;
 mod reconcile;
 mod retry;
@@ -21,12 +20,13 @@ pub use reconcile::{FinalizerPatch, settle_finalizer};
 use crate::api::{Api, Discovery, Resource};
 use crate::events::Recorder;
 use crate::grants::Grants;
+use crate::informer::Informers;
 use crate::plugin::cluster::{Door, Writes};
 use crate::plugin::{Cancel, Plugin};
 use crate::seams::{Seams, Task};
 use crate::view::View;
 use reconcile::Reconciler;
-use watches::Watches;
+use watches::{Means, Watches};
 use work::WorkQueue;
 use worker::Worker;
 
@@ -40,6 +40,8 @@ pub struct Parts {
     pub api: Api,
     /// What the API server serves.
     pub discovery: Arc<Discovery>,
+    /// What is watched.
+    pub informers: Informers,
     /// Where Events go.
     pub events: Recorder,
     /// Time, randomness and tasks.
@@ -76,6 +78,7 @@ impl Prepared {
             grants,
             api,
             discovery,
+            informers,
             events,
             seams,
         } = parts;
@@ -83,7 +86,12 @@ impl Prepared {
         let outlook = plugin.description.outlook(&plugin.name, primary.clone());
         let wake = queue.clone();
         let view = Arc::new(View::new(outlook, Box::new(move |key| wake.add(key))));
-        let watches = Watches::start(&plugin, &grants, &primary, &api, &discovery, &view, &seams);
+        let means = Means {
+            informers: &informers,
+            discovery: &discovery,
+            seams: &seams,
+        };
+        let watches = Watches::start(&plugin, &grants, &primary, means, &view).await;
         watches.synced().await;
         let door = Arc::new(Door {
             plugin: plugin.name.clone(),

@@ -32,6 +32,7 @@ pub use last_good::LastGood;
 
 use crate::api::{Api, Discovery};
 use crate::events::Recorder;
+use crate::informer::Informers;
 use crate::lease::Times;
 use crate::plugin::Sandboxes;
 use crate::seams::{Either, Seams, Task, first};
@@ -48,6 +49,8 @@ pub struct Host {
     pub api: Api,
     /// What the API server serves.
     pub discovery: Arc<Discovery>,
+    /// What the plugins watch.
+    pub informers: Informers,
     /// Where Events go.
     pub events: Recorder,
     /// Where guests run.

@@ -14,7 +14,7 @@ use http::Method;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::api::{Api, ApiError, Request, object};
+use crate::api::{Accept, Api, ApiError, Request, object};
 use crate::seams::Seams;
 
 /// How often a Lease is given up again, when something else was written first.
@@ -133,7 +133,7 @@ impl Lease {
     pub async fn namespaces(api: &Api, plugin: &str) -> Result<Vec<String>, ApiError> {
         let path = "/apis/coordination.k8s.io/v1/leases";
         let query = format!("{path}?fieldSelector=metadata.name%3D{}", name_of(plugin));
-        let list = api.send(Request::list_metadata(query)).await?;
+        let list = api.send(Request::list(query, Accept::Metadata)).await?;
         let items = list
             .get("items")
             .and_then(Value::as_array)

@@ -1,14 +1,15 @@
 //! Runs Kubernetes controllers whose logic lives in sandboxed WebAssembly plugins.
 //!
-//! One object's journey: an informer ([`controller`]) sees it change and adds its key to the queue;
+//! One object's journey: an [`informer`] sees it change and adds its key to the queue;
 //! a worker takes the key and makes one pass; the [`plugin`] answers, and reaches the cluster
 //! through its door ([`plugin::cluster`]) and the one door of the host ([`api`]); the retry policy
 //! says when to look again. Nothing else moves objects.
 //!
 //! ```text
 //! manifest, source   what an operator wrote            -> hosting   which version runs, and which may
-//! controller         informer -> store, queue -> worker -> pass -> retry -> queue
-//! view               the cluster as one plugin sees it: store, own writes, wake-ups
+//! informer           watch -> store, once for all plugins
+//! view               the cluster as one plugin sees it: shares in informers, own writes, wake-ups
+//! controller         queue -> worker -> pass -> retry -> queue
 //! plugin             a fresh sandbox for each call      -> cluster   grants, then store or api
 //! rbac               what the API server must allow the host, from the same grants
 //! api                every request to the API server    <- seams     time, chance, tasks
@@ -24,6 +25,7 @@ pub mod error;
 pub mod events;
 pub mod grants;
 pub mod hosting;
+pub mod informer;
 pub mod lease;
 pub mod manifest;
 pub mod memory;

@@ -8,7 +8,7 @@ use anyhow::{Context, bail};
 use futures::future::select_all;
 use serde_json::Value;
 
-use crate::api::{Api, Discovery, Request, Resource};
+use crate::api::{Accept, Api, Discovery, Request, Resource};
 use crate::args::Release;
 use crate::connect::connect;
 use crate::controller::{FinalizerPatch, settle_finalizer};
@@ -170,7 +170,7 @@ pub(crate) async fn carriers(
             }
             format!("{path}?{}", query.finish())
         };
-        let mut page = api.send(Request::list_metadata(uri)).await?;
+        let mut page = api.send(Request::list(uri, Accept::Metadata)).await?;
         let items = page
             .get_mut("items")
             .and_then(Value::as_array_mut)

@@ -11,6 +11,7 @@ use crate::args::{self, Run};
 use crate::connect::connect;
 use crate::events::Recorder;
 use crate::hosting::{Host, LastGood};
+use crate::informer::Informers;
 use crate::memory::guest_budget;
 use crate::plugin::{Compiler, Sandboxes};
 use crate::seams::Seams;
@@ -40,8 +41,10 @@ pub async fn run(flags: Run, guest_threads: usize, seams: Seams) -> anyhow::Resu
     let (api, namespace) = connect(&flags.cluster, &seams).await?;
     let identity = flags.identity.clone().unwrap_or_else(|| identity(&seams));
     let (events, _recorder) = Recorder::start(api.clone(), &seams, &identity);
+    let discovery = Arc::new(Discovery::new(api.clone(), seams.clock));
     let host = Host {
-        discovery: Arc::new(Discovery::new(api.clone(), seams.clock)),
+        informers: Informers::new(api.clone(), discovery.clone(), seams.clone()),
+        discovery,
         grace: flags.graceful_shutdown_timeout,
         seams: seams.clone(),
         api,

@@ -1,7 +1,7 @@
-//! The cluster as one plugin sees it: the store of what it watches, cut to what it declared.
+//! The cluster as one plugin sees it: its share in the host's informers, cut to what it declared.
 //!
-//! - Informers fill it, the answers to the plugin's own requests as well, and every change in it
-//!   wakes whom it concerns.
+//! - The answers to the plugin's own requests are in the informers' stores at once, and every change
+//!   there wakes whom it concerns.
 
 mod applied;
 mod informed;
@@ -9,7 +9,6 @@ mod key;
 mod object;
 mod own_writes;
 mod reads;
-mod store;
 mod tracked;
 mod wakes;
 mod write;
@@ -22,12 +21,12 @@ pub use key::Key;
 pub use object::{Metadata, Object, finalizer_of};
 use own_writes::OwnWrites;
 use reads::Reads;
-use store::{Change, Store};
 use wakes::Wakes;
 pub use write::Write;
 
 use crate::api::Resource;
 use crate::grants::Scope;
+use crate::informer::{Change, Subscription};
 use crate::projection::Fields;
 use crate::selector::LabelSelector;
 
@@ -59,14 +58,19 @@ type Name = (Resource, Key);
 /// costs nothing but a check.
 const MOST_GONE: usize = 4096;
 
+/// Where the plugin watches a resource, and its share in each informer that does.
+struct Watched {
+    scope: Scope,
+    informers: Vec<Arc<Subscription>>,
+}
+
 /// One plugin's view.
 pub struct View {
-    store: Store,
-    /// Primaries outside the plugin's selector that carry its finalizer: metadata alone.
-    strays: Store,
     outlook: Outlook,
-    /// What is watched, and where; only what has had its first list.
-    watched: RwLock<HashMap<Resource, Scope>>,
+    /// What is watched; only what has had its first list.
+    watched: RwLock<HashMap<Resource, Watched>>,
+    /// Primaries that carry the plugin's finalizer, also outside its selector: metadata alone.
+    strays: RwLock<Vec<Arc<Subscription>>>,
     applied: Mutex<HashMap<Name, HashMap<Slot, Applied>>>,
     /// What was applied and has gone since.
     gone: Mutex<HashSet<Name>>,
@@ -80,9 +84,8 @@ impl View {
     /// A view of nothing yet. It tells `wake` of the keys to run.
     pub fn new(outlook: Outlook, wake: Wake) -> Self {
         Self {
-            store: Store::default(),
-            strays: Store::default(),
             watched: RwLock::default(),
+            strays: RwLock::default(),
             applied: Mutex::default(),
             gone: Mutex::default(),
             own: Mutex::default(),
@@ -100,8 +103,7 @@ impl View {
 
     /// Whether the store answers for this object.
     pub fn holds(&self, resource: &Resource, key: &Key) -> bool {
-        let unselected =
-            self.is_selected_primary(resource) && self.store.get(resource, key).is_none();
+        let unselected = self.is_selected_primary(resource) && self.get(resource, key).is_none();
         self.covers(resource, key.namespace.as_deref()) && !unselected
     }
 
@@ -112,7 +114,8 @@ impl View {
 
     /// Reads one object.
     pub fn get(&self, resource: &Resource, key: &Key) -> Option<Object> {
-        self.store.get(resource, key)
+        let informer = self.informer(resource, key.namespace.as_deref())?;
+        informer.get(key)
     }
 
     /// Reads the objects that `selector` selects.
@@ -122,12 +125,21 @@ impl View {
         namespace: Option<&str>,
         selector: &LabelSelector,
     ) -> Vec<Object> {
-        self.store.list(resource, namespace, selector)
+        let informers = match namespace {
+            Some(_) => self.informer(resource, namespace).into_iter().collect(),
+            None => self.informers(resource),
+        };
+        let lists = informers.iter();
+        lists
+            .flat_map(|informer| informer.list(namespace, selector))
+            .collect()
     }
 
     /// A primary that is not in the store, but carries the plugin's finalizer.
     pub fn stray(&self, key: &Key) -> Option<Object> {
-        self.strays.get(&self.outlook.primary, key)
+        let strays = self.stray_informers();
+        let all = |informer: &&Arc<Subscription>| answers(informer, key.namespace.as_deref());
+        strays.iter().find(all)?.get(key)
     }
 
     /// All primaries that the plugin is to look after.
@@ -143,8 +155,10 @@ impl View {
 
     fn primaries_that(&self, wanted: impl Fn(&Object) -> bool) -> Vec<Key> {
         let everything = LabelSelector::default();
-        let list = |store: &Store| store.list(&self.outlook.primary, None, &everything);
-        let objects = [&self.store, &self.strays].map(list).into_iter().flatten();
+        let mut informers = self.informers(&self.outlook.primary);
+        informers.extend(self.stray_informers());
+        let lists = informers.iter();
+        let objects = lists.flat_map(|informer| informer.list(None, &everything));
         let keys = objects.filter(wanted).map(|object| object.metadata.key());
         keys.collect::<BTreeSet<Key>>().into_iter().collect()
     }
@@ -182,71 +196,51 @@ impl View {
     /// Takes in what the API server answered to a read by the key `by`, which is woken if its own
     /// object has changed.
     pub fn learn(&self, resource: &Resource, object: &Object, by: &Key) {
-        self.take_in(resource, object, |key, change| {
-            key != by || self.wakes.is_news_to_author(resource, change, by)
+        self.take_in(resource, object, |change| {
+            if let Some(change) = change {
+                self.changed(resource, change, |key| {
+                    key != by || self.wakes.is_news_to_author(resource, change, by)
+                });
+            }
         });
     }
 
     /// Takes in what the API server answered when the key `by` took its finalizer off. With the last
     /// finalizer the object goes, and the answer carries no newer version than before.
     pub(crate) fn released(&self, resource: &Resource, object: &Object, by: &Key) {
-        if !object.metadata.deleting || !object.metadata.finalizers.is_empty() {
+        let (key, metadata) = (object.metadata.key(), &object.metadata);
+        if !metadata.deleting || !metadata.finalizers.is_empty() {
             self.learn(resource, object, by);
-        } else if let Some(change) = self.store.delete(resource, object) {
-            self.forget_applied(resource, &change);
+        } else if let Some(informer) = self.informer(resource, key.namespace.as_deref()) {
+            informer.forget(&key, &metadata.uid, metadata.version(), |change| {
+                if let Some(change) = change {
+                    self.forget_applied(resource, change);
+                }
+            });
         }
     }
 
-    /// Takes in what the API server answered to a write by the key `by`; `true` if it is new. A
-    /// write of status wakes its author if its own object has changed in more than that. After any
-    /// other write only the watch can tell whose change it was.
-    pub(crate) fn learn_own(
+    /// Shows `object` to the informer that looks for it, if there is one; `then` hears what that
+    /// changed before anything else happens there.
+    fn take_in<T>(
         &self,
         resource: &Resource,
         object: &Object,
-        by: &Key,
-        extent: Extent,
-    ) -> bool {
-        self.take_in(resource, object, |key, change| match extent {
-            Extent::Status => key != by || self.wakes.is_news_to_author(resource, change, by),
-            Extent::Rest | Extent::Whole => key != by,
-        })
+        then: impl FnOnce(Option<&Change>) -> T,
+    ) -> T {
+        let key = object.metadata.key();
+        let holds = self.holds(resource, &key);
+        match self.informer(resource, key.namespace.as_deref()) {
+            Some(informer) if holds => informer.learn(object.clone(), then),
+            Some(_) | None => then(None),
+        }
     }
 
-    fn take_in(
-        &self,
-        resource: &Resource,
-        object: &Object,
-        wake: impl Fn(&Key, &Change) -> bool,
-    ) -> bool {
-        if !self.holds(resource, &object.metadata.key()) {
-            return false;
-        }
-        let Some(change) = self.store.learn(resource, object.clone()) else {
-            return false;
-        };
-        self.forget_applied(resource, &change);
-        let keys = self.woken(resource, &change).into_iter();
-        keys.filter(|key| wake(key, &change))
-            .for_each(|key| (self.wake)(key));
-        true
-    }
-
-    /// Takes out what the API server said is gone, to the key `by`.
-    pub(crate) fn forget(&self, resource: &Resource, key: &Key, uid: &str, by: &Key) {
-        let held = self
-            .store
-            .get(resource, key)
-            .filter(|object| object.metadata.uid == uid);
-        if let Some(object) = held
-            && let Some(change) = self.store.forget(resource, &object)
-        {
-            self.forget_applied(resource, &change);
-            let woken = self.woken(resource, &change).into_iter();
-            woken
-                .filter(|key| key != by)
-                .for_each(|key| (self.wake)(key));
-        }
+    /// An object has changed: those whom that concerns run, if `wanted` says so.
+    fn changed(&self, resource: &Resource, change: &Change, wanted: impl Fn(&Key) -> bool) {
+        self.forget_applied(resource, change);
+        let keys = self.woken(resource, change).into_iter();
+        keys.filter(wanted).for_each(|key| (self.wake)(key));
     }
 
     /// The object, if what `slot` would apply is what it applied last and that part of the object
@@ -258,7 +252,7 @@ impl View {
         slot: &Slot,
         intent: &[u8; 32],
     ) -> Option<Object> {
-        let held = self.store.get(resource, key)?;
+        let held = self.get(resource, key)?;
         let applied = self.applied.lock().unwrap_or_else(PoisonError::into_inner);
         let last = applied.get(&(resource.clone(), key.clone()))?.get(slot)?;
         last.still_holds(intent, slot.1, &held).then_some(held)
@@ -267,7 +261,7 @@ impl View {
     /// Whether an apply would put a child back: it was here and has gone, or has another owner or none now.
     /// The owner's own deletion does that too, and may be seen later than what it did to the child.
     pub fn puts_back(&self, resource: &Resource, key: &Key, owner: &str) -> bool {
-        match self.store.get(resource, key) {
+        match self.get(resource, key) {
             Some(child) => child.metadata.owners.iter().all(|held| held.uid != owner),
             None => {
                 let gone = self.gone.lock().unwrap_or_else(PoisonError::into_inner);
@@ -278,7 +272,7 @@ impl View {
 
     /// Remembers an apply, for as long as the object is in the store.
     pub fn applied(&self, resource: &Resource, key: &Key, slot: Slot, applied: Applied) {
-        if self.store.get(resource, key).is_some() {
+        if self.get(resource, key).is_some() {
             let mut all = self.applied.lock().unwrap_or_else(PoisonError::into_inner);
             all.entry((resource.clone(), key.clone()))
                 .or_default()
@@ -286,17 +280,59 @@ impl View {
         }
     }
 
-    /// From now on the store answers for `resource` in `scope`.
-    pub(crate) fn watch(&self, resource: Resource, scope: Scope) {
-        self.watched
-            .write()
-            .unwrap_or_else(PoisonError::into_inner)
-            .insert(resource, scope);
+    /// From now on `informers` answer for `resource` in `scope`.
+    pub(crate) fn watch(
+        &self,
+        resource: Resource,
+        scope: Scope,
+        informers: Vec<Arc<Subscription>>,
+    ) {
+        let watched = Watched { scope, informers };
+        let mut all = self.watched.write().unwrap_or_else(PoisonError::into_inner);
+        let before = all.insert(resource, watched);
+        drop(all);
+        drop(before);
     }
 
-    /// How many objects the store holds.
+    /// From now on nobody answers for `resource`.
+    pub(crate) fn unwatch(&self, resource: &Resource) {
+        let mut all = self.watched.write().unwrap_or_else(PoisonError::into_inner);
+        let before = all.remove(resource);
+        drop(all);
+        drop(before);
+    }
+
+    /// From now on `informers` show the primaries outside the selector.
+    pub(crate) fn watch_strays(&self, informers: Vec<Arc<Subscription>>) {
+        *self.strays.write().unwrap_or_else(PoisonError::into_inner) = informers;
+    }
+
+    /// How many objects the plugin sees.
     pub fn objects(&self) -> usize {
-        self.store.count()
+        let watched = self.watched.read().unwrap_or_else(PoisonError::into_inner);
+        let informers: Vec<_> = watched.values().flat_map(|w| w.informers.clone()).collect();
+        drop(watched);
+        informers.iter().map(|informer| informer.objects()).sum()
+    }
+
+    /// The informers of a resource. No lock of ours is held while one is asked.
+    fn informers(&self, resource: &Resource) -> Vec<Arc<Subscription>> {
+        let watched = self.watched.read().unwrap_or_else(PoisonError::into_inner);
+        let watched = watched.get(resource);
+        watched.map_or_else(Vec::new, |watched| watched.informers.clone())
+    }
+
+    fn informer(&self, resource: &Resource, namespace: Option<&str>) -> Option<Arc<Subscription>> {
+        let watched = self.watched.read().unwrap_or_else(PoisonError::into_inner);
+        let mut informers = watched.get(resource)?.informers.iter();
+        informers
+            .find(|informer| answers(informer, namespace))
+            .cloned()
+    }
+
+    fn stray_informers(&self) -> Vec<Arc<Subscription>> {
+        let strays = self.strays.read().unwrap_or_else(PoisonError::into_inner);
+        strays.clone()
     }
 
     /// What was applied to an object that is gone, or was replaced, has to be applied again.
@@ -337,7 +373,10 @@ impl View {
 
     fn covers(&self, resource: &Resource, namespace: Option<&str>) -> bool {
         let watched = self.watched.read().unwrap_or_else(PoisonError::into_inner);
-        match (watched.get(resource), namespace) {
+        match (
+            watched.get(resource).map(|watched| &watched.scope),
+            namespace,
+        ) {
             (Some(Scope::All), _) => true,
             (Some(Scope::Namespaces(names)), Some(namespace)) => {
                 names.iter().any(|name| name == namespace)
@@ -349,4 +388,10 @@ impl View {
     fn is_selected_primary(&self, resource: &Resource) -> bool {
         self.outlook.selects && *resource == self.outlook.primary
     }
+}
+
+/// Whether an informer looks into `namespace`.
+fn answers(informer: &Subscription, namespace: Option<&str>) -> bool {
+    let where_to = informer.watched().namespace.as_deref();
+    where_to.is_none() || where_to == namespace
 }

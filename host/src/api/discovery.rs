@@ -62,6 +62,15 @@ impl Discovery {
         resources.find(|resource| resource.kind == kind).cloned()
     }
 
+    /// Whether the server serves `resource` now, as it was found before.
+    ///
+    /// # Errors
+    /// The server could not be asked.
+    pub async fn serves(&self, resource: &Resource) -> Result<bool, ApiError> {
+        let served = self.resources(&resource.api_version(), true).await?;
+        Ok(served.contains(resource))
+    }
+
     /// The resource called `plural` in the group's preferred version, or in the first of its other
     /// versions that has it.
     ///

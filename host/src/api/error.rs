@@ -4,6 +4,7 @@ use std::error::Error;
 use std::time::Duration;
 
 use kube::core::response::Status;
+use serde_json::Value;
 
 /// A longer wait than this is not asked for by a healthy server.
 const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(60);
@@ -55,7 +56,14 @@ impl ApiError {
         Self::Garbled(format!("it is no JSON: {}", start_of(body)))
     }
 
-    pub(super) fn from_status(code: u16, retry_after: Option<u64>, body: &[u8]) -> Self {
+    /// The error that ends a watch, as its last event says it.
+    pub(crate) fn from_event(status: &Value) -> Self {
+        let code = status.get("code").and_then(Value::as_u64);
+        let code = code.and_then(|code| u16::try_from(code).ok());
+        Self::from_status(code.unwrap_or(500), None, status.to_string().as_bytes())
+    }
+
+    pub(crate) fn from_status(code: u16, retry_after: Option<u64>, body: &[u8]) -> Self {
         // A proxy in between answers in its own words, often HTML.
         let status: Status = serde_json::from_slice(body).unwrap_or_else(|_| Status {
             reason: canonical_reason(code).to_owned(),

@@ -1,168 +1,217 @@
 //! Everything that one plugin watches: its primary kind, and each kind that it needs to watch.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use futures::future::join_all;
 use tokio::sync::watch;
 
-use super::informer::{Informer, Sight};
-use crate::api::{Api, Discovery, Resource};
+use crate::api::{Discovery, Resource};
 use crate::grants::{Grants, Scope};
+use crate::informer::{Heard, Informers, Phase, Subscription, Watched};
 use crate::plugin::Plugin;
 use crate::seams::{Seams, Task};
-use crate::view::View;
+use crate::view::{View, finalizer_of};
 
 /// How often it is asked whether an absent kind is served by now.
 const ABSENT: Duration = Duration::from_secs(5);
 
-/// The running informers of one plugin. Dropping them ends them.
+/// What the watches of a plugin are made from.
+pub(super) struct Means<'a> {
+    pub(super) informers: &'a Informers,
+    pub(super) discovery: &'a Arc<Discovery>,
+    pub(super) seams: &'a Seams,
+}
+
+/// The watches of one plugin. Dropping them ends those that nobody else needs.
 pub(super) struct Watches {
-    _tasks: Vec<Task>,
+    _needs: Vec<Task>,
     first_lists: Vec<watch::Receiver<bool>>,
 }
 
 impl Watches {
-    /// Starts an informer for the primary, and one for each need with the verb `watch`.
-    pub(super) fn start(
+    /// Watches the primary, and returns once it is listed. Begins to watch each need with the verb
+    /// `watch`.
+    pub(super) async fn start(
         plugin: &Plugin,
         grants: &Grants,
         primary: &Resource,
-        api: &Api,
-        discovery: &Arc<Discovery>,
+        means: Means<'_>,
         view: &Arc<View>,
-        seams: &Seams,
     ) -> Self {
-        let mut watches = Self {
-            _tasks: Vec::new(),
-            first_lists: Vec::new(),
-        };
         let description = &plugin.description;
         let scope = grants.watch_scope(&primary.group, &primary.plural, None);
-        let informer = Informer {
-            plugin: plugin.name.clone(),
+        let needs = description
+            .needs
+            .iter()
+            .filter(|need| need.verbs.iter().any(|verb| verb == "watch"))
+            .filter(|need| need.group != primary.group || need.resource != primary.plural);
+        let mut watches = Self {
+            _needs: Vec::new(),
+            first_lists: Vec::new(),
+        };
+        for need in needs {
+            let (synced, first_list) = watch::channel(false);
+            let need = Need {
+                plugin: plugin.name.clone(),
+                group: need.group.clone(),
+                plural: need.resource.clone(),
+                scope: grants.watch_scope(&need.group, &need.resource, Some(&scope)),
+                informers: means.informers.clone(),
+                discovery: means.discovery.clone(),
+                view: Arc::downgrade(view),
+                seams: means.seams.clone(),
+                synced,
+            };
+            watches._needs.push(means.seams.spawn.task(need.run()));
+            watches.first_lists.push(first_list);
+        }
+        let watched = Watched {
             resource: primary.clone(),
             namespace: None,
             label_selector: description.label_selector.clone(),
             field_selector: description.field_selector.clone(),
-            sight: Sight::Whole,
-            view: view.clone(),
-            seams: seams.clone(),
+            finalizer: None,
         };
-        for informer in in_scope(&informer, &scope) {
-            watches.run(seams, |synced| informer.clone().run(api.client(), synced));
-            // Also for a plugin that finalizes no more: what an earlier version left is taken off.
-            if description.selects() {
-                let strays = Informer {
-                    sight: Sight::Strays,
-                    ..informer
-                };
-                watches.run(seams, |synced| strays.run(api.client(), synced));
-            }
+        let view_of = Arc::downgrade(view);
+        // Also for a plugin that finalizes no more: what an earlier version left is taken off.
+        let strays = description.selects().then(|| Watched {
+            label_selector: None,
+            field_selector: None,
+            finalizer: Some(finalizer_of(&plugin.name)),
+            ..watched.clone()
+        });
+        let of_primary = subscribe(means.informers, &watched, &scope, || {
+            heard(&view_of, primary)
+        });
+        let of_strays = strays.map_or_else(Vec::new, |strays| {
+            subscribe(means.informers, &strays, &scope, || heard_stray(&view_of))
+        });
+        for informer in of_primary.iter().chain(&of_strays) {
+            informer.synced().await;
         }
-        view.watch(primary.clone(), scope.clone());
-        let needs = description
-            .needs
-            .iter()
-            .filter(|need| need.verbs.iter().any(|verb| verb == "watch"));
-        for need in needs {
-            if need.group == primary.group && need.resource == primary.plural {
-                continue;
-            }
-            let need = WatchedNeed {
-                group: need.group.clone(),
-                plural: need.resource.clone(),
-                scope: grants.watch_scope(&need.group, &need.resource, Some(&scope)),
-                informer: Informer {
-                    label_selector: None,
-                    field_selector: None,
-                    ..informer.clone()
-                },
-                discovery: discovery.clone(),
-                api: api.clone(),
-            };
-            watches.run(seams, |synced| need.run(synced));
-        }
+        view.watch(primary.clone(), scope, of_primary);
+        view.watch_strays(of_strays);
         watches
     }
 
-    /// Waits until everything has been listed once, or is not served.
+    /// Waits until every need has been listed once, or is not served.
     pub(super) async fn synced(&self) {
         for first_list in &self.first_lists {
             // The sender is gone only if its task is, and then nothing more will be listed.
             let _ = first_list.clone().wait_for(|synced| *synced).await;
         }
     }
-
-    fn run<F>(&mut self, seams: &Seams, start: impl FnOnce(watch::Sender<bool>) -> F)
-    where
-        F: Future<Output = ()> + Send + 'static,
-    {
-        let (synced, first_list) = watch::channel(false);
-        self._tasks.push(seams.spawn.task(start(synced)));
-        self.first_lists.push(first_list);
-    }
 }
 
-/// One informer, or one for each namespace.
-fn in_scope(informer: &Informer, scope: &Scope) -> Vec<Informer> {
-    match scope {
-        Scope::All => vec![informer.clone()],
-        Scope::Namespaces(names) => names
-            .iter()
-            .map(|name| Informer {
-                namespace: Some(name.clone()),
-                ..informer.clone()
-            })
-            .collect(),
-    }
+fn heard(view: &Weak<View>, resource: &Resource) -> Heard {
+    let (view, resource) = (view.clone(), resource.clone());
+    Box::new(move |news| {
+        if let Some(view) = view.upgrade() {
+            view.heard(&resource, news);
+        }
+    })
 }
 
-struct WatchedNeed {
+fn heard_stray(view: &Weak<View>) -> Heard {
+    let view = view.clone();
+    Box::new(move |news| {
+        if let Some(view) = view.upgrade() {
+            view.heard_stray(news);
+        }
+    })
+}
+
+/// A share in one informer, or in one for each namespace.
+fn subscribe(
+    informers: &Informers,
+    watched: &Watched,
+    scope: &Scope,
+    heard: impl Fn() -> Heard,
+) -> Vec<Arc<Subscription>> {
+    let places = match scope {
+        Scope::All => vec![None],
+        Scope::Namespaces(names) => names.iter().cloned().map(Some).collect(),
+    };
+    let one = |namespace| {
+        let watched = Watched {
+            namespace,
+            ..watched.clone()
+        };
+        Arc::new(informers.subscribe(watched, heard()))
+    };
+    places.into_iter().map(one).collect()
+}
+
+/// A kind that a plugin needs to watch.
+struct Need {
+    plugin: Arc<str>,
     group: String,
     plural: String,
     scope: Scope,
-    informer: Informer,
+    informers: Informers,
     discovery: Arc<Discovery>,
-    api: Api,
+    view: Weak<View>,
+    seams: Seams,
+    synced: watch::Sender<bool>,
 }
 
-impl WatchedNeed {
-    /// Waits for the kind to be served, then watches it. Until then it counts as listed and empty.
-    async fn run(self, synced: watch::Sender<bool>) {
-        let resource = self.served(&synced).await;
-        if !resource.namespaced && self.scope != Scope::All {
-            let (plugin, plural) = (&*self.informer.plugin, &self.plural);
-            tracing::error!(
-                plugin,
-                "{plural} are cluster-scoped: only a grant with `namespaces: all` lets the plugin watch them; until then its reads are denied"
-            );
-            synced.send_replace(true);
-            return;
+impl Need {
+    /// Waits for the kind to be served, then watches it, as whatever it is served. Until then it counts
+    /// as listed and empty.
+    async fn run(self) {
+        loop {
+            let resource = self.served().await;
+            if !resource.namespaced && self.scope != Scope::All {
+                let (plugin, plural) = (&*self.plugin, &self.plural);
+                tracing::error!(
+                    plugin,
+                    "{plural} are cluster-scoped: only a grant with `namespaces: all` lets the plugin watch them; until then its reads are denied"
+                );
+                self.synced.send_replace(true);
+                return;
+            }
+            self.watch(&resource).await;
         }
-        let template = Informer {
-            resource: resource.clone(),
-            ..self.informer.clone()
-        };
-        let informers = in_scope(&template, &self.scope);
-        let started: Vec<_> = informers
-            .into_iter()
-            .map(|informer| {
-                let (listed, first_list) = watch::channel(false);
-                let run = informer.run(self.api.client(), listed);
-                (template.seams.spawn.task(run), first_list)
-            })
-            .collect();
-        for (_, first_list) in &started {
-            let _ = first_list.clone().wait_for(|listed| *listed).await;
-        }
-        template.view.watch(resource, self.scope.clone());
-        synced.send_replace(true);
-        join_all(started.into_iter().map(|(task, _)| task)).await;
     }
 
-    async fn served(&self, synced: &watch::Sender<bool>) -> Resource {
-        let plugin = &*self.informer.plugin;
+    /// Watches `resource` until it is served as something else.
+    async fn watch(&self, resource: &Resource) {
+        let watched = Watched {
+            resource: resource.clone(),
+            namespace: None,
+            label_selector: None,
+            field_selector: None,
+            finalizer: None,
+        };
+        let heard = || heard(&self.view, resource);
+        let informers = subscribe(&self.informers, &watched, &self.scope, heard);
+        for informer in &informers {
+            informer.synced().await;
+        }
+        let Some(first) = informers.first().map(|informer| informer.phase()) else {
+            self.synced.send_replace(true);
+            return std::future::pending().await;
+        };
+        if let Some(view) = self.view.upgrade() {
+            view.watch(resource.clone(), self.scope.clone(), informers);
+        }
+        self.synced.send_replace(true);
+        let mut phase = first;
+        loop {
+            // The view holds the informers for as long as this runs.
+            let _ = phase.wait_for(|phase| *phase == Phase::Absent).await;
+            if self.served().await != *resource {
+                break;
+            }
+            let _ = phase.wait_for(|phase| *phase != Phase::Absent).await;
+        }
+        if let Some(view) = self.view.upgrade() {
+            view.unwatch(resource);
+        }
+    }
+
+    async fn served(&self) -> Resource {
+        let plugin = &*self.plugin;
         let mut said = false;
         loop {
             match self.discovery.by_plural(&self.group, &self.plural).await {
@@ -180,11 +229,11 @@ impl WatchedNeed {
                         );
                         said = true;
                     }
-                    synced.send_replace(true);
+                    self.synced.send_replace(true);
                 }
                 Err(error) => tracing::warn!(plugin, "cannot look up {}: {error}", self.plural),
             }
-            self.informer.seams.clock.sleep(ABSENT).await;
+            self.seams.clock.sleep(ABSENT).await;
         }
     }
 }

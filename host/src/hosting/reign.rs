@@ -91,6 +91,7 @@ impl<'a> Reign<'a> {
             grants: version.candidate.document.grants.clone(),
             api: self.host.api.gated(self.gate.clone()),
             discovery: self.host.discovery.clone(),
+            informers: self.host.informers.clone(),
             events: self.host.events.clone(),
             seams: self.host.seams.clone(),
         }

@@ -1,115 +1,82 @@
-//! What informers show: it goes into the store, and wakes whom it concerns.
+//! What informers tell: it wakes whom it concerns.
 
-use super::{Change, Key, Name, Object, OwnWrites, View};
+use super::{Key, Name, OwnWrites, View};
 use crate::api::Resource;
+use crate::informer::{Change, Known, News, Origin};
 
 impl View {
-    /// An informer showed an object.
-    pub(crate) fn shown(&self, resource: &Resource, object: Object) {
-        let name = (resource.clone(), object.metadata.key());
-        let version = object.metadata.version();
+    /// The informer of `resource` has news. Called under the lock of its store.
+    pub(crate) fn heard(&self, resource: &Resource, news: News<'_>) {
+        match news {
+            News::Changed(change, origin) => self.heard_change(resource, change, origin),
+            News::Known(known) => self.heard_again(resource, known),
+        }
+    }
+
+    fn heard_change(&self, resource: &Resource, change: &Change, origin: Origin) {
+        self.forget_applied(resource, change);
+        let keys = self.woken(resource, change);
         let mut own = self.own();
-        let keys = match self.store.apply(resource, object) {
-            Some(change) => {
-                self.forget_applied(resource, &change);
-                self.woken(resource, &change)
+        match (&change.new, &change.old) {
+            (Some(new), _) => {
+                let name = (resource.clone(), new.metadata.key());
+                let version = new.metadata.version();
+                for key in keys {
+                    if !own.withhold(&name, version, &key) {
+                        (self.wake)(key);
+                    }
+                }
+                if origin != Origin::Answer {
+                    own.shown(&name, version);
+                }
             }
-            // Older than the answer to a write of ours: no news to the store, but perhaps to those
-            // whom it concerns.
-            None => match self.store.get(resource, &name.1) {
-                Some(held) if held.metadata.version() > version => self.concerned(resource, &held),
-                Some(_) | None => Vec::new(),
-            },
-        };
-        for key in keys {
-            if !own.withhold(&name, version, &key) {
+            (None, Some(old)) => {
+                own.forget(&(resource.clone(), old.metadata.key()));
+                keys.into_iter().for_each(|key| (self.wake)(key));
+            }
+            (None, None) => {}
+        }
+    }
+
+    /// No news to the store, but perhaps to the author of an answer that came before.
+    fn heard_again(&self, resource: &Resource, known: &Known) {
+        let name = (resource.clone(), known.held.metadata.key());
+        let concerned = self.concerned(resource, &known.held);
+        let mut own = self.own();
+        for key in concerned {
+            if is_news(&mut own, &name, known, &key) {
                 (self.wake)(key);
             }
         }
-        own.shown(&name, version);
-    }
-
-    /// An informer showed that an object is gone.
-    pub(crate) fn gone(&self, resource: &Resource, object: &Object) {
-        let mut own = self.own();
-        if let Some(change) = self.store.delete(resource, object) {
-            self.lost(&mut own, resource, &change);
-        }
-    }
-
-    /// An informer asks for a whole list now.
-    pub(crate) fn listing(&self) -> u64 {
-        self.store.moment()
-    }
-
-    /// An informer has a whole list, which it asked for at the moment `since`.
-    pub(crate) fn listed(
-        &self,
-        resource: &Resource,
-        namespace: Option<&str>,
-        since: u64,
-        objects: Vec<Object>,
-    ) {
-        let mut own = self.own();
-        for change in self.store.replace(resource, namespace, since, objects) {
-            let Some(new) = &change.new else {
-                self.lost(&mut own, resource, &change);
-                continue;
-            };
-            self.forget_applied(resource, &change);
-            let (name, version) = (
-                (resource.clone(), new.metadata.key()),
-                new.metadata.version(),
-            );
-            for key in self.woken(resource, &change) {
-                if !own.withhold(&name, version, &key) {
-                    (self.wake)(key);
-                }
-            }
-            own.shown(&name, version);
-        }
-    }
-
-    /// An object is gone: everybody whom it concerned hears of it.
-    fn lost(&self, own: &mut OwnWrites<Name, Key>, resource: &Resource, change: &Change) {
-        self.forget_applied(resource, change);
-        if let Some(old) = &change.old {
-            own.forget(&(resource.clone(), old.metadata.key()));
-        }
-        let keys = self.woken(resource, change);
-        keys.into_iter().for_each(|key| (self.wake)(key));
+        own.shown(&name, known.version);
     }
 
     /// Primaries were seen by their metadata, inside or outside the selector.
-    pub(crate) fn stray_shown(&self, object: Object) {
-        let key = object.metadata.key();
-        if !object.metadata.has_finalizer(&self.outlook.finalizer) {
-            self.strays
-                .take_out(&self.outlook.primary, &object.metadata);
+    pub(crate) fn heard_stray(&self, news: News<'_>) {
+        let News::Changed(change, _) = news else {
             return;
-        }
-        // What is in the store is woken from there.
-        let selected = self.store.get(&self.outlook.primary, &key).is_some();
-        if let Some(change) = self.strays.apply(&self.outlook.primary, object)
-            && !selected
-            && self.wakes.is_spec_change(&change)
-        {
+        };
+        let Some(new) = &change.new else { return };
+        let key = new.metadata.key();
+        // What is in the selector is woken from there.
+        let selected = self.get(&self.outlook.primary, &key).is_some();
+        if !selected && self.wakes.is_spec_change(change) {
             (self.wake)(key);
         }
     }
+}
 
-    /// A primary that was seen by its metadata is gone.
-    pub(crate) fn stray_gone(&self, object: &Object) {
-        self.strays
-            .take_out(&self.outlook.primary, &object.metadata);
-    }
-
-    /// Everything that is to be seen by metadata in `namespace`, or everywhere.
-    pub(crate) fn strays_listed(&self, namespace: Option<&str>, objects: Vec<Object>) {
-        self.strays
-            .replace(&self.outlook.primary, namespace, u64::MAX, Vec::new());
-        objects
-            .into_iter()
-            .for_each(|object| self.stray_shown(object));
+/// Whether `key` must run for a version that the store is past.
+fn is_news(own: &mut OwnWrites<Name, Key>, name: &Name, known: &Known, key: &Key) -> bool {
+    let version = known.version;
+    match known.origin {
+        // What was before the answer is in the list's version too, and its author has not seen it.
+        Origin::List => own.has_answered(name, version, key) && !own.defer(name, version, key),
+        Origin::Watch => {
+            let newer = known.held.metadata.version() > version;
+            let unseen = known.late && newer || own.has_answered(name, version + 1, key);
+            unseen && !own.withhold(name, version, key)
+        }
+        Origin::Answer => false,
     }
 }

@@ -95,23 +95,32 @@ impl<N: Clone + Eq + Hash, K: Clone + Eq> OwnWrites<N, K> {
     /// A watch shows `version` of the object. `true` if the wake-up of `key` is withheld, since the
     /// change is its own or may turn out to be.
     pub(super) fn withhold(&mut self, object: &N, version: u64, key: &K) -> bool {
+        let writes = self.objects.get(object);
+        let mut answered = writes.iter().flat_map(|writes| &writes.answered);
+        let own = answered.any(|(own, by)| *own == version && by == key);
+        own || self.defer(object, version, key)
+    }
+
+    /// Something has happened to the object. `true` if a write of `key` is under way, whose end will say
+    /// that the key must run again.
+    pub(super) fn defer(&mut self, object: &N, version: u64, key: &K) -> bool {
         let Some(writes) = self.objects.get_mut(object) else {
             return false;
         };
-        let own = writes
-            .answered
-            .iter()
-            .any(|(own, by)| *own == version && by == key);
-        let mut withheld = own;
-        for write in writes
-            .under_way
-            .iter_mut()
-            .filter(|write| write.by == *key && !own)
-        {
+        let under_way = writes.under_way.iter_mut();
+        let mut deferred = false;
+        for write in under_way.filter(|write| write.by == *key) {
             write.withheld.push(version);
-            withheld = true;
+            deferred = true;
         }
-        withheld
+        deferred
+    }
+
+    /// Whether `key` has had an answer of at least `version` whose echo is still to come.
+    pub(super) fn has_answered(&self, object: &N, version: u64, key: &K) -> bool {
+        let writes = self.objects.get(object);
+        let mut answered = writes.iter().flat_map(|writes| &writes.answered);
+        answered.any(|(own, by)| *own >= version && by == key)
     }
 
     /// A watch has shown `version` to everybody: older answers need no echo any more.

@@ -2,8 +2,9 @@
 
 use super::reads::{GroupKind, Read};
 use super::wakes::is_seen;
-use super::{Change, Key, Object, View};
+use super::{Key, Object, View};
 use crate::api::{Resource, group_of};
+use crate::informer::Change;
 use crate::selector::LabelSelector;
 
 impl View {

@@ -5,8 +5,8 @@
 
 use super::key::Key;
 use super::object::{Metadata, Object};
-use super::store::Change;
 use crate::api::{Resource, group_of};
+use crate::informer::Change;
 use crate::projection::Fields;
 
 /// The rule of one plugin.

@@ -7,6 +7,7 @@ use super::key::Key;
 use super::object::Object;
 use super::own_writes::Answer;
 use super::{Name, View};
+use crate::informer::Change;
 
 /// A write by one key. Without an answer it ends when it is dropped.
 pub struct Write {
@@ -31,36 +32,57 @@ impl Write {
 
     /// The API server answered with the object as it is now.
     pub fn answered(mut self, object: &Object) {
-        let version = object.metadata.version();
-        // Held over both steps: an echo comes before them or after.
-        let view = self.view.clone();
-        let mut own = view.own();
-        let is_new = view.learn_own(&self.object.0, object, &self.by, self.extent);
-        let answer = if is_new {
-            Answer::New(version)
-        } else {
-            Answer::Echoed(version)
-        };
-        if let Some(id) = self.id.take()
-            && own.end(&self.object, id, answer)
-        {
-            view.rerun(self.by.clone());
-        }
+        let (view, version) = (self.view.clone(), object.metadata.version());
+        let resource = self.object.0.clone();
+        // Nothing else happens to the object meanwhile: an echo comes before this or after.
+        view.take_in(&resource, object, |change| {
+            if let Some(change) = change {
+                self.spread(change);
+            }
+            let answer = match change {
+                Some(_) => Answer::New(version),
+                None => Answer::Echoed(version),
+            };
+            self.end(answer);
+        });
     }
 
     /// The API server answered that the object with this UID is gone.
-    pub fn deleted(self, uid: &str) {
-        self.view
-            .forget(&self.object.0, &self.object.1, uid, &self.by);
+    pub fn deleted(mut self, uid: &str) {
+        let view = self.view.clone();
+        let (resource, key) = self.object.clone();
+        let Some(informer) = view.informer(&resource, key.namespace.as_deref()) else {
+            return;
+        };
+        informer.forget(&key, uid, u64::MAX, |change| {
+            if let Some(change) = change {
+                self.view.changed(&resource, change, |key| *key != self.by);
+            }
+            self.end(Answer::None);
+        });
+    }
+
+    /// Wakes whom the answer concerns. A write of status wakes its author if its own object has changed
+    /// in more than that. After any other write only the watch can tell whose change it was.
+    fn spread(&self, change: &Change) {
+        let (view, resource, by) = (&self.view, &self.object.0, &self.by);
+        view.changed(resource, change, |key| match self.extent {
+            Extent::Status => key != by || view.wakes.is_news_to_author(resource, change, by),
+            Extent::Rest | Extent::Whole => key != by,
+        });
+    }
+
+    fn end(&mut self, answer: Answer) {
+        if let Some(id) = self.id.take()
+            && self.view.own().end(&self.object, id, answer)
+        {
+            self.view.rerun(self.by.clone());
+        }
     }
 }
 
 impl Drop for Write {
     fn drop(&mut self) {
-        if let Some(id) = self.id.take()
-            && self.view.own().end(&self.object, id, Answer::None)
-        {
-            self.view.rerun(self.by.clone());
-        }
+        self.end(Answer::None);
     }
 }

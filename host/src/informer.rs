@@ -1,0 +1,197 @@
+//! Informers: what the API server holds of a resource, kept up to date, once for all plugins.
+//!
+//! - There is one informer for each [`Watched`], whoever wants it: the first subscription starts it, the
+//!   last one stops it and frees its store.
+//! - An informer never waits for a plugin: its only consumers are its store and what its subscribers do
+//!   at once with a change.
+//!
+//! ```text
+//! API server ─> reflector ─> store ─> subscribers (a view each) ─> queue
+//!                              ^
+//!        answers to requests ──┘
+//! ```
+
+mod feed;
+mod reflector;
+mod store;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+pub use feed::{Heard, Known, News, Origin, Phase};
+pub use store::Change;
+
+use crate::api::{Api, Discovery, Resource};
+use crate::seams::{Seams, Task};
+use crate::selector::LabelSelector;
+use crate::view::{Key, Object};
+use feed::Feed;
+use reflector::Reflector;
+use store::Store;
+
+/// What an informer looks for.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Watched {
+    /// The resource.
+    pub resource: Resource,
+    /// None for all namespaces, or a cluster-scoped resource.
+    pub namespace: Option<String>,
+    /// Which objects.
+    pub label_selector: Option<String>,
+    /// Which objects.
+    pub field_selector: Option<String>,
+    /// Only the metadata of objects that carry this finalizer, if there is one.
+    pub finalizer: Option<String>,
+}
+
+/// The informers of a host. Cheap to clone.
+#[derive(Clone)]
+pub struct Informers(Arc<Shared>);
+
+struct Shared {
+    api: Api,
+    discovery: Arc<Discovery>,
+    seams: Seams,
+    running: Mutex<HashMap<Watched, Weak<Informer>>>,
+}
+
+/// A running informer. Dropping it ends it.
+struct Informer {
+    watched: Watched,
+    feed: Arc<Feed>,
+    shared: Weak<Shared>,
+    _task: Task,
+}
+
+/// A share in an informer. Dropping the last one ends the informer.
+pub struct Subscription {
+    id: u64,
+    informer: Arc<Informer>,
+}
+
+impl Informers {
+    /// None yet.
+    pub fn new(api: Api, discovery: Arc<Discovery>, seams: Seams) -> Self {
+        Self(Arc::new(Shared {
+            api,
+            discovery,
+            seams,
+            running: Mutex::default(),
+        }))
+    }
+
+    /// Starts or joins the informer for `watched`. `heard` is told of all that it holds, and of every
+    /// change from now on, in order; it must return at once and not use the subscription.
+    pub fn subscribe(&self, watched: Watched, heard: Heard) -> Subscription {
+        let informer = self.informer(watched);
+        let id = informer.feed.join(heard);
+        Subscription { id, informer }
+    }
+
+    /// How many run.
+    pub fn count(&self) -> usize {
+        self.0.running().len()
+    }
+
+    fn informer(&self, watched: Watched) -> Arc<Informer> {
+        let mut running = self.0.running();
+        if let Some(informer) = running.get(&watched).and_then(Weak::upgrade) {
+            return informer;
+        }
+        let selective = watched.label_selector.is_some() || watched.field_selector.is_some();
+        let feed = Arc::new(Feed::new(Store::new(selective, watched.finalizer.clone())));
+        let reflector = Reflector::new(
+            watched.clone(),
+            feed.clone(),
+            (self.0.api.clone(), self.0.discovery.clone()),
+            self.0.seams.clone(),
+        );
+        let informer = Arc::new(Informer {
+            watched: watched.clone(),
+            feed,
+            shared: Arc::downgrade(&self.0),
+            _task: self.0.seams.spawn.task(reflector.run()),
+        });
+        running.insert(watched, Arc::downgrade(&informer));
+        informer
+    }
+}
+
+impl Shared {
+    fn running(&self) -> MutexGuard<'_, HashMap<Watched, Weak<Informer>>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Informer {
+    fn drop(&mut self) {
+        if let Some(shared) = self.shared.upgrade() {
+            let mut running = shared.running();
+            // Another one may have been started since the last share in this one went.
+            if running
+                .get(&self.watched)
+                .is_some_and(|informer| informer.strong_count() == 0)
+            {
+                running.remove(&self.watched);
+            }
+        }
+    }
+}
+
+impl Subscription {
+    /// Waits for the first list; a kind that is not served counts as listed and empty.
+    pub async fn synced(&self) {
+        let mut phase = self.phase();
+        // The informer is there as long as this is.
+        let _ = phase.wait_for(|phase| *phase != Phase::Starting).await;
+    }
+
+    /// How far the informer is.
+    pub fn phase(&self) -> tokio::sync::watch::Receiver<Phase> {
+        self.informer.feed.phase()
+    }
+
+    /// What the informer looks for.
+    pub fn watched(&self) -> &Watched {
+        &self.informer.watched
+    }
+
+    /// Reads one object.
+    pub fn get(&self, key: &Key) -> Option<Object> {
+        self.informer.feed.get(key)
+    }
+
+    /// Reads the objects in `namespace`, or everywhere, that `selector` selects.
+    pub fn list(&self, namespace: Option<&str>, selector: &LabelSelector) -> Vec<Object> {
+        self.informer.feed.list(namespace, selector)
+    }
+
+    /// How many objects there are.
+    pub fn objects(&self) -> usize {
+        self.informer.feed.len()
+    }
+
+    /// An answer shows an object. `take_in` hears what that changed, before anything else happens to the
+    /// store and instead of this subscription's `heard`; all others are told.
+    pub fn learn<T>(&self, object: Object, take_in: impl FnOnce(Option<&Change>) -> T) -> T {
+        self.informer.feed.learn(self.id, object, take_in)
+    }
+
+    /// An answer says that the object with this UID is gone, up to version `at`; otherwise as
+    /// [`Subscription::learn`].
+    pub fn forget<T>(
+        &self,
+        key: &Key,
+        uid: &str,
+        at: u64,
+        take_in: impl FnOnce(Option<&Change>) -> T,
+    ) -> T {
+        self.informer.feed.forget(self.id, (key, uid), at, take_in)
+    }
+}
+
+impl Drop for Subscription {
+    fn drop(&mut self) {
+        self.informer.feed.leave(self.id);
+    }
+}

@@ -1,0 +1,272 @@
+//! The store of one informer, and who hears of its changes.
+//!
+//! - Subscribers are told under the store's lock: each hears of every change once, in order, and none
+//!   before it is in the store. What they do then is short and waits for nobody.
+//! - Who is told must not read this store again.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::{Notify, watch};
+
+use super::store::{Change, Shown, Store};
+use crate::selector::LabelSelector;
+use crate::view::{Key, Object};
+
+/// What subscribers hear.
+#[derive(Clone, Copy, Debug)]
+pub enum News<'a> {
+    /// The store has changed.
+    Changed(&'a Change, Origin),
+    /// The watch shows what the store holds already, or held before.
+    Known(&'a Known),
+}
+
+/// A version that was shown and is no news to the store.
+#[derive(Clone, Debug)]
+pub struct Known {
+    /// What the store holds under the name.
+    pub held: Object,
+    /// The version that was shown.
+    pub version: u64,
+    /// Where from.
+    pub origin: Origin,
+    /// Whether something newer was shown before: the watch is out of order.
+    pub late: bool,
+}
+
+/// Where news come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// From a list: what happened between two versions of an object is not known.
+    List,
+    /// From the watch.
+    Watch,
+    /// From the answer to a request of another subscriber.
+    Answer,
+}
+
+/// How far an informer is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// Its first list is not in yet.
+    Starting,
+    /// It has its first list.
+    Synced,
+    /// The kind is not served, so there is nothing.
+    Absent,
+}
+
+/// Who is told.
+pub type Heard = Box<dyn Fn(News<'_>) + Send + Sync>;
+
+/// One informer's store and subscribers.
+pub(super) struct Feed {
+    store: Mutex<Store>,
+    subscribers: Mutex<Vec<Arc<Subscriber>>>,
+    ids: AtomicU64,
+    phase: watch::Sender<Phase>,
+    /// Rings when everything is to be listed again.
+    again: Notify,
+}
+
+struct Subscriber {
+    id: u64,
+    heard: Heard,
+}
+
+impl Feed {
+    /// Nothing yet, and nobody.
+    pub(super) fn new(store: Store) -> Self {
+        Self {
+            store: Mutex::new(store),
+            subscribers: Mutex::default(),
+            ids: AtomicU64::new(0),
+            phase: watch::channel(Phase::Starting).0,
+            again: Notify::new(),
+        }
+    }
+
+    /// From now on `heard` is told of every change, and first of all that is there. The answer names it.
+    pub(super) fn join(&self, heard: Heard) -> u64 {
+        let id = self.ids.fetch_add(1, Ordering::Relaxed);
+        let store = self.store();
+        for object in store.objects() {
+            let change = Change {
+                old: None,
+                new: Some(object.clone()),
+            };
+            heard(News::Changed(&change, Origin::List));
+        }
+        self.subscribers().push(Arc::new(Subscriber { id, heard }));
+        id
+    }
+
+    /// Tells it no more.
+    pub(super) fn leave(&self, id: u64) {
+        self.subscribers().retain(|subscriber| subscriber.id != id);
+    }
+
+    /// How far the informer is.
+    pub(super) fn phase(&self) -> watch::Receiver<Phase> {
+        self.phase.subscribe()
+    }
+
+    /// Everything is to be listed again.
+    pub(super) fn ask(&self) {
+        self.again.notify_one();
+    }
+
+    /// Waits until everything is to be listed again.
+    pub(super) async fn asked(&self) {
+        self.again.notified().await;
+    }
+
+    /// Reads one object.
+    pub(super) fn get(&self, key: &Key) -> Option<Object> {
+        self.store().get(key).cloned()
+    }
+
+    /// Reads the objects in `namespace`, or everywhere, that `selector` selects.
+    pub(super) fn list(&self, namespace: Option<&str>, selector: &LabelSelector) -> Vec<Object> {
+        let inside = |object: &&Object| {
+            namespace.is_none() || object.metadata.namespace.as_deref() == namespace
+        };
+        let mut objects: Vec<Object> = self.store().objects().filter(inside).cloned().collect();
+        // The selector is the guest's: it is not judged while others wait for the lock.
+        objects.retain(|object| selector.selects(&object.metadata.labels));
+        objects
+    }
+
+    /// How many objects there are.
+    pub(super) fn len(&self) -> usize {
+        self.store().len()
+    }
+
+    /// A list must be at least as new as this.
+    pub(super) fn highest(&self) -> u64 {
+        self.store().highest()
+    }
+
+    /// A list begins.
+    pub(super) fn begin_list(&self) {
+        self.store().begin_list();
+    }
+
+    /// The list is no good.
+    pub(super) fn drop_list(&self) {
+        self.store().drop_list();
+    }
+
+    /// The list is complete, and was true at `version`.
+    pub(super) fn end_list(&self, version: u64) {
+        let mut store = self.store();
+        for shown in store.end_list(version) {
+            self.tell_shown(&shown, version, Origin::List, false);
+        }
+        self.phase.send_replace(Phase::Synced);
+    }
+
+    /// A watch or a list shows an object.
+    pub(super) fn show(&self, object: Object, origin: Origin) {
+        let version = object.metadata.version();
+        let mut store = self.store();
+        let late = origin == Origin::Watch && version < store.passed();
+        let shown = store.show(object);
+        self.tell_shown(&shown, version, origin, late);
+    }
+
+    /// A watch shows that an object is gone.
+    pub(super) fn delete(&self, object: &Object) {
+        let mut store = self.store();
+        if let Shown::Changed(change) = store.delete(object) {
+            self.tell(News::Changed(&change, Origin::Watch), None);
+        }
+    }
+
+    /// The watch has shown everything up to `version`.
+    pub(super) fn reach(&self, version: u64) {
+        self.store().reach(version);
+    }
+
+    /// The kind is not served: there is nothing.
+    pub(super) fn absent(&self) {
+        let mut store = self.store();
+        for shown in store.clear() {
+            self.tell_shown(&shown, 0, Origin::Watch, false);
+        }
+        self.phase.send_replace(Phase::Absent);
+    }
+
+    /// The subscriber `by` got an answer that shows an object. It takes in itself what that is to it,
+    /// before anything else happens; the others are told.
+    pub(super) fn learn<T>(
+        &self,
+        by: u64,
+        object: Object,
+        take_in: impl FnOnce(Option<&Change>) -> T,
+    ) -> T {
+        let mut store = self.store();
+        let change = store.learn(object);
+        self.share(by, change.as_ref(), take_in)
+    }
+
+    /// The subscriber `by` got an answer that says that an object is gone, up to version `at`.
+    pub(super) fn forget<T>(
+        &self,
+        by: u64,
+        (key, uid): (&Key, &str),
+        at: u64,
+        take_in: impl FnOnce(Option<&Change>) -> T,
+    ) -> T {
+        let mut store = self.store();
+        let change = store.forget(key, uid, at);
+        self.share(by, change.as_ref(), take_in)
+    }
+
+    fn share<T>(
+        &self,
+        by: u64,
+        change: Option<&Change>,
+        take_in: impl FnOnce(Option<&Change>) -> T,
+    ) -> T {
+        if let Some(change) = change {
+            self.tell(News::Changed(change, Origin::Answer), Some(by));
+        }
+        take_in(change)
+    }
+
+    fn tell_shown(&self, shown: &Shown, version: u64, origin: Origin, late: bool) {
+        match shown {
+            Shown::Changed(change) => self.tell(News::Changed(change, origin), None),
+            Shown::Known(held) => {
+                let known = Known {
+                    held: held.clone(),
+                    version,
+                    origin,
+                    late,
+                };
+                self.tell(News::Known(&known), None);
+            }
+            Shown::Nothing => {}
+        }
+    }
+
+    fn tell(&self, news: News<'_>, but: Option<u64>) {
+        // One who is told may drop its subscription.
+        let subscribers = self.subscribers().clone();
+        for subscriber in subscribers.iter().filter(|one| Some(one.id) != but) {
+            (subscriber.heard)(news);
+        }
+    }
+
+    fn store(&self) -> MutexGuard<'_, Store> {
+        self.store.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn subscribers(&self) -> MutexGuard<'_, Vec<Arc<Subscriber>>> {
+        self.subscribers
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}

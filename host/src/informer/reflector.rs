@@ -1,0 +1,343 @@
+//! Lists and watches one resource, for ever: the only source of an informer's store.
+//!
+//! - The first list is the newest there is; later ones are at least as new as what was seen, and an
+//!   older answer is refused.
+//! - A refused or broken watch goes on where it was; only a version that is too old, or something that
+//!   cannot be read, means a new list.
+//! - A connection that is silently dead is noticed soon after the time at which the server should have
+//!   closed the watch.
+
+mod backoff;
+mod course;
+mod event;
+mod page;
+mod query;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::feed::{Feed, Origin};
+use super::{Phase, Watched};
+use crate::api::{Accept, Api, ApiError, Discovery, Lines};
+use crate::error::Chain;
+use crate::seams::{Either, Seams, first};
+use crate::text::clean;
+use backoff::Backoff;
+use course::{Course, End, Next, Pause};
+use event::Event;
+
+/// The server is asked to close a watch after this long, up to twice as long.
+const LASTS: Duration = Duration::from_secs(300);
+/// How much later it may do so.
+const LATE: Duration = Duration::from_secs(5);
+/// A streamed list with nothing new for so long is not going to end.
+const QUIET: Duration = Duration::from_secs(10);
+/// A watch that was shorter, and showed nothing, was no watch.
+const SHORT: Duration = Duration::from_secs(1);
+/// How often it is asked whether an absent kind is served by now.
+const ABSENT: Duration = Duration::from_secs(5);
+/// The longest line of a watch: the API server takes objects of 3 MiB.
+const LONGEST_LINE: usize = 16 << 20;
+/// The longest error that is shown: something between us and the API server may answer with a page.
+const TEXT: usize = 500;
+
+/// Keeps one feed up to date.
+pub(super) struct Reflector {
+    watched: Watched,
+    feed: Arc<Feed>,
+    api: Api,
+    discovery: Arc<Discovery>,
+    seams: Seams,
+}
+
+impl Reflector {
+    pub(super) fn new(
+        watched: Watched,
+        feed: Arc<Feed>,
+        (api, discovery): (Api, Arc<Discovery>),
+        seams: Seams,
+    ) -> Self {
+        Self {
+            watched,
+            feed,
+            api,
+            discovery,
+            seams,
+        }
+    }
+
+    /// Lists and watches until it is dropped.
+    pub(super) async fn run(self) {
+        let (mut course, mut backoff) = (Course::default(), Backoff::default());
+        loop {
+            let next = course.next();
+            let end = match &next {
+                Next::Page => self.list(course.wants_newest()).await,
+                Next::Stream | Next::Watch(_) => {
+                    self.follow(&next, &mut course, &mut backoff).await
+                }
+            };
+            let end = self.judged(end).await;
+            self.say(&end, &mut backoff);
+            match course.ended(&next, &end) {
+                Pause::None => {}
+                Pause::Backoff => {
+                    let delay = backoff.failed(self.seams.clock.now());
+                    let asked = match &end {
+                        End::Failed(error) => error.slow_down(),
+                        _ => None,
+                    };
+                    let delay = self.seams.rng.spread(delay, 1.0);
+                    let delay = delay.max(asked.unwrap_or_default());
+                    self.seams.clock.sleep(delay).await;
+                }
+                Pause::Absence => self.absence().await,
+            }
+        }
+    }
+
+    /// Streams a list, if `next` says so, and watches.
+    async fn follow(&self, next: &Next, course: &mut Course, backoff: &mut Backoff) -> End {
+        let lasts = self.seams.rng.spread(LASTS, 1.0);
+        let at_least = self.feed.highest();
+        let wanted = (at_least > 0 && !course.wants_newest()).then_some(at_least);
+        let uri = match next {
+            Next::Watch(version) => query::watch(&self.watched, version, lasts),
+            Next::Stream | Next::Page => query::stream(&self.watched, wanted, lasts),
+        };
+        let uri = match uri {
+            Ok(uri) => uri,
+            Err(error) => return End::Failed(ApiError::Garbled(error.to_string())),
+        };
+        let listing = !matches!(next, Next::Watch(_));
+        let began = self.seams.clock.now();
+        let lines = match self.api.watch(uri, self.accept(), LONGEST_LINE).await {
+            Ok(lines) => lines,
+            Err(error) if listing && refuses(&error) => return End::Refused,
+            Err(error) => return End::Failed(error),
+        };
+        let mut watch = Watch {
+            reflector: self,
+            lines,
+            deadline: began + lasts + LATE,
+            listing: listing.then_some(at_least),
+            shown: 0,
+        };
+        if listing {
+            self.feed.begin_list();
+        }
+        let end = watch.run(course, backoff).await;
+        if watch.listing.is_some() {
+            self.feed.drop_list();
+        }
+        let short = self.seams.clock.now() < began + SHORT && watch.shown == 0;
+        match end {
+            End::Closed if short => End::Short,
+            end => end,
+        }
+    }
+
+    /// What `end` means for the kind: a 404 is only believed if discovery says the same.
+    async fn judged(&self, end: End) -> End {
+        let gone = match &end {
+            End::Failed(error) => error.is_not_found(),
+            // The kind may have gone and come back as something else.
+            End::Expired => !self.watched.resource.group.is_empty(),
+            _ => false,
+        };
+        if !gone {
+            return end;
+        }
+        match self.discovery.serves(&self.watched.resource).await {
+            Ok(false) => End::Absent,
+            Ok(true) | Err(_) => end,
+        }
+    }
+
+    /// Everything is gone, until the kind is served again.
+    async fn absence(&self) {
+        self.feed.absent();
+        loop {
+            self.seams.clock.sleep(ABSENT).await;
+            if let Ok(true) = self.discovery.serves(&self.watched.resource).await {
+                return;
+            }
+        }
+    }
+
+    fn say(&self, end: &End, backoff: &mut Backoff) {
+        let Some(text) = words(end) else { return };
+        if !backoff.says(&text, self.seams.clock.now()) {
+            return;
+        }
+        let resource = self.watched.resource.to_string();
+        let namespace = self.watched.namespace.as_deref();
+        if *self.feed.phase().borrow() != Phase::Absent || !matches!(end, End::Absent) {
+            tracing::warn!(namespace, "cannot watch {resource}, trying again: {text}");
+        }
+    }
+
+    fn accept(&self) -> Accept {
+        match self.watched.finalizer {
+            Some(_) => Accept::Metadata,
+            None => Accept::Whole,
+        }
+    }
+}
+
+/// An open watch.
+struct Watch<'a> {
+    reflector: &'a Reflector,
+    lines: Lines,
+    deadline: Instant,
+    /// A streamed list is under way, which must be at least as new as this.
+    listing: Option<u64>,
+    /// How many lines have come.
+    shown: u64,
+}
+
+impl Watch<'_> {
+    async fn run(&mut self, course: &mut Course, backoff: &mut Backoff) -> End {
+        let reflector = self.reflector;
+        let clock = reflector.seams.clock;
+        loop {
+            let quiet = self.listing.map(|_| clock.now() + QUIET);
+            let patience = quiet.map_or(self.deadline, |quiet| quiet.min(self.deadline));
+            let news = first(self.lines.next(), reflector.feed.asked());
+            let line = match first(news, clock.sleep_until(patience)).await {
+                Either::Left(Either::Left(None)) => return End::Closed,
+                Either::Left(Either::Left(Some(Ok(line)))) => line,
+                Either::Left(Either::Left(Some(Err(ApiError::TooLarge)))) => {
+                    let why = format!("one object has more than {LONGEST_LINE} bytes");
+                    return End::Unreadable(why);
+                }
+                Either::Left(Either::Left(Some(Err(error)))) => return End::Failed(error),
+                Either::Left(Either::Right(())) => return End::Asked,
+                Either::Right(()) if self.listing.is_some() => return End::Endless,
+                Either::Right(()) => return End::Silent,
+            };
+            self.shown += 1;
+            let Some(event) = event::read(&line, &reflector.watched.resource) else {
+                return self.torn(&line).await;
+            };
+            if let Some(end) = self.take(event, course) {
+                return end;
+            }
+            if self.listing.is_none() {
+                backoff.well();
+            }
+        }
+    }
+
+    /// A line that cannot be read: if nothing follows, the connection broke in the middle of it.
+    async fn torn(&mut self, line: &str) -> End {
+        let clock = self.reflector.seams.clock;
+        match clock.within(LATE, self.lines.next()).await {
+            Some(None) => End::Failed(ApiError::Unreachable("the answer broke off".to_owned())),
+            Some(Some(Err(error))) => End::Failed(error),
+            Some(Some(Ok(_))) | None => {
+                End::Unreadable(format!("a line begins with {:?}", clean(line, 60)))
+            }
+        }
+    }
+
+    /// Takes in one event; answers how the watch ends, if it does.
+    fn take(&mut self, event: Event, course: &mut Course) -> Option<End> {
+        let feed = &self.reflector.feed;
+        let origin = match self.listing {
+            Some(_) => Origin::List,
+            None => Origin::Watch,
+        };
+        match event {
+            Event::Shown(object) => {
+                let version = object.metadata.resource_version.clone();
+                feed.show(object, origin);
+                self.pass(course, &version);
+            }
+            Event::Gone(object) => {
+                feed.delete(&object);
+                self.pass(course, &object.metadata.resource_version);
+            }
+            Event::Bookmark { version, end } => {
+                let number = version.parse().unwrap_or(0);
+                if let (Some(at_least), true) = (self.listing, end) {
+                    if number < at_least {
+                        return Some(End::Older(number, at_least));
+                    }
+                    self.listing = None;
+                    feed.end_list(number);
+                    course.reached(&version);
+                } else if self.listing.is_none() {
+                    feed.reach(number);
+                    course.reached(&version);
+                }
+            }
+            Event::Error(error) if error.code() == Some(410) => return Some(End::Expired),
+            Event::Error(error) => return Some(End::Failed(error)),
+            Event::Unknown => {}
+        }
+        None
+    }
+
+    /// The watch has come to `version`. Before its end, the objects of a list say nothing of that.
+    fn pass(&self, course: &mut Course, version: &str) {
+        if self.listing.is_none() {
+            course.reached(version);
+        }
+    }
+}
+
+/// Whether a server says that it cannot stream lists: any no to the request as such.
+fn refuses(error: &ApiError) -> bool {
+    matches!(error.code(), Some(400..=499))
+        && !matches!(error.code(), Some(401 | 403 | 404 | 408 | 410 | 429))
+}
+
+/// What went wrong, in a sentence; none if nothing did that people want to hear of.
+fn words(end: &End) -> Option<String> {
+    Some(match end {
+        // Everyday business: the next request mends it.
+        End::Listed(_) | End::Closed | End::Expired | End::Asked | End::Refused => return None,
+        End::Short => "the server closes each watch at once".to_owned(),
+        End::Silent => "the connection was dead".to_owned(),
+        End::Endless => "the server does not say that its list is complete".to_owned(),
+        End::Unreadable(what) => format!("the answer cannot be read: {what}"),
+        End::Older(this, that) => {
+            format!("the list is of version {this}, but version {that} has been seen")
+        }
+        End::Absent => "the cluster does not serve it; it counts as empty until it does".to_owned(),
+        End::Failed(error) => {
+            let lacks = match error.is_forbidden() {
+                true => "; `windlass` itself lacks the right",
+                false => "",
+            };
+            format!("{}{lacks}", clean(&Chain(error).to_string(), TEXT))
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_of_the_api_server_is_shown_as_a_sentence() {
+        let body =
+            br#"{"kind":"Status","code":403,"reason":"Forbidden","message":"pods is forbidden"}"#;
+        let error = ApiError::from_status(403, None, body);
+        assert_eq!(
+            words(&End::Failed(error)).unwrap(),
+            "API server answered 403 Forbidden: pods is forbidden; `windlass` itself lacks the right"
+        );
+    }
+
+    #[test]
+    fn only_a_no_to_the_request_itself_means_that_lists_are_not_streamed() {
+        let codes = [400, 401, 403, 404, 410, 422, 429, 500, 503];
+        let refuse = |code: &u16| refuses(&ApiError::from_status(*code, None, b"{}"));
+        let refusals: Vec<u16> = codes.into_iter().filter(refuse).collect();
+        assert_eq!(refusals, [400, 422]);
+    }
+}

@@ -1,0 +1,82 @@
+//! How long a reflector waits after failures, and what it says of them.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+const FIRST: Duration = Duration::from_millis(800);
+const LONGEST: Duration = Duration::from_secs(30);
+/// Without a failure for so long, the next one is the first.
+const HEALTH: Duration = Duration::from_secs(120);
+/// The same failure is said again after this long.
+const SAID: Duration = Duration::from_secs(600);
+
+/// The delays of one reflector.
+#[derive(Debug, Default)]
+pub(super) struct Backoff {
+    last: Option<(Instant, Duration)>,
+    said: Option<(Instant, String)>,
+}
+
+impl Backoff {
+    /// The delay after a failure at `now`.
+    pub(super) fn failed(&mut self, now: Instant) -> Duration {
+        let again = |(at, delay): (Instant, Duration)| {
+            (now.saturating_duration_since(at) < HEALTH).then(|| (delay * 2).min(LONGEST))
+        };
+        let delay = self.last.and_then(again).unwrap_or(FIRST);
+        self.last = Some((now, delay));
+        delay
+    }
+
+    /// Whether `text` is to be said at `now`.
+    pub(super) fn says(&mut self, text: &str, now: Instant) -> bool {
+        let said = |(at, said): &(Instant, String)| {
+            said == text && now.saturating_duration_since(*at) < SAID
+        };
+        if self.said.as_ref().is_some_and(said) {
+            return false;
+        }
+        self.said = Some((now, text.to_owned()));
+        true
+    }
+
+    /// All is well: the next failure is news.
+    pub(super) fn well(&mut self) {
+        self.said = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::seams::Clock;
+
+    #[tokio::test(start_paused = true)]
+    async fn delays_double_up_to_thirty_seconds_and_begin_anew_after_two_good_minutes() {
+        let clock = Clock::system();
+        let mut backoff = Backoff::default();
+        let mut delays = Vec::new();
+        for _ in 0..8 {
+            let delay = backoff.failed(clock.now());
+            delays.push(delay.as_millis());
+            clock.sleep(delay * 2).await;
+        }
+        assert_eq!(delays, [800, 1600, 3200, 6400, 12800, 25600, 30000, 30000]);
+        clock.sleep(HEALTH).await;
+        assert_eq!(backoff.failed(clock.now()), FIRST);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_same_is_not_said_all_the_time() {
+        let clock = Clock::system();
+        let mut backoff = Backoff::default();
+        assert!(backoff.says("a", clock.now()));
+        assert!(!backoff.says("a", clock.now()));
+        assert!(backoff.says("b", clock.now()));
+        clock.sleep(SAID).await;
+        assert!(backoff.says("b", clock.now()));
+        backoff.well();
+        assert!(backoff.says("b", clock.now()));
+    }
+}

@@ -1,0 +1,124 @@
+//! One line of a watch.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::api::{ApiError, Resource};
+use crate::view::Object;
+
+/// The annotation of the bookmark that ends a streamed list.
+const INITIAL_END: &str = "k8s.io/initial-events-end";
+
+/// What a line says.
+#[derive(Debug)]
+pub(super) enum Event {
+    /// The object is there, or has changed.
+    Shown(Object),
+    /// The object is gone, or has left what is watched.
+    Gone(Object),
+    /// Everything up to this version has been shown.
+    Bookmark {
+        version: String,
+        /// Whether it ends a streamed list.
+        end: bool,
+    },
+    /// The watch ends with an error.
+    Error(ApiError),
+    /// A type that nobody has thought of yet.
+    Unknown,
+}
+
+#[derive(Deserialize)]
+struct Line {
+    #[serde(rename = "type")]
+    kind: String,
+    object: Value,
+}
+
+/// Reads a line about objects of `resource`; `None` if it is none.
+pub(super) fn read(line: &str, resource: &Resource) -> Option<Event> {
+    let Line { kind, object } = serde_json::from_str(line).ok()?;
+    Some(match kind.as_str() {
+        "ADDED" | "MODIFIED" => Event::Shown(own(object, resource)?),
+        "DELETED" => Event::Gone(own(object, resource)?),
+        "BOOKMARK" => bookmark(&object)?,
+        "ERROR" => Event::Error(ApiError::from_event(&object)),
+        _ => Event::Unknown,
+    })
+}
+
+/// Items of a list, and metadata alone, do not say what they are; objects in the store do.
+pub(super) fn own(mut object: Value, resource: &Resource) -> Option<Object> {
+    let fields = object.as_object_mut()?;
+    fields.insert("apiVersion".into(), resource.api_version().into());
+    fields.insert("kind".into(), resource.kind.clone().into());
+    Object::new(object)
+}
+
+fn bookmark(object: &Value) -> Option<Event> {
+    let metadata = object.get("metadata")?;
+    let annotations = metadata.get("annotations");
+    let end = annotations.and_then(|annotations| annotations.get(INITIAL_END));
+    Some(Event::Bookmark {
+        version: metadata.get("resourceVersion")?.as_str()?.to_owned(),
+        end: end.is_some_and(|end| end == "true"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn resource() -> Resource {
+        Resource {
+            group: String::new(),
+            version: "v1".into(),
+            kind: "ConfigMap".into(),
+            plural: "configmaps".into(),
+            namespaced: true,
+        }
+    }
+
+    fn told(line: &Value) -> String {
+        match read(&line.to_string(), &resource()) {
+            Some(Event::Shown(object)) => format!("shown {}", object.json),
+            Some(Event::Gone(object)) => format!("gone {}", object.metadata.name),
+            Some(Event::Bookmark { version, end }) => format!("bookmark {version} {end}"),
+            Some(Event::Error(error)) => format!("{:?}", error.code()),
+            Some(Event::Unknown) => "unknown".into(),
+            None => "nothing".into(),
+        }
+    }
+
+    #[test]
+    fn every_line_says_something() {
+        let object = || json!({ "kind": "PartialObjectMetadata", "metadata": { "name": "a" } });
+        let bookmark = |annotations: Value| {
+            let metadata = json!({ "resourceVersion": "9", "annotations": annotations });
+            json!({ "type": "BOOKMARK", "object": { "metadata": metadata } })
+        };
+        let rows = [
+            (
+                json!({ "type": "ADDED", "object": object() }),
+                r#"shown {"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}"#,
+            ),
+            (json!({ "type": "DELETED", "object": object() }), "gone a"),
+            (bookmark(json!(null)), "bookmark 9 false"),
+            (bookmark(json!({ INITIAL_END: "true" })), "bookmark 9 true"),
+            (
+                json!({ "type": "ERROR", "object": { "code": 410, "reason": "Expired" } }),
+                "Some(410)",
+            ),
+            (json!({ "type": "ERROR", "object": "what" }), "Some(500)"),
+            (json!({ "type": "RESTED", "object": {} }), "unknown"),
+            (json!({ "type": "ADDED", "object": {} }), "nothing"),
+            (json!({ "type": "BOOKMARK", "object": {} }), "nothing"),
+            (json!([]), "nothing"),
+        ];
+        for (line, want) in rows {
+            assert_eq!(told(&line), want, "{line}");
+        }
+        assert!(read("{\"type\":\"ADDED\",\"obj", &resource()).is_none());
+    }
+}

@@ -1,0 +1,123 @@
+//! A list in pages.
+
+use serde_json::Value;
+
+use super::course::End;
+use super::event::own;
+use super::query::{self, Page};
+use super::{Reflector, TEXT};
+use crate::api::{Accept, ApiError, Request};
+use crate::informer::feed::Origin;
+use crate::text::clean;
+
+/// How many objects a page has at most.
+const PAGE: usize = 500;
+
+/// What a page says beside its objects.
+struct Taken {
+    version: String,
+    token: String,
+}
+
+impl Reflector {
+    /// Takes in a whole list, the newest there is or one that is at least as new as what was seen.
+    pub(super) async fn list(&self, newest: bool) -> End {
+        let seen = self.feed.highest();
+        let at_least = (seen > 0 && !newest).then_some(seen);
+        self.feed.begin_list();
+        let end = self.pages(at_least, seen).await;
+        if !matches!(end, End::Listed(_)) {
+            self.feed.drop_list();
+        }
+        end
+    }
+
+    async fn pages(&self, at_least: Option<u64>, seen: u64) -> End {
+        let (mut limit, mut token) = (PAGE, String::new());
+        loop {
+            let page = Page {
+                at_least,
+                limit,
+                token: &token,
+            };
+            let taken = match self.page(page, self.accept()).await {
+                // One of its objects is more than can be taken: which one?
+                Err(ApiError::TooLarge | ApiError::Garbled(_)) if limit > 1 => {
+                    limit = (limit / 8).max(1);
+                    continue;
+                }
+                Err(ApiError::TooLarge | ApiError::Garbled(_)) => self
+                    .page(page, Accept::Metadata)
+                    .await
+                    .map(|page| self.left_out(page)),
+                page => page.map(|page| self.take(page, seen)),
+            };
+            match taken {
+                Ok(Ok(taken)) if taken.token.is_empty() => {
+                    self.feed.end_list(taken.version.parse().unwrap_or(0));
+                    return End::Listed(taken.version);
+                }
+                Ok(Ok(taken)) => token = taken.token,
+                Ok(Err(end)) => return end,
+                Err(error) if error.code() == Some(410) => return End::Expired,
+                Err(error) => return End::Failed(error),
+            }
+        }
+    }
+
+    async fn page(&self, page: Page<'_>, accept: Accept) -> Result<Value, ApiError> {
+        let uri = query::page(&self.watched, page);
+        let uri = uri.map_err(|error| ApiError::Garbled(error.to_string()))?;
+        self.api.send(Request::list(uri, accept)).await
+    }
+
+    fn take(&self, mut page: Value, seen: u64) -> Result<Taken, End> {
+        let taken = about(&page)?;
+        let version = taken.version.parse().unwrap_or(0);
+        if version < seen {
+            return Err(End::Older(version, seen));
+        }
+        let items = page.get_mut("items").and_then(Value::as_array_mut);
+        let items = items.map(std::mem::take).unwrap_or_default();
+        for object in items {
+            if let Some(object) = own(object, &self.watched.resource) {
+                self.feed.show(object, Origin::List);
+            }
+        }
+        Ok(taken)
+    }
+
+    /// A page whose one object cannot be taken in: it counts as not there.
+    fn left_out(&self, page: Value) -> Result<Taken, End> {
+        let item = page.pointer("/items/0/metadata");
+        let text = |field: &str| {
+            let text = item.and_then(|item| item.get(field)?.as_str());
+            clean(text.unwrap_or_default(), TEXT)
+        };
+        let (namespace, name) = (text("namespace"), text("name"));
+        let resource = self.watched.resource.to_string();
+        tracing::error!(
+            namespace,
+            name,
+            "one of the {resource} is too large or too deep to be taken in: it counts as not there"
+        );
+        about(&page)
+    }
+}
+
+fn about(page: &Value) -> Result<Taken, End> {
+    let text = |at: &str| {
+        let text = page.pointer(at).and_then(Value::as_str);
+        text.unwrap_or_default().to_owned()
+    };
+    let taken = Taken {
+        version: text("/metadata/resourceVersion"),
+        token: text("/metadata/continue"),
+    };
+    match taken.version.is_empty() {
+        true => Err(End::Unreadable(
+            "what should be a list has no version".into(),
+        )),
+        false => Ok(taken),
+    }
+}

@@ -1,0 +1,297 @@
+//! What the API server is known to hold of what one informer looks for.
+//!
+//! - It never moves back in time: of two versions of an object the higher is kept, and a late answer
+//!   never brings back what is gone.
+//! - Answers to the host's own requests are in it at once, ahead of the watch.
+//! - A list is taken in object by object, so it needs no second store; what it does not name goes at
+//!   its end.
+//! - Every change says what was there before, so whoever loses an object hears of it too.
+
+mod gone;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use crate::view::{Key, Object};
+use gone::Gone;
+
+/// What one event did: at least one of both is there.
+#[derive(Clone, Debug)]
+pub struct Change {
+    /// The object as it was.
+    pub old: Option<Object>,
+    /// The object as it is.
+    pub new: Option<Object>,
+}
+
+/// What the watch, or a list, did to the store.
+#[derive(Clone, Debug)]
+pub(super) enum Shown {
+    /// It has changed.
+    Changed(Change),
+    /// It holds this already, or something newer under the same name.
+    Known(Object),
+    /// Nothing that concerns anybody.
+    Nothing,
+}
+
+/// Objects by namespace and name.
+#[derive(Debug, Default)]
+pub(super) struct Store {
+    objects: BTreeMap<Key, Held>,
+    gone: Gone,
+    /// Up to here the watch has shown everything.
+    passed: u64,
+    /// The highest version that was seen in anything.
+    highest: u64,
+    /// How many lists have begun.
+    lists: u32,
+    listing: Option<Listing>,
+    /// Whether objects can leave without being deleted.
+    selective: bool,
+    /// Only objects with this finalizer are kept.
+    finalizer: Option<String>,
+}
+
+#[derive(Debug)]
+struct Held {
+    object: Object,
+    /// The version that a watch or a list showed; 0 if only an answer did.
+    shown: u64,
+    /// The last list that showed it.
+    list: u32,
+}
+
+/// A list that is under way.
+#[derive(Debug)]
+struct Listing {
+    /// How far the watch had come when it began.
+    passed: u64,
+    /// Objects that the watch should have shown before. Until the list proves to be new enough, they
+    /// may as well be long gone.
+    doubtful: Vec<Object>,
+}
+
+impl Store {
+    /// An empty store. `selective`: objects can leave what the informer looks for without being
+    /// deleted. Only those with `finalizer` are kept, if there is one.
+    pub(super) fn new(selective: bool, finalizer: Option<String>) -> Self {
+        Self {
+            selective: selective || finalizer.is_some(),
+            finalizer,
+            ..Self::default()
+        }
+    }
+
+    /// Reads one object.
+    pub(super) fn get(&self, key: &Key) -> Option<&Object> {
+        self.objects.get(key).map(|held| &held.object)
+    }
+
+    /// All objects, in the order of their keys.
+    pub(super) fn objects(&self) -> impl Iterator<Item = &Object> {
+        self.objects.values().map(|held| &held.object)
+    }
+
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.objects.len()
+    }
+
+    /// How far the watch has come.
+    pub(super) fn passed(&self) -> u64 {
+        self.passed
+    }
+
+    /// A list must be at least as new as this.
+    pub(super) fn highest(&self) -> u64 {
+        self.highest
+    }
+
+    /// A list begins: what it does not name until its end is gone.
+    pub(super) fn begin_list(&mut self) {
+        self.lists += 1;
+        self.listing = Some(Listing {
+            passed: self.passed,
+            doubtful: Vec::new(),
+        });
+    }
+
+    /// The list is no good. What it has shown stays: it was newer than what was there.
+    pub(super) fn drop_list(&mut self) {
+        self.listing = None;
+    }
+
+    /// The list has named everything that there was at `version`.
+    pub(super) fn end_list(&mut self, version: u64) -> Vec<Shown> {
+        let doubtful = self.listing.take().map(|listing| listing.doubtful);
+        let doubtful = doubtful.unwrap_or_default().into_iter();
+        let mut all: Vec<Shown> = doubtful.map(|object| self.put(object)).collect();
+        let missing = |held: &Held| {
+            // An answer may show what is newer than the list. Who can leave without being deleted
+            // comes back by the watch, or not at all.
+            let newer = version > 0 && held.object.metadata.version() > version;
+            held.list != self.lists && (self.selective || !newer)
+        };
+        let missing = self.objects.iter().filter(|(_, held)| missing(held));
+        let missing: Vec<Key> = missing.map(|(key, _)| key.clone()).collect();
+        all.extend(missing.iter().map(|key| self.take_out(key, version)));
+        self.reach(version);
+        all
+    }
+
+    /// A bookmark: the watch has shown everything up to `version`.
+    pub(super) fn reach(&mut self, version: u64) {
+        self.passed = self.passed.max(version);
+        self.highest = self.highest.max(version);
+    }
+
+    /// A watch or a list shows an object.
+    pub(super) fn show(&mut self, object: Object) -> Shown {
+        let version = object.metadata.version();
+        self.pass(version);
+        if self
+            .finalizer
+            .as_ref()
+            .is_some_and(|name| !object.metadata.has_finalizer(name))
+        {
+            return self.left(&object);
+        }
+        if self.gone.covers(&object.metadata.uid, version) {
+            return Shown::Nothing;
+        }
+        if let Some(listing) = &mut self.listing
+            && version <= listing.passed
+            && !self.objects.contains_key(&object.metadata.key())
+        {
+            listing.doubtful.push(object);
+            return Shown::Nothing;
+        }
+        self.put(object)
+    }
+
+    /// A watch shows that an object is gone, or has left what the informer looks for.
+    pub(super) fn delete(&mut self, object: &Object) -> Shown {
+        let (uid, version) = (&object.metadata.uid, object.metadata.version());
+        self.pass(version);
+        self.gone.add(uid, version);
+        self.left(object)
+    }
+
+    /// Takes in an object that a request's answer showed. `None` if it is nothing new.
+    pub(super) fn learn(&mut self, object: Object) -> Option<Change> {
+        let (key, version) = (object.metadata.key(), object.metadata.version());
+        let old = self.objects.get(&key);
+        // What the watch should have shown by now, and has not, is gone.
+        let passed = old.is_none() && version > 0 && version <= self.passed;
+        if passed || self.gone.covers(&object.metadata.uid, version) {
+            return None;
+        }
+        self.highest = self.highest.max(version);
+        match old {
+            Some(held) if !is_newer(&object, &held.object) => None,
+            old => {
+                let list = old.map_or(0, |held| held.list);
+                let same = old.filter(|held| held.object.metadata.uid == object.metadata.uid);
+                let shown = same.map_or(0, |held| held.shown);
+                Some(self.insert(key, object, shown, list))
+            }
+        }
+    }
+
+    /// Takes out an object that a request's answer said is gone, up to version `at`.
+    pub(super) fn forget(&mut self, key: &Key, uid: &str, at: u64) -> Option<Change> {
+        self.gone.add(uid, at);
+        let held = self.objects.get(key)?;
+        if held.object.metadata.uid != uid {
+            return None;
+        }
+        match self.take_out(key, at) {
+            Shown::Changed(change) => Some(change),
+            Shown::Known(_) | Shown::Nothing => None,
+        }
+    }
+
+    /// The kind is served no more: everything is gone.
+    pub(super) fn clear(&mut self) -> Vec<Shown> {
+        self.listing = None;
+        let keys: Vec<Key> = self.objects.keys().cloned().collect();
+        keys.iter().map(|key| self.take_out(key, 0)).collect()
+    }
+
+    /// A watch shows everything in order, a list does not.
+    fn pass(&mut self, version: u64) {
+        self.highest = self.highest.max(version);
+        if self.listing.is_none() {
+            self.passed = self.passed.max(version);
+        }
+    }
+
+    fn put(&mut self, object: Object) -> Shown {
+        let (key, version) = (object.metadata.key(), object.metadata.version());
+        if let Some(held) = self.objects.get_mut(&key) {
+            held.list = self.lists;
+            if held.object.metadata.uid == object.metadata.uid {
+                held.shown = held.shown.max(version);
+            }
+            if !is_newer(&object, &held.object) {
+                return Shown::Known(held.object.clone());
+            }
+        }
+        Shown::Changed(self.insert(key, object, version, self.lists))
+    }
+
+    fn insert(&mut self, key: Key, object: Object, shown: u64, list: u32) -> Change {
+        let (uid, version) = (object.metadata.uid.clone(), object.metadata.version());
+        let new = Some(object.clone());
+        let held = Held {
+            object,
+            shown,
+            list,
+        };
+        let old = self.objects.insert(key, held).map(|held| held.object);
+        // A name has one object at a time.
+        if let Some(old) = old.as_ref().filter(|old| old.metadata.uid != uid) {
+            self.gone.add(&old.metadata.uid, version);
+        }
+        Change { old, new }
+    }
+
+    /// Takes out what has the name of `object`, unless that is newer.
+    fn left(&mut self, object: &Object) -> Shown {
+        let (key, version) = (object.metadata.key(), object.metadata.version());
+        let Some(held) = self.objects.get(&key) else {
+            return Shown::Nothing;
+        };
+        // One who takes a name has it after the one before: an earlier one is gone as well.
+        let newest = match held.object.metadata.uid == object.metadata.uid {
+            // An answer that is newer than what a watch has shown does not count: where objects leave
+            // without being deleted, it may show one that has left.
+            true => held.shown,
+            false => held.object.metadata.version(),
+        };
+        if newest > version {
+            return Shown::Known(held.object.clone());
+        }
+        self.take_out(&key, version)
+    }
+
+    fn take_out(&mut self, key: &Key, at: u64) -> Shown {
+        let Some(held) = self.objects.remove(key) else {
+            return Shown::Nothing;
+        };
+        let metadata = &held.object.metadata;
+        self.gone.add(&metadata.uid, at.max(held.shown));
+        let old = Some(held.object);
+        Shown::Changed(Change { old, new: None })
+    }
+}
+
+fn is_newer(object: &Object, held: &Object) -> bool {
+    let (new, old) = (&object.metadata, &held.metadata);
+    match (new.version(), old.version()) {
+        (0, _) | (_, 0) => new.resource_version != old.resource_version,
+        (new, old) => new > old,
+    }
+}
