@@ -64,6 +64,8 @@ pub enum Fault {
     },
     /// Events of a watch come this much later.
     Slow(Duration),
+    /// A watch says nothing any more, not even that it ends, from the event with this index on.
+    Silent(usize),
 }
 
 /// Which requests a fault is for.
@@ -234,6 +236,7 @@ impl Fault {
                 "slow",
                 Self::Slow(Duration::from_secs(1 + small() as u64 * 10)),
             ),
+            ("silent", Self::Silent(small())),
         ]
     }
 }

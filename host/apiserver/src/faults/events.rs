@@ -64,7 +64,11 @@ impl Spoiler {
             if self.over {
                 return None;
             }
-            match self.read_line().await {
+            let line = self.read_line().await;
+            if self.silent() {
+                return std::future::pending().await;
+            }
+            match line {
                 Ok(Some(line)) => self.event(line).await,
                 Ok(None) => return None,
                 Err(error) => {
@@ -73,6 +77,12 @@ impl Spoiler {
                 }
             }
         }
+    }
+
+    /// Whether the connection is dead by now.
+    fn silent(&self) -> bool {
+        let dead = |fault: &Fault| matches!(fault, Fault::Silent(from) if self.index >= *from);
+        self.faults.iter().any(dead)
     }
 
     async fn read_line(&mut self) -> io::Result<Option<Bytes>> {

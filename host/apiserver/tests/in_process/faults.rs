@@ -186,6 +186,21 @@ async fn bookmarks_can_be_missing() {
     assert!(next(&mut events).await.is_none());
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_dead_watch_says_nothing_any_more() {
+    let server = server(1);
+    on(&server, Verb::Watch, Fault::Silent(1));
+    let path = format!("{MAPS}?watch=1&timeoutSeconds=60");
+    let mut events = watch(&server, &path).await;
+    for name in ["a", "b"] {
+        send(&server, "POST", MAPS, &map(name, "1")).await;
+    }
+    let first = next(&mut events).await.unwrap();
+    assert_eq!(first["object"]["metadata"]["name"], "a");
+    let later = tokio::time::timeout(Duration::from_secs(3600), next(&mut events));
+    assert!(later.await.is_err(), "not even its end");
+}
+
 #[test]
 fn a_seed_draws_the_same_faults_again_and_each_has_a_name() {
     let drawn = Fault::drawn(7);
