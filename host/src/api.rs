@@ -17,6 +17,7 @@ use bytes::Bytes;
 use http::Method;
 use http_body_util::{BodyExt, Limited};
 use kube::client::Body;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 pub use discovery::Discovery;
@@ -215,6 +216,17 @@ impl Api {
     /// The server said no, gave no answer in time, or gave one that is not Kubernetes'; a write was not let
     /// through.
     pub async fn send(&self, request: Request) -> Result<Value, ApiError> {
+        self.fetch(request).await
+    }
+
+    /// As [`Api::send`], of which only a part is wanted.
+    ///
+    /// # Errors
+    /// As [`Api::send`].
+    pub async fn fetch<T: DeserializeOwned + Send + 'static>(
+        &self,
+        request: Request,
+    ) -> Result<T, ApiError> {
         let (client, clock) = (self.client.clone(), self.seams.clock);
         let gate = self.gate.clone().filter(|_| request.method != Method::GET);
         let exchange = self.seams.spawn.task(async move {
@@ -250,7 +262,10 @@ impl Api {
     }
 }
 
-async fn exchange(client: kube::Client, request: Request) -> Result<Value, ApiError> {
+async fn exchange<T: DeserializeOwned>(
+    client: kube::Client,
+    request: Request,
+) -> Result<T, ApiError> {
     let mut builder = http::Request::builder()
         .method(request.method)
         .uri(request.uri)

@@ -11,12 +11,17 @@
 //!        answers to requests ──┘
 //! ```
 
+mod audit;
+mod census;
 mod feed;
 mod reflector;
 mod store;
+#[cfg(test)]
+mod tests;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
 
 pub use feed::{Heard, Known, News, Origin, Phase};
 pub use store::Change;
@@ -25,6 +30,7 @@ use crate::api::{Api, Discovery, Resource};
 use crate::seams::{Seams, Task};
 use crate::selector::LabelSelector;
 use crate::view::{Key, Object};
+use audit::Auditor;
 use feed::Feed;
 use reflector::Reflector;
 use store::Store;
@@ -48,10 +54,35 @@ pub struct Watched {
 #[derive(Clone)]
 pub struct Informers(Arc<Shared>);
 
-struct Shared {
+/// How informers are.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// The longest line of a watch. The API server takes objects of 3 MiB.
+    pub longest_line: usize,
+    /// How often the store is compared with the server.
+    pub resync: Duration,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            longest_line: 16 << 20,
+            resync: Duration::from_secs(10 * 3600),
+        }
+    }
+}
+
+/// What informers are made with.
+#[derive(Clone)]
+struct Means {
     api: Api,
     discovery: Arc<Discovery>,
     seams: Seams,
+    settings: Settings,
+}
+
+struct Shared {
+    means: Means,
     running: Mutex<HashMap<Watched, Weak<Informer>>>,
 }
 
@@ -60,7 +91,8 @@ struct Informer {
     watched: Watched,
     feed: Arc<Feed>,
     shared: Weak<Shared>,
-    _task: Task,
+    auditor: Auditor,
+    _tasks: [Task; 2],
 }
 
 /// A share in an informer. Dropping the last one ends the informer.
@@ -71,11 +103,15 @@ pub struct Subscription {
 
 impl Informers {
     /// None yet.
-    pub fn new(api: Api, discovery: Arc<Discovery>, seams: Seams) -> Self {
-        Self(Arc::new(Shared {
+    pub fn new(api: Api, discovery: Arc<Discovery>, seams: Seams, settings: Settings) -> Self {
+        let means = Means {
             api,
             discovery,
             seams,
+            settings,
+        };
+        Self(Arc::new(Shared {
+            means,
             running: Mutex::default(),
         }))
     }
@@ -100,17 +136,16 @@ impl Informers {
         }
         let selective = watched.label_selector.is_some() || watched.field_selector.is_some();
         let feed = Arc::new(Feed::new(Store::new(selective, watched.finalizer.clone())));
-        let reflector = Reflector::new(
-            watched.clone(),
-            feed.clone(),
-            (self.0.api.clone(), self.0.discovery.clone()),
-            self.0.seams.clone(),
-        );
+        let means = &self.0.means;
+        let reflector = Reflector::new(watched.clone(), feed.clone(), means.clone());
+        let auditor = Auditor::new(watched.clone(), feed.clone(), means.clone());
+        let spawn = &means.seams.spawn;
         let informer = Arc::new(Informer {
             watched: watched.clone(),
             feed,
             shared: Arc::downgrade(&self.0),
-            _task: self.0.seams.spawn.task(reflector.run()),
+            auditor: auditor.clone(),
+            _tasks: [spawn.task(reflector.run()), spawn.task(auditor.run())],
         });
         running.insert(watched, Arc::downgrade(&informer));
         informer
@@ -144,6 +179,17 @@ impl Subscription {
         let mut phase = self.phase();
         // The informer is there as long as this is.
         let _ = phase.wait_for(|phase| *phase != Phase::Starting).await;
+    }
+
+    /// Waits until the informer has seen all that the server has now: one consistent read.
+    pub async fn barrier(&self) {
+        self.synced().await;
+        self.informer.auditor.barrier().await;
+    }
+
+    /// How many objects were found not to be as on the server, and were mended.
+    pub fn divergences(&self) -> u64 {
+        self.informer.feed.divergences()
     }
 
     /// How far the informer is.

@@ -11,7 +11,7 @@ use crate::args::{self, Run};
 use crate::connect::connect;
 use crate::events::Recorder;
 use crate::hosting::{Host, LastGood};
-use crate::informer::Informers;
+use crate::informer::{Informers, Settings};
 use crate::memory::guest_budget;
 use crate::plugin::{Compiler, Sandboxes};
 use crate::seams::Seams;
@@ -43,7 +43,12 @@ pub async fn run(flags: Run, guest_threads: usize, seams: Seams) -> anyhow::Resu
     let (events, _recorder) = Recorder::start(api.clone(), &seams, &identity);
     let discovery = Arc::new(Discovery::new(api.clone(), seams.clock));
     let host = Host {
-        informers: Informers::new(api.clone(), discovery.clone(), seams.clone()),
+        informers: Informers::new(
+            api.clone(),
+            discovery.clone(),
+            seams.clone(),
+            Settings::default(),
+        ),
         discovery,
         grace: flags.graceful_shutdown_timeout,
         seams: seams.clone(),

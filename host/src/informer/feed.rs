@@ -4,11 +4,13 @@
 //!   before it is in the store. What they do then is short and waits for nobody.
 //! - Who is told must not read this store again.
 
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{Notify, watch};
 
+use super::census::{Census, Name};
 use super::store::{Change, Shown, Store};
 use crate::selector::LabelSelector;
 use crate::view::{Key, Object};
@@ -68,6 +70,7 @@ pub(super) struct Feed {
     phase: watch::Sender<Phase>,
     /// Rings when everything is to be listed again.
     again: Notify,
+    divergences: AtomicU64,
 }
 
 struct Subscriber {
@@ -84,6 +87,7 @@ impl Feed {
             ids: AtomicU64::new(0),
             phase: watch::channel(Phase::Starting).0,
             again: Notify::new(),
+            divergences: AtomicU64::new(0),
         }
     }
 
@@ -112,9 +116,16 @@ impl Feed {
         self.phase.subscribe()
     }
 
-    /// Everything is to be listed again.
-    pub(super) fn ask(&self) {
+    /// So many objects are not as on the server: everything is to be listed again.
+    pub(super) fn diverged(&self, objects: usize) {
+        let objects = u64::try_from(objects).unwrap_or(u64::MAX);
+        self.divergences.fetch_add(objects, Ordering::Relaxed);
         self.again.notify_one();
+    }
+
+    /// How many objects were found not to be as on the server.
+    pub(super) fn divergences(&self) -> u64 {
+        self.divergences.load(Ordering::Relaxed)
     }
 
     /// Waits until everything is to be listed again.
@@ -141,6 +152,16 @@ impl Feed {
     /// How many objects there are.
     pub(super) fn len(&self) -> usize {
         self.store().len()
+    }
+
+    /// How far the watch has come.
+    pub(super) fn passed(&self) -> u64 {
+        self.store().passed()
+    }
+
+    /// What is not as the census says, and should be.
+    pub(super) fn suspects(&self, census: &Census) -> HashSet<Name> {
+        census.suspects(self.store().objects())
     }
 
     /// A list must be at least as new as this.

@@ -11,7 +11,7 @@ mod backoff;
 mod course;
 mod event;
 mod page;
-mod query;
+pub(super) mod query;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,10 +19,10 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::feed::{Feed, Origin};
-use super::{Phase, Watched};
-use crate::api::{Accept, Api, ApiError, Discovery, Lines};
+use super::{Means, Phase, Watched};
+use crate::api::{Accept, ApiError, Lines};
 use crate::error::Chain;
-use crate::seams::{Either, Seams, first};
+use crate::seams::{Either, first};
 use crate::text::clean;
 use backoff::Backoff;
 use course::{Course, End, Next, Pause};
@@ -38,8 +38,6 @@ const QUIET: Duration = Duration::from_secs(10);
 const SHORT: Duration = Duration::from_secs(1);
 /// How often it is asked whether an absent kind is served by now.
 const ABSENT: Duration = Duration::from_secs(5);
-/// The longest line of a watch: the API server takes objects of 3 MiB.
-const LONGEST_LINE: usize = 16 << 20;
 /// The longest error that is shown: something between us and the API server may answer with a page.
 const TEXT: usize = 500;
 
@@ -47,24 +45,15 @@ const TEXT: usize = 500;
 pub(super) struct Reflector {
     watched: Watched,
     feed: Arc<Feed>,
-    api: Api,
-    discovery: Arc<Discovery>,
-    seams: Seams,
+    means: Means,
 }
 
 impl Reflector {
-    pub(super) fn new(
-        watched: Watched,
-        feed: Arc<Feed>,
-        (api, discovery): (Api, Arc<Discovery>),
-        seams: Seams,
-    ) -> Self {
+    pub(super) fn new(watched: Watched, feed: Arc<Feed>, means: Means) -> Self {
         Self {
             watched,
             feed,
-            api,
-            discovery,
-            seams,
+            means,
         }
     }
 
@@ -84,14 +73,14 @@ impl Reflector {
             match course.ended(&next, &end) {
                 Pause::None => {}
                 Pause::Backoff => {
-                    let delay = backoff.failed(self.seams.clock.now());
+                    let delay = backoff.failed(self.means.seams.clock.now());
                     let asked = match &end {
                         End::Failed(error) => error.slow_down(),
                         _ => None,
                     };
-                    let delay = self.seams.rng.spread(delay, 1.0);
+                    let delay = self.means.seams.rng.spread(delay, 1.0);
                     let delay = delay.max(asked.unwrap_or_default());
-                    self.seams.clock.sleep(delay).await;
+                    self.means.seams.clock.sleep(delay).await;
                 }
                 Pause::Absence => self.absence().await,
             }
@@ -100,7 +89,7 @@ impl Reflector {
 
     /// Streams a list, if `next` says so, and watches.
     async fn follow(&self, next: &Next, course: &mut Course, backoff: &mut Backoff) -> End {
-        let lasts = self.seams.rng.spread(LASTS, 1.0);
+        let lasts = self.means.seams.rng.spread(LASTS, 1.0);
         let at_least = self.feed.highest();
         let wanted = (at_least > 0 && !course.wants_newest()).then_some(at_least);
         let uri = match next {
@@ -112,8 +101,9 @@ impl Reflector {
             Err(error) => return End::Failed(ApiError::Garbled(error.to_string())),
         };
         let listing = !matches!(next, Next::Watch(_));
-        let began = self.seams.clock.now();
-        let lines = match self.api.watch(uri, self.accept(), LONGEST_LINE).await {
+        let began = self.means.seams.clock.now();
+        let longest = self.means.settings.longest_line;
+        let lines = match self.means.api.watch(uri, self.accept(), longest).await {
             Ok(lines) => lines,
             Err(error) if listing && refuses(&error) => return End::Refused,
             Err(error) => return End::Failed(error),
@@ -132,7 +122,7 @@ impl Reflector {
         if watch.listing.is_some() {
             self.feed.drop_list();
         }
-        let short = self.seams.clock.now() < began + SHORT && watch.shown == 0;
+        let short = self.means.seams.clock.now() < began + SHORT && watch.shown == 0;
         match end {
             End::Closed if short => End::Short,
             end => end,
@@ -150,7 +140,7 @@ impl Reflector {
         if !gone {
             return end;
         }
-        match self.discovery.serves(&self.watched.resource).await {
+        match self.means.discovery.serves(&self.watched.resource).await {
             Ok(false) => End::Absent,
             Ok(true) | Err(_) => end,
         }
@@ -160,8 +150,8 @@ impl Reflector {
     async fn absence(&self) {
         self.feed.absent();
         loop {
-            self.seams.clock.sleep(ABSENT).await;
-            if let Ok(true) = self.discovery.serves(&self.watched.resource).await {
+            self.means.seams.clock.sleep(ABSENT).await;
+            if let Ok(true) = self.means.discovery.serves(&self.watched.resource).await {
                 return;
             }
         }
@@ -169,7 +159,7 @@ impl Reflector {
 
     fn say(&self, end: &End, backoff: &mut Backoff) {
         let Some(text) = words(end) else { return };
-        if !backoff.says(&text, self.seams.clock.now()) {
+        if !backoff.says(&text, self.means.seams.clock.now()) {
             return;
         }
         let resource = self.watched.resource.to_string();
@@ -201,7 +191,7 @@ struct Watch<'a> {
 impl Watch<'_> {
     async fn run(&mut self, course: &mut Course, backoff: &mut Backoff) -> End {
         let reflector = self.reflector;
-        let clock = reflector.seams.clock;
+        let clock = reflector.means.seams.clock;
         loop {
             let quiet = self.listing.map(|_| clock.now() + QUIET);
             let patience = quiet.map_or(self.deadline, |quiet| quiet.min(self.deadline));
@@ -210,7 +200,8 @@ impl Watch<'_> {
                 Either::Left(Either::Left(None)) => return End::Closed,
                 Either::Left(Either::Left(Some(Ok(line)))) => line,
                 Either::Left(Either::Left(Some(Err(ApiError::TooLarge)))) => {
-                    let why = format!("one object has more than {LONGEST_LINE} bytes");
+                    let longest = reflector.means.settings.longest_line;
+                    let why = format!("one object has more than {longest} bytes");
                     return End::Unreadable(why);
                 }
                 Either::Left(Either::Left(Some(Err(error)))) => return End::Failed(error),
@@ -233,7 +224,7 @@ impl Watch<'_> {
 
     /// A line that cannot be read: if nothing follows, the connection broke in the middle of it.
     async fn torn(&mut self, line: &str) -> End {
-        let clock = self.reflector.seams.clock;
+        let clock = self.reflector.means.seams.clock;
         match clock.within(LATE, self.lines.next()).await {
             Some(None) => End::Failed(ApiError::Unreachable("the answer broke off".to_owned())),
             Some(Some(Err(error))) => End::Failed(error),

@@ -119,6 +119,7 @@ impl Course {
             }
             End::Asked => {
                 self.position = None;
+                self.newest = true;
                 return Pause::None;
             }
             End::Expired => {

@@ -1,5 +1,7 @@
 //! A list in pages.
 
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::course::End;
@@ -17,6 +19,34 @@ const PAGE: usize = 500;
 struct Taken {
     version: String,
     token: String,
+}
+
+/// A page of which nothing is wanted but that.
+#[derive(Deserialize)]
+struct Outline {
+    metadata: Listed,
+    #[serde(default)]
+    items: Vec<Item>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Listed {
+    resource_version: String,
+    #[serde(rename = "continue", default)]
+    token: String,
+}
+
+#[derive(Deserialize)]
+struct Item {
+    metadata: Named,
+}
+
+#[derive(Deserialize)]
+struct Named {
+    #[serde(default)]
+    namespace: String,
+    name: String,
 }
 
 impl Reflector {
@@ -46,10 +76,10 @@ impl Reflector {
                     limit = (limit / 8).max(1);
                     continue;
                 }
-                Err(ApiError::TooLarge | ApiError::Garbled(_)) => self
-                    .page(page, Accept::Metadata)
-                    .await
-                    .map(|page| self.left_out(page)),
+                Err(ApiError::TooLarge | ApiError::Garbled(_)) => {
+                    let page = self.page(page, Accept::Metadata).await;
+                    page.map(|page| fresh(self.left_out(page), seen))
+                }
                 page => page.map(|page| self.take(page, seen)),
             };
             match taken {
@@ -65,18 +95,18 @@ impl Reflector {
         }
     }
 
-    async fn page(&self, page: Page<'_>, accept: Accept) -> Result<Value, ApiError> {
+    async fn page<T: DeserializeOwned + Send + 'static>(
+        &self,
+        page: Page<'_>,
+        accept: Accept,
+    ) -> Result<T, ApiError> {
         let uri = query::page(&self.watched, page);
         let uri = uri.map_err(|error| ApiError::Garbled(error.to_string()))?;
-        self.api.send(Request::list(uri, accept)).await
+        self.means.api.fetch(Request::list(uri, accept)).await
     }
 
     fn take(&self, mut page: Value, seen: u64) -> Result<Taken, End> {
-        let taken = about(&page)?;
-        let version = taken.version.parse().unwrap_or(0);
-        if version < seen {
-            return Err(End::Older(version, seen));
-        }
+        let taken = fresh(about(&page)?, seen)?;
         let items = page.get_mut("items").and_then(Value::as_array_mut);
         let items = items.map(std::mem::take).unwrap_or_default();
         for object in items {
@@ -88,20 +118,32 @@ impl Reflector {
     }
 
     /// A page whose one object cannot be taken in: it counts as not there.
-    fn left_out(&self, page: Value) -> Result<Taken, End> {
-        let item = page.pointer("/items/0/metadata");
-        let text = |field: &str| {
-            let text = item.and_then(|item| item.get(field)?.as_str());
-            clean(text.unwrap_or_default(), TEXT)
-        };
-        let (namespace, name) = (text("namespace"), text("name"));
+    fn left_out(&self, page: Outline) -> Taken {
         let resource = self.watched.resource.to_string();
-        tracing::error!(
-            namespace,
-            name,
-            "one of the {resource} is too large or too deep to be taken in: it counts as not there"
-        );
-        about(&page)
+        for Item { metadata } in page.items {
+            let (namespace, name) = (
+                clean(&metadata.namespace, TEXT),
+                clean(&metadata.name, TEXT),
+            );
+            tracing::error!(
+                namespace,
+                name,
+                "one of the {resource} is too large or too deep to be taken in: it counts as not there"
+            );
+        }
+        Taken {
+            version: page.metadata.resource_version,
+            token: page.metadata.token,
+        }
+    }
+}
+
+/// Refuses a list that is older than what was seen.
+fn fresh(taken: Taken, seen: u64) -> Result<Taken, End> {
+    let version = taken.version.parse().unwrap_or(0);
+    match version < seen {
+        true => Err(End::Older(version, seen)),
+        false => Ok(taken),
     }
 }
 

@@ -7,19 +7,19 @@ use crate::informer::Watched;
 
 /// How a list is asked for.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Page<'a> {
+pub(in crate::informer) struct Page<'a> {
     /// It must be at least as new as this; none asks for the newest there is.
-    pub(super) at_least: Option<u64>,
+    pub(in crate::informer) at_least: Option<u64>,
     /// How many objects at most.
-    pub(super) limit: usize,
+    pub(in crate::informer) limit: usize,
     /// Where the page before ended.
-    pub(super) token: &'a str,
+    pub(in crate::informer) token: &'a str,
 }
 
 type Form = form_urlencoded::Serializer<'static, String>;
 
 /// A page of a list.
-pub(super) fn page(watched: &Watched, page: Page<'_>) -> Result<String, BadName> {
+pub(in crate::informer) fn page(watched: &Watched, page: Page<'_>) -> Result<String, BadName> {
     let mut form = selectors(watched);
     form.append_pair("limit", &page.limit.to_string());
     if !page.token.is_empty() {
@@ -32,7 +32,7 @@ pub(super) fn page(watched: &Watched, page: Page<'_>) -> Result<String, BadName>
 }
 
 /// A list that goes on as a watch.
-pub(super) fn stream(
+pub(in crate::informer) fn stream(
     watched: &Watched,
     at_least: Option<u64>,
     lasts: Duration,
@@ -47,7 +47,11 @@ pub(super) fn stream(
 }
 
 /// A watch from `version` on.
-pub(super) fn watch(watched: &Watched, version: &str, lasts: Duration) -> Result<String, BadName> {
+pub(in crate::informer) fn watch(
+    watched: &Watched,
+    version: &str,
+    lasts: Duration,
+) -> Result<String, BadName> {
     let mut form = watching(watched, lasts);
     form.append_pair("resourceVersion", version);
     uri(watched, form)

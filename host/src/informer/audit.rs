@@ -1,0 +1,109 @@
+//! Compares an informer's store with the server from time to time, and mends it.
+//!
+//! - A watch that loses an event says nothing of it, and etcd has lost some: client-go's resync never
+//!   asks the server, so what is lost there stays lost.
+//! - An event that is still coming is no difference, and neither is an answer that is ahead of the
+//!   watch: only what the store should know by now counts, and it is looked at twice.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::census::{Census, Name};
+use super::feed::Feed;
+use super::{Means, Phase, Watched};
+use crate::api::ApiError;
+
+/// How much longer than asked for it may be from one audit to the next.
+const SPREAD: f64 = 0.2;
+/// How long events may take: a quiet watch says how far it is once a minute.
+const PATIENCE: Duration = Duration::from_secs(90);
+/// How long before a second look.
+const AGAIN: Duration = Duration::from_secs(10);
+/// How often it is asked how far the watch is.
+const LOOK: Duration = Duration::from_millis(100);
+/// How long before a server that gave no answer is asked again.
+const RETRY: Duration = Duration::from_secs(1);
+
+/// Audits one feed.
+#[derive(Clone)]
+pub(super) struct Auditor {
+    watched: Watched,
+    feed: Arc<Feed>,
+    means: Means,
+}
+
+impl Auditor {
+    pub(super) fn new(watched: Watched, feed: Arc<Feed>, means: Means) -> Self {
+        Self {
+            watched,
+            feed,
+            means,
+        }
+    }
+
+    /// Audits once in each resync period, for ever.
+    pub(super) async fn run(self) {
+        let seams = &self.means.seams;
+        loop {
+            let period = seams.rng.spread(self.means.settings.resync, SPREAD);
+            seams.clock.sleep(period).await;
+            if *self.feed.phase().borrow() != Phase::Synced {
+                continue;
+            }
+            let resource = self.watched.resource.to_string();
+            match self.audit().await {
+                Ok(0) => {}
+                Ok(different) => {
+                    tracing::error!(
+                        different,
+                        "the watch of {resource} has lost events: listing everything again"
+                    );
+                    self.feed.diverged(different);
+                }
+                Err(error) => tracing::debug!("cannot compare {resource} with the server: {error}"),
+            }
+        }
+    }
+
+    /// How many objects are not as on the server, though the watch should have shown it.
+    async fn audit(&self) -> Result<usize, ApiError> {
+        let before = self.look().await?;
+        if before.is_empty() {
+            return Ok(0);
+        }
+        self.means.seams.clock.sleep(AGAIN).await;
+        let after = self.look().await?;
+        Ok(before.intersection(&after).count())
+    }
+
+    async fn look(&self) -> Result<HashSet<Name>, ApiError> {
+        let census = Census::take(&self.watched, &self.means).await?;
+        let passed = self.passes(&census);
+        self.means.seams.clock.within(PATIENCE, passed).await;
+        Ok(self.feed.suspects(&census))
+    }
+
+    /// Waits until the store has all that the server has now.
+    pub(super) async fn barrier(&self) {
+        let clock = self.means.seams.clock;
+        let census = loop {
+            match Census::take(&self.watched, &self.means).await {
+                Ok(census) => break census,
+                Err(_) if *self.feed.phase().borrow() == Phase::Absent => return,
+                Err(error) => {
+                    tracing::debug!("cannot ask how far {} are: {error}", self.watched.resource);
+                }
+            }
+            clock.sleep(RETRY).await;
+        };
+        self.passes(&census).await;
+    }
+
+    /// Waits until the store is as the census, or the watch has come past it.
+    async fn passes(&self, census: &Census) {
+        while self.feed.passed() < census.version() && !self.feed.suspects(census).is_empty() {
+            self.means.seams.clock.sleep(LOOK).await;
+        }
+    }
+}

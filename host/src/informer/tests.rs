@@ -1,0 +1,302 @@
+//! Informers on the embedded server, in virtual time, with its faults.
+
+mod absence;
+mod audit;
+mod faults;
+mod random;
+mod sharing;
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use http_body_util::{BodyExt, Full};
+use serde_json::{Value, json};
+use windlass_apiserver::body::Body;
+use windlass_apiserver::faults::{Fault, Matcher, Switch};
+use windlass_apiserver::request::route::Verb;
+use windlass_apiserver::seams as server;
+use windlass_apiserver::server::Server;
+
+use super::*;
+use crate::seams::{Clock, Rng, Spawn};
+
+const MAPS: &str = "/api/v1/namespaces/default/configmaps";
+const SECOND: Duration = Duration::from_secs(1);
+
+/// A server, and the informers of a host.
+struct World {
+    server: Server,
+    seams: Seams,
+    informers: Informers,
+    /// What the host has asked for: path and query.
+    asked: Arc<Mutex<Vec<String>>>,
+    _controllers: Task<Infallible>,
+}
+
+/// What a subscriber heard.
+#[derive(Clone, Default)]
+struct Ears(Arc<Mutex<Vec<String>>>);
+
+/// Notes down what is asked for.
+#[derive(Clone)]
+struct Spy(Server, Arc<Mutex<Vec<String>>>);
+
+type Answer = Pin<Box<dyn Future<Output = Result<http::Response<Body>, Infallible>> + Send>>;
+
+impl tower_service::Service<http::Request<kube::client::Body>> for Spy {
+    type Response = http::Response<Body>;
+    type Error = Infallible;
+    type Future = Answer;
+
+    fn poll_ready(&mut self, _context: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: http::Request<kube::client::Body>) -> Answer {
+        self.1.lock().unwrap().push(request.uri().to_string());
+        let server = self.0.clone();
+        Box::pin(async move { Ok(server.handle(request).await) })
+    }
+}
+
+impl World {
+    fn new() -> Self {
+        Self::with(Settings::default())
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "a test is where tasks come from")]
+    fn with(settings: Settings) -> Self {
+        let start = "2026-11-21T09:30:00Z".parse().unwrap();
+        let seams = Seams {
+            clock: Clock::starting_at(start),
+            rng: Rng::seeded(1),
+            spawn: Spawn::inline(tokio::runtime::Handle::current()),
+        };
+        let clock = seams.clock;
+        let server = Server::new(server::Seams {
+            clock: server::Clock::new(move || clock.wall()),
+            rng: server::Rng::seeded(1),
+        });
+        let asked = Arc::default();
+        let client = kube::Client::new(Spy(server.clone(), Arc::clone(&asked)), "default");
+        let api = Api::new(client, seams.clone());
+        let discovery = Arc::new(Discovery::new(api.clone(), seams.clock));
+        let informers = Informers::new(api, discovery, seams.clone(), settings);
+        let _controllers = seams.spawn.task(server.controllers());
+        Self {
+            server,
+            seams,
+            informers,
+            asked,
+            _controllers,
+        }
+    }
+
+    async fn send(&self, method: &str, path: &str, body: &Value) -> (u16, Value) {
+        let kind = match method {
+            "PATCH" => "application/merge-patch+json",
+            _ => "application/json",
+        };
+        let request = http::Request::builder()
+            .method(method)
+            .uri(path)
+            .header("content-type", kind);
+        let body = Full::new(bytes::Bytes::from(match body {
+            Value::Null => String::new(),
+            body => body.to_string(),
+        }));
+        let response = self.server.handle(request.body(body).unwrap()).await;
+        let code = response.status().as_u16();
+        let bytes = response.into_body().collect().await.unwrap().to_bytes();
+        (code, serde_json::from_slice(&bytes).unwrap_or_default())
+    }
+
+    async fn create(&self, name: &str) -> Object {
+        let map = json!({ "metadata": { "name": name, "labels": { "app": name } } });
+        let (code, answer) = self.send("POST", MAPS, &map).await;
+        assert_eq!(code, 201, "{answer}");
+        Object::new(answer).unwrap()
+    }
+
+    async fn change(&self, name: &str, data: &str) -> Object {
+        let change = json!({ "data": { "key": data } });
+        let (code, answer) = self.send("PATCH", &format!("{MAPS}/{name}"), &change).await;
+        assert_eq!(code, 200, "{answer}");
+        Object::new(answer).unwrap()
+    }
+
+    async fn delete(&self, name: &str) {
+        let (code, _) = self
+            .send("DELETE", &format!("{MAPS}/{name}"), &Value::Null)
+            .await;
+        assert_eq!(code, 200);
+    }
+
+    /// The fault happens to so many requests, from the one with this index on.
+    fn fault(&self, verb: Verb, from: u64, times: u64, fault: Fault) {
+        self.server.faults().switch_on(Switch {
+            name: format!("{fault:?}"),
+            on: Matcher {
+                verb: Some(verb),
+                plural: None,
+                user: None,
+            },
+            from,
+            times,
+            fault,
+        });
+    }
+
+    fn subscribe(&self, watched: Watched) -> (Subscription, Ears) {
+        let ears = Ears::default();
+        let heard = ears.clone();
+        let subscription = self
+            .informers
+            .subscribe(watched, Box::new(move |news| heard.hear(news)));
+        (subscription, ears)
+    }
+
+    /// Waits for what must come within ten minutes.
+    async fn within<T>(&self, future: impl Future<Output = T>) -> T {
+        let patience = self.seams.clock.within(600 * SECOND, future).await;
+        patience.unwrap_or_else(|| panic!("it never came: {:?}", self.asked.lock().unwrap()))
+    }
+
+    async fn wait(&self, duration: Duration) {
+        self.seams.clock.sleep(duration).await;
+    }
+
+    /// How many requests of each kind there were: streamed lists, pages, watches.
+    fn requests(&self) -> (usize, usize, usize) {
+        let asked = self.asked.lock().unwrap();
+        let count = |wanted: &dyn Fn(&str) -> bool| asked.iter().filter(|uri| wanted(uri)).count();
+        let streamed = |uri: &str| uri.contains("sendInitialEvents");
+        (
+            count(&streamed),
+            count(&|uri| uri.contains("limit=")),
+            count(&|uri| uri.contains("watch=true") && !streamed(uri)),
+        )
+    }
+}
+
+impl Ears {
+    fn hear(&self, news: News<'_>) {
+        let News::Changed(change, origin) = news else {
+            return;
+        };
+        let version = |object: &Object| object.metadata.version();
+        if let (Some(old), Some(new)) = (&change.old, &change.new) {
+            assert!(version(old) < version(new), "back in time");
+        }
+        let named = |object: &Option<Object>, sign: char| {
+            let metadata = object.as_ref().map(|object| &object.metadata);
+            metadata.map_or(String::new(), |metadata| format!("{sign}{}", metadata.name))
+        };
+        let text = named(&change.old, '-') + &named(&change.new, '+');
+        let from = match origin {
+            Origin::List => "",
+            Origin::Watch => "~",
+            Origin::Answer => "!",
+        };
+        self.0.lock().unwrap().push(text + from);
+    }
+
+    /// What was heard since the last time: `+a` came by a list, `-a+a~` changed by the watch, `-a!` is
+    /// gone by an answer to somebody else.
+    fn told(&self) -> String {
+        let mut heard = std::mem::take(&mut *self.0.lock().unwrap());
+        if heard.iter().all(|one| !one.ends_with(['~', '!'])) {
+            heard.sort();
+        }
+        heard.join(" ")
+    }
+}
+
+fn config_maps() -> Watched {
+    Watched {
+        resource: Resource {
+            group: String::new(),
+            version: "v1".into(),
+            kind: "ConfigMap".into(),
+            plural: "configmaps".into(),
+            namespaced: true,
+        },
+        namespace: Some("default".into()),
+        label_selector: None,
+        field_selector: None,
+        finalizer: None,
+    }
+}
+
+fn key(name: &str) -> Key {
+    Key {
+        namespace: Some("default".into()),
+        name: name.into(),
+    }
+}
+
+fn names(subscription: &Subscription) -> String {
+    let objects = subscription.list(None, &LabelSelector::default());
+    let names = objects.iter().map(|object| object.metadata.name.as_str());
+    names.collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_streams_and_goes_on_as_a_watch() {
+    let world = World::new();
+    world.create("a").await;
+    let (maps, ears) = world.subscribe(config_maps());
+    world.within(maps.synced()).await;
+    assert_eq!(ears.told(), "+a");
+    world.create("b").await;
+    world.change("a", "1").await;
+    world.delete("b").await;
+    world.wait(SECOND).await;
+    assert_eq!(ears.told(), "+b~ -a+a~ -b~");
+    assert_eq!(names(&maps), "a");
+    assert_eq!(world.requests(), (1, 0, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_goes_on_after_the_time_that_was_asked_for() {
+    let world = World::new();
+    let (maps, ears) = world.subscribe(config_maps());
+    world.within(maps.synced()).await;
+    for name in ["a", "b", "c"] {
+        world.wait(601 * SECOND).await;
+        world.create(name).await;
+    }
+    world.wait(SECOND).await;
+    assert_eq!(ears.told(), "+a~ +b~ +c~");
+    let (streams, pages, watches) = world.requests();
+    assert_eq!((streams, pages), (1, 0), "no new list");
+    assert!(
+        (3..=6).contains(&watches),
+        "{watches} watches of 5 to 10 minutes"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn objects_that_enter_and_leave_the_selector_come_and_go() {
+    let world = World::new();
+    world.create("a").await;
+    world.create("b").await;
+    let (maps, ears) = world.subscribe(Watched {
+        label_selector: Some("app=a".into()),
+        ..config_maps()
+    });
+    world.within(maps.synced()).await;
+    assert_eq!(ears.told(), "+a");
+    for (name, app) in [("b", "a"), ("a", "c")] {
+        let change = json!({ "metadata": { "labels": { "app": app } } });
+        world
+            .send("PATCH", &format!("{MAPS}/{name}"), &change)
+            .await;
+    }
+    world.wait(SECOND).await;
+    assert_eq!(ears.told(), "+b~ -a~");
+}

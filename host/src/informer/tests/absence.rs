@@ -1,0 +1,131 @@
+//! Kinds that are not served, not yet or no more.
+
+use super::*;
+
+const CRDS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+const THINGS: &str = "/apis/x.dev/v1/namespaces/default/things";
+
+pub(super) fn definition(scope: &str, versions: &[&str]) -> Value {
+    let schema = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
+    let version = |name: &&str| {
+        json!({
+            "name": name, "served": true, "storage": *name == versions[0],
+            "schema": { "openAPIV3Schema": schema },
+        })
+    };
+    json!({
+        "metadata": { "name": "things.x.dev" },
+        "spec": {
+            "group": "x.dev", "scope": scope,
+            "names": { "kind": "Thing", "plural": "things", "singular": "thing" },
+            "versions": versions.iter().map(version).collect::<Vec<_>>(),
+        },
+    })
+}
+
+pub(super) fn things() -> Watched {
+    Watched {
+        resource: Resource {
+            group: "x.dev".into(),
+            version: "v1".into(),
+            kind: "Thing".into(),
+            plural: "things".into(),
+            namespaced: true,
+        },
+        ..config_maps()
+    }
+}
+
+impl World {
+    pub(super) async fn define(&self, scope: &str, versions: &[&str]) {
+        let (code, answer) = self.send("POST", CRDS, &definition(scope, versions)).await;
+        assert_eq!(code, 201, "{answer}");
+    }
+
+    pub(super) async fn undefine(&self) {
+        let path = format!("{CRDS}/things.x.dev");
+        assert_eq!(self.send("DELETE", &path, &Value::Null).await.0, 200);
+    }
+
+    async fn thing(&self, name: &str) {
+        let body =
+            json!({ "apiVersion": "x.dev/v1", "kind": "Thing", "metadata": { "name": name } });
+        let (code, answer) = self.send("POST", THINGS, &body).await;
+        assert_eq!(code, 201, "{answer}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_kind_that_is_not_served_counts_as_empty_and_is_waited_for() {
+    let world = World::new();
+    let (things, ears) = world.subscribe(things());
+    world.within(things.synced()).await;
+    assert_eq!(*things.phase().borrow(), Phase::Absent);
+    world.define("Namespaced", &["v1"]).await;
+    world.thing("a").await;
+    let mut phase = things.phase();
+    let reached = phase.wait_for(|phase| *phase == Phase::Synced);
+    world.within(reached).await.unwrap();
+    assert_eq!(ears.told(), "+a");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_crd_deleted_while_watched_takes_its_objects_along_and_may_come_back() {
+    let world = World::new();
+    world.define("Namespaced", &["v1"]).await;
+    world.thing("a").await;
+    let (things, ears) = world.subscribe(things());
+    world.within(things.synced()).await;
+    assert_eq!(ears.told(), "+a");
+    world.undefine().await;
+    let mut phase = things.phase();
+    let reached = phase.wait_for(|phase| *phase == Phase::Absent);
+    world.within(reached).await.unwrap();
+    assert_eq!(ears.told(), "-a~");
+    assert_eq!(things.objects(), 0);
+    world.define("Namespaced", &["v1"]).await;
+    world.thing("b").await;
+    let reached = phase.wait_for(|phase| *phase == Phase::Synced);
+    world.within(reached).await.unwrap();
+    assert_eq!(ears.told(), "+b");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_crd_that_comes_back_with_another_scope_is_another_kind() {
+    let world = World::new();
+    world.define("Namespaced", &["v1"]).await;
+    world.thing("a").await;
+    let everywhere = Watched {
+        namespace: None,
+        ..things()
+    };
+    let (things, ears) = world.subscribe(everywhere);
+    world.within(things.synced()).await;
+    // It is away for so short a time that nobody sees it.
+    world.undefine().await;
+    let again = definition("Cluster", &["v1"]);
+    while world.send("POST", CRDS, &again).await.0 != 201 {
+        world.wait(SECOND / 100).await;
+    }
+    let body = json!({ "apiVersion": "x.dev/v1", "kind": "Thing", "metadata": { "name": "b" } });
+    world.send("POST", "/apis/x.dev/v1/things", &body).await;
+    let mut phase = things.phase();
+    let reached = phase.wait_for(|phase| *phase == Phase::Absent);
+    world.within(reached).await.unwrap();
+    assert_eq!((ears.told(), things.objects()), ("+a -a~".into(), 0));
+}
+
+/// A server that starts, or one behind a bad proxy, may say 404 of what it serves.
+#[tokio::test(start_paused = true)]
+async fn a_404_alone_takes_nothing_out() {
+    let world = World::new();
+    world.define("Namespaced", &["v1"]).await;
+    world.thing("a").await;
+    let (things, ears) = world.subscribe(things());
+    world.within(things.synced()).await;
+    world.fault(Verb::Watch, 0, 3, Fault::Refuse(404));
+    world.wait(1200 * SECOND).await;
+    world.thing("b").await;
+    world.wait(SECOND).await;
+    assert_eq!(ears.told(), "+a +b~");
+}
