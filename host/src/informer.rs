@@ -27,11 +27,12 @@ pub use feed::{Heard, Known, News, Origin, Phase};
 pub use store::Change;
 
 use crate::api::{Api, Discovery, Resource};
+use crate::projection::Fields;
 use crate::seams::{Seams, Task};
 use crate::selector::LabelSelector;
 use crate::view::{Key, Object};
 use audit::Auditor;
-use feed::Feed;
+use feed::{Feed, State, Ticket};
 use reflector::Reflector;
 use store::Store;
 
@@ -97,7 +98,7 @@ struct Informer {
 
 /// A share in an informer. Dropping the last one ends the informer.
 pub struct Subscription {
-    id: u64,
+    ticket: Ticket,
     informer: Arc<Informer>,
 }
 
@@ -116,12 +117,13 @@ impl Informers {
         }))
     }
 
-    /// Starts or joins the informer for `watched`. `heard` is told of all that it holds, and of every
-    /// change from now on, in order; it must return at once and not use the subscription.
-    pub fn subscribe(&self, watched: Watched, heard: Heard) -> Subscription {
-        let informer = self.informer(watched);
-        let id = informer.feed.join(heard);
-        Subscription { id, informer }
+    /// Starts or joins the informer for `watched`, which keeps `fields` of each object from now on, and
+    /// what others want. `heard` is told of all that it holds, and then of every change, in order; it must
+    /// return at once and not use the subscription.
+    pub fn subscribe(&self, watched: Watched, fields: Fields, heard: Heard) -> Subscription {
+        let informer = self.informer(watched, &fields);
+        let ticket = informer.feed.join(fields, heard);
+        Subscription { ticket, informer }
     }
 
     /// How many run.
@@ -129,13 +131,14 @@ impl Informers {
         self.0.running().len()
     }
 
-    fn informer(&self, watched: Watched) -> Arc<Informer> {
+    fn informer(&self, watched: Watched, fields: &Fields) -> Arc<Informer> {
         let mut running = self.0.running();
         if let Some(informer) = running.get(&watched).and_then(Weak::upgrade) {
             return informer;
         }
         let selective = watched.label_selector.is_some() || watched.field_selector.is_some();
-        let feed = Arc::new(Feed::new(Store::new(selective, watched.finalizer.clone())));
+        let store = Store::new(selective, watched.finalizer.clone());
+        let feed = Arc::new(Feed::new(store, fields.clone()));
         let means = &self.0.means;
         let reflector = Reflector::new(watched.clone(), feed.clone(), means.clone());
         let auditor = Auditor::new(watched.clone(), feed.clone(), means.clone());
@@ -174,11 +177,21 @@ impl Drop for Informer {
 }
 
 impl Subscription {
-    /// Waits for the first list; a kind that is not served counts as listed and empty.
+    /// Waits for the first list of what is wanted; a kind that is not served counts as listed and empty.
     pub async fn synced(&self) {
-        let mut phase = self.phase();
+        let needs = self.ticket.needs;
+        self.reach(|state| state.phase == Phase::Absent || state.listed >= needs)
+            .await;
+    }
+
+    /// Waits until the informer is that far.
+    pub async fn reached(&self, phase: Phase) {
+        self.reach(|state| state.phase == phase).await;
+    }
+
+    async fn reach(&self, wanted: impl FnMut(&State) -> bool) {
         // The informer is there as long as this is.
-        let _ = phase.wait_for(|phase| *phase != Phase::Starting).await;
+        let _ = self.informer.feed.state().wait_for(wanted).await;
     }
 
     /// Waits until the informer has seen all that the server has now: one consistent read.
@@ -193,7 +206,7 @@ impl Subscription {
     }
 
     /// How far the informer is.
-    pub fn phase(&self) -> tokio::sync::watch::Receiver<Phase> {
+    pub fn phase(&self) -> Phase {
         self.informer.feed.phase()
     }
 
@@ -220,7 +233,7 @@ impl Subscription {
     /// An answer shows an object. `take_in` hears what that changed, before anything else happens to the
     /// store and instead of this subscription's `heard`; all others are told.
     pub fn learn<T>(&self, object: Object, take_in: impl FnOnce(Option<&Change>) -> T) -> T {
-        self.informer.feed.learn(self.id, object, take_in)
+        self.informer.feed.learn(self.ticket.id, object, take_in)
     }
 
     /// An answer says that the object with this UID is gone, up to version `at`; otherwise as
@@ -232,12 +245,14 @@ impl Subscription {
         at: u64,
         take_in: impl FnOnce(Option<&Change>) -> T,
     ) -> T {
-        self.informer.feed.forget(self.id, (key, uid), at, take_in)
+        self.informer
+            .feed
+            .forget(self.ticket.id, (key, uid), at, take_in)
     }
 }
 
 impl Drop for Subscription {
     fn drop(&mut self) {
-        self.informer.feed.leave(self.id);
+        self.informer.feed.leave(self.ticket.id);
     }
 }

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fields(Vec<Vec<Step>>);
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Step {
     Field(String),
     Each,
@@ -39,11 +39,25 @@ impl Fields {
 
     /// What both name: empty means all, so all wins.
     pub fn union(mut self, other: Self) -> Self {
-        if self.0.is_empty() || other.0.is_empty() {
+        if self.is_all() || other.is_all() {
             return Self::default();
         }
         self.0.extend(other.0);
+        self.0.sort();
+        // What begins with a path that is there is in it.
+        self.0.dedup_by(|later, kept| later.starts_with(kept));
         self
+    }
+
+    /// Whether it is everything.
+    pub fn is_all(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether it has everything that `other` names.
+    pub fn covers(&self, other: &Self) -> bool {
+        let covered = |path: &Vec<Step>| self.0.iter().any(|kept| path.starts_with(kept));
+        self.is_all() || (!other.is_all() && other.0.iter().all(covered))
     }
 
     /// Whether two objects are the same in the declared fields, metadata aside.
@@ -236,6 +250,26 @@ mod tests {
             cut(&[], &object),
             json!({ "metadata": { "name": "a" }, "data": { "k": "v" } })
         );
+    }
+
+    #[test]
+    fn a_union_has_what_both_name_once() {
+        let fields = |paths: &[&str]| Fields::parse(paths.iter().copied()).unwrap();
+        let rows: [(&[&str], &[&str], &[&str]); 5] = [
+            (&[".a"], &[".b"], &[".a", ".b"]),
+            (&[".b", ".a"], &[".a"], &[".a", ".b"]),
+            (&[".a.b", ".ab"], &[".a"], &[".a", ".ab"]),
+            (&[".a[*].b"], &[".a[*].c"], &[".a[*].b", ".a[*].c"]),
+            (&[".a"], &[], &[]),
+        ];
+        for (one, other, both) in rows {
+            let union = fields(one).union(fields(other));
+            assert_eq!(union, fields(both), "{one:?} {other:?}");
+            assert!(union.covers(&fields(one)) && union.covers(&fields(other)));
+        }
+        assert!(fields(&[".a"]).covers(&fields(&[".a.b"])));
+        assert!(!fields(&[".a.b"]).covers(&fields(&[".a"])));
+        assert!(!fields(&[".a"]).covers(&fields(&[])));
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod key;
 mod object;
 mod own_writes;
 mod reads;
+mod shares;
 mod tracked;
 mod wakes;
 mod write;
@@ -21,11 +22,11 @@ pub use key::Key;
 pub use object::{Metadata, Object, finalizer_of};
 use own_writes::OwnWrites;
 use reads::Reads;
+use shares::{Share, answers};
 use wakes::Wakes;
 pub use write::Write;
 
 use crate::api::Resource;
-use crate::grants::Scope;
 use crate::informer::{Change, Subscription};
 use crate::projection::Fields;
 use crate::selector::LabelSelector;
@@ -58,17 +59,11 @@ type Name = (Resource, Key);
 /// costs nothing but a check.
 const MOST_GONE: usize = 4096;
 
-/// Where the plugin watches a resource, and its share in each informer that does.
-struct Watched {
-    scope: Scope,
-    informers: Vec<Arc<Subscription>>,
-}
-
 /// One plugin's view.
 pub struct View {
     outlook: Outlook,
     /// What is watched; only what has had its first list.
-    watched: RwLock<HashMap<Resource, Watched>>,
+    watched: RwLock<HashMap<Resource, Share>>,
     /// Primaries that carry the plugin's finalizer, also outside its selector: metadata alone.
     strays: RwLock<Vec<Arc<Subscription>>>,
     applied: Mutex<HashMap<Name, HashMap<Slot, Applied>>>,
@@ -280,61 +275,6 @@ impl View {
         }
     }
 
-    /// From now on `informers` answer for `resource` in `scope`.
-    pub(crate) fn watch(
-        &self,
-        resource: Resource,
-        scope: Scope,
-        informers: Vec<Arc<Subscription>>,
-    ) {
-        let watched = Watched { scope, informers };
-        let mut all = self.watched.write().unwrap_or_else(PoisonError::into_inner);
-        let before = all.insert(resource, watched);
-        drop(all);
-        drop(before);
-    }
-
-    /// From now on nobody answers for `resource`.
-    pub(crate) fn unwatch(&self, resource: &Resource) {
-        let mut all = self.watched.write().unwrap_or_else(PoisonError::into_inner);
-        let before = all.remove(resource);
-        drop(all);
-        drop(before);
-    }
-
-    /// From now on `informers` show the primaries outside the selector.
-    pub(crate) fn watch_strays(&self, informers: Vec<Arc<Subscription>>) {
-        *self.strays.write().unwrap_or_else(PoisonError::into_inner) = informers;
-    }
-
-    /// How many objects the plugin sees.
-    pub fn objects(&self) -> usize {
-        let watched = self.watched.read().unwrap_or_else(PoisonError::into_inner);
-        let informers: Vec<_> = watched.values().flat_map(|w| w.informers.clone()).collect();
-        drop(watched);
-        informers.iter().map(|informer| informer.objects()).sum()
-    }
-
-    /// The informers of a resource. No lock of ours is held while one is asked.
-    fn informers(&self, resource: &Resource) -> Vec<Arc<Subscription>> {
-        let watched = self.watched.read().unwrap_or_else(PoisonError::into_inner);
-        let watched = watched.get(resource);
-        watched.map_or_else(Vec::new, |watched| watched.informers.clone())
-    }
-
-    fn informer(&self, resource: &Resource, namespace: Option<&str>) -> Option<Arc<Subscription>> {
-        let watched = self.watched.read().unwrap_or_else(PoisonError::into_inner);
-        let mut informers = watched.get(resource)?.informers.iter();
-        informers
-            .find(|informer| answers(informer, namespace))
-            .cloned()
-    }
-
-    fn stray_informers(&self) -> Vec<Arc<Subscription>> {
-        let strays = self.strays.read().unwrap_or_else(PoisonError::into_inner);
-        strays.clone()
-    }
-
     /// What was applied to an object that is gone, or was replaced, has to be applied again.
     fn forget_applied(&self, resource: &Resource, change: &Change) {
         let uid =
@@ -354,6 +294,11 @@ impl View {
         }
     }
 
+    /// What the plugin reads of `resource`.
+    pub(crate) fn reads_of(&self, resource: &Resource) -> Fields {
+        self.fields_of(resource).cloned().unwrap_or_default()
+    }
+
     /// What the plugin declared that it reads of `resource`.
     fn fields_of(&self, resource: &Resource) -> Option<&Fields> {
         let fields = self
@@ -371,27 +316,7 @@ impl View {
         self.own.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn covers(&self, resource: &Resource, namespace: Option<&str>) -> bool {
-        let watched = self.watched.read().unwrap_or_else(PoisonError::into_inner);
-        match (
-            watched.get(resource).map(|watched| &watched.scope),
-            namespace,
-        ) {
-            (Some(Scope::All), _) => true,
-            (Some(Scope::Namespaces(names)), Some(namespace)) => {
-                names.iter().any(|name| name == namespace)
-            }
-            (Some(Scope::Namespaces(_)), None) | (None, _) => false,
-        }
-    }
-
     fn is_selected_primary(&self, resource: &Resource) -> bool {
         self.outlook.selects && *resource == self.outlook.primary
     }
-}
-
-/// Whether an informer looks into `namespace`.
-fn answers(informer: &Subscription, namespace: Option<&str>) -> bool {
-    let where_to = informer.watched().namespace.as_deref();
-    where_to.is_none() || where_to == namespace
 }

@@ -9,6 +9,7 @@ use crate::api::{Discovery, Resource};
 use crate::grants::{Grants, Scope};
 use crate::informer::{Heard, Informers, Phase, Subscription, Watched};
 use crate::plugin::Plugin;
+use crate::projection::Fields;
 use crate::seams::{Seams, Task};
 use crate::view::{View, finalizer_of};
 
@@ -80,11 +81,11 @@ impl Watches {
             finalizer: Some(finalizer_of(&plugin.name)),
             ..watched.clone()
         });
-        let of_primary = subscribe(means.informers, &watched, &scope, || {
-            heard(&view_of, primary)
-        });
+        let reads = (&watched, view.reads_of(primary));
+        let of_primary = subscribe(means.informers, reads, &scope, || heard(&view_of, primary));
         let of_strays = strays.map_or_else(Vec::new, |strays| {
-            subscribe(means.informers, &strays, &scope, || heard_stray(&view_of))
+            let watched = (&strays, Fields::default());
+            subscribe(means.informers, watched, &scope, || heard_stray(&view_of))
         });
         for informer in of_primary.iter().chain(&of_strays) {
             informer.synced().await;
@@ -124,7 +125,7 @@ fn heard_stray(view: &Weak<View>) -> Heard {
 /// A share in one informer, or in one for each namespace.
 fn subscribe(
     informers: &Informers,
-    watched: &Watched,
+    (watched, fields): (&Watched, Fields),
     scope: &Scope,
     heard: impl Fn() -> Heard,
 ) -> Vec<Arc<Subscription>> {
@@ -137,7 +138,7 @@ fn subscribe(
             namespace,
             ..watched.clone()
         };
-        Arc::new(informers.subscribe(watched, heard()))
+        Arc::new(informers.subscribe(watched, fields.clone(), heard()))
     };
     places.into_iter().map(one).collect()
 }
@@ -184,26 +185,27 @@ impl Need {
             finalizer: None,
         };
         let heard = || heard(&self.view, resource);
-        let informers = subscribe(&self.informers, &watched, &self.scope, heard);
+        let Some(view) = self.view.upgrade() else {
+            return std::future::pending().await;
+        };
+        let watched = (&watched, view.reads_of(resource));
+        let informers = subscribe(&self.informers, watched, &self.scope, heard);
         for informer in &informers {
             informer.synced().await;
         }
-        let Some(first) = informers.first().map(|informer| informer.phase()) else {
-            self.synced.send_replace(true);
+        let first = informers.first().cloned();
+        view.watch(resource.clone(), self.scope.clone(), informers);
+        drop(view);
+        self.synced.send_replace(true);
+        let Some(first) = first else {
             return std::future::pending().await;
         };
-        if let Some(view) = self.view.upgrade() {
-            view.watch(resource.clone(), self.scope.clone(), informers);
-        }
-        self.synced.send_replace(true);
-        let mut phase = first;
         loop {
-            // The view holds the informers for as long as this runs.
-            let _ = phase.wait_for(|phase| *phase == Phase::Absent).await;
+            first.reached(Phase::Absent).await;
             if self.served().await != *resource {
                 break;
             }
-            let _ = phase.wait_for(|phase| *phase != Phase::Absent).await;
+            first.reached(Phase::Synced).await;
         }
         if let Some(view) = self.view.upgrade() {
             view.unwatch(resource);

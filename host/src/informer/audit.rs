@@ -48,7 +48,7 @@ impl Auditor {
         loop {
             let period = seams.rng.spread(self.means.settings.resync, SPREAD);
             seams.clock.sleep(period).await;
-            if *self.feed.phase().borrow() != Phase::Synced {
+            if self.feed.phase() != Phase::Synced {
                 continue;
             }
             let resource = self.watched.resource.to_string();
@@ -90,7 +90,7 @@ impl Auditor {
         let census = loop {
             match Census::take(&self.watched, &self.means).await {
                 Ok(census) => break census,
-                Err(_) if *self.feed.phase().borrow() == Phase::Absent => return,
+                Err(_) if self.feed.phase() == Phase::Absent => return,
                 Err(error) => {
                     tracing::debug!("cannot ask how far {} are: {error}", self.watched.resource);
                 }

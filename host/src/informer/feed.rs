@@ -5,13 +5,14 @@
 //! - Who is told must not read this store again.
 
 use std::collections::HashSet;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{Notify, watch};
 
 use super::census::{Census, Name};
-use super::store::{Change, Shown, Store};
+use super::store::{Change, Cut, Shown, Store};
+use crate::projection::Fields;
 use crate::selector::LabelSelector;
 use crate::view::{Key, Object};
 
@@ -67,43 +68,83 @@ pub(super) struct Feed {
     store: Mutex<Store>,
     subscribers: Mutex<Vec<Arc<Subscriber>>>,
     ids: AtomicU64,
-    phase: watch::Sender<Phase>,
+    state: watch::Sender<State>,
     /// Rings when everything is to be listed again.
     again: Notify,
     divergences: AtomicU64,
 }
 
+/// How far an informer is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct State {
+    pub(super) phase: Phase,
+    /// The edition of the fields that the last complete list kept.
+    pub(super) listed: u32,
+}
+
 struct Subscriber {
     id: u64,
+    /// What it reads.
+    fields: Fields,
+    /// Nothing is told before a list has kept the fields of this edition.
+    needs: u32,
+    hears: AtomicBool,
     heard: Heard,
 }
 
+/// A subscriber's name, and what it waits for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ticket {
+    pub(super) id: u64,
+    /// An edition of the fields: see [`State::listed`].
+    pub(super) needs: u32,
+}
+
 impl Feed {
-    /// Nothing yet, and nobody.
-    pub(super) fn new(store: Store) -> Self {
+    /// Nothing yet, and nobody; `fields` will be kept.
+    pub(super) fn new(mut store: Store, fields: Fields) -> Self {
+        store.keep(fields);
         Self {
             store: Mutex::new(store),
             subscribers: Mutex::default(),
             ids: AtomicU64::new(0),
-            phase: watch::channel(Phase::Starting).0,
+            state: watch::channel(State {
+                phase: Phase::Starting,
+                listed: 0,
+            })
+            .0,
             again: Notify::new(),
             divergences: AtomicU64::new(0),
         }
     }
 
-    /// From now on `heard` is told of every change, and first of all that is there. The answer names it.
-    pub(super) fn join(&self, heard: Heard) -> u64 {
+    /// From now on `heard` is told of every change, and first of all that is there: once everything was
+    /// listed with `fields`.
+    pub(super) fn join(&self, fields: Fields, heard: Heard) -> Ticket {
         let id = self.ids.fetch_add(1, Ordering::Relaxed);
-        let store = self.store();
-        for object in store.objects() {
-            let change = Change {
-                old: None,
-                new: Some(object.clone()),
-            };
-            heard(News::Changed(&change, Origin::List));
+        let mut store = self.store();
+        let kept = store.cut();
+        if !kept.fields.covers(&fields) {
+            store.keep(Fields::clone(&kept.fields).union(fields.clone()));
+            if store.has_listed() {
+                self.again.notify_one();
+            }
         }
-        self.subscribers().push(Arc::new(Subscriber { id, heard }));
-        id
+        let State { phase, listed } = *self.state.borrow();
+        let covered = listed == kept.edition && store.cut().edition == kept.edition;
+        let subscriber = Subscriber {
+            id,
+            fields,
+            needs: store.cut().edition,
+            hears: AtomicBool::new(false),
+            heard,
+        };
+        let needs = subscriber.needs;
+        if phase == Phase::Synced && covered || phase == Phase::Absent {
+            subscriber.begin(&store);
+        }
+        self.subscribers().push(Arc::new(subscriber));
+        Ticket { id, needs }
     }
 
     /// Tells it no more.
@@ -112,8 +153,18 @@ impl Feed {
     }
 
     /// How far the informer is.
-    pub(super) fn phase(&self) -> watch::Receiver<Phase> {
-        self.phase.subscribe()
+    pub(super) fn state(&self) -> watch::Receiver<State> {
+        self.state.subscribe()
+    }
+
+    /// How far the informer is now.
+    pub(super) fn phase(&self) -> Phase {
+        self.state.borrow().phase
+    }
+
+    /// What is kept of objects.
+    pub(super) fn cut(&self) -> Cut {
+        self.store().cut()
     }
 
     /// So many objects are not as on the server: everything is to be listed again.
@@ -169,9 +220,18 @@ impl Feed {
         self.store().highest()
     }
 
-    /// A list begins.
-    pub(super) fn begin_list(&self) {
-        self.store().begin_list();
+    /// A list begins; answers what is to be kept of its objects.
+    pub(super) fn begin_list(&self) -> Cut {
+        let mut store = self.store();
+        // Who has left reads nothing any more.
+        let all = self.subscribers();
+        let union = all.iter().map(|subscriber| subscriber.fields.clone());
+        if let Some(union) = union.reduce(Fields::union) {
+            store.keep(union);
+        }
+        drop(all);
+        store.begin_list();
+        store.cut()
     }
 
     /// The list is no good.
@@ -182,18 +242,23 @@ impl Feed {
     /// The list is complete, and was true at `version`.
     pub(super) fn end_list(&self, version: u64) {
         let mut store = self.store();
+        let listed = store.listing().unwrap_or(0);
         for shown in store.end_list(version) {
             self.tell_shown(&shown, version, Origin::List, false);
         }
-        self.phase.send_replace(Phase::Synced);
+        let waiting = self.subscribers().clone().into_iter();
+        let waiting = waiting.filter(|one| one.needs <= listed && !one.hears());
+        waiting.for_each(|one| one.begin(&store));
+        let phase = Phase::Synced;
+        self.state.send_replace(State { phase, listed });
     }
 
-    /// A watch or a list shows an object.
-    pub(super) fn show(&self, object: Object, origin: Origin) {
+    /// A watch or a list shows an object, cut to the fields of this edition.
+    pub(super) fn show(&self, object: Object, edition: u32, origin: Origin) {
         let version = object.metadata.version();
         let mut store = self.store();
         let late = origin == Origin::Watch && version < store.passed();
-        let shown = store.show(object);
+        let shown = store.show(object, edition);
         self.tell_shown(&shown, version, origin, late);
     }
 
@@ -216,7 +281,10 @@ impl Feed {
         for shown in store.clear() {
             self.tell_shown(&shown, 0, Origin::Watch, false);
         }
-        self.phase.send_replace(Phase::Absent);
+        let waiting = self.subscribers().clone();
+        waiting.iter().for_each(|one| one.begin(&store));
+        let phase = Phase::Absent;
+        self.state.send_modify(|state| state.phase = phase);
     }
 
     /// The subscriber `by` got an answer that shows an object. It takes in itself what that is to it,
@@ -227,8 +295,10 @@ impl Feed {
         object: Object,
         take_in: impl FnOnce(Option<&Change>) -> T,
     ) -> T {
+        let cut = self.cut();
+        let object = object.cut_to(&cut.fields);
         let mut store = self.store();
-        let change = store.learn(object);
+        let change = store.learn(object, cut.edition);
         self.share(by, change.as_ref(), take_in)
     }
 
@@ -276,7 +346,8 @@ impl Feed {
     fn tell(&self, news: News<'_>, but: Option<u64>) {
         // One who is told may drop its subscription.
         let subscribers = self.subscribers().clone();
-        for subscriber in subscribers.iter().filter(|one| Some(one.id) != but) {
+        let told = |one: &&Arc<Subscriber>| one.hears() && Some(one.id) != but;
+        for subscriber in subscribers.iter().filter(told) {
             (subscriber.heard)(news);
         }
     }
@@ -289,5 +360,23 @@ impl Feed {
         self.subscribers
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Subscriber {
+    fn hears(&self) -> bool {
+        self.hears.load(Ordering::Relaxed)
+    }
+
+    /// Tells it of all that is there; from now on it hears of every change.
+    fn begin(&self, store: &Store) {
+        self.hears.store(true, Ordering::Relaxed);
+        for object in store.objects() {
+            let change = Change {
+                old: None,
+                new: Some(object.clone()),
+            };
+            (self.heard)(News::Changed(&change, Origin::List));
+        }
     }
 }

@@ -19,6 +19,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::feed::{Feed, Origin};
+use super::store::Cut;
 use super::{Means, Phase, Watched};
 use crate::api::{Accept, ApiError, Lines};
 use crate::error::Chain;
@@ -106,6 +107,7 @@ impl Reflector {
         let lines = match self.means.api.watch(uri, self.accept(), longest).await {
             Ok(lines) => lines,
             Err(error) if listing && refuses(&error) => return End::Refused,
+            Err(error) if error.code() == Some(410) => return End::Expired,
             Err(error) => return End::Failed(error),
         };
         let mut watch = Watch {
@@ -114,10 +116,11 @@ impl Reflector {
             deadline: began + lasts + LATE,
             listing: listing.then_some(at_least),
             shown: 0,
+            cut: match listing {
+                true => self.feed.begin_list(),
+                false => self.feed.cut(),
+            },
         };
-        if listing {
-            self.feed.begin_list();
-        }
         let end = watch.run(course, backoff).await;
         if watch.listing.is_some() {
             self.feed.drop_list();
@@ -164,7 +167,7 @@ impl Reflector {
         }
         let resource = self.watched.resource.to_string();
         let namespace = self.watched.namespace.as_deref();
-        if *self.feed.phase().borrow() != Phase::Absent || !matches!(end, End::Absent) {
+        if self.feed.phase() != Phase::Absent || !matches!(end, End::Absent) {
             tracing::warn!(namespace, "cannot watch {resource}, trying again: {text}");
         }
     }
@@ -186,6 +189,8 @@ struct Watch<'a> {
     listing: Option<u64>,
     /// How many lines have come.
     shown: u64,
+    /// What is kept of objects.
+    cut: Cut,
 }
 
 impl Watch<'_> {
@@ -210,7 +215,8 @@ impl Watch<'_> {
                 Either::Right(()) => return End::Silent,
             };
             self.shown += 1;
-            let Some(event) = event::read(&line, &reflector.watched.resource) else {
+            let Some(event) = event::read(&line, &reflector.watched.resource, &self.cut.fields)
+            else {
                 return self.torn(&line).await;
             };
             if let Some(end) = self.take(event, course) {
@@ -244,7 +250,7 @@ impl Watch<'_> {
         match event {
             Event::Shown(object) => {
                 let version = object.metadata.resource_version.clone();
-                feed.show(object, origin);
+                feed.show(object, self.cut.edition, origin);
                 self.pass(course, &version);
             }
             Event::Gone(object) => {

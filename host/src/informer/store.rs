@@ -12,7 +12,9 @@ mod gone;
 mod tests;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
+use crate::projection::Fields;
 use crate::view::{Key, Object};
 use gone::Gone;
 
@@ -52,6 +54,15 @@ pub(super) struct Store {
     selective: bool,
     /// Only objects with this finalizer are kept.
     finalizer: Option<String>,
+    cut: Cut,
+}
+
+/// What is kept of objects.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Cut {
+    pub(super) fields: Arc<Fields>,
+    /// Counts the changes of `fields`.
+    pub(super) edition: u32,
 }
 
 #[derive(Debug)]
@@ -61,6 +72,8 @@ struct Held {
     shown: u64,
     /// The last list that showed it.
     list: u32,
+    /// The edition of the fields that it was cut to.
+    edition: u32,
 }
 
 /// A list that is under way.
@@ -68,9 +81,11 @@ struct Held {
 struct Listing {
     /// How far the watch had come when it began.
     passed: u64,
+    /// What it keeps.
+    edition: u32,
     /// Objects that the watch should have shown before. Until the list proves to be new enough, they
     /// may as well be long gone.
-    doubtful: Vec<Object>,
+    doubtful: Vec<(Object, u32)>,
 }
 
 impl Store {
@@ -80,6 +95,10 @@ impl Store {
         Self {
             selective: selective || finalizer.is_some(),
             finalizer,
+            cut: Cut {
+                fields: Arc::default(),
+                edition: 1,
+            },
             ..Self::default()
         }
     }
@@ -99,6 +118,29 @@ impl Store {
         self.objects.len()
     }
 
+    /// What is kept of objects from now on.
+    pub(super) fn cut(&self) -> Cut {
+        self.cut.clone()
+    }
+
+    /// From now on `fields` are kept of objects. What is there is cut anew when a list shows it.
+    pub(super) fn keep(&mut self, fields: Fields) {
+        if *self.cut.fields != fields {
+            self.cut.fields = Arc::new(fields);
+            self.cut.edition += 1;
+        }
+    }
+
+    /// The edition of the fields that the list under way keeps; none if there is none.
+    pub(super) fn listing(&self) -> Option<u32> {
+        self.listing.as_ref().map(|listing| listing.edition)
+    }
+
+    /// Whether a list has begun since the beginning.
+    pub(super) fn has_listed(&self) -> bool {
+        self.lists > 0
+    }
+
     /// How far the watch has come.
     pub(super) fn passed(&self) -> u64 {
         self.passed
@@ -114,6 +156,7 @@ impl Store {
         self.lists += 1;
         self.listing = Some(Listing {
             passed: self.passed,
+            edition: self.cut.edition,
             doubtful: Vec::new(),
         });
     }
@@ -127,7 +170,9 @@ impl Store {
     pub(super) fn end_list(&mut self, version: u64) -> Vec<Shown> {
         let doubtful = self.listing.take().map(|listing| listing.doubtful);
         let doubtful = doubtful.unwrap_or_default().into_iter();
-        let mut all: Vec<Shown> = doubtful.map(|object| self.put(object)).collect();
+        let mut all: Vec<Shown> = doubtful
+            .map(|(object, edition)| self.put(object, edition))
+            .collect();
         let missing = |held: &Held| {
             // An answer may show what is newer than the list. Who can leave without being deleted
             // comes back by the watch, or not at all.
@@ -147,8 +192,8 @@ impl Store {
         self.highest = self.highest.max(version);
     }
 
-    /// A watch or a list shows an object.
-    pub(super) fn show(&mut self, object: Object) -> Shown {
+    /// A watch or a list shows an object, cut to the fields of this edition.
+    pub(super) fn show(&mut self, object: Object, edition: u32) -> Shown {
         let version = object.metadata.version();
         self.pass(version);
         if self
@@ -165,10 +210,10 @@ impl Store {
             && version <= listing.passed
             && !self.objects.contains_key(&object.metadata.key())
         {
-            listing.doubtful.push(object);
+            listing.doubtful.push((object, edition));
             return Shown::Nothing;
         }
-        self.put(object)
+        self.put(object, edition)
     }
 
     /// A watch shows that an object is gone, or has left what the informer looks for.
@@ -179,8 +224,9 @@ impl Store {
         self.left(object)
     }
 
-    /// Takes in an object that a request's answer showed. `None` if it is nothing new.
-    pub(super) fn learn(&mut self, object: Object) -> Option<Change> {
+    /// Takes in an object that a request's answer showed, cut to the fields of this edition. `None` if
+    /// it is nothing new.
+    pub(super) fn learn(&mut self, object: Object, edition: u32) -> Option<Change> {
         let (key, version) = (object.metadata.key(), object.metadata.version());
         let old = self.objects.get(&key);
         // What the watch should have shown by now, and has not, is gone.
@@ -195,7 +241,13 @@ impl Store {
                 let list = old.map_or(0, |held| held.list);
                 let same = old.filter(|held| held.object.metadata.uid == object.metadata.uid);
                 let shown = same.map_or(0, |held| held.shown);
-                Some(self.insert(key, object, shown, list))
+                let held = Held {
+                    object,
+                    shown,
+                    list,
+                    edition,
+                };
+                Some(self.insert(key, held))
             }
         }
     }
@@ -228,7 +280,7 @@ impl Store {
         }
     }
 
-    fn put(&mut self, object: Object) -> Shown {
+    fn put(&mut self, object: Object, edition: u32) -> Shown {
         let (key, version) = (object.metadata.key(), object.metadata.version());
         if let Some(held) = self.objects.get_mut(&key) {
             held.list = self.lists;
@@ -236,25 +288,33 @@ impl Store {
                 held.shown = held.shown.max(version);
             }
             if !is_newer(&object, &held.object) {
+                if held.edition < edition && is_same(&object, &held.object) {
+                    held.object = object;
+                    held.edition = edition;
+                }
                 return Shown::Known(held.object.clone());
             }
         }
-        Shown::Changed(self.insert(key, object, version, self.lists))
-    }
-
-    fn insert(&mut self, key: Key, object: Object, shown: u64, list: u32) -> Change {
-        let (uid, version) = (object.metadata.uid.clone(), object.metadata.version());
-        let new = Some(object.clone());
         let held = Held {
             object,
-            shown,
-            list,
+            shown: version,
+            list: self.lists,
+            edition,
         };
+        Shown::Changed(self.insert(key, held))
+    }
+
+    fn insert(&mut self, key: Key, held: Held) -> Change {
+        let new = held.object.clone();
         let old = self.objects.insert(key, held).map(|held| held.object);
         // A name has one object at a time.
-        if let Some(old) = old.as_ref().filter(|old| old.metadata.uid != uid) {
-            self.gone.add(&old.metadata.uid, version);
+        if let Some(old) = old
+            .as_ref()
+            .filter(|old| old.metadata.uid != new.metadata.uid)
+        {
+            self.gone.add(&old.metadata.uid, new.metadata.version());
         }
+        let new = Some(new);
         Change { old, new }
     }
 
@@ -286,6 +346,11 @@ impl Store {
         let old = Some(held.object);
         Shown::Changed(Change { old, new: None })
     }
+}
+
+fn is_same(object: &Object, held: &Object) -> bool {
+    let (new, old) = (&object.metadata, &held.metadata);
+    (&new.uid, &new.resource_version) == (&old.uid, &old.resource_version)
 }
 
 fn is_newer(object: &Object, held: &Object) -> bool {

@@ -3,6 +3,7 @@
 mod absence;
 mod audit;
 mod faults;
+mod fields;
 mod random;
 mod sharing;
 
@@ -152,11 +153,17 @@ impl World {
     }
 
     fn subscribe(&self, watched: Watched) -> (Subscription, Ears) {
+        self.subscribe_to(watched, &[])
+    }
+
+    /// A subscriber that reads only these fields.
+    fn subscribe_to(&self, watched: Watched, fields: &[&str]) -> (Subscription, Ears) {
+        let fields = Fields::parse(fields.iter().copied()).unwrap();
         let ears = Ears::default();
         let heard = ears.clone();
-        let subscription = self
-            .informers
-            .subscribe(watched, Box::new(move |news| heard.hear(news)));
+        let subscription =
+            self.informers
+                .subscribe(watched, fields, Box::new(move |news| heard.hear(news)));
         (subscription, ears)
     }
 

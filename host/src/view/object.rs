@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::key::Key;
+use crate::projection::Fields;
 
 /// What the host reads of an object's metadata.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -52,7 +53,7 @@ pub struct Owner {
 pub struct Object {
     /// What the host reads of it.
     pub metadata: Arc<Metadata>,
-    /// All of it but `managedFields`, as compact JSON.
+    /// All that is kept of it, without `managedFields`, as compact JSON.
     pub json: Arc<str>,
 }
 
@@ -99,7 +100,12 @@ impl Metadata {
 
 impl Object {
     /// Takes an object as the server sent it; `None` if it is no object with a name.
-    pub fn new(mut object: Value) -> Option<Self> {
+    pub fn new(object: Value) -> Option<Self> {
+        Self::projected(object, &Fields::default())
+    }
+
+    /// The same, of which only `fields` are kept, and the metadata.
+    pub fn projected(mut object: Value, fields: &Fields) -> Option<Self> {
         let metadata = object.get_mut("metadata")?;
         metadata.as_object_mut()?.remove("managedFields");
         let raw = Raw::deserialize(&*metadata).ok()?;
@@ -120,8 +126,22 @@ impl Object {
         };
         Some(Self {
             metadata: Arc::new(metadata),
-            json: object.to_string().into(),
+            json: match fields.is_all() {
+                true => object.to_string().into(),
+                false => fields.cut(&object).to_string().into(),
+            },
         })
+    }
+
+    /// The object with nothing but `fields` and its metadata.
+    pub fn cut_to(self, fields: &Fields) -> Self {
+        if fields.is_all() {
+            return self;
+        }
+        Self {
+            json: fields.cut(&self.value()).to_string().into(),
+            ..self
+        }
     }
 
     /// The object as a tree.

@@ -4,6 +4,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::api::{ApiError, Resource};
+use crate::projection::Fields;
 use crate::view::Object;
 
 /// The annotation of the bookmark that ends a streamed list.
@@ -35,12 +36,12 @@ struct Line {
     object: Value,
 }
 
-/// Reads a line about objects of `resource`; `None` if it is none.
-pub(super) fn read(line: &str, resource: &Resource) -> Option<Event> {
+/// Reads a line about objects of `resource`, of which `fields` are kept; `None` if it is none.
+pub(super) fn read(line: &str, resource: &Resource, fields: &Fields) -> Option<Event> {
     let Line { kind, object } = serde_json::from_str(line).ok()?;
     Some(match kind.as_str() {
-        "ADDED" | "MODIFIED" => Event::Shown(own(object, resource)?),
-        "DELETED" => Event::Gone(own(object, resource)?),
+        "ADDED" | "MODIFIED" => Event::Shown(own(object, resource, fields)?),
+        "DELETED" => Event::Gone(own(object, resource, fields)?),
         "BOOKMARK" => bookmark(&object)?,
         "ERROR" => Event::Error(ApiError::from_event(&object)),
         _ => Event::Unknown,
@@ -48,11 +49,11 @@ pub(super) fn read(line: &str, resource: &Resource) -> Option<Event> {
 }
 
 /// Items of a list, and metadata alone, do not say what they are; objects in the store do.
-pub(super) fn own(mut object: Value, resource: &Resource) -> Option<Object> {
-    let fields = object.as_object_mut()?;
-    fields.insert("apiVersion".into(), resource.api_version().into());
-    fields.insert("kind".into(), resource.kind.clone().into());
-    Object::new(object)
+pub(super) fn own(mut object: Value, resource: &Resource, fields: &Fields) -> Option<Object> {
+    let whole = object.as_object_mut()?;
+    whole.insert("apiVersion".into(), resource.api_version().into());
+    whole.insert("kind".into(), resource.kind.clone().into());
+    Object::projected(object, fields)
 }
 
 fn bookmark(object: &Value) -> Option<Event> {
@@ -81,7 +82,7 @@ mod tests {
     }
 
     fn told(line: &Value) -> String {
-        match read(&line.to_string(), &resource()) {
+        match read(&line.to_string(), &resource(), &Fields::default()) {
             Some(Event::Shown(object)) => format!("shown {}", object.json),
             Some(Event::Gone(object)) => format!("gone {}", object.metadata.name),
             Some(Event::Bookmark { version, end }) => format!("bookmark {version} {end}"),
@@ -119,6 +120,6 @@ mod tests {
         for (line, want) in rows {
             assert_eq!(told(&line), want, "{line}");
         }
-        assert!(read("{\"type\":\"ADDED\",\"obj", &resource()).is_none());
+        assert!(read("{\"type\":\"ADDED\",\"obj", &resource(), &Fields::default()).is_none());
     }
 }

@@ -10,6 +10,7 @@ use super::query::{self, Page};
 use super::{Reflector, TEXT};
 use crate::api::{Accept, ApiError, Request};
 use crate::informer::feed::Origin;
+use crate::informer::store::Cut;
 use crate::text::clean;
 
 /// How many objects a page has at most.
@@ -54,15 +55,15 @@ impl Reflector {
     pub(super) async fn list(&self, newest: bool) -> End {
         let seen = self.feed.highest();
         let at_least = (seen > 0 && !newest).then_some(seen);
-        self.feed.begin_list();
-        let end = self.pages(at_least, seen).await;
+        let cut = self.feed.begin_list();
+        let end = self.pages(at_least, seen, &cut).await;
         if !matches!(end, End::Listed(_)) {
             self.feed.drop_list();
         }
         end
     }
 
-    async fn pages(&self, at_least: Option<u64>, seen: u64) -> End {
+    async fn pages(&self, at_least: Option<u64>, seen: u64, cut: &Cut) -> End {
         let (mut limit, mut token) = (PAGE, String::new());
         loop {
             let page = Page {
@@ -80,7 +81,7 @@ impl Reflector {
                     let page = self.page(page, Accept::Metadata).await;
                     page.map(|page| fresh(self.left_out(page), seen))
                 }
-                page => page.map(|page| self.take(page, seen)),
+                page => page.map(|page| self.take(page, seen, cut)),
             };
             match taken {
                 Ok(Ok(taken)) if taken.token.is_empty() => {
@@ -105,13 +106,13 @@ impl Reflector {
         self.means.api.fetch(Request::list(uri, accept)).await
     }
 
-    fn take(&self, mut page: Value, seen: u64) -> Result<Taken, End> {
+    fn take(&self, mut page: Value, seen: u64, cut: &Cut) -> Result<Taken, End> {
         let taken = fresh(about(&page)?, seen)?;
         let items = page.get_mut("items").and_then(Value::as_array_mut);
         let items = items.map(std::mem::take).unwrap_or_default();
         for object in items {
-            if let Some(object) = own(object, &self.watched.resource) {
-                self.feed.show(object, Origin::List);
+            if let Some(object) = own(object, &self.watched.resource, &cut.fields) {
+                self.feed.show(object, cut.edition, Origin::List);
             }
         }
         Ok(taken)

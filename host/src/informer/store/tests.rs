@@ -43,7 +43,7 @@ fn list(store: &mut Store, version: u64, objects: Vec<Object>) -> Vec<String> {
     store.begin_list();
     let mut all: Vec<Shown> = objects
         .into_iter()
-        .map(|object| store.show(object))
+        .map(|object| store.show(object, 0))
         .collect();
     all.extend(store.end_list(version));
     all.iter()
@@ -55,10 +55,10 @@ fn list(store: &mut Store, version: u64, objects: Vec<Object>) -> Vec<String> {
 #[test]
 fn it_never_moves_back_in_time() {
     let mut store = Store::new(false, None);
-    assert_eq!(told(&store.show(object("x", "u", 10))), "+u@10");
-    assert_eq!(told(&store.show(object("x", "u", 9))), "!");
-    assert_eq!(told(&store.show(object("x", "u", 10))), "!", "an echo");
-    assert!(store.learn(object("x", "u", 9)).is_none());
+    assert_eq!(told(&store.show(object("x", "u", 10), 0)), "+u@10");
+    assert_eq!(told(&store.show(object("x", "u", 9), 0)), "!");
+    assert_eq!(told(&store.show(object("x", "u", 10), 0)), "!", "an echo");
+    assert!(store.learn(object("x", "u", 9), 0).is_none());
     assert_eq!(list(&mut store, 11, vec![object("x", "u", 8)]), ["!"]);
     assert_eq!(version(&store, "x"), Some(10));
 }
@@ -66,46 +66,50 @@ fn it_never_moves_back_in_time() {
 #[test]
 fn a_late_answer_does_not_bring_back_what_is_deleted() {
     let mut store = Store::new(false, None);
-    store.show(object("x", "u", 10));
+    store.show(object("x", "u", 10), 0);
     assert_eq!(told(&store.delete(&object("x", "u", 11))), "-u@10");
-    assert!(store.learn(object("x", "u", 10)).is_none());
-    assert_eq!(told(&store.show(object("x", "u", 10))), "");
-    assert_eq!(told(&store.show(object("x", "v", 12))), "+v@12");
+    assert!(store.learn(object("x", "u", 10), 0).is_none());
+    assert_eq!(told(&store.show(object("x", "u", 10), 0)), "");
+    assert_eq!(told(&store.show(object("x", "v", 12), 0)), "+v@12");
 }
 
 #[test]
 fn an_answer_about_what_the_watch_should_have_shown_is_too_late() {
     let mut store = Store::new(false, None);
     store.reach(10);
-    assert!(store.learn(object("x", "u", 9)).is_none());
-    assert!(store.learn(object("x", "u", 11)).is_some());
+    assert!(store.learn(object("x", "u", 9), 0).is_none());
+    assert!(store.learn(object("x", "u", 11), 0).is_some());
 }
 
 #[test]
 fn an_object_that_left_the_selector_may_come_back() {
     let mut store = Store::new(true, None);
-    store.show(object("x", "u", 10));
+    store.show(object("x", "u", 10), 0);
     store.delete(&object("x", "u", 11));
-    assert_eq!(told(&store.show(object("x", "u", 12))), "+u@12");
+    assert_eq!(told(&store.show(object("x", "u", 12), 0)), "+u@12");
     assert!(store.forget(&key("x"), "u", u64::MAX).is_some());
-    assert_eq!(told(&store.show(object("x", "u", 13))), "", "gone for good");
+    assert_eq!(
+        told(&store.show(object("x", "u", 13), 0)),
+        "",
+        "gone for good"
+    );
 }
 
 #[test]
 fn what_the_watch_says_has_left_is_gone_though_an_answer_was_newer() {
     let mut store = Store::new(true, None);
-    store.show(object("x", "u", 10));
-    store.learn(object("x", "u", 12));
+    store.show(object("x", "u", 10), 0);
+    store.learn(object("x", "u", 12), 0);
     assert_eq!(told(&store.delete(&object("x", "u", 11))), "-u@12");
-    assert_eq!(told(&store.show(object("x", "u", 13))), "+u@13");
+    assert_eq!(told(&store.show(object("x", "u", 13), 0)), "+u@13");
 }
 
 #[test]
 fn an_old_deletion_shown_again_takes_nothing_out() {
     let mut store = Store::new(true, None);
-    store.show(object("x", "u", 10));
+    store.show(object("x", "u", 10), 0);
     store.delete(&object("x", "u", 11));
-    store.show(object("x", "u", 12));
+    store.show(object("x", "u", 12), 0);
     assert_eq!(told(&store.delete(&object("x", "u", 11))), "!");
     assert_eq!(version(&store, "x"), Some(12));
 }
@@ -113,17 +117,17 @@ fn an_old_deletion_shown_again_takes_nothing_out() {
 #[test]
 fn delete_and_recreate_with_another_uid_is_one_change() {
     let mut store = Store::new(false, None);
-    store.show(object("x", "u", 10));
-    assert_eq!(told(&store.show(object("x", "v", 12))), "-u@10+v@12");
+    store.show(object("x", "u", 10), 0);
+    assert_eq!(told(&store.show(object("x", "v", 12), 0)), "-u@10+v@12");
     assert_eq!(told(&store.delete(&object("x", "u", 11))), "!");
     store.delete(&object("x", "v", 13));
-    assert_eq!(told(&store.show(object("x", "u", 10))), "", "long gone");
+    assert_eq!(told(&store.show(object("x", "u", 10), 0)), "", "long gone");
 }
 
 #[test]
 fn the_end_of_a_successor_is_the_end_of_those_before_it() {
     let mut store = Store::new(false, None);
-    store.show(object("x", "u", 10));
+    store.show(object("x", "u", 10), 0);
     assert_eq!(told(&store.delete(&object("x", "v", 13))), "-u@10");
 }
 
@@ -140,18 +144,18 @@ fn a_relist_shows_what_is_gone() {
         ["!", "-u@1"]
     );
     assert_eq!(
-        told(&store.show(object("x", "u", 9))),
+        told(&store.show(object("x", "u", 9), 0)),
         "",
         "older than the list"
     );
-    assert_eq!(told(&store.show(object("x", "u", 10))), "+u@10");
+    assert_eq!(told(&store.show(object("x", "u", 10), 0)), "+u@10");
 }
 
 #[test]
 fn a_relist_leaves_alone_what_is_newer() {
     let mut store = Store::new(false, None);
-    store.learn(object("old", "u", 10));
-    store.learn(object("new", "v", 20));
+    store.learn(object("old", "u", 10), 0);
+    store.learn(object("new", "v", 20), 0);
     assert_eq!(list(&mut store, 15, Vec::new()), ["-u@10"]);
     assert_eq!(version(&store, "new"), Some(20));
     assert_eq!(list(&mut store, 20, Vec::new()), ["-v@20"]);
@@ -160,10 +164,10 @@ fn a_relist_leaves_alone_what_is_newer() {
 #[test]
 fn a_relist_by_selector_tells_what_has_left() {
     let mut store = Store::new(true, None);
-    store.show(object("x", "u", 10));
-    store.learn(object("x", "u", 20));
+    store.show(object("x", "u", 10), 0);
+    store.learn(object("x", "u", 20), 0);
     assert_eq!(list(&mut store, 15, Vec::new()), ["-u@20"]);
-    assert_eq!(told(&store.show(object("x", "u", 21))), "+u@21");
+    assert_eq!(told(&store.show(object("x", "u", 21), 0)), "+u@21");
 }
 
 #[test]
@@ -171,8 +175,8 @@ fn a_list_that_turns_out_to_be_old_brings_nothing_back() {
     let mut store = Store::new(false, None);
     list(&mut store, 20, Vec::new());
     store.begin_list();
-    assert_eq!(told(&store.show(object("gone", "u", 10))), "");
-    assert_eq!(told(&store.show(object("new", "v", 21))), "+v@21");
+    assert_eq!(told(&store.show(object("gone", "u", 10), 0)), "");
+    assert_eq!(told(&store.show(object("new", "v", 21), 0)), "+v@21");
     store.drop_list();
     assert_eq!(
         (version(&store, "gone"), version(&store, "new")),
@@ -191,17 +195,33 @@ fn only_objects_with_the_finalizer_are_kept() {
         Object::new(json!({ "metadata": metadata })).unwrap()
     };
     let mut store = Store::new(false, Some("f".into()));
-    assert_eq!(told(&store.show(with(1, &[]))), "");
-    assert_eq!(told(&store.show(with(2, &["f"]))), "+u@2");
-    assert_eq!(told(&store.show(with(3, &["g"]))), "-u@2");
-    assert_eq!(told(&store.show(with(4, &["f", "g"]))), "+u@4");
+    assert_eq!(told(&store.show(with(1, &[]), 0)), "");
+    assert_eq!(told(&store.show(with(2, &["f"]), 0)), "+u@2");
+    assert_eq!(told(&store.show(with(3, &["g"]), 0)), "-u@2");
+    assert_eq!(told(&store.show(with(4, &["f", "g"]), 0)), "+u@4");
     assert_eq!(store.len(), 1);
+}
+
+#[test]
+fn a_wider_cut_takes_the_place_of_a_narrower_one_and_is_no_change() {
+    let mut store = Store::new(false, None);
+    store.show(object("x", "u", 10), 0);
+    store.keep(Fields::parse([".spec"]).unwrap());
+    let wider = object("x", "u", 10).json.replace('}', ",\"spec\":1}");
+    let wider = Object {
+        json: wider.into(),
+        ..object("x", "u", 10)
+    };
+    assert_eq!(told(&store.show(wider.clone(), store.cut().edition)), "!");
+    assert_eq!(store.get(&key("x")).unwrap().json, wider.json);
+    store.show(object("x", "u", 10), 0);
+    assert_eq!(store.get(&key("x")).unwrap().json, wider.json, "not back");
 }
 
 #[test]
 fn nothing_is_left_of_a_kind_that_is_served_no_more() {
     let mut store = Store::new(false, None);
-    store.show(object("x", "u", 10));
+    store.show(object("x", "u", 10), 0);
     let gone: Vec<String> = store.clear().iter().map(told).collect();
     assert_eq!(gone, ["-u@10"]);
     assert_eq!(store.len(), 0);

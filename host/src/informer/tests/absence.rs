@@ -60,12 +60,10 @@ async fn a_kind_that_is_not_served_counts_as_empty_and_is_waited_for() {
     let world = World::new();
     let (things, ears) = world.subscribe(things());
     world.within(things.synced()).await;
-    assert_eq!(*things.phase().borrow(), Phase::Absent);
+    assert_eq!(things.phase(), Phase::Absent);
     world.define("Namespaced", &["v1"]).await;
     world.thing("a").await;
-    let mut phase = things.phase();
-    let reached = phase.wait_for(|phase| *phase == Phase::Synced);
-    world.within(reached).await.unwrap();
+    world.within(things.reached(Phase::Synced)).await;
     assert_eq!(ears.told(), "+a");
 }
 
@@ -78,15 +76,12 @@ async fn a_crd_deleted_while_watched_takes_its_objects_along_and_may_come_back()
     world.within(things.synced()).await;
     assert_eq!(ears.told(), "+a");
     world.undefine().await;
-    let mut phase = things.phase();
-    let reached = phase.wait_for(|phase| *phase == Phase::Absent);
-    world.within(reached).await.unwrap();
+    world.within(things.reached(Phase::Absent)).await;
     assert_eq!(ears.told(), "-a~");
     assert_eq!(things.objects(), 0);
     world.define("Namespaced", &["v1"]).await;
     world.thing("b").await;
-    let reached = phase.wait_for(|phase| *phase == Phase::Synced);
-    world.within(reached).await.unwrap();
+    world.within(things.reached(Phase::Synced)).await;
     assert_eq!(ears.told(), "+b");
 }
 
@@ -109,9 +104,7 @@ async fn a_crd_that_comes_back_with_another_scope_is_another_kind() {
     }
     let body = json!({ "apiVersion": "x.dev/v1", "kind": "Thing", "metadata": { "name": "b" } });
     world.send("POST", "/apis/x.dev/v1/things", &body).await;
-    let mut phase = things.phase();
-    let reached = phase.wait_for(|phase| *phase == Phase::Absent);
-    world.within(reached).await.unwrap();
+    world.within(things.reached(Phase::Absent)).await;
     assert_eq!((ears.told(), things.objects()), ("+a -a~".into(), 0));
 }
 

@@ -1,0 +1,86 @@
+//! What is kept of objects: what somebody reads.
+
+use super::*;
+
+fn data(subscription: &Subscription) -> Value {
+    let object = subscription.get(&key("a")).unwrap().value();
+    assert!(object["metadata"]["managedFields"].is_null());
+    assert_eq!(
+        object["metadata"]["labels"]["app"], "a",
+        "metadata is always there"
+    );
+    json!([object["data"], object["immutable"]])
+}
+
+async fn world() -> World {
+    let world = World::new();
+    let labels = json!({ "app": "a" });
+    let map = json!({
+        "metadata": { "name": "a", "labels": labels }, "data": { "x": "1", "y": "2" },
+        "immutable": false,
+    });
+    assert_eq!(world.send("POST", MAPS, &map).await.0, 201);
+    world
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_store_keeps_what_its_subscribers_read() {
+    let world = world().await;
+    let (one, _ears) = world.subscribe_to(config_maps(), &[".data.x"]);
+    let (_two, _more) = world.subscribe_to(config_maps(), &[".immutable"]);
+    world.within(one.synced()).await;
+    assert_eq!(data(&one), json!([{ "x": "1" }, false]));
+    assert_eq!(
+        world.requests(),
+        (1, 0, 0),
+        "both were there before the list"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_wider_newcomer_makes_the_informer_list_again_and_waits_for_it() {
+    let world = world().await;
+    let (narrow, first) = world.subscribe_to(config_maps(), &[".data.x"]);
+    world.within(narrow.synced()).await;
+    assert_eq!(
+        (first.told(), data(&narrow)),
+        ("+a".into(), json!([{ "x": "1" }, null]))
+    );
+    let (same, second) = world.subscribe_to(config_maps(), &[".data.x"]);
+    world.within(same.synced()).await;
+    assert_eq!((second.told(), world.requests().0), ("+a".into(), 1));
+    let (wide, third) = world.subscribe(config_maps());
+    assert_eq!(third.told(), "", "not before everything is there");
+    world.within(wide.synced()).await;
+    assert_eq!((third.told(), first.told()), ("+a".into(), String::new()));
+    assert_eq!(data(&wide), json!([{ "x": "1", "y": "2" }, false]));
+    assert_eq!(world.requests(), (2, 0, 0));
+    let change = json!({ "data": { "y": "3" } });
+    world.send("PATCH", &format!("{MAPS}/a"), &change).await;
+    world.wait(SECOND).await;
+    assert_eq!(third.told(), "-a+a~");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_is_cut_as_the_watch_would_be() {
+    let world = world().await;
+    let (maps, _ears) = world.subscribe_to(config_maps(), &[".data.x"]);
+    world.within(maps.synced()).await;
+    let answer = world.change("a", "v").await;
+    maps.learn(answer, |change| assert!(change.is_some()));
+    assert_eq!(data(&maps), json!([{ "x": "1" }, null]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_nobody_reads_any_more_goes_with_the_next_list() {
+    let world = world().await;
+    let (narrow, ears) = world.subscribe_to(config_maps(), &[".data.x"]);
+    let (wide, _) = world.subscribe(config_maps());
+    world.within(wide.synced()).await;
+    drop(wide);
+    world.fault(Verb::Watch, 0, 1, Fault::Refuse(410));
+    world.wait(700 * SECOND).await;
+    assert_eq!(world.requests().0, 2);
+    assert_eq!(data(&narrow), json!([{ "x": "1" }, null]));
+    assert_eq!(ears.told(), "+a", "which is no change");
+}

@@ -1,0 +1,96 @@
+//! A plugin's shares in the host's informers: which one answers for which object.
+
+use std::sync::{Arc, PoisonError};
+
+use super::View;
+use crate::api::Resource;
+use crate::grants::Scope;
+use crate::informer::Subscription;
+
+/// Where the plugin watches a resource, and its share in each informer that does.
+pub(super) struct Share {
+    scope: Scope,
+    informers: Vec<Arc<Subscription>>,
+}
+
+impl View {
+    /// From now on `informers` answer for `resource` in `scope`.
+    pub(crate) fn watch(
+        &self,
+        resource: Resource,
+        scope: Scope,
+        informers: Vec<Arc<Subscription>>,
+    ) {
+        let watched = Share { scope, informers };
+        let mut all = self.watched.write().unwrap_or_else(PoisonError::into_inner);
+        let before = all.insert(resource, watched);
+        drop(all);
+        drop(before);
+    }
+
+    /// From now on nobody answers for `resource`.
+    pub(crate) fn unwatch(&self, resource: &Resource) {
+        let mut all = self.watched.write().unwrap_or_else(PoisonError::into_inner);
+        let before = all.remove(resource);
+        drop(all);
+        drop(before);
+    }
+
+    /// From now on `informers` show the primaries outside the selector.
+    pub(crate) fn watch_strays(&self, informers: Vec<Arc<Subscription>>) {
+        *self.strays.write().unwrap_or_else(PoisonError::into_inner) = informers;
+    }
+
+    /// How many objects the plugin sees.
+    pub fn objects(&self) -> usize {
+        let watched = self.watched.read().unwrap_or_else(PoisonError::into_inner);
+        let informers: Vec<_> = watched.values().flat_map(|w| w.informers.clone()).collect();
+        drop(watched);
+        informers.iter().map(|informer| informer.objects()).sum()
+    }
+
+    /// The informers of a resource. No lock of ours is held while one is asked.
+    pub(super) fn informers(&self, resource: &Resource) -> Vec<Arc<Subscription>> {
+        let watched = self.watched.read().unwrap_or_else(PoisonError::into_inner);
+        let watched = watched.get(resource);
+        watched.map_or_else(Vec::new, |watched| watched.informers.clone())
+    }
+
+    pub(super) fn informer(
+        &self,
+        resource: &Resource,
+        namespace: Option<&str>,
+    ) -> Option<Arc<Subscription>> {
+        let watched = self.watched.read().unwrap_or_else(PoisonError::into_inner);
+        let mut informers = watched.get(resource)?.informers.iter();
+        informers
+            .find(|informer| answers(informer, namespace))
+            .cloned()
+    }
+
+    pub(super) fn stray_informers(&self) -> Vec<Arc<Subscription>> {
+        let strays = self.strays.read().unwrap_or_else(PoisonError::into_inner);
+        strays.clone()
+    }
+
+    /// Whether the informers answer for all of `namespace`, or everywhere.
+    pub(super) fn covers(&self, resource: &Resource, namespace: Option<&str>) -> bool {
+        let watched = self.watched.read().unwrap_or_else(PoisonError::into_inner);
+        match (
+            watched.get(resource).map(|watched| &watched.scope),
+            namespace,
+        ) {
+            (Some(Scope::All), _) => true,
+            (Some(Scope::Namespaces(names)), Some(namespace)) => {
+                names.iter().any(|name| name == namespace)
+            }
+            (Some(Scope::Namespaces(_)), None) | (None, _) => false,
+        }
+    }
+}
+
+/// Whether an informer looks into `namespace`.
+pub(super) fn answers(informer: &Subscription, namespace: Option<&str>) -> bool {
+    let where_to = informer.watched().namespace.as_deref();
+    where_to.is_none() || where_to == namespace
+}
