@@ -6,16 +6,22 @@
 
 mod backoff;
 mod finalizer;
+mod hot;
 mod queue;
 mod reconcile;
+mod record;
+mod report;
 mod retry;
 mod watches;
 mod work;
 mod worker;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 pub use reconcile::{FinalizerPatch, settle_finalizer};
+pub use record::{Record, Records};
+pub use work::Whys;
 
 use crate::api::{Api, Discovery, Resource};
 use crate::events::Recorder;
@@ -24,11 +30,14 @@ use crate::informer::Informers;
 use crate::plugin::cluster::{Door, Writes};
 use crate::plugin::{Cancel, Plugin};
 use crate::seams::{Seams, Task};
-use crate::view::View;
+use crate::view::{View, Why};
 use reconcile::Reconciler;
 use watches::{Means, Watches};
 use work::WorkQueue;
 use worker::Worker;
+
+/// How much earlier or later than asked for a resync comes (controller-runtime's 10 %).
+const SPREAD: f64 = 0.1;
 
 /// What a controller is made of.
 pub struct Parts {
@@ -44,6 +53,8 @@ pub struct Parts {
     pub informers: Informers,
     /// Where Events go.
     pub events: Recorder,
+    /// How often everything is looked at again.
+    pub resync: Duration,
     /// Time, randomness and tasks.
     pub seams: Seams,
 }
@@ -56,6 +67,7 @@ pub struct Prepared {
     queue: Arc<WorkQueue>,
     cancel: Cancel,
     watches: Watches,
+    resync: Duration,
     seams: Seams,
 }
 
@@ -66,6 +78,7 @@ pub struct Controller {
     queue: Arc<WorkQueue>,
     cancel: Cancel,
     workers: Vec<Task>,
+    _resync: Task,
     _watches: Watches,
 }
 
@@ -80,12 +93,13 @@ impl Prepared {
             discovery,
             informers,
             events,
+            resync,
             seams,
         } = parts;
         let queue = Arc::new(WorkQueue::new(seams.clock));
         let outlook = plugin.description.outlook(&plugin.name, primary.clone());
         let wake = queue.clone();
-        let view = Arc::new(View::new(outlook, Box::new(move |key| wake.add(key))));
+        let view = Arc::new(View::new(outlook, Box::new(move |wakeup| wake.add(wakeup))));
         let means = Means {
             informers: &informers,
             discovery: &discovery,
@@ -117,6 +131,7 @@ impl Prepared {
             queue,
             cancel,
             watches,
+            resync,
             seams,
         }
     }
@@ -130,6 +145,7 @@ impl Prepared {
             queue,
             cancel,
             watches,
+            resync,
             seams,
         } = self;
         let workers = (0..plugin.limits().concurrency).map(|_| {
@@ -137,6 +153,9 @@ impl Prepared {
             seams.spawn.task(async move { worker.run().await })
         });
         let workers = workers.collect();
+        let resync = seams
+            .spawn
+            .task(resync_on(view.clone(), resync, seams.clone()));
         let objects = view.objects();
         tracing::info!(
             plugin = &*plugin.name,
@@ -149,8 +168,22 @@ impl Prepared {
             queue,
             cancel,
             workers,
+            _resync: resync,
             _watches: watches,
         }
+    }
+}
+
+/// Runs every key again from time to time, low: whatever was missed is made good. Plugins do it at
+/// different times.
+async fn resync_on(view: Arc<View>, resync: Duration, seams: Seams) {
+    loop {
+        let early = resync.mul_f64(1.0 - SPREAD);
+        seams
+            .clock
+            .sleep(seams.rng.spread(early, 2.0 * SPREAD))
+            .await;
+        view.rerun_all(&Why::Resync);
     }
 }
 
@@ -160,6 +193,11 @@ impl Controller {
     /// wanted: it gets the same informers, grants and workers.
     pub fn swap(&self, plugin: Arc<Plugin>) {
         self.worker.swap(plugin);
+    }
+
+    /// What the newest passes did.
+    pub fn records(&self) -> Records {
+        self.worker.records().clone()
     }
 
     /// How many primaries wait for the plugin's `finalize` before they can go.

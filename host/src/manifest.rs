@@ -7,6 +7,7 @@ mod limits;
 mod units;
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -19,6 +20,10 @@ use crate::text;
 /// The only version of the document so far.
 const API_VERSION: &str = "windlass.dev/v1alpha1";
 const KIND: &str = "Plugin";
+
+/// As controller-runtime's `SyncPeriod`.
+const RESYNC: Duration = Duration::from_secs(10 * 3600);
+const SHORTEST_RESYNC: Duration = Duration::from_secs(60);
 
 /// A Plugin document, checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,6 +40,8 @@ pub struct Plugin {
     pub grants: Grants,
     /// How much it may use.
     pub limits: Limits,
+    /// How often everything is looked at again, though nothing seems to have changed.
+    pub resync: Duration,
 }
 
 /// A document that cannot be used, with everything that a person needs to mend it.
@@ -71,6 +78,7 @@ struct Spec {
     grants: Vec<Grant>,
     #[serde(default)]
     limits: limits::Raw,
+    resync: Option<units::Time>,
 }
 
 #[derive(Deserialize)]
@@ -136,6 +144,10 @@ fn check(file: &Path, document: Document) -> Result<Plugin, ManifestError> {
         Ok(limits) => limits,
         Err(problem) => return fail(format!("spec.limits.{problem}")),
     };
+    let resync = document.spec.resync.map_or(RESYNC, |time| time.0);
+    if resync < SHORTEST_RESYNC {
+        return fail("spec.resync must be at least 1m".into());
+    }
     let grants = match Grants::new(document.spec.grants) {
         Ok(grants) => grants,
         Err(problem) => return fail(format!("spec.grants{problem}")),
@@ -147,6 +159,7 @@ fn check(file: &Path, document: Document) -> Result<Plugin, ManifestError> {
         config: Value::Object(document.spec.config).to_string(),
         grants,
         limits,
+        resync,
         name,
     })
 }
@@ -208,13 +221,12 @@ const WORDS: [(&str, &str); 5] = [
 ];
 
 /// Fields of the agreed document that this version has not built.
-const LATER: [&str; 8] = [
+const LATER: [&str; 7] = [
     "oci",
     "configMap",
     "verify",
     "serviceAccount",
     "http",
-    "resync",
     "crds",
     "build",
 ];
@@ -266,8 +278,8 @@ spec:
             "{error}"
         );
         assert!(error.contains("did you mean `grants`?"), "{error}");
-        let error = read(&GOOD.replace("  grants:", "  resync:")).unwrap_err();
-        assert!(error.contains("`resync` is planned"), "{error}");
+        let error = read(&GOOD.replace("  grants:", "  crds:")).unwrap_err();
+        assert!(error.contains("`crds` is planned"), "{error}");
     }
 
     #[test]

@@ -4,7 +4,9 @@
 //!   there wakes whom it concerns.
 
 mod applied;
+mod difference;
 mod informed;
+mod journal;
 mod key;
 mod object;
 mod own_writes;
@@ -12,18 +14,23 @@ mod reads;
 mod shares;
 mod tracked;
 mod wakes;
+mod why;
 mod write;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 pub use applied::{Applied, Extent};
+pub use difference::Difference;
+use journal::Journals;
+pub use journal::{End, Journal, Saw, Wrote};
 pub use key::Key;
 pub use object::{Metadata, Object, finalizer_of};
 use own_writes::OwnWrites;
 use reads::Reads;
 use shares::{Share, answers};
 use wakes::Wakes;
+pub use why::{Wakeup, Why};
 pub use write::Write;
 
 use crate::api::Resource;
@@ -47,7 +54,7 @@ pub struct Outlook {
 }
 
 /// Who is told of the keys to run.
-pub type Wake = Box<dyn Fn(Key) + Send + Sync>;
+pub type Wake = Box<dyn Fn(Wakeup) + Send + Sync>;
 
 /// A field manager, and what it wrote.
 type Slot = (String, Extent);
@@ -71,6 +78,7 @@ pub struct View {
     gone: Mutex<HashSet<Name>>,
     own: Mutex<OwnWrites<Name, Key>>,
     reads: Mutex<Reads>,
+    journals: Mutex<Journals>,
     wakes: Wakes,
     wake: Wake,
 }
@@ -85,6 +93,7 @@ impl View {
             gone: Mutex::default(),
             own: Mutex::default(),
             reads: Mutex::default(),
+            journals: Mutex::default(),
             wakes: Wakes::new(outlook.primary.clone(), outlook.spec_change_only),
             outlook,
             wake,
@@ -137,9 +146,14 @@ impl View {
         strays.iter().find(all)?.get(key)
     }
 
-    /// All primaries that the plugin is to look after.
-    pub fn primaries(&self) -> Vec<Key> {
-        self.primaries_that(|_| true)
+    /// Runs all primaries that the plugin is to look after again: low, but for those that are being deleted.
+    pub fn rerun_all(&self, why: &Why) {
+        let going = self.primaries_that(|object| object.metadata.deleting);
+        for key in self.primaries_that(|_| true) {
+            let low = going.binary_search(&key).is_err();
+            let why = why.clone();
+            (self.wake)(Wakeup { key, why, low });
+        }
     }
 
     /// How many primaries carry the plugin's finalizer.
@@ -185,7 +199,12 @@ impl View {
 
     /// The key must run again.
     fn rerun(&self, key: Key) {
-        (self.wake)(key);
+        self.wake(key, Why::Overtaken);
+    }
+
+    fn wake(&self, key: Key, why: Why) {
+        let low = false;
+        (self.wake)(Wakeup { key, why, low });
     }
 
     /// Takes in what the API server answered to a read by the key `by`, which is woken if its own
@@ -235,7 +254,9 @@ impl View {
     fn changed(&self, resource: &Resource, change: &Change, wanted: impl Fn(&Key) -> bool) {
         self.forget_applied(resource, change);
         let keys = self.woken(resource, change).into_iter();
-        keys.filter(wanted).for_each(|key| (self.wake)(key));
+        let why = why::changed(resource, change);
+        keys.filter(wanted)
+            .for_each(|key| self.wake(key, why.clone()));
     }
 
     /// The object, if what `slot` would apply is what it applied last and that part of the object
@@ -310,6 +331,10 @@ impl View {
 
     fn reads(&self) -> MutexGuard<'_, Reads> {
         self.reads.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn journals(&self) -> MutexGuard<'_, Journals> {
+        self.journals.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn own(&self) -> MutexGuard<'_, OwnWrites<Name, Key>> {

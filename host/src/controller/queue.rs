@@ -4,7 +4,9 @@
 //! - **Exclusive**: a key handed out is not handed out again until it is done.
 //! - **Never lost**: a key added while it runs will run again.
 //! - **Delays**: the earliest delay of a key wins, and an immediate add cancels it.
-//! - **Two priorities**: what is added low runs after everything else, but is never starved by it.
+//! - **Two priorities**: what is added low runs after everything else, but is never starved by it
+//!   (kubernetes-sigs/controller-runtime#3496); a retry has the priority of the run before it.
+//! - **Slowed**: a key can be held back until a moment, whoever adds it.
 //!
 //! No lock, no clock, no await: [`super::work`] owns those.
 
@@ -34,6 +36,27 @@ pub(super) struct Queue<K, T> {
     alarms: BinaryHeap<Reverse<(T, K)>>,
     /// Ready keys whose delay has ended.
     due: HashSet<K>,
+    /// Keys that run low when their delay ends.
+    delayed_low: HashSet<K>,
+    /// Keys that do not run before a moment.
+    slowed: HashMap<K, T>,
+}
+
+/// A key that is handed out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Taken<K> {
+    pub(super) key: K,
+    pub(super) cause: Cause,
+    pub(super) priority: Priority,
+}
+
+/// Which keys run first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Priority {
+    /// After what needs it more: first lists, resyncs, new versions of a plugin.
+    Low,
+    /// In the order in which they come.
+    Normal,
 }
 
 /// Why a key runs.
@@ -57,6 +80,8 @@ impl<K: Clone + Ord + Hash, T: Copy + Ord> Default for Queue<K, T> {
             delayed: HashMap::new(),
             alarms: BinaryHeap::new(),
             due: HashSet::new(),
+            delayed_low: HashSet::new(),
+            slowed: HashMap::new(),
         }
     }
 }
@@ -64,7 +89,7 @@ impl<K: Clone + Ord + Hash, T: Copy + Ord> Default for Queue<K, T> {
 impl<K: Clone + Ord + Hash, T: Copy + Ord> Queue<K, T> {
     /// Marks `key` as needing work now. A delay it had is forgotten.
     pub(super) fn add(&mut self, key: K) {
-        self.delayed.remove(&key);
+        self.forget_delay(&key);
         let raised = self.is_low.remove(&key);
         if (self.dirty.insert(key.clone()) || raised) && !self.running.contains(&key) {
             self.ready.push_back(key);
@@ -73,38 +98,61 @@ impl<K: Clone + Ord + Hash, T: Copy + Ord> Queue<K, T> {
 
     /// Marks `key` as needing work, after what needs it more. A delay it had is forgotten.
     pub(super) fn add_low(&mut self, key: K) {
-        self.delayed.remove(&key);
+        self.forget_delay(&key);
         if self.dirty.insert(key.clone()) && !self.running.contains(&key) {
             self.is_low.insert(key.clone());
             self.low.push_back(key);
         }
     }
 
-    /// Marks `key` as needing work at `due`, unless it is to run earlier anyway.
-    pub(super) fn add_at(&mut self, key: K, due: T) {
-        if self.dirty.contains(&key) || self.delayed.get(&key).is_some_and(|held| *held <= due) {
+    /// Marks `key` as needing work at `due`, unless it is to run earlier anyway. Of two delays the earlier
+    /// one counts, and the higher priority.
+    pub(super) fn add_at(&mut self, key: K, due: T, priority: Priority) {
+        if self.dirty.contains(&key) {
             return;
         }
-        self.delayed.insert(key.clone(), due);
-        self.alarms.push(Reverse((due, key)));
+        let held = self.delayed.get(&key);
+        match priority {
+            Priority::Normal => drop(self.delayed_low.remove(&key)),
+            Priority::Low if held.is_none() => drop(self.delayed_low.insert(key.clone())),
+            Priority::Low => {}
+        }
+        if held.is_none_or(|held| *held > due) {
+            self.delayed.insert(key.clone(), due);
+            self.alarms.push(Reverse((due, key)));
+        }
+    }
+
+    /// Does not hand `key` out before `until`.
+    pub(super) fn slow(&mut self, key: &K, until: T) {
+        self.slowed.insert(key.clone(), until);
     }
 
     /// Takes the oldest key that is ready at `now`, and says why it runs. Hand it back with [`Queue::done`].
-    pub(super) fn take(&mut self, now: T) -> Option<(K, Cause)> {
+    pub(super) fn take(&mut self, now: T) -> Option<Taken<K>> {
         self.promote(now);
-        let key = self.next()?;
-        self.dirty.remove(&key);
-        let cause = if self.due.remove(&key) {
-            Cause::Delay
-        } else {
-            Cause::Change
-        };
-        self.running.insert(key.clone());
-        Some((key, cause))
+        loop {
+            let (key, priority) = self.next()?;
+            self.dirty.remove(&key);
+            let is_due = self.due.remove(&key);
+            let until = self.slowed.get(&key).copied();
+            if let Some(until) = until.filter(|until| *until > now) {
+                self.add_at(key, until, priority);
+                continue;
+            }
+            self.slowed.remove(&key);
+            self.running.insert(key.clone());
+            let cause = if is_due { Cause::Delay } else { Cause::Change };
+            return Some(Taken {
+                key,
+                cause,
+                priority,
+            });
+        }
     }
 
     /// The key whose turn it is: of those added low one in [`SHARE`] while others wait.
-    fn next(&mut self) -> Option<K> {
+    fn next(&mut self) -> Option<(K, Priority)> {
         while self
             .low
             .front()
@@ -116,7 +164,7 @@ impl<K: Clone + Ord + Hash, T: Copy + Ord> Queue<K, T> {
         if is_their_turn && let Some(key) = self.low.pop_front() {
             self.passed = 0;
             self.is_low.remove(&key);
-            return Some(key);
+            return Some((key, Priority::Low));
         }
         let key = self.ready.pop_front()?;
         self.passed = if self.low.is_empty() {
@@ -124,7 +172,7 @@ impl<K: Clone + Ord + Hash, T: Copy + Ord> Queue<K, T> {
         } else {
             self.passed + 1
         };
-        Some(key)
+        Some((key, Priority::Normal))
     }
 
     /// Ends a run. If `key` was added meanwhile, it becomes ready again.
@@ -161,180 +209,21 @@ impl<K: Clone + Ord + Hash, T: Copy + Ord> Queue<K, T> {
                 return;
             }
             if let Some(Reverse((_, key))) = self.alarms.pop() {
-                self.add(key.clone());
+                if self.delayed_low.contains(&key) {
+                    self.add_low(key.clone());
+                } else {
+                    self.add(key.clone());
+                }
                 self.due.insert(key);
             }
         }
     }
+
+    fn forget_delay(&mut self, key: &K) {
+        self.delayed.remove(key);
+        self.delayed_low.remove(key);
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::collections::BTreeMap;
-
-    /// The key alone.
-    fn take<K: Clone + Ord + Hash, T: Copy + Ord>(queue: &mut Queue<K, T>, now: T) -> Option<K> {
-        queue.take(now).map(|(key, _)| key)
-    }
-
-    fn queue(keys: &[&'static str]) -> Queue<&'static str, u64> {
-        let mut queue = Queue::default();
-        keys.iter().for_each(|key| queue.add(*key));
-        queue
-    }
-
-    #[test]
-    fn what_is_added_low_runs_last_but_not_never() {
-        let mut queue = queue(&[]);
-        let all: Vec<u64> = (0..20).collect();
-        let mut numbers: Queue<u64, u64> = Queue::default();
-        numbers.add_low(100);
-        numbers.add_low(101);
-        all.iter().for_each(|key| numbers.add(*key));
-        let taken: Vec<u64> = std::iter::from_fn(|| take(&mut numbers, 0)).collect();
-        assert_eq!(taken.len(), 22);
-        assert_eq!(taken.iter().position(|key| *key == 100), Some(7));
-        assert_eq!(taken.iter().position(|key| *key == 101), Some(15));
-        queue.add_low("a");
-        queue.add_low("b");
-        queue.add("b");
-        assert_eq!(queue.depth(), 2);
-        assert_eq!(
-            take(&mut queue, 0),
-            Some("b"),
-            "added again, it is low no more"
-        );
-        queue.add_low("b");
-        assert_eq!(take(&mut queue, 0), Some("a"));
-        queue.done(&"b");
-        assert_eq!(
-            take(&mut queue, 0),
-            Some("b"),
-            "it ran meanwhile, and runs again"
-        );
-        assert_eq!((take(&mut queue, 0), queue.depth()), (None, 0));
-    }
-
-    #[test]
-    fn a_key_added_twice_runs_once() {
-        let mut queue = queue(&["a", "b", "a"]);
-        assert_eq!(
-            (
-                take(&mut queue, 0),
-                take(&mut queue, 0),
-                take(&mut queue, 0)
-            ),
-            (Some("a"), Some("b"), None)
-        );
-    }
-
-    #[test]
-    fn a_running_key_is_not_handed_out_again() {
-        let mut queue = queue(&["a"]);
-        take(&mut queue, 0);
-        queue.add("a");
-        assert_eq!(take(&mut queue, 0), None);
-    }
-
-    #[test]
-    fn a_key_that_changes_while_running_runs_again() {
-        let mut queue = queue(&["a"]);
-        take(&mut queue, 0);
-        queue.add("a");
-        queue.done(&"a");
-        assert_eq!(take(&mut queue, 0), Some("a"));
-    }
-
-    #[test]
-    fn the_earliest_delay_wins_in_either_order() {
-        for delays in [[5, 9], [9, 5]] {
-            let mut queue = queue(&[]);
-            delays.iter().for_each(|due| queue.add_at("a", *due));
-            assert_eq!(queue.next_due(), Some(5));
-            assert_eq!(
-                (take(&mut queue, 4), take(&mut queue, 5)),
-                (None, Some("a"))
-            );
-            queue.done(&"a");
-            assert_eq!(take(&mut queue, 100), None, "the later delay is forgotten");
-        }
-    }
-
-    #[test]
-    fn an_immediate_add_cancels_a_delay() {
-        let mut queue = queue(&[]);
-        queue.add_at("a", 5);
-        queue.add("a");
-        assert_eq!(take(&mut queue, 0), Some("a"));
-        queue.done(&"a");
-        assert_eq!((queue.next_due(), take(&mut queue, 10)), (None, None));
-    }
-
-    #[test]
-    fn a_delay_that_ends_while_the_key_runs_runs_it_again() {
-        let mut queue = queue(&["a"]);
-        take(&mut queue, 0);
-        queue.add_at("a", 5);
-        assert_eq!(take(&mut queue, 6), None);
-        queue.done(&"a");
-        assert_eq!(take(&mut queue, 6), Some("a"));
-    }
-
-    #[test]
-    fn it_says_whether_a_change_or_a_delay_runs_a_key() {
-        let mut queue = queue(&["a"]);
-        assert_eq!(queue.take(0), Some(("a", Cause::Change)));
-        queue.done(&"a");
-        queue.add_at("a", 5);
-        assert_eq!(queue.take(5), Some(("a", Cause::Delay)));
-        queue.done(&"a");
-        queue.add_at("a", 9);
-        queue.add("a");
-        assert_eq!(queue.take(9), Some(("a", Cause::Change)));
-    }
-
-    /// Random operations against a model that keeps nothing but sets.
-    #[test]
-    fn no_key_is_lost_doubled_or_run_twice_at_once() {
-        let mut rng = fastrand::Rng::with_seed(11);
-        for _ in 0..200 {
-            let mut queue: Queue<u8, u64> = Queue::default();
-            let mut wanted: BTreeMap<u8, u64> = BTreeMap::new();
-            let mut running: Vec<u8> = Vec::new();
-            for now in 0..400 {
-                let key = rng.u8(0..6);
-                match rng.u8(0..4) {
-                    0 => {
-                        queue.add(key);
-                        wanted.insert(key, now);
-                    }
-                    1 => {
-                        let due = now + rng.u64(0..20);
-                        queue.add_at(key, due);
-                        let held = wanted.entry(key).or_insert(due);
-                        *held = due.min(*held);
-                    }
-                    2 => {
-                        if let Some(taken) = take(&mut queue, now) {
-                            assert!(!running.contains(&taken), "exclusive");
-                            let due = wanted.remove(&taken).expect("somebody asked for it");
-                            assert!(due <= now, "not before its time");
-                            running.push(taken);
-                        } else {
-                            let waiting = wanted
-                                .iter()
-                                .any(|(k, due)| *due <= now && !running.contains(k));
-                            assert!(!waiting, "lost: {wanted:?} {queue:?}");
-                        }
-                    }
-                    _ => {
-                        if let Some(ended) = running.pop() {
-                            queue.done(&ended);
-                        }
-                    }
-                }
-            }
-        }
-    }
-}
+mod tests;

@@ -1,14 +1,18 @@
 //! The queue that a plugin's workers share: [`Queue`] with a lock, a clock and somebody to wake.
 
+use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use super::queue::{Cause, Queue};
+use super::queue::{Cause, Priority, Queue};
 use crate::seams::{Clock, first};
-use crate::view::Key;
+use crate::view::{Key, Wakeup, Why};
+
+/// So many reasons are kept for each key that waits.
+const REASONS: usize = 8;
 
 /// A queue that can be waited for.
 #[derive(Debug)]
@@ -21,13 +25,33 @@ pub(super) struct WorkQueue {
 #[derive(Debug, Default)]
 struct State {
     queue: Queue<Key, Instant>,
+    /// Why each key in the queue is there: the first reasons.
+    whys: HashMap<Key, Whys>,
     closed: bool,
     /// Nothing is handed out before this: the API server asked the plugin to slow down.
     paused_until: Option<Instant>,
 }
 
+/// Why a key runs.
+#[derive(Clone, Debug, Default)]
+pub struct Whys {
+    /// The first reasons that there were.
+    pub first: Vec<Why>,
+    /// How many there were in all.
+    pub count: usize,
+}
+
+/// A key whose turn it is.
+#[derive(Debug)]
+pub(super) struct Taken {
+    pub(super) key: Key,
+    pub(super) cause: Cause,
+    pub(super) priority: Priority,
+    pub(super) whys: Whys,
+}
+
 enum Turn {
-    Run(Key, Cause),
+    Run(Taken),
     Closed,
     WaitUntil(Option<Instant>),
 }
@@ -42,25 +66,33 @@ impl WorkQueue {
         }
     }
 
-    /// Marks `key` as needing work now.
-    pub(super) fn add(&self, key: Key) {
-        self.state().queue.add(key);
-        self.changed.notify_one();
-    }
-
-    /// Marks `keys` as needing work, after what needs it more.
-    pub(super) fn add_low(&self, keys: Vec<Key>) {
+    /// Marks a key as needing work now, or after what needs it more.
+    pub(super) fn add(&self, wakeup: Wakeup) {
         let mut state = self.state();
-        keys.into_iter().for_each(|key| state.queue.add_low(key));
+        let Wakeup { key, why, low } = wakeup;
+        state.note(&key, why);
+        match low {
+            true => state.queue.add_low(key),
+            false => state.queue.add(key),
+        }
         drop(state);
         self.changed.notify_one();
     }
 
     /// Marks `key` as needing work after `delay`.
-    pub(super) fn add_after(&self, key: Key, delay: Duration) {
+    pub(super) fn add_after(&self, key: Key, delay: Duration, why: Why, priority: Priority) {
         let due = self.clock.now() + delay;
-        self.state().queue.add_at(key, due);
+        let mut state = self.state();
+        state.note(&key, why);
+        state.queue.add_at(key, due, priority);
+        drop(state);
         self.changed.notify_one();
+    }
+
+    /// Does not hand `key` out for `delay`, whoever adds it.
+    pub(super) fn slow(&self, key: &Key, delay: Duration) {
+        let until = self.clock.now() + delay;
+        self.state().queue.slow(key, until);
     }
 
     /// Hands nothing out for `delay`.
@@ -71,11 +103,11 @@ impl WorkQueue {
     }
 
     /// Waits for a key, and says why it runs; `None` once the queue is closed.
-    pub(super) async fn take(&self) -> Option<(Key, Cause)> {
+    pub(super) async fn take(&self) -> Option<Taken> {
         loop {
             let changed = self.changed.notified();
             match self.turn() {
-                Turn::Run(key, cause) => return Some((key, cause)),
+                Turn::Run(taken) => return Some(taken),
                 Turn::Closed => return None,
                 Turn::WaitUntil(Some(due)) => {
                     first(changed, self.clock.sleep_until(due)).await;
@@ -116,11 +148,16 @@ impl WorkQueue {
             return Turn::WaitUntil(state.paused_until);
         }
         match state.queue.take(now) {
-            Some((key, cause)) => {
+            Some(taken) => {
                 if state.queue.depth() > 0 {
                     self.changed.notify_one();
                 }
-                Turn::Run(key, cause)
+                Turn::Run(Taken {
+                    whys: state.whys.remove(&taken.key).unwrap_or_default(),
+                    key: taken.key,
+                    cause: taken.cause,
+                    priority: taken.priority,
+                })
             }
             None => Turn::WaitUntil(state.queue.next_due()),
         }
@@ -128,6 +165,16 @@ impl WorkQueue {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn note(&mut self, key: &Key, why: Why) {
+        let whys = self.whys.entry(key.clone()).or_default();
+        whys.count += 1;
+        if whys.first.len() < REASONS && !whys.first.contains(&why) {
+            whys.first.push(why);
+        }
     }
 }
 
@@ -143,6 +190,14 @@ mod tests {
         }
     }
 
+    fn wakeup(name: &str, why: Why) -> Wakeup {
+        Wakeup {
+            key: key(name),
+            why,
+            low: false,
+        }
+    }
+
     fn queue() -> WorkQueue {
         WorkQueue::new(Clock::system())
     }
@@ -151,8 +206,9 @@ mod tests {
     async fn a_waiting_worker_gets_a_key_when_its_delay_ends() {
         let queue = queue();
         let start = queue.clock.now();
-        queue.add_after(key("a"), Duration::from_secs(20));
-        assert_eq!(queue.take().await.map(|(key, _)| key), Some(key("a")));
+        let delay = Duration::from_secs(20);
+        queue.add_after(key("a"), delay, Why::Requeued, Priority::Normal);
+        assert_eq!(queue.take().await.map(|taken| taken.key), Some(key("a")));
         assert_eq!(queue.clock.now() - start, Duration::from_secs(20));
     }
 
@@ -160,9 +216,9 @@ mod tests {
     async fn a_pause_holds_back_what_is_ready() {
         let queue = queue();
         let start = queue.clock.now();
-        queue.add(key("a"));
+        queue.add(wakeup("a", Why::Listed));
         queue.pause(Duration::from_secs(3));
-        assert_eq!(queue.take().await.map(|(key, _)| key), Some(key("a")));
+        assert_eq!(queue.take().await.map(|taken| taken.key), Some(key("a")));
         assert_eq!(queue.clock.now() - start, Duration::from_secs(3));
     }
 
@@ -175,7 +231,36 @@ mod tests {
         }
         queue.close();
         for worker in waiting {
-            assert_eq!(worker.await, None);
+            assert!(worker.await.is_none());
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_key_says_why_it_runs_and_of_many_reasons_the_first() {
+        let queue = queue();
+        queue.add(wakeup("a", Why::Listed));
+        queue.add(wakeup("a", Why::Listed));
+        queue.add(wakeup("a", Why::Resync));
+        for number in 0..100 {
+            queue.add(wakeup(
+                "a",
+                Why::Changed("Pod".into(), key(&number.to_string())),
+            ));
+        }
+        let whys = queue.take().await.unwrap().whys;
+        assert_eq!((whys.count, whys.first.len()), (103, REASONS));
+        assert_eq!(whys.first[..2], [Why::Listed, Why::Resync]);
+        queue.add(wakeup("a", Why::Swapped));
+        queue.done(&key("a"));
+        assert_eq!(queue.take().await.unwrap().whys.first, [Why::Swapped]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_closed_queue_hands_out_nothing_of_what_is_in_it() {
+        let queue = queue();
+        queue.add(wakeup("a", Why::Listed));
+        queue.close();
+        assert!(queue.take().await.is_none());
+        assert_eq!(queue.load(), (1, 0));
     }
 }

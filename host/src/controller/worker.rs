@@ -1,34 +1,47 @@
-//! Takes a key, makes a pass, settles it: forever, and with one log line for each.
+//! Takes a key, makes a pass, settles it: forever, and with one record for each.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use tokio::time::Instant;
+
 use super::backoff::Backoff;
-use super::queue::Cause;
-use super::reconcile::{Done, Pass, PassError, Reconciler};
+use super::hot::{Heat, HotLoops};
+use super::queue::Priority;
+use super::reconcile::Reconciler;
+use super::record::{Record, Records};
+use super::report;
 use super::retry::{Next, next};
-use super::work::WorkQueue;
+use super::work::{Taken, WorkQueue};
 use crate::error::Chain;
-use crate::events::{Note, Severity};
-use crate::plugin::{CallError, Failure, Plugin};
+use crate::plugin::Plugin;
+use crate::plugin::cluster::Primary;
 use crate::seams::Seams;
 use crate::text::clean;
-use crate::view::Key;
-use crate::view::Metadata;
+use crate::view::{End, Journal, Key, Wakeup, Why};
 
 /// How much later than asked for a key may run: spreads what would happen at once.
 const SPREAD: f64 = 0.1;
 
-/// The longest piece of a guest's output in one log line.
-const OUTPUT: usize = 4 << 10;
+/// How long a key waits that keeps rewriting the same field.
+const HOT: Duration = Duration::from_secs(10);
+
+/// The longest error that is kept.
+const TEXT: usize = 2 << 10;
 
 /// What the workers of one plugin share.
 pub(super) struct Worker {
     reconciler: Arc<Reconciler>,
     queue: Arc<WorkQueue>,
     backoff: Mutex<Backoff<Key>>,
+    hot: Mutex<HotLoops<Field, Instant>>,
+    records: Records,
     seams: Seams,
 }
+
+/// A field of an object, its kind, name and path, and the generation of the primary: what changes because the
+/// primary did is no loop.
+type Field = (String, Key, String, Option<i64>);
 
 impl Worker {
     pub(super) fn new(reconciler: Arc<Reconciler>, queue: Arc<WorkQueue>, seams: Seams) -> Self {
@@ -36,6 +49,8 @@ impl Worker {
             reconciler,
             queue,
             backoff: Mutex::default(),
+            hot: Mutex::default(),
+            records: Records::default(),
             seams,
         }
     }
@@ -44,22 +59,29 @@ impl Worker {
     pub(super) fn swap(&self, plugin: Arc<Plugin>) {
         self.reconciler.swap(plugin);
         *self.backoff() = Backoff::default();
-        self.queue.add_low(self.reconciler.door().view.primaries());
+        *self.hot() = HotLoops::default();
+        self.reconciler.door().view.rerun_all(&Why::Swapped);
+    }
+
+    /// What the newest passes did.
+    pub(super) fn records(&self) -> &Records {
+        &self.records
     }
 
     /// Makes passes until the queue is closed.
     pub(super) async fn run(&self) {
-        while let Some((key, cause)) = self.queue.take().await {
+        while let Some(taken) = self.queue.take().await {
             // Handed back also when the pass panics: the key is not lost with it.
             let _done = HandBack {
                 queue: &self.queue,
-                key: &key,
+                key: &taken.key,
             };
-            self.turn(&key, cause).await;
+            self.turn(&taken).await;
         }
     }
 
-    async fn turn(&self, key: &Key, cause: Cause) {
+    async fn turn(&self, taken: &Taken) {
+        let key = &taken.key;
         let Some(object) = self.reconciler.find(key) else {
             self.backoff().forget(key); // deleted since it was queued
             self.reconciler.door().view.forgets(key);
@@ -67,128 +89,101 @@ impl Worker {
         };
         let generation = object.metadata.generation;
         let attempt = self.backoff().attempt(key, generation);
-        let started = self.seams.clock.now();
+        let (began, started) = (self.seams.clock.wall(), self.seams.clock.now());
         let pass = self.reconciler.pass(&object, attempt).await;
-        let elapsed = self.seams.clock.now() - started;
+        let took = self.seams.clock.now() - started;
+        let door = self.reconciler.door();
+        let journal = door.view.ends(key);
         let next = next(&pass.outcome, pass.traffic.slow_down);
         if let Some(delay) = pass.traffic.slow_down {
             self.queue.pause(delay);
         }
-        let delay = self.settle(key, generation, cause, next);
-        self.report(&object.metadata, &pass, attempt, elapsed, delay);
+        let delay = self.settle(taken, generation, next);
+        let primary = self.reconciler.primary(&object.metadata);
+        self.cool(&primary, generation, &journal);
+        let error = pass.outcome.as_ref().err();
+        let record = Record {
+            key: key.clone(),
+            uid: primary.uid.clone(),
+            version: object.metadata.resource_version.clone(),
+            whys: taken.whys.clone(),
+            step: pass.step.label(),
+            attempt,
+            began,
+            took,
+            cpu: pass.cpu,
+            memory: pass.memory,
+            requests: pass.traffic.requests,
+            journal,
+            outcome: report::label(&pass.outcome),
+            error: error.map(|error| clean(&Chain(error).to_string(), TEXT)),
+            next: delay,
+        };
+        report::pass(door, &primary, &pass, &record);
+        self.records.push(record);
     }
 
-    /// Queues the key as `next` says; answers the delay if it failed.
-    fn settle(
-        &self,
-        key: &Key,
-        generation: Option<i64>,
-        cause: Cause,
-        next: Next,
-    ) -> Option<Duration> {
+    /// Queues the key as `next` says; answers when it runs again by itself, if it does.
+    fn settle(&self, taken: &Taken, generation: Option<i64>, next: Next) -> Option<Duration> {
+        let (key, priority) = (&taken.key, taken.priority);
         if next != Next::Backoff && !matches!(next, Next::SlowDown(_)) {
             self.backoff().forget(key);
         }
+        let add_after = |delay, why| self.queue.add_after(key.clone(), delay, why, priority);
         match next {
             Next::Rest => None,
             Next::Again => {
-                self.queue.add(key.clone());
+                self.queue.add(Wakeup {
+                    key: key.clone(),
+                    why: Why::Settled,
+                    low: priority == Priority::Low,
+                });
                 None
             }
             Next::After(delay) => {
-                self.queue
-                    .add_after(key.clone(), self.seams.rng.spread(delay, SPREAD));
-                None
+                let delay = self.seams.rng.spread(delay, SPREAD);
+                add_after(delay, Why::Requeued);
+                Some(delay)
             }
             Next::Backoff => {
-                let delay = self.backoff().failed(key, generation, cause);
+                let delay = self.backoff().failed(key, generation, taken.cause);
                 let delay = self.seams.rng.spread(delay, SPREAD);
-                self.queue.add_after(key.clone(), delay);
+                add_after(delay, Why::Failed);
                 Some(delay)
             }
             Next::SlowDown(delay) => {
-                self.queue.add_after(key.clone(), delay);
+                add_after(delay, Why::SlowedDown);
                 Some(delay)
             }
         }
     }
 
-    /// The one log line of the pass, and an Event on the primary if it failed.
-    fn report(
-        &self,
-        object: &Metadata,
-        pass: &Pass,
-        attempt: u32,
-        elapsed: Duration,
-        delay: Option<Duration>,
-    ) {
-        let plugin = &*self.reconciler.door().plugin;
-        let primary = self.reconciler.primary(object);
-        let name = primary.to_string();
-        let step = pass.step.label();
-        let elapsed_ms = millis(elapsed);
-        let cpu_ms = millis(pass.cpu);
-        let (memory, requests) = (pass.memory, pass.traffic.requests);
-        let error = match &pass.outcome {
-            Ok(done) => {
-                let outcome = match done {
-                    Done::Rest => "rest",
-                    Done::Again => "again",
-                    Done::After(_) => "after",
-                };
-                tracing::info!(
-                    plugin,
-                    object = name,
-                    step,
-                    outcome,
-                    elapsed_ms,
-                    cpu_ms,
-                    memory,
-                    requests,
-                    "pass"
-                );
-                return;
-            }
-            Err(error) => error,
-        };
-        let outcome = error.label();
-        let retry_ms = delay.map(millis);
-        let output = clean(pass.output.trim(), OUTPUT);
-        let cause = Chain(error);
-        tracing::warn!(
-            plugin,
-            object = name,
-            step,
-            outcome,
-            elapsed_ms,
-            cpu_ms,
-            memory,
-            requests,
-            attempt,
-            retry_ms,
-            output,
-            "pass failed: {cause}"
-        );
-        if let Some(reason) = event_reason(error) {
-            let cause = cause.to_string();
-            let note = if output.is_empty() {
-                cause
-            } else {
-                format!("{cause}; its output: {output}")
+    /// Slows the key down if the plugin keeps rewriting what it has just written, and says so.
+    fn cool(&self, primary: &Primary, generation: Option<i64>, journal: &Journal) {
+        let (now, key) = (self.seams.clock.now(), &primary.key);
+        for wrote in &journal.writes {
+            let field = match &wrote.end {
+                End::Created => Some(""),
+                End::Changed(fields) => fields.first().map(|field| field.path.as_str()),
+                End::Deleted | End::Failed => None,
             };
-            self.reconciler.door().events.publish(Note {
-                plugin: self.reconciler.door().plugin.clone(),
-                regarding: primary.about(),
-                related: None,
-                severity: Severity::Warning,
-                reason: reason.to_owned(),
-                action: "Reconcile".to_owned(),
-                note: clean(&note, 1000),
-            });
+            let Some(field) = field else { continue };
+            let (kind, object, path) = (wrote.kind.clone(), wrote.key.clone(), field.to_owned());
+            let heat = self.hot().rewrote((kind, object, path, generation), now);
+            if heat != Heat::Calm {
+                self.queue.slow(key, HOT);
+            }
+            if let Heat::New(times) = heat {
+                report::hot(self.reconciler.door(), primary, wrote, field, times);
+            }
         }
     }
 
-    fn backoff(&self) -> std::sync::MutexGuard<'_, Backoff<Key>> {
+    fn hot(&self) -> MutexGuard<'_, HotLoops<Field, Instant>> {
+        self.hot.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn backoff(&self) -> MutexGuard<'_, Backoff<Key>> {
         self.backoff.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -203,23 +198,4 @@ impl Drop for HandBack<'_> {
     fn drop(&mut self) {
         self.queue.done(self.key);
     }
-}
-
-/// The stable reason of the Event for a failed pass; none if nobody need know.
-fn event_reason(error: &PassError) -> Option<&'static str> {
-    match error {
-        PassError::Call(CallError::Failed(Failure::Terminal(_))) => Some("TerminalError"),
-        PassError::Call(CallError::Failed(Failure::Transient(_))) => Some("ReconcileFailed"),
-        PassError::Call(CallError::DeadlineExceeded(_)) => Some("DeadlineExceeded"),
-        PassError::Call(CallError::CpuExceeded(_)) => Some("CPUExceeded"),
-        PassError::Call(CallError::Trapped(_)) => Some("PluginTrapped"),
-        PassError::Call(CallError::Host(_)) => Some("HostError"),
-        PassError::Finalizer(_) => Some("FinalizerFailed"),
-        PassError::Call(CallError::Stopped) | PassError::Read(_) => None,
-    }
-}
-
-fn millis(duration: Duration) -> f64 {
-    // Three digits after the point are what a reader can use.
-    (duration.as_secs_f64() * 1e6).round() / 1e3
 }

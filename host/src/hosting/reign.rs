@@ -93,6 +93,7 @@ impl<'a> Reign<'a> {
             discovery: self.host.discovery.clone(),
             informers: self.host.informers.clone(),
             events: self.host.events.clone(),
+            resync: version.candidate.document.resync,
             seams: self.host.seams.clone(),
         }
     }

@@ -33,5 +33,6 @@ impl Version {
             && same_sight
             && limits(self) == limits(other)
             && self.candidate.document.grants == other.candidate.document.grants
+            && self.candidate.document.resync == other.candidate.document.resync
     }
 }

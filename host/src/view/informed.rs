@@ -1,6 +1,6 @@
 //! What informers tell: it wakes whom it concerns.
 
-use super::{Key, Name, OwnWrites, View};
+use super::{Key, Name, OwnWrites, View, Wakeup, Why, why};
 use crate::api::Resource;
 use crate::informer::{Change, Known, News, Origin};
 
@@ -16,6 +16,16 @@ impl View {
     fn heard_change(&self, resource: &Resource, change: &Change, origin: Origin) {
         self.forget_applied(resource, change);
         let keys = self.woken(resource, change);
+        let found = why::is_found(change, origin);
+        let why = match found {
+            true => Why::Listed,
+            false => why::changed(resource, change),
+        };
+        let wakeup = |key| Wakeup {
+            key,
+            why: why.clone(),
+            low: found,
+        };
         let mut own = self.own();
         match (&change.new, &change.old) {
             (Some(new), _) => {
@@ -23,7 +33,7 @@ impl View {
                 let version = new.metadata.version();
                 for key in keys {
                     if !own.withhold(&name, version, &key) {
-                        (self.wake)(key);
+                        (self.wake)(wakeup(key));
                     }
                 }
                 if origin != Origin::Answer {
@@ -32,7 +42,7 @@ impl View {
             }
             (None, Some(old)) => {
                 own.forget(&(resource.clone(), old.metadata.key()));
-                keys.into_iter().for_each(|key| (self.wake)(key));
+                keys.into_iter().for_each(|key| (self.wake)(wakeup(key)));
             }
             (None, None) => {}
         }
@@ -45,7 +55,8 @@ impl View {
         let mut own = self.own();
         for key in concerned {
             if is_news(&mut own, &name, known, &key) {
-                (self.wake)(key);
+                let object = known.held.metadata.key();
+                self.wake(key, Why::Changed(resource.kind.clone(), object));
             }
         }
         own.shown(&name, known.version);
@@ -61,7 +72,8 @@ impl View {
         // What is in the selector is woken from there.
         let selected = self.get(&self.outlook.primary, &key).is_some();
         if !selected && self.wakes.is_spec_change(change) {
-            (self.wake)(key);
+            let why = why::changed(&self.outlook.primary, change);
+            self.wake(key, why);
         }
     }
 }

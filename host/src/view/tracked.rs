@@ -2,7 +2,7 @@
 
 use super::reads::{GroupKind, Read};
 use super::wakes::is_seen;
-use super::{Key, Object, View};
+use super::{Journal, Key, Object, Saw, View};
 use crate::api::{Resource, group_of};
 use crate::informer::Change;
 use crate::selector::LabelSelector;
@@ -11,6 +11,17 @@ impl View {
     /// The key `by` begins a run: what it reads from now on counts.
     pub fn begins(&self, by: &Key) {
         self.reads().begin(by);
+        self.journals().begin(by);
+    }
+
+    /// The run of `by` was answered this from the store.
+    pub fn saw(&self, by: &Key, saw: Saw) {
+        self.journals().saw(by, saw);
+    }
+
+    /// The run of `by` has ended: what it did.
+    pub fn ends(&self, by: &Key) -> Journal {
+        self.journals().end(by)
     }
 
     /// The run of `by` has ended well: what earlier ones read counts no more.

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use super::applied::Extent;
+use super::difference::differences;
+use super::journal::{End, Wrote};
 use super::key::Key;
 use super::object::Object;
 use super::own_writes::Answer;
@@ -15,17 +17,32 @@ pub struct Write {
     object: Name,
     by: Key,
     extent: Extent,
+    /// The object as it was, if the store knew that.
+    before: Before,
     id: Option<u64>,
+}
+
+/// An object before a write.
+enum Before {
+    Unknown,
+    Absent,
+    There(Object),
 }
 
 impl Write {
     pub(super) fn begin(view: Arc<View>, object: Name, by: Key, extent: Extent) -> Self {
         let id = Some(view.own().begin(&object, &by));
+        let before = match view.get(&object.0, &object.1) {
+            Some(held) => Before::There(held),
+            None if view.holds(&object.0, &object.1) => Before::Absent,
+            None => Before::Unknown,
+        };
         Self {
             view,
             object,
             by,
             extent,
+            before,
             id,
         }
     }
@@ -33,6 +50,11 @@ impl Write {
     /// The API server answered with the object as it is now.
     pub fn answered(mut self, object: &Object) {
         let (view, version) = (self.view.clone(), object.metadata.version());
+        self.note(match &self.before {
+            Before::Absent => End::Created,
+            Before::Unknown => End::Changed(Vec::new()),
+            Before::There(before) => End::Changed(differences(&before.value(), &object.value())),
+        });
         let resource = self.object.0.clone();
         // Nothing else happens to the object meanwhile: an echo comes before this or after.
         view.take_in(&resource, object, |change| {
@@ -50,6 +72,7 @@ impl Write {
     /// The API server answered that the object with this UID is gone.
     pub fn deleted(mut self, uid: &str) {
         let view = self.view.clone();
+        self.note(End::Deleted);
         let (resource, key) = self.object.clone();
         let Some(informer) = view.informer(&resource, key.namespace.as_deref()) else {
             return;
@@ -72,6 +95,16 @@ impl Write {
         });
     }
 
+    fn note(&self, end: End) {
+        let (resource, key) = &self.object;
+        let wrote = Wrote {
+            kind: resource.kind.clone(),
+            key: key.clone(),
+            end,
+        };
+        self.view.journals().wrote(&self.by, wrote);
+    }
+
     fn end(&mut self, answer: Answer) {
         if let Some(id) = self.id.take()
             && self.view.own().end(&self.object, id, answer)
@@ -83,6 +116,9 @@ impl Write {
 
 impl Drop for Write {
     fn drop(&mut self) {
+        if self.id.is_some() {
+            self.note(End::Failed);
+        }
         self.end(Answer::None);
     }
 }

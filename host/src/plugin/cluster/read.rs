@@ -10,7 +10,7 @@ use crate::plugin::bindings::cluster::{Consistency, Error, ListQuery};
 use crate::plugin::bindings::types::ObjectRef;
 use crate::plugin::sandbox::COPY;
 use crate::selector::LabelSelector;
-use crate::view::{Key, Object};
+use crate::view::{Key, Object, Saw};
 
 /// Bytes of a field selector at most.
 const SELECTOR: usize = 4 << 10;
@@ -46,7 +46,16 @@ impl Call {
             && consistency == Consistency::Stored
             && self.door.view.holds(&target.resource, &target.key)
         {
-            return match self.door.view.get(&target.resource, &target.key) {
+            let held = self.door.view.get(&target.resource, &target.key);
+            let saw = Saw::Object {
+                kind: target.resource.kind.clone(),
+                key: target.key.clone(),
+                version: held
+                    .as_ref()
+                    .map(|held| held.metadata.resource_version.clone()),
+            };
+            self.door.view.saw(&self.primary.key, saw);
+            return match held {
                 Some(object) => {
                     self.meet(&target, &object, true);
                     Ok(self.show(&target.resource, &object))
@@ -114,6 +123,13 @@ impl Call {
             && self.door.view.holds_all(&resource, namespace);
         let objects = if stored {
             let mut objects = self.door.view.list(&resource, namespace, &selector);
+            let saw = Saw::List {
+                kind: resource.kind.clone(),
+                namespace: query.namespace.clone(),
+                selector: query.label_selector.clone().unwrap_or_default(),
+                count: objects.len(),
+            };
+            self.door.view.saw(&self.primary.key, saw);
             objects.truncate(limit);
             objects
         } else {

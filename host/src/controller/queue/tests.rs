@@ -1,0 +1,236 @@
+use super::*;
+use std::collections::BTreeMap;
+
+/// The key alone.
+fn take<K: Clone + Ord + Hash, T: Copy + Ord>(queue: &mut Queue<K, T>, now: T) -> Option<K> {
+    queue.take(now).map(|taken| taken.key)
+}
+
+fn queue(keys: &[&'static str]) -> Queue<&'static str, u64> {
+    let mut queue = Queue::default();
+    keys.iter().for_each(|key| queue.add(*key));
+    queue
+}
+
+#[test]
+fn what_is_added_low_runs_last_but_not_never() {
+    let mut queue = queue(&[]);
+    let all: Vec<u64> = (0..20).collect();
+    let mut numbers: Queue<u64, u64> = Queue::default();
+    numbers.add_low(100);
+    numbers.add_low(101);
+    all.iter().for_each(|key| numbers.add(*key));
+    let taken: Vec<u64> = std::iter::from_fn(|| take(&mut numbers, 0)).collect();
+    assert_eq!(taken.len(), 22);
+    assert_eq!(taken.iter().position(|key| *key == 100), Some(7));
+    assert_eq!(taken.iter().position(|key| *key == 101), Some(15));
+    queue.add_low("a");
+    queue.add_low("b");
+    queue.add("b");
+    assert_eq!(queue.depth(), 2);
+    assert_eq!(
+        take(&mut queue, 0),
+        Some("b"),
+        "added again, it is low no more"
+    );
+    queue.add_low("b");
+    assert_eq!(take(&mut queue, 0), Some("a"));
+    queue.done(&"b");
+    assert_eq!(
+        take(&mut queue, 0),
+        Some("b"),
+        "it ran meanwhile, and runs again"
+    );
+    assert_eq!((take(&mut queue, 0), queue.depth()), (None, 0));
+}
+
+#[test]
+fn a_key_added_twice_runs_once() {
+    let mut queue = queue(&["a", "b", "a"]);
+    assert_eq!(
+        (
+            take(&mut queue, 0),
+            take(&mut queue, 0),
+            take(&mut queue, 0)
+        ),
+        (Some("a"), Some("b"), None)
+    );
+}
+
+#[test]
+fn a_running_key_is_not_handed_out_again() {
+    let mut queue = queue(&["a"]);
+    take(&mut queue, 0);
+    queue.add("a");
+    assert_eq!(take(&mut queue, 0), None);
+}
+
+#[test]
+fn a_key_that_changes_while_running_runs_again() {
+    let mut queue = queue(&["a"]);
+    take(&mut queue, 0);
+    queue.add("a");
+    queue.done(&"a");
+    assert_eq!(take(&mut queue, 0), Some("a"));
+}
+
+#[test]
+fn the_earliest_delay_wins_in_either_order() {
+    for delays in [[5, 9], [9, 5]] {
+        let mut queue = queue(&[]);
+        delays
+            .iter()
+            .for_each(|due| queue.add_at("a", *due, Priority::Normal));
+        assert_eq!(queue.next_due(), Some(5));
+        assert_eq!(
+            (take(&mut queue, 4), take(&mut queue, 5)),
+            (None, Some("a"))
+        );
+        queue.done(&"a");
+        assert_eq!(take(&mut queue, 100), None, "the later delay is forgotten");
+    }
+}
+
+#[test]
+fn an_immediate_add_cancels_a_delay() {
+    let mut queue = queue(&[]);
+    queue.add_at("a", 5, Priority::Normal);
+    queue.add("a");
+    assert_eq!(take(&mut queue, 0), Some("a"));
+    queue.done(&"a");
+    assert_eq!((queue.next_due(), take(&mut queue, 10)), (None, None));
+}
+
+#[test]
+fn a_delay_that_ends_while_the_key_runs_runs_it_again() {
+    let mut queue = queue(&["a"]);
+    take(&mut queue, 0);
+    queue.add_at("a", 5, Priority::Normal);
+    assert_eq!(take(&mut queue, 6), None);
+    queue.done(&"a");
+    assert_eq!(take(&mut queue, 6), Some("a"));
+}
+
+#[test]
+fn it_says_whether_a_change_or_a_delay_runs_a_key() {
+    let mut queue = queue(&["a"]);
+    let cause = |queue: &mut Queue<_, u64>, now| queue.take(now).unwrap().cause;
+    assert_eq!(cause(&mut queue, 0), Cause::Change);
+    queue.done(&"a");
+    queue.add_at("a", 5, Priority::Normal);
+    assert_eq!(cause(&mut queue, 5), Cause::Delay);
+    queue.done(&"a");
+    queue.add_at("a", 9, Priority::Normal);
+    queue.add("a");
+    assert_eq!(cause(&mut queue, 9), Cause::Change);
+}
+
+/// Random operations against a model that keeps nothing but sets.
+#[test]
+fn no_key_is_lost_doubled_or_run_twice_at_once() {
+    let mut rng = fastrand::Rng::with_seed(11);
+    for _ in 0..200 {
+        let mut queue: Queue<u8, u64> = Queue::default();
+        let mut wanted: BTreeMap<u8, u64> = BTreeMap::new();
+        let mut running: Vec<u8> = Vec::new();
+        for now in 0..400 {
+            let key = rng.u8(0..6);
+            match rng.u8(0..4) {
+                0 => {
+                    queue.add(key);
+                    wanted.insert(key, now);
+                }
+                1 => {
+                    let due = now + rng.u64(0..20);
+                    queue.add_at(key, due, Priority::Normal);
+                    let held = wanted.entry(key).or_insert(due);
+                    *held = due.min(*held);
+                }
+                2 => {
+                    if let Some(taken) = take(&mut queue, now) {
+                        assert!(!running.contains(&taken), "exclusive");
+                        let due = wanted.remove(&taken).expect("somebody asked for it");
+                        assert!(due <= now, "not before its time");
+                        running.push(taken);
+                    } else {
+                        let waiting = wanted
+                            .iter()
+                            .any(|(k, due)| *due <= now && !running.contains(k));
+                        assert!(!waiting, "lost: {wanted:?} {queue:?}");
+                    }
+                }
+                _ => {
+                    if let Some(ended) = running.pop() {
+                        queue.done(&ended);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_retry_has_the_priority_of_the_run_before_it() {
+    let mut queue = queue(&[]);
+    queue.add_at("low", 5, Priority::Low);
+    queue.add_at("normal", 5, Priority::Normal);
+    let taken: Vec<_> = std::iter::from_fn(|| queue.take(5))
+        .map(|taken| (taken.key, taken.priority))
+        .collect();
+    assert_eq!(
+        taken,
+        [("normal", Priority::Normal), ("low", Priority::Low)]
+    );
+}
+
+#[test]
+fn a_priority_is_raised_while_queued_and_while_delayed_but_never_lowered() {
+    let mut queue = queue(&[]);
+    let priority = |queue: &mut Queue<_, u64>| queue.take(9).unwrap().priority;
+    queue.add_low("a");
+    queue.add("a");
+    assert_eq!(priority(&mut queue), Priority::Normal);
+    queue.done(&"a");
+    for delays in [
+        [Priority::Low, Priority::Normal],
+        [Priority::Normal, Priority::Low],
+    ] {
+        delays
+            .iter()
+            .for_each(|priority| queue.add_at("a", 5, *priority));
+        assert_eq!(priority(&mut queue), Priority::Normal, "{delays:?}");
+        queue.done(&"a");
+    }
+    queue.add("a");
+    queue.add_low("a");
+    assert_eq!(priority(&mut queue), Priority::Normal);
+}
+
+#[test]
+fn a_slowed_key_waits_whoever_adds_it_and_holds_nobody_else_back() {
+    let mut queue = queue(&["a", "b"]);
+    queue.slow(&"a", 5);
+    assert_eq!(
+        (take(&mut queue, 0), take(&mut queue, 0)),
+        (Some("b"), None)
+    );
+    queue.add("a");
+    assert_eq!((take(&mut queue, 4), queue.next_due()), (None, Some(5)));
+    assert_eq!(take(&mut queue, 5), Some("a"));
+    queue.done(&"a");
+    queue.add("a");
+    assert_eq!(take(&mut queue, 5), Some("a"), "it is slowed once");
+}
+
+/// kube-rs#1772: a delay of years made its timer panic.
+#[test]
+fn a_far_future_delay_is_a_delay_like_any_other() {
+    let mut queue = queue(&[]);
+    queue.add_at("a", u64::MAX, Priority::Normal);
+    assert_eq!(
+        (take(&mut queue, u64::MAX - 1), queue.next_due()),
+        (None, Some(u64::MAX))
+    );
+    queue.add("a");
+    assert_eq!(take(&mut queue, 0), Some("a"));
+}

@@ -1,0 +1,169 @@
+//! Records of passes: the newest of each plugin, for whoever wants to know what it did and why.
+//!
+//! - What is kept is bounded by number and by size; the oldest goes first.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use super::work::Whys;
+use crate::view::{Journal, Key, Saw, Wrote};
+
+/// So many passes of one plugin are kept.
+const PASSES: usize = 512;
+/// So many bytes, as estimated.
+const BYTES: usize = 1 << 20;
+
+/// One pass.
+#[derive(Clone, Debug)]
+pub struct Record {
+    /// The primary.
+    pub key: Key,
+    /// Its UID.
+    pub uid: String,
+    /// Its version.
+    pub version: String,
+    /// Why it ran.
+    pub whys: Whys,
+    /// What it needed: `protect`, `reconcile`, `finalize`, `release` or `ignore`.
+    pub step: &'static str,
+    /// How often it had failed before.
+    pub attempt: u32,
+    /// When it began.
+    pub began: Timestamp,
+    /// How long it took.
+    pub took: Duration,
+    /// CPU time of the guest.
+    pub cpu: Duration,
+    /// The guest's memory at its peak, in bytes.
+    pub memory: usize,
+    /// Requests to the API server.
+    pub requests: u32,
+    /// What it read from the store, and what it wrote.
+    pub journal: Journal,
+    /// How it ended: `rest`, `again`, `after`, or the name of what went wrong.
+    pub outcome: &'static str,
+    /// What went wrong, in words.
+    pub error: Option<String>,
+    /// When it runs next, if nothing happens before.
+    pub next: Option<Duration>,
+}
+
+impl Record {
+    /// About how many bytes it takes.
+    fn bytes(&self) -> usize {
+        let option = |text: &Option<String>| text.as_ref().map_or(0, String::len);
+        let reads = self.journal.reads.iter().map(|saw| match saw {
+            Saw::Object { key, .. } => size_of::<Saw>() + key.name.len(),
+            Saw::List { selector, .. } => size_of::<Saw>() + selector.len(),
+        });
+        let writes = self.journal.writes.iter().map(|wrote: &Wrote| {
+            let differences = wrote.end.differences().iter();
+            let fields = differences
+                .map(|one| one.path.len() + option(&one.before) + option(&one.after) + 72);
+            size_of::<Wrote>() + wrote.key.name.len() + fields.sum::<usize>()
+        });
+        size_of::<Self>() + option(&self.error) + reads.sum::<usize>() + writes.sum::<usize>()
+    }
+}
+
+/// The newest records of a plugin. Clones are the same.
+#[derive(Clone, Debug, Default)]
+pub struct Records(Arc<Mutex<Ring>>);
+
+#[derive(Debug, Default)]
+struct Ring {
+    records: VecDeque<(Arc<Record>, usize)>,
+    bytes: usize,
+}
+
+impl Records {
+    /// Keeps one more.
+    pub(super) fn push(&self, record: Record) {
+        let bytes = record.bytes();
+        let mut ring = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        ring.records.push_back((Arc::new(record), bytes));
+        ring.bytes += bytes;
+        while ring.records.len() > PASSES || ring.bytes > BYTES && ring.records.len() > 1 {
+            let oldest = ring.records.pop_front();
+            ring.bytes -= oldest.map_or(0, |(_, bytes)| bytes);
+        }
+    }
+
+    /// Those that are kept, the oldest first.
+    pub fn all(&self) -> Vec<Arc<Record>> {
+        let ring = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let records = ring.records.iter();
+        records.map(|(record, _)| record.clone()).collect()
+    }
+
+    /// The newest pass over this primary.
+    pub fn last(&self, key: &Key) -> Option<Arc<Record>> {
+        let ring = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut records = ring.records.iter().rev();
+        let found = records.find(|(record, _)| record.key == *key);
+        found.map(|(record, _)| record.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(name: &str, error: Option<String>) -> Record {
+        Record {
+            key: Key {
+                namespace: None,
+                name: name.into(),
+            },
+            uid: "u".into(),
+            version: "1".into(),
+            whys: Whys::default(),
+            step: "reconcile",
+            attempt: 0,
+            began: Timestamp::UNIX_EPOCH,
+            took: Duration::ZERO,
+            cpu: Duration::ZERO,
+            memory: 0,
+            requests: 0,
+            journal: Journal::default(),
+            outcome: "rest",
+            error,
+            next: None,
+        }
+    }
+
+    #[test]
+    fn the_newest_are_kept_within_number_and_size() {
+        let records = Records::default();
+        for number in 0..1000 {
+            records.push(record(&number.to_string(), None));
+        }
+        let names: Vec<String> = records.all().iter().map(|r| r.key.name.clone()).collect();
+        assert_eq!((names.len(), names[0].as_str()), (PASSES, "488"));
+        for number in 0..100 {
+            records.push(record(&number.to_string(), Some("x".repeat(BYTES / 10))));
+        }
+        assert!(records.all().len() < 10);
+        records.push(record("large", Some("x".repeat(2 * BYTES))));
+        assert_eq!(records.all().len(), 1, "the newest is always kept");
+    }
+
+    #[test]
+    fn the_last_pass_over_an_object_is_found() {
+        let records = Records::default();
+        for (name, error) in [("a", "old"), ("b", "other"), ("a", "new")] {
+            records.push(record(name, Some(error.into())));
+        }
+        let last = |name: &str| {
+            let key = Key {
+                namespace: None,
+                name: name.into(),
+            };
+            records.last(&key).and_then(|record| record.error.clone())
+        };
+        assert_eq!((last("a"), last("c")), (Some("new".into()), None));
+    }
+}

@@ -1,0 +1,117 @@
+//! What the run of a key has read and written so far: for people, and to judge a run.
+
+use std::collections::HashMap;
+
+use super::difference::Difference;
+use super::key::Key;
+
+/// So many reads and so many writes of one run are kept.
+const MOST: usize = 200;
+
+/// What one run did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Journal {
+    /// What it read from the store, in order.
+    pub reads: Vec<Saw>,
+    /// What it wrote, in order of the answers.
+    pub writes: Vec<Wrote>,
+    /// How many more reads and writes there were.
+    pub left_out: usize,
+}
+
+/// A read, and its answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Saw {
+    /// One object.
+    Object {
+        /// Its kind.
+        kind: String,
+        /// Its name.
+        key: Key,
+        /// The version that was there; none if it was absent.
+        version: Option<String>,
+    },
+    /// A list.
+    List {
+        /// The kind.
+        kind: String,
+        /// None for all namespaces.
+        namespace: Option<String>,
+        /// The label selector.
+        selector: String,
+        /// How many objects there were.
+        count: usize,
+    },
+}
+
+/// A write, and how it ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wrote {
+    /// The object's kind.
+    pub kind: String,
+    /// Its name.
+    pub key: Key,
+    /// How it ended.
+    pub end: End,
+}
+
+/// How a write ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum End {
+    /// The object was made.
+    Created,
+    /// These fields have changed; none, if the object was as it should be already.
+    Changed(Vec<Difference>),
+    /// The object is gone, or will be.
+    Deleted,
+    /// It failed, or nobody knows.
+    Failed,
+}
+
+impl End {
+    /// The fields that have changed.
+    pub fn differences(&self) -> &[Difference] {
+        match self {
+            Self::Changed(differences) => differences,
+            Self::Created | Self::Deleted | Self::Failed => &[],
+        }
+    }
+}
+
+/// The journals of the runs that are under way.
+#[derive(Debug, Default)]
+pub(super) struct Journals(HashMap<Key, Journal>);
+
+impl Journals {
+    /// A run of `key` begins.
+    pub(super) fn begin(&mut self, key: &Key) {
+        self.0.insert(key.clone(), Journal::default());
+    }
+
+    /// The run of `key` has read something.
+    pub(super) fn saw(&mut self, key: &Key, saw: Saw) {
+        self.note(key, |journal| match journal.reads.len() < MOST {
+            true => journal.reads.push(saw),
+            false => journal.left_out += 1,
+        });
+    }
+
+    /// A write of the run of `key` has ended.
+    pub(super) fn wrote(&mut self, key: &Key, wrote: Wrote) {
+        self.note(key, |journal| match journal.writes.len() < MOST {
+            true => journal.writes.push(wrote),
+            false => journal.left_out += 1,
+        });
+    }
+
+    /// The run of `key` has ended.
+    pub(super) fn end(&mut self, key: &Key) -> Journal {
+        self.0.remove(key).unwrap_or_default()
+    }
+
+    fn note(&mut self, key: &Key, note: impl FnOnce(&mut Journal)) {
+        if let Some(journal) = self.0.get_mut(key) {
+            note(journal);
+        }
+    }
+}

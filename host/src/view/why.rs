@@ -1,0 +1,73 @@
+//! Why a key runs: for people and for the order of the queue, never for the guest.
+
+use std::fmt;
+
+use super::key::Key;
+use crate::api::Resource;
+use crate::informer::{Change, Origin};
+
+/// A key that must run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wakeup {
+    /// Which one.
+    pub key: Key,
+    /// Why.
+    pub why: Why,
+    /// It may wait for what needs to run more.
+    pub low: bool,
+}
+
+/// Why a key runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// It, or something that concerns it, was in a first list.
+    Listed,
+    /// An object of this kind and name came, changed or went.
+    Changed(String, Key),
+    /// Somebody else wrote while it did, or its own write has an unknown end.
+    Overtaken,
+    /// It has its finalizer now, or has it no more.
+    Settled,
+    /// It asked for it.
+    Requeued,
+    /// It failed before.
+    Failed,
+    /// The API server was busy, or the lease was not certain.
+    SlowedDown,
+    /// The plugin has a new version.
+    Swapped,
+    /// It is time to look at everything again.
+    Resync,
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Listed => write!(out, "it was in the first list"),
+            Self::Changed(kind, key) => write!(out, "{kind} {key} has changed"),
+            Self::Overtaken => write!(out, "somebody else wrote meanwhile"),
+            Self::Settled => write!(out, "its finalizer was put on or taken off"),
+            Self::Requeued => write!(out, "it asked to run again"),
+            Self::Failed => write!(out, "it failed before"),
+            Self::SlowedDown => write!(out, "the API server was busy"),
+            Self::Swapped => write!(out, "the plugin has a new version"),
+            Self::Resync => write!(out, "everything is looked at again"),
+        }
+    }
+}
+
+/// The change as a reason.
+pub(super) fn changed(resource: &Resource, change: &Change) -> Why {
+    let object = change.new.as_ref().or(change.old.as_ref());
+    let key = object.map(|object| object.metadata.key());
+    match key {
+        Some(key) => Why::Changed(resource.kind.clone(), key),
+        None => Why::Listed,
+    }
+}
+
+/// Whether a change is only that something was found: nothing happened, unless it is on its way out.
+pub(super) fn is_found(change: &Change, origin: Origin) -> bool {
+    let there = |object: &crate::view::Object| !object.metadata.deleting;
+    origin == Origin::List && change.old.is_none() && change.new.as_ref().is_some_and(there)
+}
