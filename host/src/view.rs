@@ -10,6 +10,7 @@ mod journal;
 mod key;
 mod object;
 mod own_writes;
+mod owned;
 mod reads;
 mod shares;
 mod tracked;
@@ -57,7 +58,7 @@ pub struct Outlook {
 pub type Wake = Box<dyn Fn(Wakeup) + Send + Sync>;
 
 /// A field manager, and what it wrote.
-type Slot = (String, Extent);
+pub type Slot = (String, Extent);
 
 /// Names an object.
 type Name = (Resource, Key);
@@ -271,7 +272,7 @@ impl View {
         let held = self.get(resource, key)?;
         let applied = self.applied.lock().unwrap_or_else(PoisonError::into_inner);
         let last = applied.get(&(resource.clone(), key.clone()))?.get(slot)?;
-        last.still_holds(intent, slot.1, &held).then_some(held)
+        last.still_holds(intent, slot, &held).then_some(held)
     }
 
     /// Whether an apply would put a child back: it was here and has gone, or has another owner or none now.

@@ -10,6 +10,8 @@ mod captured;
 mod check;
 mod events;
 mod read;
+#[cfg(test)]
+mod tests;
 mod write;
 
 use std::collections::HashMap;

@@ -1,8 +1,8 @@
 //! What a field manager applied last to an object, and whether the object is still as that left it.
 
-use serde_json::{Map, Value, json};
-use sha2::{Digest, Sha256};
+use serde_json::{Map, Value};
 
+use super::Slot;
 use super::object::Object;
 
 /// The part of an object that an apply is about.
@@ -21,10 +21,11 @@ pub enum Extent {
 pub struct Applied {
     /// SHA-256 of the bytes that were sent.
     intent: [u8; 32],
+    uid: String,
     /// The version of the server's answer.
     version: String,
-    /// SHA-256 of the extent in the server's answer.
-    content: [u8; 32],
+    /// What the manager owned then, as far as the answer said.
+    owned: Option<[u8; 16]>,
 }
 
 impl Extent {
@@ -39,81 +40,65 @@ impl Extent {
 }
 
 impl Applied {
-    /// The apply of `intent` to the `extent`, which the server answered with `object`.
-    pub fn new(intent: [u8; 32], extent: Extent, object: &Object) -> Self {
+    /// The apply of `intent` by the manager of `slot`, which the server answered with `object`.
+    pub fn new(intent: [u8; 32], slot: &Slot, object: &Object) -> Self {
         Self {
             intent,
+            uid: object.metadata.uid.clone(),
             version: object.metadata.resource_version.clone(),
-            content: content(object, extent),
+            owned: owned(slot, object),
         }
     }
 
-    /// Whether an apply of `intent` to the `extent` of `object` would change nothing.
-    pub(super) fn still_holds(&self, intent: &[u8; 32], extent: Extent, object: &Object) -> bool {
-        let unchanged = || self.version == object.metadata.resource_version;
-        self.intent == *intent && (unchanged() || self.content == content(object, extent))
+    /// Whether an apply of `intent` to `object` would change nothing: what is not known may have changed.
+    pub(super) fn still_holds(&self, intent: &[u8; 32], slot: &Slot, object: &Object) -> bool {
+        let same_version = self.version == object.metadata.resource_version;
+        let same_fields = || self.owned.is_some() && self.owned == owned(slot, object);
+        self.intent == *intent && self.uid == object.metadata.uid && (same_version || same_fields())
     }
 }
 
-/// The digest of a part of one object: of what is there, whoever put it there and when.
-fn content(object: &Object, extent: Extent) -> [u8; 32] {
-    let mut value = object.value();
-    if extent == Extent::Status {
-        let status = value.get_mut("status").map(Value::take);
-        value = json!([object.metadata.uid, status]);
-    } else if let Some(fields) = value.as_object_mut() {
-        // Items of a list do not say what they are.
-        let left_out = ["apiVersion", "kind", "status"];
-        let left_out = left_out
-            .iter()
-            .take(if extent == Extent::Rest { 3 } else { 2 });
-        left_out.for_each(|name| drop(fields.remove(*name)));
-        if let Some(Value::Object(metadata)) = fields.get_mut("metadata") {
-            metadata.remove("resourceVersion");
-            metadata.remove("generation");
-        }
-    }
-    Sha256::digest(value.to_string()).into()
+fn owned((manager, extent): &Slot, object: &Object) -> Option<[u8; 16]> {
+    object.owned_by(manager, *extent == Extent::Status)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     const INTENT: [u8; 32] = [7; 32];
 
-    fn object(version: &str, spec: &str, status: &str) -> Object {
-        let metadata = json!({ "name": "a", "uid": "u", "resourceVersion": version });
-        Object::new(json!({ "metadata": metadata, "spec": spec, "status": status })).unwrap()
+    fn object(version: &str, uid: &str, manager: &str, data: &str) -> Object {
+        let entry =
+            json!({ "manager": manager, "operation": "Apply", "fieldsV1": { "f:data": {} } });
+        let metadata = json!({ "name": "a", "uid": uid, "resourceVersion": version, "managedFields": [entry] });
+        Object::new(json!({ "metadata": metadata, "data": data, "other": version })).unwrap()
     }
 
     #[test]
-    fn an_apply_holds_until_its_own_part_changes() {
-        let cases = [
-            (Extent::Status, "there", "changed", false),
-            (Extent::Status, "changed", "there", true),
-            (Extent::Rest, "there", "changed", true),
-            (Extent::Rest, "changed", "there", false),
-            (Extent::Whole, "there", "there", true),
-            (Extent::Whole, "there", "changed", false),
-            (Extent::Whole, "changed", "there", false),
+    fn an_apply_holds_until_what_its_manager_owns_changes() {
+        let slot = ("windlass/p".to_owned(), Extent::Rest);
+        let then = object("1", "u", "windlass/p", "d");
+        let applied = Applied::new(INTENT, &slot, &then);
+        let rows = [
+            (object("2", "u", "windlass/p", "d"), true),
+            (object("2", "u", "windlass/p", "e"), false),
+            (object("2", "u", "windlass/q", "d"), false),
+            (object("2", "v", "windlass/p", "d"), false),
+            // The same version is the same object, whatever is known of it.
+            (object("1", "u", "windlass/q", "d"), true),
         ];
-        for (extent, spec, status, holds) in cases {
-            let applied = Applied::new(INTENT, extent, &object("1", "there", "there"));
-            let now = object("2", spec, status);
-            assert_eq!(
-                applied.still_holds(&INTENT, extent, &now),
-                holds,
-                "{extent:?} {spec} {status}"
+        for (now, holds) in rows {
+            assert_eq!(applied.still_holds(&INTENT, &slot, &now), holds, "{now:?}");
+            assert!(
+                !applied.still_holds(&[8; 32], &slot, &now),
+                "another intent never holds"
             );
         }
-    }
-
-    #[test]
-    fn another_intent_never_holds() {
-        let object = object("1", "there", "there");
-        let applied = Applied::new(INTENT, Extent::Rest, &object);
-        assert!(applied.still_holds(&INTENT, Extent::Rest, &object));
-        assert!(!applied.still_holds(&[8; 32], Extent::Rest, &object));
+        let unknown = object("1", "u", "kubectl", "d");
+        let applied = Applied::new(INTENT, &slot, &unknown);
+        let later = object("2", "u", "kubectl", "d");
+        assert!(!applied.still_holds(&INTENT, &slot, &later));
     }
 }

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::key::Key;
+use super::owned::{Owned, digest, owned};
 use crate::projection::Fields;
 
 /// What the host reads of an object's metadata.
@@ -55,6 +56,8 @@ pub struct Object {
     pub metadata: Arc<Metadata>,
     /// All that is kept of it, without `managedFields`, as compact JSON.
     pub json: Arc<str>,
+    /// What our field managers own of it.
+    owned: Option<Arc<[Owned]>>,
 }
 
 #[derive(Default, Deserialize)]
@@ -106,6 +109,7 @@ impl Object {
 
     /// The same, of which only `fields` are kept, and the metadata.
     pub fn projected(mut object: Value, fields: &Fields) -> Option<Self> {
+        let owned = owned(&object);
         let metadata = object.get_mut("metadata")?;
         metadata.as_object_mut()?.remove("managedFields");
         let raw = Raw::deserialize(&*metadata).ok()?;
@@ -130,6 +134,7 @@ impl Object {
                 true => object.to_string().into(),
                 false => fields.cut(&object).to_string().into(),
             },
+            owned,
         })
     }
 
@@ -142,6 +147,11 @@ impl Object {
             json: fields.cut(&self.value()).to_string().into(),
             ..self
         }
+    }
+
+    /// The digest of what `manager` applied to it or to its status, if it is known.
+    pub(super) fn owned_by(&self, manager: &str, status: bool) -> Option<[u8; 16]> {
+        digest(self.owned.as_deref(), manager, status)
     }
 
     /// The object as a tree.

@@ -175,7 +175,7 @@ impl Call {
     async fn send_apply(
         &mut self,
         target: &Target,
-        mut object: Map<String, Value>,
+        object: Map<String, Value>,
         extent: Extent,
     ) -> Result<String, Error> {
         if self.door.writes == Writes::Captured {
@@ -184,20 +184,25 @@ impl Call {
         let manager = self.field_manager(target, &object);
         let owned = owned_by(&object, &self.primary);
         let seen = self.seen(target).map(|seen| seen.uid.clone());
+        // Before the host adds what the call has read: that is a condition, not what is wanted.
+        let mut object = Value::Object(object);
+        let intent: [u8; 32] = Sha256::digest(object.to_string()).into();
+        let slot = (manager.clone(), extent);
+        let unchanged = self
+            .door
+            .view
+            .still_applied(&target.resource, &target.key, &slot, &intent);
+        if let Some(unchanged) = unchanged
+            && seen
+                .as_ref()
+                .is_none_or(|uid| *uid == unchanged.metadata.uid)
+        {
+            return Ok(self.show(&target.resource, &unchanged));
+        }
         if let Some(Value::Object(metadata)) = object.get_mut("metadata")
             && let Some(uid) = seen
         {
             metadata.entry("uid").or_insert_with(|| uid.into());
-        }
-        let object = Value::Object(object);
-        let intent: [u8; 32] = Sha256::digest(object.to_string()).into();
-        let slot = (manager.clone(), extent);
-        if let Some(unchanged) =
-            self.door
-                .view
-                .still_applied(&target.resource, &target.key, &slot, &intent)
-        {
-            return Ok(self.show(&target.resource, &unchanged));
         }
         let (resource, key) = (&target.resource, &target.key);
         if owned && self.door.view.puts_back(resource, key, &self.primary.uid) {
@@ -227,7 +232,7 @@ impl Call {
         };
         self.meet(target, &object, false);
         write.answered(&object);
-        let applied = Applied::new(intent, extent, &object);
+        let applied = Applied::new(intent, &slot, &object);
         self.door
             .view
             .applied(&target.resource, &target.key, slot, applied);

@@ -1,0 +1,228 @@
+//! The door on the embedded server: what it sends, and what becomes of it there.
+
+mod applied;
+
+use std::sync::Arc;
+
+use http_body_util::{BodyExt, Full};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use windlass_apiserver::history::Record;
+use windlass_apiserver::seams as server;
+use windlass_apiserver::server::{Options, Server};
+
+use super::{Call, Door, Primary, Writes};
+use crate::api::{Api, Discovery, Request, Resource};
+use crate::events::Recorder;
+use crate::grants::{Grants, Scope};
+use crate::plugin::bindings::cluster::{Consistency, Error};
+use crate::plugin::bindings::types::ObjectRef;
+use crate::seams::{Clock, Rng, Seams, Spawn, Task};
+use crate::view::{Key, Object, Outlook, View, finalizer_of};
+
+/// Who is not the host, in the server's history.
+const SOMEBODY: &str = "somebody";
+
+const CRD: &str = include_str!("../../../../plugins/greeter/greeting.crd.yaml");
+
+/// A server, and a plugin's door to it with a view that is refreshed when the test says so.
+struct World {
+    server: Server,
+    door: Arc<Door>,
+    /// What came up to this revision was there before the first host.
+    filled: u64,
+    _events: Task,
+}
+
+impl World {
+    /// A world with the Greeting `ada` in `default`.
+    async fn new() -> Self {
+        let server = Server::with(
+            server::Seams {
+                clock: server::Clock::new(start),
+                rng: server::Rng::seeded(1),
+            },
+            Options {
+                history: true,
+                ..Options::default()
+            },
+        );
+        Self::fill(&server).await;
+        let filled = server.store().revision();
+        Self::on(server, filled).await
+    }
+
+    /// The same host after a restart: it remembers nothing.
+    async fn restarted(self) -> Self {
+        Self::on(self.server, self.filled).await
+    }
+
+    async fn fill(server: &Server) {
+        let crd: Value = serde_saphyr::from_str(CRD).unwrap();
+        let crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+        assert_eq!(send(server, "POST", crds, &crd).await.0, 201);
+        for name in ["ada", "bob"] {
+            let greeting = json!({
+                "apiVersion": "examples.windlass.dev/v1", "kind": "Greeting",
+                "metadata": { "name": name }, "spec": { "name": name },
+            });
+            let greetings = "/apis/examples.windlass.dev/v1/namespaces/default/greetings";
+            let (code, answer) = send(server, "POST", greetings, &greeting).await;
+            assert_eq!(code, 201, "{answer}");
+        }
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "a test is where tasks come from")]
+    async fn on(server: Server, filled: u64) -> Self {
+        let seams = Seams {
+            clock: Clock::starting_at(start()),
+            rng: Rng::seeded(1),
+            spawn: Spawn::inline(tokio::runtime::Handle::current()),
+        };
+        let client = kube::Client::new(server.clone(), "default");
+        let api = Api::new(client, seams.clone());
+        let discovery = Arc::new(Discovery::new(api.clone(), seams.clock));
+        let resource = discovery
+            .by_kind("examples.windlass.dev/v1", "Greeting")
+            .await;
+        let view = View::new(outlook(resource.unwrap().unwrap()), Box::new(drop));
+        let (events, task) = Recorder::start(api.clone(), &seams, "test");
+        let door = Door {
+            plugin: "greeter".into(),
+            api,
+            discovery,
+            grants: grants(),
+            view: Arc::new(view),
+            events,
+            api_calls: 100,
+            writes: Writes::Sent,
+        };
+        let world = Self {
+            server,
+            door: Arc::new(door),
+            filled,
+            _events: task,
+        };
+        world.watch("examples.windlass.dev/v1", "Greeting").await;
+        world.watch("v1", "ConfigMap").await;
+        world.watch("apps/v1", "Deployment").await;
+        world
+    }
+
+    async fn resource(&self, api_version: &str, kind: &str) -> Resource {
+        let found = self.door.discovery.by_kind(api_version, kind).await;
+        found.unwrap().unwrap()
+    }
+
+    /// From now on the view holds this kind, as it is at the server now.
+    async fn watch(&self, api_version: &str, kind: &str) {
+        let resource = self.resource(api_version, kind).await;
+        self.refresh(&resource).await;
+        self.door.view.watch(resource, Scope::All);
+    }
+
+    /// What an informer does: the view catches up with the server.
+    async fn refresh(&self, resource: &Resource) {
+        let path = resource.path(None, None, None).unwrap();
+        let since = self.door.view.listing();
+        let list = self.door.api.send(Request::get(path)).await.unwrap();
+        let items = list["items"].as_array().unwrap().iter().map(|item| {
+            let mut item = item.clone();
+            item["apiVersion"] = json!(resource.api_version());
+            item["kind"] = json!(resource.kind);
+            Object::new(item).unwrap()
+        });
+        self.door
+            .view
+            .listed(resource, None, since, items.collect());
+    }
+
+    /// A call about the Greeting `name`.
+    async fn call_for(&self, name: &str) -> Call {
+        let resource = self.resource("examples.windlass.dev/v1", "Greeting").await;
+        let key = Key {
+            namespace: Some("default".into()),
+            name: name.into(),
+        };
+        let object = self.door.view.get(&resource, &key).unwrap();
+        let uid = object.metadata.uid.clone();
+        Call::new(self.door.clone(), Primary { resource, key, uid })
+    }
+
+    /// A call about `ada`.
+    async fn call(&self) -> Call {
+        self.call_for("ada").await
+    }
+
+    /// Somebody else does something.
+    async fn somebody(&self, method: &str, path: &str, body: &Value) -> Value {
+        let (code, answer) = send(&self.server, method, path, body).await;
+        assert!((200..300).contains(&code), "{method} {path}: {answer}");
+        answer
+    }
+
+    /// What is at the server.
+    async fn read(&self, path: &str) -> Option<Value> {
+        let (code, answer) = send(&self.server, "GET", path, &Value::Null).await;
+        (code == 200).then_some(answer)
+    }
+
+    /// The accepted writes of the host.
+    fn writes(&self) -> Vec<Record> {
+        let mut records = self.server.history().records();
+        records.retain(|record| record.revision > self.filled && record.agent != SOMEBODY);
+        records
+    }
+}
+
+fn start() -> Timestamp {
+    "2026-11-21T09:30:00Z".parse().unwrap()
+}
+
+fn outlook(primary: Resource) -> Outlook {
+    Outlook {
+        primary,
+        finalizer: finalizer_of("greeter"),
+        selects: false,
+        spec_change_only: false,
+        fields: std::collections::HashMap::new(),
+    }
+}
+
+fn grants() -> Grants {
+    let grants = json!([
+        { "apiGroups": ["examples.windlass.dev"], "resources": ["greetings", "greetings/status"],
+          "verbs": ["get", "list", "watch", "patch"], "namespaces": "all" },
+        { "apiGroups": ["", "apps"], "resources": ["configmaps", "deployments"],
+          "verbs": ["get", "list", "watch", "create", "patch", "delete"] },
+    ]);
+    Grants::new(serde_json::from_value(grants).unwrap()).unwrap()
+}
+
+/// A request of somebody else.
+async fn send(server: &Server, method: &str, path: &str, body: &Value) -> (u16, Value) {
+    let media_type = match method {
+        "PATCH" if body.get("apiVersion").is_some() => "application/apply-patch+yaml",
+        "PATCH" => "application/merge-patch+json",
+        _ => "application/json",
+    };
+    let request = http::Request::builder()
+        .method(method)
+        .uri(path)
+        .header("content-type", media_type)
+        .header("user-agent", SOMEBODY);
+    let bytes = if body.is_null() {
+        bytes::Bytes::new()
+    } else {
+        body.to_string().into()
+    };
+    let response = server.handle(request.body(Full::new(bytes)).unwrap()).await;
+    let code = response.status().as_u16();
+    let bytes = response.into_body().collect().await.unwrap().to_bytes();
+    (code, serde_json::from_slice(&bytes).unwrap_or_default())
+}
+
+/// An answer as the guest gets it.
+fn parsed(answer: Result<String, Error>) -> Value {
+    serde_json::from_str(&answer.unwrap()).unwrap()
+}
