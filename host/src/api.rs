@@ -26,7 +26,7 @@ pub use lines::Lines;
 pub use resource::{BadName, Resource, api_path, group_of, segment};
 
 use crate::lease::Gate;
-use crate::seams::Seams;
+use crate::seams::{Clock, Rng, Seams};
 
 /// An answer larger than this is refused. The API server itself takes objects of 3 MiB at most, and
 /// lists are asked for in pages.
@@ -247,6 +247,22 @@ impl Api {
             )))
         };
         exchange.await.unwrap_or_else(lost)
+    }
+
+    /// Waits before a request is sent again, a little longer each time for somebody else.
+    pub async fn pause(&self, wait: Duration) {
+        let wait = self.seams.rng.spread(wait, 0.5);
+        self.seams.clock.sleep(wait).await;
+    }
+
+    /// The time, for who sends requests again.
+    pub fn clock(&self) -> Clock {
+        self.seams.clock
+    }
+
+    /// Random numbers, for names.
+    pub fn rng(&self) -> &Rng {
+        &self.seams.rng
     }
 
     /// Reads one object; `None` if there is none.

@@ -113,17 +113,28 @@ impl ApiError {
     }
 
     /// How long to wait before anything else is sent: what the server asked for. A 429 without a word of it
-    /// means a second.
+    /// means a second; one of a disruption budget is about an eviction alone.
     pub fn slow_down(&self) -> Option<Duration> {
         match self {
             Self::Status {
                 code: 429,
                 retry_after,
+                causes,
                 ..
-            } => Some(retry_after.unwrap_or(Duration::from_secs(1))),
+            } if !causes.iter().any(|cause| cause == "DisruptionBudget") => {
+                Some(retry_after.unwrap_or(Duration::from_secs(1)))
+            }
             // By then the lease is renewed, or lost.
             Self::NotLeader => Some(Duration::from_secs(1)),
             Self::Status { .. } | Self::Unreachable(_) | Self::Garbled(_) | Self::TooLarge => None,
+        }
+    }
+
+    /// How long to wait before the request is sent again, if the server said so.
+    pub fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::Status { retry_after, .. } => self.slow_down().or(*retry_after),
+            Self::Unreachable(_) | Self::Garbled(_) | Self::TooLarge => None,
         }
     }
 }

@@ -8,8 +8,12 @@
 mod answer;
 mod captured;
 mod check;
+mod create;
+mod delete;
 mod events;
+mod patch;
 mod read;
+mod retry;
 #[cfg(test)]
 mod tests;
 mod write;

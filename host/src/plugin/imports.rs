@@ -68,6 +68,31 @@ impl cluster::Host for State {
         self.until_stopped(|call| call.apply_status(object)).await
     }
 
+    async fn create(&mut self, object: String) -> Answer<String> {
+        self.until_stopped(|call| call.create(object)).await
+    }
+
+    async fn create_subresource(
+        &mut self,
+        parent: types::ObjectRef,
+        subresource: String,
+        object: String,
+    ) -> Answer<String> {
+        self.until_stopped(|call| call.create_subresource(parent, subresource, object))
+            .await
+    }
+
+    async fn patch(
+        &mut self,
+        target: types::ObjectRef,
+        subresource: Option<String>,
+        patch_type: cluster::PatchType,
+        patch: String,
+    ) -> Answer<String> {
+        self.until_stopped(|call| call.patch(target, subresource, patch_type, patch))
+            .await
+    }
+
     async fn delete(
         &mut self,
         target: types::ObjectRef,

@@ -69,6 +69,25 @@ impl Write {
         });
     }
 
+    /// The API server answered with a part of the object, which has its version but is not it.
+    pub fn answered_in_part(mut self, part: &Object) {
+        let version = part.metadata.version();
+        let view = self.view.clone();
+        let mut own = view.own();
+        let held = view.get(&self.object.0, &self.object.1);
+        let shown = held.is_some_and(|held| held.metadata.version() >= version);
+        let answer = if shown {
+            Answer::Echoed(version)
+        } else {
+            Answer::New(version)
+        };
+        if let Some(id) = self.id.take()
+            && own.end(&self.object, id, answer)
+        {
+            view.rerun(self.by.clone());
+        }
+    }
+
     /// The API server answered that the object with this UID is gone.
     pub fn deleted(mut self, uid: &str) {
         let view = self.view.clone();

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
+use super::check::Patch;
 use super::{Call, Target};
 use crate::api::{Request, Resource};
 use crate::grants::Access;
@@ -63,6 +64,56 @@ impl Call {
             None => Value::Object(Map::new()),
         };
         merge(&mut object, Value::Object(intent));
+        self.capture(target, object)
+    }
+
+    /// Answers a creation.
+    pub(super) async fn capture_create(
+        &mut self,
+        target: &Target,
+        object: Map<String, Value>,
+    ) -> Result<String, Error> {
+        match self.there(target).await? {
+            Some(_) => Err(Error::Conflict),
+            None => self.capture(target, Value::Object(object)),
+        }
+    }
+
+    /// Answers a patch.
+    pub(super) async fn capture_patch(
+        &mut self,
+        target: &Target,
+        patch: Patch,
+    ) -> Result<String, Error> {
+        if self.is_surely_absent(target).await? {
+            return Err(Error::NotFound);
+        }
+        let mut object = match self.there(target).await? {
+            Some(object) => object.value(),
+            None => nameless(target),
+        };
+        match patch {
+            Patch::Merge(fields) => json_patch::merge(&mut object, &Value::Object(fields)),
+            Patch::Json(operations) => {
+                let operations: json_patch::Patch =
+                    serde_json::from_value(Value::Array(operations))
+                        .map_err(|error| Error::Invalid(error.to_string()))?;
+                json_patch::patch(&mut object, &operations)
+                    .map_err(|error| Error::Invalid(error.to_string()))?;
+            }
+        }
+        self.capture(target, object)
+    }
+
+    /// Answers what is posted to a subresource.
+    pub(super) async fn capture_post(&mut self, target: &Target) -> Result<String, Error> {
+        if self.is_surely_absent(target).await? {
+            return Err(Error::NotFound);
+        }
+        Ok(json!({ "apiVersion": "v1", "kind": "Status", "status": "Success" }).to_string())
+    }
+
+    fn capture(&mut self, target: &Target, mut object: Value) -> Result<String, Error> {
         if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
             for (field, made_up) in [
                 ("uid", "00000000-0000-0000-0000-000000000000"),
@@ -81,12 +132,16 @@ impl Call {
 
     /// Answers a delete. What the plugin may not read may be there.
     pub(super) async fn capture_delete(&mut self, target: &Target) -> Result<(), Error> {
-        let certain = self.captured.get(target).is_some() || self.may_read(target);
-        if self.there(target).await?.is_none() && certain {
+        if self.is_surely_absent(target).await? {
             return Err(Error::NotFound);
         }
         self.captured.set(target, None);
         Ok(())
+    }
+
+    async fn is_surely_absent(&mut self, target: &Target) -> Result<bool, Error> {
+        let certain = self.captured.get(target).is_some() || self.may_read(target);
+        Ok(self.there(target).await?.is_none() && certain)
     }
 
     /// The object as it is, or as the call would have made it.
@@ -119,6 +174,15 @@ impl Call {
     }
 }
 
+/// What the plugin may change but not read.
+fn nameless(target: &Target) -> Value {
+    let (resource, key) = (&target.resource, &target.key);
+    json!({
+        "apiVersion": resource.api_version(), "kind": resource.kind,
+        "metadata": { "name": key.name, "namespace": key.namespace },
+    })
+}
+
 /// Lays `over` on `object`: fields are merged, all else is replaced.
 fn merge(object: &mut Value, over: Value) {
     match (object, over) {
@@ -134,7 +198,6 @@ fn merge(object: &mut Value, over: Value) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     #[test]
     fn an_apply_is_laid_over_what_is_there() {

@@ -1,5 +1,7 @@
 //! Pure checks of what a guest hands in: scope, owners, finalizers, shape.
 
+mod patch;
+
 use serde_json::{Map, Value};
 
 use super::Primary;
@@ -7,17 +9,31 @@ use crate::api::{Resource, group_of, segment};
 use crate::plugin::bindings::cluster::Error;
 use crate::text::clean;
 
+pub(super) use patch::Patch;
+
 /// The API server takes no larger request.
 const LARGEST: usize = 3 << 20;
 
-/// An object to apply, taken apart.
+/// An object to apply or to create, taken apart.
 #[derive(Debug)]
 pub(super) struct Intent {
     pub(super) api_version: String,
     pub(super) kind: String,
     pub(super) namespace: Option<String>,
     pub(super) name: String,
+    /// What its name is to begin with, if it has none.
+    pub(super) generate_name: Option<String>,
     pub(super) object: Map<String, Value>,
+}
+
+impl Intent {
+    /// Gives it a name.
+    pub(super) fn rename(&mut self, name: String) {
+        if let Some(Value::Object(metadata)) = self.object.get_mut("metadata") {
+            metadata.insert("name".into(), name.clone().into());
+        }
+        self.name = name;
+    }
 }
 
 /// A cluster-scoped kind takes no namespace, any other needs one.
@@ -58,17 +74,16 @@ pub(super) fn names<const N: usize>(names: [Option<&str>; N]) -> Result<(), Erro
 
 /// Reads an object that is to be applied.
 pub(super) fn intent(text: &str) -> Result<Intent, Error> {
-    if text.len() > LARGEST {
-        return invalid(format!(
-            "the object has {} bytes; the API server takes 3 MiB",
-            text.len()
-        ));
+    let intent = creation(text)?;
+    match intent.generate_name {
+        None => Ok(intent),
+        Some(_) => invalid("the object has no metadata.name".into()),
     }
-    let value: Value = serde_json::from_str(text)
-        .map_err(|error| Error::Invalid(format!("the object is no JSON: {error}")))?;
-    let Value::Object(object) = value else {
-        return invalid("the object is not a JSON object".into());
-    };
+}
+
+/// Reads an object that is to be created: it has a name, or the beginning of one.
+pub(super) fn creation(text: &str) -> Result<Intent, Error> {
+    let object = json_object(text)?;
     let text = |map: &Map<String, Value>, field: &str| {
         map.get(field)
             .and_then(Value::as_str)
@@ -81,13 +96,31 @@ pub(super) fn intent(text: &str) -> Result<Intent, Error> {
     let field = |value: Option<String>, name: &str| {
         value.ok_or_else(|| Error::Invalid(format!("the object has no {name}")))
     };
+    let name = text(metadata, "name");
+    let generate_name = text(metadata, "generateName").filter(|_| name.is_none());
     Ok(Intent {
         api_version: field(text(&object, "apiVersion"), "apiVersion")?,
         kind: field(text(&object, "kind"), "kind")?,
-        name: field(text(metadata, "name"), "metadata.name")?,
+        name: field(name.or(generate_name.clone()), "metadata.name")?,
+        generate_name,
         namespace: text(metadata, "namespace"),
         object,
     })
+}
+
+/// Reads a JSON object of a size that the API server takes.
+pub(super) fn json_object(text: &str) -> Result<Map<String, Value>, Error> {
+    if text.len() > LARGEST {
+        return invalid(format!(
+            "the object has {} bytes; the API server takes 3 MiB",
+            text.len()
+        ));
+    }
+    match serde_json::from_str(text) {
+        Ok(Value::Object(object)) => Ok(object),
+        Ok(_) => invalid("the object is not a JSON object".into()),
+        Err(error) => invalid(format!("the object is no JSON: {error}")),
+    }
 }
 
 /// What is the host's to write in metadata, and not the guest's.
@@ -95,12 +128,15 @@ pub(super) fn intent(text: &str) -> Result<Intent, Error> {
 /// # Errors
 /// `Ok(Some(reason))` is denied with that reason.
 pub(super) fn forbidden_metadata(
-    intent: &Intent,
+    object: &Map<String, Value>,
+    namespace: Option<&str>,
     primary: &Primary,
     finalizer: &str,
 ) -> Result<Option<String>, Error> {
-    let Some(Value::Object(metadata)) = intent.object.get("metadata") else {
-        return Ok(None);
+    let metadata = match object.get("metadata") {
+        Some(Value::Object(metadata)) => metadata,
+        Some(Value::Null) | None => return Ok(None),
+        Some(_) => return invalid("metadata is not an object".into()),
     };
     if metadata.contains_key("managedFields") {
         return Ok(Some("set managedFields".into()));
@@ -124,7 +160,7 @@ pub(super) fn forbidden_metadata(
             )));
         }
         let same_place =
-            primary.key.namespace.is_none() || primary.key.namespace == intent.namespace;
+            primary.key.namespace.is_none() || primary.key.namespace.as_deref() == namespace;
         if !same_place {
             return invalid(format!(
                 "{primary} cannot own an object outside its namespace: the garbage collector would delete it"
@@ -188,7 +224,8 @@ mod tests {
         let mut object = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata });
         object["metadata"]["name"] = json!("child");
         let intent = intent(&object.to_string()).unwrap();
-        match forbidden_metadata(&intent, &primary(), "windlass.dev/p") {
+        let namespace = intent.namespace.as_deref();
+        match forbidden_metadata(&intent.object, namespace, &primary(), "windlass.dev/p") {
             Ok(None) => "fine".into(),
             Ok(Some(reason)) => format!("denied: {reason}"),
             Err(error) => format!("{error:?}"),
@@ -263,6 +300,7 @@ mod tests {
             "7",
             "{}",
             r#"{"apiVersion":"v1","kind":"K","metadata":{}}"#,
+            r#"{"apiVersion":"v1","kind":"K","metadata":{"generateName":"a-"}}"#,
             &deep,
         ] {
             assert!(

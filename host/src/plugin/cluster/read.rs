@@ -76,7 +76,7 @@ impl Call {
                 .view
                 .learn(&target.resource, &object, &self.primary.key);
         }
-        Ok(self.show(&target.resource, &object))
+        Ok(self.show_part(&target, subresource.as_deref(), &object))
     }
 
     pub(crate) async fn list(&mut self, query: ListQuery) -> Result<Vec<String>, Error> {

@@ -1,6 +1,9 @@
 //! The door on the embedded server: what it sends, and what becomes of it there.
 
 mod applied;
+mod create;
+mod patch;
+mod repeat;
 
 use std::sync::Arc;
 
@@ -15,7 +18,7 @@ use super::{Call, Door, Primary, Writes};
 use crate::api::{Api, Discovery, Request, Resource};
 use crate::events::Recorder;
 use crate::grants::{Grants, Scope};
-use crate::plugin::bindings::cluster::{Consistency, Error};
+use crate::plugin::bindings::cluster::{Consistency, DeleteOptions, Error, PatchType};
 use crate::plugin::bindings::types::ObjectRef;
 use crate::seams::{Clock, Rng, Seams, Spawn, Task};
 use crate::view::{Key, Object, Outlook, View, finalizer_of};
@@ -195,6 +198,9 @@ fn grants() -> Grants {
           "verbs": ["get", "list", "watch", "patch"], "namespaces": "all" },
         { "apiGroups": ["", "apps"], "resources": ["configmaps", "deployments"],
           "verbs": ["get", "list", "watch", "create", "patch", "delete"] },
+        { "apiGroups": ["apps"], "resources": ["deployments/scale"], "verbs": ["get", "patch"] },
+        { "apiGroups": [""], "resources": ["pods"], "verbs": ["get"] },
+        { "apiGroups": [""], "resources": ["pods/eviction", "pods/binding"], "verbs": ["create"] },
     ]);
     Grants::new(serde_json::from_value(grants).unwrap()).unwrap()
 }
@@ -221,6 +227,30 @@ async fn send(server: &Server, method: &str, path: &str, body: &Value) -> (u16, 
     let bytes = response.into_body().collect().await.unwrap().to_bytes();
     (code, serde_json::from_slice(&bytes).unwrap_or_default())
 }
+
+/// An object in `default`.
+fn reference(api_version: &str, kind: &str, name: &str) -> ObjectRef {
+    ObjectRef {
+        api_version: api_version.into(),
+        kind: kind.into(),
+        namespace: Some("default".into()),
+        name: name.into(),
+    }
+}
+
+fn config_map(name: &str, data: &Value) -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": { "name": name, "namespace": "default" }, "data": data,
+    })
+}
+
+const NO_OPTIONS: DeleteOptions = DeleteOptions {
+    uid: None,
+    resource_version: None,
+    propagation: None,
+    grace_period_seconds: None,
+};
 
 /// An answer as the guest gets it.
 fn parsed(answer: Result<String, Error>) -> Value {

@@ -1,19 +1,19 @@
-//! `apply`, `apply-status` and `delete`.
+//! `apply` and `apply-status`.
 //!
 //! - Nothing is sent when nothing would change: the same intent as this manager's last apply, and
 //!   the object still as that apply left it.
 //! - Every write names the UID of the object that it means, where the call knows it; of a status,
 //!   for which the server checks none, the version.
 
-use http::Method;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 use super::check::{self, Intent, owned_by};
 use super::read::{form, uri};
+use super::retry::Repeat;
 use super::{Call, Target, Writes};
 use crate::api::{Request, object as json_object};
-use crate::plugin::bindings::cluster::{DeleteOptions, Error, Propagation};
+use crate::plugin::bindings::cluster::Error;
 use crate::plugin::bindings::types::ObjectRef;
 use crate::view::{Applied, Extent, Object, finalizer_of};
 
@@ -25,16 +25,7 @@ impl Call {
         let intent = check::intent(&object)?;
         let target = self.intended(&intent).await?;
         self.permit(&["create", "patch"], &target, None)?;
-        let finalizer = finalizer_of(&self.door.plugin);
-        if let Some(reason) = check::forbidden_metadata(&intent, &self.primary, &finalizer)? {
-            return Err(self.deny(&format!(
-                "{reason} on {} {}: no grant covers that",
-                target.resource, target.key
-            )));
-        }
-        if owned_by(&intent.object, &self.primary) && self.primary_is_going() {
-            return Err(Error::Gone);
-        }
+        self.check_metadata(&intent, &target)?;
         let extent = Extent::of(&intent.object);
         self.send_apply(&target, intent.object, extent).await
     }
@@ -64,68 +55,7 @@ impl Call {
         self.send_apply(&target, object, Extent::Status).await
     }
 
-    pub(crate) async fn delete(
-        &mut self,
-        target: ObjectRef,
-        options: DeleteOptions,
-    ) -> Result<(), Error> {
-        let target = self.target(&target).await?;
-        self.permit(&["delete"], &target, None)?;
-        if self.door.writes == Writes::Captured {
-            return self.capture_delete(&target).await;
-        }
-        let uri = uri(&target, None)?;
-        let seen = self.seen(&target).cloned();
-        let (uid, version) = match (options.uid, seen) {
-            (Some(uid), _) => (uid, options.resource_version),
-            (None, Some(seen)) => (seen.uid, options.resource_version.or(seen.stored_version)),
-            // Unseen: what is there now is what is meant.
-            (None, None) => {
-                let there = self
-                    .send("read what is to be deleted", Request::get(uri.clone()))
-                    .await?;
-                let there = Object::new(there).ok_or(Error::NotFound)?;
-                (there.metadata.uid.clone(), options.resource_version)
-            }
-        };
-        let preconditions = json_object([
-            ("uid", Some(uid.clone().into())),
-            ("resourceVersion", version.map(Value::from)),
-        ]);
-        let body = json_object([
-            ("apiVersion", Some("v1".into())),
-            ("kind", Some("DeleteOptions".into())),
-            ("preconditions", Some(preconditions)),
-            (
-                "propagationPolicy",
-                options
-                    .propagation
-                    .map(|wanted| propagation_policy(wanted).into()),
-            ),
-            (
-                "gracePeriodSeconds",
-                options.grace_period_seconds.map(Value::from),
-            ),
-        ]);
-        let write = self.door.view.write(
-            &target.resource,
-            &target.key,
-            &self.primary.key,
-            Extent::Whole,
-        );
-        let request = Request::json(Method::DELETE, uri, &body);
-        let answer = self.send("delete an object", request).await?;
-        self.seen
-            .remove(&(target.resource.clone(), target.key.clone()));
-        // A Status says that it is gone; the object itself, that it waits for its finalizers.
-        match Object::new(answer) {
-            Some(object) if object.metadata.uid == uid => write.answered(&object),
-            _ => write.deleted(&uid),
-        }
-        Ok(())
-    }
-
-    async fn intended(&mut self, intent: &Intent) -> Result<Target, Error> {
+    pub(super) async fn intended(&mut self, intent: &Intent) -> Result<Target, Error> {
         self.target(&ObjectRef {
             api_version: intent.api_version.clone(),
             kind: intent.kind.clone(),
@@ -135,9 +65,28 @@ impl Call {
         .await
     }
 
+    /// What is the host's to write in metadata the guest must not; and nothing is made for a primary that
+    /// goes.
+    pub(super) fn check_metadata(&mut self, intent: &Intent, target: &Target) -> Result<(), Error> {
+        let finalizer = finalizer_of(&self.door.plugin);
+        let namespace = intent.namespace.as_deref();
+        let forbidden =
+            check::forbidden_metadata(&intent.object, namespace, &self.primary, &finalizer)?;
+        if let Some(reason) = forbidden {
+            return Err(self.deny(&format!(
+                "{reason} on {} {}: no grant covers that",
+                target.resource, target.key
+            )));
+        }
+        if owned_by(&intent.object, &self.primary) && self.primary_is_going() {
+            return Err(Error::Gone);
+        }
+        Ok(())
+    }
+
     /// Whether the store knows that the primary is being deleted or has been replaced. A finalizing
     /// call may still write what it does not own.
-    fn primary_is_going(&self) -> bool {
+    pub(super) fn primary_is_going(&self) -> bool {
         let (resource, key) = (&self.primary.resource, &self.primary.key);
         match self.door.view.get(resource, key) {
             Some(object) => object.metadata.deleting || object.metadata.uid != self.primary.uid,
@@ -152,10 +101,18 @@ impl Call {
         }
     }
 
-    /// Asks the API server whether the primary stays: what its deletion did to its children may be seen
+    /// Asks the API server whether the primary stays, before a child of it is put back: what its deletion did to its children may be seen
     /// before the deletion is (Kubernetes' controllers ask so before they adopt:
     /// `RecheckDeletionTimestamp` in `pkg/controller/controller_ref_manager.go`).
-    async fn check_primary(&mut self) -> Result<(), Error> {
+    pub(super) async fn check_owner(
+        &mut self,
+        target: &Target,
+        object: &Map<String, Value>,
+    ) -> Result<(), Error> {
+        let (view, uid) = (&self.door.view, &self.primary.uid);
+        if !owned_by(object, &self.primary) || !view.puts_back(&target.resource, &target.key, uid) {
+            return Ok(());
+        }
         let (resource, key) = (&self.primary.resource, &self.primary.key);
         let path = resource
             .path(key.namespace.as_deref(), Some(&key.name), None)
@@ -182,12 +139,10 @@ impl Call {
             return self.capture_apply(target, object).await;
         }
         let manager = self.field_manager(target, &object);
-        let owned = owned_by(&object, &self.primary);
         let seen = self.seen(target).map(|seen| seen.uid.clone());
         // Before the host adds what the call has read: that is a condition, not what is wanted.
-        let mut object = Value::Object(object);
-        let intent: [u8; 32] = Sha256::digest(object.to_string()).into();
-        let slot = (manager.clone(), extent);
+        let intent = Sha256::digest(serde_json::to_vec(&object).unwrap_or_default()).into();
+        let slot = (manager, extent);
         let unchanged = self
             .door
             .view
@@ -199,17 +154,10 @@ impl Call {
         {
             return Ok(self.show(&target.resource, &unchanged));
         }
-        if let Some(Value::Object(metadata)) = object.get_mut("metadata")
-            && let Some(uid) = seen
-        {
-            metadata.entry("uid").or_insert_with(|| uid.into());
-        }
-        let (resource, key) = (&target.resource, &target.key);
-        if owned && self.door.view.puts_back(resource, key, &self.primary.uid) {
-            self.check_primary().await?;
-        }
+        self.check_owner(target, &object).await?;
+        let object = with_uid(object, seen);
         let parameters = form()
-            .append_pair("fieldManager", &manager)
+            .append_pair("fieldManager", &slot.0)
             .append_pair("force", "true")
             .finish();
         let subresource = (extent == Extent::Status).then_some("status");
@@ -219,17 +167,21 @@ impl Call {
             .view
             .write(&target.resource, &target.key, &self.primary.key, extent);
         let answer = match extent {
-            Extent::Status => self.send_status(target, uri, object).await?,
+            Extent::Status => {
+                let request = |status: &Value| Request::apply(uri.clone(), status);
+                self.send_part(target, object, request).await?
+            }
             Extent::Rest | Extent::Whole => {
-                self.send("apply an object", Request::apply(uri, &object))
+                let conditions = ["/metadata/uid", "/metadata/resourceVersion"];
+                let repeat = match conditions.iter().any(|path| object.pointer(path).is_some()) {
+                    true => Repeat::Harmless,
+                    false => Repeat::Unconditional,
+                };
+                self.send_write("apply an object", Request::apply(uri, &object), repeat)
                     .await?
             }
         };
-        let Some(object) = Object::new(answer) else {
-            return Err(Error::Other(
-                "the API server answered with something that is no object".into(),
-            ));
-        };
+        let object = object_of(answer)?;
         self.meet(target, &object, false);
         write.answered(&object);
         let applied = Applied::new(intent, &slot, &object);
@@ -239,15 +191,16 @@ impl Call {
         Ok(self.show(&target.resource, &object))
     }
 
-    /// Sends a status. Whatever its UID, the server would give it to the object that has the name
-    /// now; so it names a version of the one that is meant, and a newer one each time it has changed.
-    async fn send_status(
+    /// Sends a part of an object, such as its status. Whatever its UID, the server would give it to the
+    /// object that has the name now; so it names a version of the one that is meant, and a newer one each
+    /// time it has changed.
+    pub(super) async fn send_part(
         &mut self,
         target: &Target,
-        uri: String,
-        mut status: Value,
+        mut part: Value,
+        request: impl Fn(&Value) -> Request,
     ) -> Result<Value, Error> {
-        let uid = status.pointer("/metadata/uid").cloned();
+        let uid = part.pointer("/metadata/uid").cloned();
         let mut latest = self.door.view.get(&target.resource, &target.key);
         let mut races = 0;
         loop {
@@ -255,17 +208,21 @@ impl Call {
                 if *uid != *latest.metadata.uid {
                     return Err(Error::Conflict);
                 }
-                if let Some(Value::Object(metadata)) = status.get_mut("metadata") {
+                if let Some(Value::Object(metadata)) = part.get_mut("metadata") {
                     let version = latest.metadata.resource_version.clone();
                     metadata.insert("resourceVersion".into(), version.into());
                 }
             }
-            let request = Request::apply(uri.clone(), &status);
-            match self.send("apply a status", request).await {
+            let sent = self.send_write(
+                "change a part of an object",
+                request(&part),
+                Repeat::Harmless,
+            );
+            match sent.await {
                 Err(Error::Conflict) if races < RACES => races += 1,
                 answer => return answer,
             }
-            let read = Request::get(super::read::uri(target, None)?);
+            let read = Request::get(uri(target, None)?);
             latest = Object::new(self.send("read an object again", read).await?);
         }
     }
@@ -273,7 +230,7 @@ impl Call {
     /// Who owns the fields: the plugin, for the primary and what it owns; otherwise the plugin on
     /// behalf of this primary, so that two primaries can share an object and each takes back only
     /// its own part.
-    fn field_manager(&self, target: &Target, object: &Map<String, Value>) -> String {
+    pub(super) fn field_manager(&self, target: &Target, object: &Map<String, Value>) -> String {
         let plugin = &self.door.plugin;
         let own = target.resource == self.primary.resource && target.key == self.primary.key;
         if own || owned_by(object, &self.primary) {
@@ -290,10 +247,21 @@ impl Call {
     }
 }
 
-fn propagation_policy(propagation: Propagation) -> &'static str {
-    match propagation {
-        Propagation::Background => "Background",
-        Propagation::Foreground => "Foreground",
-        Propagation::Orphan => "Orphan",
+/// What `object` is about the object with the UID that the call has seen, if it says no other.
+pub(super) fn with_uid(mut object: Map<String, Value>, seen: Option<String>) -> Value {
+    if let Some(uid) = seen
+        && let Some(metadata) = object
+            .entry("metadata")
+            .or_insert_with(|| Value::Object(Map::new()))
+            .as_object_mut()
+    {
+        metadata.entry("uid").or_insert_with(|| uid.into());
     }
+    Value::Object(object)
+}
+
+/// An object in an answer.
+pub(super) fn object_of(answer: Value) -> Result<Object, Error> {
+    let what = "the API server answered with something that is no object";
+    Object::new(answer).ok_or_else(|| Error::Other(what.into()))
 }

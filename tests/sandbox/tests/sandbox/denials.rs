@@ -21,6 +21,13 @@ const DENIALS: &[Denial] = &[
         apply_status,
         "patch secrets/status in namespace default",
     ),
+    ("create", create, "create secrets in namespace default"),
+    (
+        "create-subresource",
+        create_subresource,
+        "create secrets/token in namespace default",
+    ),
+    ("patch", patch, "patch secrets in namespace default"),
     ("delete", delete, "delete secrets in namespace default"),
 ];
 
@@ -145,6 +152,28 @@ fn apply_status() -> Handmade {
     let mut guest = Handmade::default().import("cluster", "apply-status", 3);
     let object = guest.text(SECRET);
     denied(guest, "apply-status", &object, 4)
+}
+
+fn create() -> Handmade {
+    let mut guest = Handmade::default().import("cluster", "create", 3);
+    let object = guest.text(SECRET);
+    denied(guest, "create", &object, 4)
+}
+
+fn create_subresource() -> Handmade {
+    let mut guest = Handmade::default().import("cluster", "create-subresource", 14);
+    let secret = secret(&mut guest);
+    let (token, object) = (guest.text("token"), guest.text("{}"));
+    let arguments = format!("{secret} {token} {object}");
+    denied(guest, "create-subresource", &arguments, 4)
+}
+
+fn patch() -> Handmade {
+    let mut guest = Handmade::default().import("cluster", "patch", 16);
+    let secret = secret(&mut guest);
+    let patch = guest.text("[]");
+    let arguments = format!("{secret} {NONE} (i32.const 0) {patch}");
+    denied(guest, "patch", &arguments, 4)
 }
 
 /// Its parameters are more than 16, so they lie in memory.

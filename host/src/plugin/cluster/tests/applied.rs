@@ -6,10 +6,7 @@ const MAP: &str = "/api/v1/namespaces/default/configmaps/page";
 const DEPLOYMENT: &str = "/apis/apps/v1/namespaces/default/deployments/web";
 
 fn map(data: &Value) -> Value {
-    json!({
-        "apiVersion": "v1", "kind": "ConfigMap",
-        "metadata": { "name": "page", "namespace": "default" }, "data": data,
-    })
+    config_map("page", data)
 }
 
 fn deployment(cpu: &Value) -> Value {
@@ -218,12 +215,7 @@ async fn whether_the_object_was_read_before_makes_no_difference() {
     let world = World::new().await;
     let ours = map(&json!({ "a": "1" }));
     assert_eq!(apply(&world, &ours).await, 1);
-    let target = ObjectRef {
-        api_version: "v1".into(),
-        kind: "ConfigMap".into(),
-        namespace: Some("default".into()),
-        name: "page".into(),
-    };
+    let target = reference("v1", "ConfigMap", "page");
     let mut call = world.call().await;
     call.get(target, None, Consistency::Stored).await.unwrap();
     call.apply(ours.to_string()).await.unwrap();

@@ -1,0 +1,250 @@
+//! Pure checks of patches: what they touch, whatever way they name it.
+
+use serde_json::{Map, Value};
+
+use super::{LARGEST, invalid};
+use crate::plugin::bindings::cluster::{Error, PatchType};
+
+/// The API server takes no more operations.
+const OPERATIONS: usize = 10_000;
+
+/// The fields of metadata that are not the guest's to patch.
+const GUARDED: [&str; 3] = ["finalizers", "ownerReferences", "managedFields"];
+
+/// A patch, read: what is sent is written anew from it.
+#[derive(Clone, Debug, PartialEq)]
+pub(in crate::plugin::cluster) enum Patch {
+    Json(Vec<Value>),
+    Merge(Map<String, Value>),
+}
+
+impl Patch {
+    /// Reads a patch.
+    ///
+    /// # Errors
+    /// It is no patch of its type.
+    pub(in crate::plugin::cluster) fn parse(kind: PatchType, text: &str) -> Result<Self, Error> {
+        if text.len() > LARGEST {
+            return invalid(format!(
+                "the patch has {} bytes; the API server takes 3 MiB",
+                text.len()
+            ));
+        }
+        let value: Value = serde_json::from_str(text)
+            .map_err(|error| Error::Invalid(format!("the patch is no JSON: {error}")))?;
+        match (kind, value) {
+            (PatchType::Merge, Value::Object(fields)) => Ok(Self::Merge(fields)),
+            (PatchType::Merge, _) => invalid("a merge patch is a JSON object".into()),
+            (PatchType::Json, Value::Array(operations)) if operations.len() > OPERATIONS => {
+                invalid(format!("a JSON patch has at most {OPERATIONS} operations"))
+            }
+            (PatchType::Json, Value::Array(operations)) => {
+                operations.iter().try_for_each(check_operation)?;
+                Ok(Self::Json(operations))
+            }
+            (PatchType::Json, _) => invalid("a JSON patch is a list of operations".into()),
+        }
+    }
+
+    /// Whether it would touch finalizers, owner references or managed fields.
+    pub(in crate::plugin::cluster) fn touches_guarded(&self) -> bool {
+        match self {
+            Self::Json(operations) => operations.iter().any(|operation| {
+                let paths = [text(operation, "path"), text(operation, "from")];
+                let reads = text(operation, "op") == Some("test");
+                !reads && paths.into_iter().flatten().any(leads_to_guarded)
+            }),
+            Self::Merge(fields) => fields.iter().any(|(name, value)| {
+                name.eq_ignore_ascii_case("metadata")
+                    && value
+                        .as_object()
+                        .is_none_or(|metadata| metadata.keys().any(|name| is_guarded(name)))
+            }),
+        }
+    }
+
+    /// Whether applying it twice is as applying it once: it only sets what it names, or says which
+    /// version of the object it is for.
+    pub(in crate::plugin::cluster) fn repeats_harmlessly(&self) -> bool {
+        let Self::Json(operations) = self else {
+            return true;
+        };
+        let is = |operation: &Value, op: &str| text(operation, "op") == Some(op);
+        let versioned = |operation: &Value| {
+            is(operation, "test") && text(operation, "path") == Some("/metadata/resourceVersion")
+        };
+        let sets = |operation: &Value| is(operation, "test") || is(operation, "replace");
+        operations.iter().any(versioned) || operations.iter().all(sets)
+    }
+}
+
+/// A pointer is empty or begins with a slash: the server passes over whatever stands before the first.
+fn check_operation(operation: &Value) -> Result<(), Error> {
+    let known = ["add", "remove", "replace", "move", "copy", "test"];
+    let pointer = |name| match operation.get(name) {
+        None => Ok(false),
+        Some(Value::String(path)) if path.is_empty() || path.starts_with('/') => Ok(true),
+        Some(_) => invalid(format!("{name} of an operation is no JSON pointer")),
+    };
+    let op = text(operation, "op").unwrap_or_default();
+    if !known.contains(&op) {
+        return invalid(format!(
+            "an operation of a JSON patch is one of {}",
+            known.join(", ")
+        ));
+    }
+    let (path, from) = (pointer("path")?, pointer("from")?);
+    if !path || (["move", "copy"].contains(&op) && !from) {
+        return invalid(format!("an operation {op:?} says not where"));
+    }
+    Ok(())
+}
+
+fn text<'a>(operation: &'a Value, field: &str) -> Option<&'a str> {
+    operation.get(field)?.as_str()
+}
+
+/// Whether a pointer leads to a guarded field, into it, or to what holds it. No escape can spell one.
+fn leads_to_guarded(pointer: &str) -> bool {
+    let mut steps = pointer.split('/').skip(1);
+    match (steps.next(), steps.next()) {
+        (None, _) => true,
+        (Some(first), None) => first.eq_ignore_ascii_case("metadata"),
+        (Some(first), Some(second)) => first.eq_ignore_ascii_case("metadata") && is_guarded(second),
+    }
+}
+
+fn is_guarded(field: &str) -> bool {
+    GUARDED
+        .iter()
+        .any(|guarded| guarded.eq_ignore_ascii_case(field))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn parse(kind: PatchType, patch: &Value) -> Result<Patch, Error> {
+        Patch::parse(kind, &patch.to_string())
+    }
+
+    #[test]
+    fn no_form_of_a_json_patch_touches_what_is_guarded() {
+        let op = |op: &str, path: &str| json!({ "op": op, "path": path, "value": [] });
+        let from =
+            |op: &str, from: &str, path: &str| json!({ "op": op, "from": from, "path": path });
+        let rows = [
+            (op("add", "/metadata/finalizers"), true),
+            (op("add", "/metadata/finalizers/-"), true),
+            (op("replace", "/metadata/ownerReferences/0/uid"), true),
+            (op("remove", "/metadata/managedFields"), true),
+            (op("replace", "/metadata"), true),
+            (op("add", "/METADATA/Finalizers"), true),
+            (op("replace", ""), true),
+            (from("move", "/metadata/finalizers", "/data/x"), true),
+            (from("move", "/metadata", "/data/x"), true),
+            (from("move", "", "/data/x"), true),
+            (from("copy", "/data/x", "/metadata/ownerReferences"), true),
+            (from("copy", "/data", "/metadata"), true),
+            (from("copy", "/data", ""), true),
+            (from("copy", "/metadata", "/data/x"), true),
+            (op("add", "/metadata/labels/a"), false),
+            (op("add", "/metadata/annotations"), false),
+            (op("add", "/spec/finalizers"), false),
+            (op("add", "/spec/metadata/finalizers"), false),
+            (op("add", "/data/metadata~1finalizers"), false),
+            (op("test", "/metadata/finalizers"), false),
+        ];
+        for (operation, touches) in rows {
+            let harmless = json!({ "op": "add", "path": "/data/a", "value": 1 });
+            let patch = parse(PatchType::Json, &json!([harmless, operation])).unwrap();
+            assert_eq!(patch.touches_guarded(), touches, "{operation}");
+        }
+    }
+
+    #[test]
+    fn no_form_of_a_merge_patch_touches_what_is_guarded() {
+        let rows = [
+            (json!({ "metadata": { "finalizers": null } }), true),
+            (json!({ "metadata": { "ownerReferences": [] } }), true),
+            (json!({ "metadata": { "managedFields": [{}] } }), true),
+            (json!({ "metadata": null }), true),
+            (json!({ "metadata": [] }), true),
+            (json!({ "Metadata": { "Finalizers": null } }), true),
+            (
+                json!({ "metadata": { "labels": { "finalizers": "x" } } }),
+                false,
+            ),
+            (json!({ "spec": { "finalizers": null } }), false),
+            (json!({}), false),
+        ];
+        for (patch, touches) in rows {
+            let read = parse(PatchType::Merge, &patch).unwrap();
+            assert_eq!(read.touches_guarded(), touches, "{patch}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_patch_is_invalid() {
+        let many: Vec<Value> = (0..=OPERATIONS)
+            .map(|_| json!({ "op": "test", "path": "" }))
+            .collect();
+        for (kind, patch) in [
+            (PatchType::Merge, json!([])),
+            (PatchType::Merge, json!(null)),
+            (PatchType::Merge, json!("x")),
+            (PatchType::Json, json!({})),
+            (PatchType::Json, json!([7])),
+            (PatchType::Json, json!([{ "path": "/a" }])),
+            (PatchType::Json, json!([{ "op": "add" }])),
+            (PatchType::Json, json!([{ "op": "Add", "path": "/a" }])),
+            (PatchType::Json, json!([{ "op": "add", "path": 7 }])),
+            (
+                PatchType::Json,
+                json!([{ "op": "add", "path": "x/metadata/finalizers" }]),
+            ),
+            (PatchType::Json, json!([{ "op": "move", "path": "/a" }])),
+            (
+                PatchType::Json,
+                json!([{ "op": "move", "from": "metadata", "path": "/a" }]),
+            ),
+            (PatchType::Json, json!(many)),
+        ] {
+            assert!(
+                matches!(parse(kind, &patch), Err(Error::Invalid(_))),
+                "{patch:.100}"
+            );
+        }
+        assert!(Patch::parse(PatchType::Merge, "{").is_err());
+        assert!(
+            Patch::parse(
+                PatchType::Merge,
+                &format!("{{\"a\":\"{}\"}}", "x".repeat(LARGEST))
+            )
+            .is_err()
+        );
+    }
+
+    #[test]
+    fn a_patch_repeats_harmlessly_if_it_only_sets_or_names_its_version() {
+        let add = json!({ "op": "add", "path": "/a/-", "value": 1 });
+        let replace = json!({ "op": "replace", "path": "/a", "value": 1 });
+        let uid = json!({ "op": "test", "path": "/metadata/uid", "value": "u" });
+        let version = json!({ "op": "test", "path": "/metadata/resourceVersion", "value": "1" });
+        for (patch, harmless) in [
+            (json!([replace]), true),
+            (json!([uid, replace]), true),
+            (json!([uid, add]), false),
+            (json!([version, add]), true),
+        ] {
+            let read = parse(PatchType::Json, &patch).unwrap();
+            assert_eq!(read.repeats_harmlessly(), harmless, "{patch}");
+        }
+        assert!(
+            parse(PatchType::Merge, &json!({}))
+                .unwrap()
+                .repeats_harmlessly()
+        );
+    }
+}

@@ -1,0 +1,172 @@
+//! `create` and `create-subresource`.
+
+use http::Method;
+use serde_json::{Map, Value, json};
+
+use super::check::{self, Intent};
+use super::read::{form, uri};
+use super::retry::Repeat;
+use super::write::{object_of, with_uid};
+use super::{Call, Writes};
+use crate::api::Request;
+use crate::grants::Access;
+use crate::plugin::bindings::cluster::Error;
+use crate::plugin::bindings::types::ObjectRef;
+use crate::seams::Rng;
+use crate::view::{Extent, finalizer_of};
+
+/// The API server's own: none that makes words (apimachinery `util/rand`).
+const LETTERS: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
+
+/// How many letters make a name of `generateName`, and how long the rest may be.
+const GENERATED: usize = 5;
+const PREFIX: usize = 63 - GENERATED;
+
+/// How many names are tried.
+const NAMES: u32 = 8;
+
+impl Call {
+    pub(crate) async fn create(&mut self, object: String) -> Result<String, Error> {
+        let mut intent = check::creation(&object)?;
+        let prefix = intent.generate_name.clone();
+        let mut names = 1;
+        loop {
+            if let Some(prefix) = &prefix {
+                intent.rename(generated(prefix, self.door.api.rng()));
+            }
+            match self.create_named(&intent, prefix.is_some()).await {
+                // Somebody has this name, by chance.
+                Err(Error::Conflict) if prefix.is_some() && names < NAMES => names += 1,
+                answer => return answer,
+            }
+        }
+    }
+
+    /// The host makes up the names itself, so that it knows the object before the server shows it.
+    async fn create_named(&mut self, intent: &Intent, generated: bool) -> Result<String, Error> {
+        let target = self.intended(intent).await?;
+        self.permit_access(&Access {
+            verb: "create",
+            resource: &target.resource,
+            subresource: None,
+            namespace: target.key.namespace.as_deref(),
+            // As for RBAC, where an object without a name matches no resourceNames.
+            name: (!generated).then_some(&target.key.name),
+        })?;
+        self.check_metadata(intent, &target)?;
+        if self.door.writes == Writes::Captured {
+            return self.capture_create(&target, intent.object.clone()).await;
+        }
+        self.check_owner(&target, &intent.object).await?;
+        let manager = self.field_manager(&target, &intent.object);
+        let parameters = form().append_pair("fieldManager", &manager).finish();
+        let (resource, key) = (&target.resource, &target.key);
+        let path = resource.path(key.namespace.as_deref(), None, None);
+        let path = path.map_err(|error| Error::Invalid(error.to_string()))?;
+        let body = Value::Object(intent.object.clone());
+        let request = Request::json(Method::POST, format!("{path}?{parameters}"), &body);
+        let write = self
+            .door
+            .view
+            .write(resource, key, &self.primary.key, Extent::Whole);
+        let answer = self
+            .send_write("create an object", request, Repeat::IfUndone)
+            .await?;
+        let object = object_of(answer)?;
+        self.meet(&target, &object, false);
+        write.answered(&object);
+        Ok(self.show(&target.resource, &object))
+    }
+
+    pub(crate) async fn create_subresource(
+        &mut self,
+        parent: ObjectRef,
+        subresource: String,
+        object: String,
+    ) -> Result<String, Error> {
+        check::names([Some(subresource.as_str())])?;
+        let target = self.target(&parent).await?;
+        self.permit(&["create"], &target, Some(&subresource))?;
+        let object = check::json_object(&object)?;
+        let finalizer = finalizer_of(&self.door.plugin);
+        let namespace = target.key.namespace.as_deref();
+        let forbidden = check::forbidden_metadata(&object, namespace, &self.primary, &finalizer)?;
+        if let Some(reason) = forbidden {
+            return Err(self.deny(&format!("{reason}: no grant covers that")));
+        }
+        if self.door.writes == Writes::Captured {
+            return self.capture_post(&target).await;
+        }
+        let seen = self.seen(&target).map(|seen| seen.uid.clone());
+        let body = about(object, seen);
+        let request = Request::json(Method::POST, uri(&target, Some(&subresource))?, &body);
+        let mut answer = self
+            .send_write("post to a subresource", request, Repeat::Never)
+            .await?;
+        if let Some(Value::Object(metadata)) = answer.get_mut("metadata") {
+            metadata.remove("managedFields");
+        }
+        Ok(answer.to_string())
+    }
+}
+
+/// What is posted, about the object with the UID that the call has seen. An eviction is a delete, and says
+/// it like one.
+fn about(mut object: Map<String, Value>, seen: Option<String>) -> Value {
+    let evicts = object.get("kind").and_then(Value::as_str) == Some("Eviction");
+    if let Some(uid) = &seen
+        && evicts
+    {
+        let empty = || Value::Object(Map::new());
+        let options = object.entry("deleteOptions").or_insert_with(empty);
+        if let Some(options) = options.as_object_mut()
+            && let Some(conditions) = options
+                .entry("preconditions")
+                .or_insert_with(empty)
+                .as_object_mut()
+        {
+            conditions.entry("uid").or_insert_with(|| json!(uid));
+        }
+    }
+    with_uid(object, seen)
+}
+
+/// A name as the API server would make it.
+fn generated(prefix: &str, rng: &Rng) -> String {
+    let mut name: String = prefix.chars().take(PREFIX).collect();
+    for _ in 0..GENERATED {
+        let at = usize::try_from(rng.number() >> 32).unwrap_or(0) % LETTERS.len();
+        name.extend(LETTERS.get(at).copied().map(char::from));
+    }
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_as_the_api_server_makes_them() {
+        let rng = Rng::seeded(1);
+        let name = generated("job-", &rng);
+        let letters = name.strip_prefix("job-").unwrap();
+        assert!(
+            letters.len() == 5 && letters.bytes().all(|c| LETTERS.contains(&c)),
+            "{name}"
+        );
+        assert_ne!(generated("job-", &rng), name);
+        assert_eq!(generated(&"a".repeat(100), &rng).len(), 63);
+    }
+
+    #[test]
+    fn an_eviction_is_of_the_pod_that_was_read() {
+        let eviction = json!({ "kind": "Eviction", "metadata": { "name": "p" } });
+        let eviction = eviction.as_object().unwrap().clone();
+        let posted = about(eviction.clone(), Some("u".into()));
+        assert_eq!(
+            posted.pointer("/deleteOptions/preconditions/uid"),
+            Some(&json!("u"))
+        );
+        assert_eq!(about(eviction.clone(), None), Value::Object(eviction));
+    }
+}

@@ -1,0 +1,138 @@
+//! `delete`: always of the one object that is meant.
+
+use http::Method;
+use serde_json::Value;
+
+use super::read::uri;
+use super::retry::{Failed, Repeat};
+use super::{Call, Target, Writes};
+use crate::api::{Request, object as json_object};
+use crate::plugin::bindings::cluster::{DeleteOptions, Error, Propagation};
+use crate::plugin::bindings::types::ObjectRef;
+use crate::view::{Extent, Object};
+
+/// Which object, and which version of it.
+struct Meant {
+    uid: String,
+    version: Option<String>,
+}
+
+impl Call {
+    pub(crate) async fn delete(
+        &mut self,
+        target: ObjectRef,
+        options: DeleteOptions,
+    ) -> Result<(), Error> {
+        let target = self.target(&target).await?;
+        self.permit(&["delete"], &target, None)?;
+        if self.door.writes == Writes::Captured {
+            return self.capture_delete(&target).await;
+        }
+        self.send_delete(&target, options).await
+    }
+
+    /// Deletes what `options` mean, or else what the call has read.
+    pub(super) async fn send_delete(
+        &mut self,
+        target: &Target,
+        options: DeleteOptions,
+    ) -> Result<(), Error> {
+        let meant = self.meant(target, &options).await?;
+        let request = Request::json(Method::DELETE, uri(target, None)?, &body(&meant, &options));
+        let write = self.door.view.write(
+            &target.resource,
+            &target.key,
+            &self.primary.key,
+            Extent::Whole,
+        );
+        self.check_requests()?;
+        let answer = match self.try_write(request, Repeat::Harmless).await {
+            Ok(answer) => answer,
+            Err(failed) => match self.outcome(target, &meant, failed).await? {
+                Some(object) => object,
+                None => Value::Null,
+            },
+        };
+        self.seen
+            .remove(&(target.resource.clone(), target.key.clone()));
+        // A Status says that it is gone; the object itself, that it waits for its finalizers.
+        match Object::new(answer) {
+            Some(object) if object.metadata.uid == meant.uid => write.answered(&object),
+            _ => write.deleted(&meant.uid),
+        }
+        Ok(())
+    }
+
+    async fn meant(&mut self, target: &Target, options: &DeleteOptions) -> Result<Meant, Error> {
+        let version = options.resource_version.clone();
+        if let Some(uid) = options.uid.clone() {
+            return Ok(Meant { uid, version });
+        }
+        if let Some(seen) = self.seen(target).cloned() {
+            let version = version.or(seen.stored_version);
+            return Ok(Meant {
+                uid: seen.uid,
+                version,
+            });
+        }
+        // Unseen: what is there now is what is meant.
+        let read = Request::get(uri(target, None)?);
+        let there = self.send("read what is to be deleted", read).await?;
+        let there = Object::new(there).ok_or(Error::NotFound)?;
+        let uid = there.metadata.uid.clone();
+        Ok(Meant { uid, version })
+    }
+
+    /// What a failed delete has come to. One that may have been done before it was refused was, if the
+    /// object is gone or going; answers the object that is going.
+    async fn outcome(
+        &mut self,
+        target: &Target,
+        meant: &Meant,
+        failed: Failed,
+    ) -> Result<Option<Value>, Error> {
+        let error = self.failed("delete an object", &failed.error);
+        match error {
+            Error::NotFound if failed.perhaps_done => return Ok(None),
+            Error::Conflict if failed.perhaps_done => {}
+            error => return Err(error),
+        }
+        let read = Request::get(uri(target, None)?);
+        let there = match self.send("read what is being deleted", read).await {
+            Ok(there) => there,
+            Err(Error::NotFound) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        match Object::new(there.clone()) {
+            Some(object) if object.metadata.uid != meant.uid => Ok(None),
+            Some(object) if object.metadata.deleting => Ok(Some(there)),
+            _ => Err(Error::Conflict),
+        }
+    }
+}
+
+fn body(meant: &Meant, options: &DeleteOptions) -> Value {
+    let preconditions = json_object([
+        ("uid", Some(meant.uid.clone().into())),
+        ("resourceVersion", meant.version.clone().map(Value::from)),
+    ]);
+    let propagation = options.propagation.map(propagation_policy);
+    json_object([
+        ("apiVersion", Some("v1".into())),
+        ("kind", Some("DeleteOptions".into())),
+        ("preconditions", Some(preconditions)),
+        ("propagationPolicy", propagation.map(Value::from)),
+        (
+            "gracePeriodSeconds",
+            options.grace_period_seconds.map(Value::from),
+        ),
+    ])
+}
+
+fn propagation_policy(propagation: Propagation) -> &'static str {
+    match propagation {
+        Propagation::Background => "Background",
+        Propagation::Foreground => "Foreground",
+        Propagation::Orphan => "Orphan",
+    }
+}

@@ -1,0 +1,142 @@
+//! `patch`: changes part of an object, or of its subresource.
+//!
+//! - It is about the object that the call has read: a JSON patch tests its UID, a merge patch names it.
+
+use serde_json::{Value, json};
+
+use super::check::{self, Patch};
+use super::read::{form, uri};
+use super::retry::Repeat;
+use super::write::{object_of, with_uid};
+use super::{Call, Target, Writes};
+use crate::api::{ApiError, Request};
+use crate::plugin::bindings::cluster::{Error, PatchType};
+use crate::plugin::bindings::types::ObjectRef;
+use crate::view::{Extent, Object};
+
+impl Call {
+    pub(crate) async fn patch(
+        &mut self,
+        target: ObjectRef,
+        subresource: Option<String>,
+        kind: PatchType,
+        patch: String,
+    ) -> Result<String, Error> {
+        check::names([subresource.as_deref()])?;
+        let target = self.target(&target).await?;
+        let subresource = subresource.as_deref();
+        self.permit(&["patch"], &target, subresource)?;
+        let patch = Patch::parse(kind, &patch)?;
+        if patch.touches_guarded() {
+            return Err(self.deny(&format!(
+                "patch finalizers, owner references or managed fields of {} {}: no grant covers that",
+                target.resource, target.key
+            )));
+        }
+        if self.door.writes == Writes::Captured {
+            return self.capture_patch(&target, patch).await;
+        }
+        let extent = match subresource {
+            Some("status") => Extent::Status,
+            Some(_) | None => Extent::Whole,
+        };
+        let (resource, key) = (&target.resource, &target.key);
+        let write = self
+            .door
+            .view
+            .write(resource, key, &self.primary.key, extent);
+        let answer = self.send_patch(&target, subresource, patch).await?;
+        let object = object_of(answer)?;
+        match subresource {
+            None | Some("status") => {
+                self.meet(&target, &object, false);
+                write.answered(&object);
+            }
+            Some(_) => write.answered_in_part(&object),
+        }
+        Ok(self.show_part(&target, subresource, &object))
+    }
+
+    async fn send_patch(
+        &mut self,
+        target: &Target,
+        subresource: Option<&str>,
+        patch: Patch,
+    ) -> Result<Value, Error> {
+        let manager = self.field_manager(target, &serde_json::Map::new());
+        let parameters = form().append_pair("fieldManager", &manager).finish();
+        let uri = format!("{}?{parameters}", uri(target, subresource)?);
+        let seen = self.seen(target).map(|seen| seen.uid.clone());
+        let repeat = match patch.repeats_harmlessly() {
+            true => Repeat::Harmless,
+            false => Repeat::IfUndone,
+        };
+        match patch {
+            Patch::Json(mut operations) => {
+                if let Some(uid) = &seen {
+                    let test = json!({ "op": "test", "path": "/metadata/uid", "value": uid });
+                    operations.insert(0, test);
+                }
+                let request = Request::json_patch(uri, &Value::Array(operations));
+                self.send_tested(target, request, repeat, seen).await
+            }
+            Patch::Merge(fields) if subresource.is_none() => {
+                let request = Request::merge_patch(uri, &with_uid(fields, seen));
+                self.send_write("patch an object", request, repeat).await
+            }
+            Patch::Merge(fields) => {
+                let request = |patch: &Value| Request::merge_patch(uri.clone(), patch);
+                self.send_part(target, with_uid(fields, seen), request)
+                    .await
+            }
+        }
+    }
+
+    /// Sends a JSON patch. Of a failed `test` the server does not say which: if the object is another one
+    /// by now, it was that of the UID.
+    async fn send_tested(
+        &mut self,
+        target: &Target,
+        request: Request,
+        repeat: Repeat,
+        uid: Option<String>,
+    ) -> Result<Value, Error> {
+        self.check_requests()?;
+        let failed = match self.try_write(request, repeat).await {
+            Ok(answer) => return Ok(answer),
+            Err(failed) => failed,
+        };
+        let refused = failed.error.is_race();
+        let error = self.failed("patch an object", &failed.error);
+        // An earlier attempt may be what made the tests fail.
+        if refused && failed.perhaps_done {
+            return Err(Error::Unavailable);
+        }
+        match uid {
+            Some(uid) if is_failed_test(&failed.error) => {
+                let read = Request::get(super::read::uri(target, None)?);
+                let there = Object::new(self.send("read what was patched", read).await?);
+                let same = there.is_some_and(|there| there.metadata.uid == uid);
+                Err(if same { error } else { Error::Conflict })
+            }
+            _ => Err(error),
+        }
+    }
+
+    /// A subresource as the guest may see it: a status comes with its object, and like it.
+    pub(super) fn show_part(
+        &self,
+        target: &Target,
+        subresource: Option<&str>,
+        part: &Object,
+    ) -> String {
+        match subresource {
+            None | Some("status") => self.show(&target.resource, part),
+            Some(_) => part.json.to_string(),
+        }
+    }
+}
+
+fn is_failed_test(error: &ApiError) -> bool {
+    error.code() == Some(422)
+}

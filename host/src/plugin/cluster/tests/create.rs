@@ -1,0 +1,204 @@
+//! `create` and `create-subresource` on the embedded server.
+
+use windlass_apiserver::faults::{Fault, Matcher, Switch};
+use windlass_apiserver::request::route::Verb;
+
+use super::*;
+
+#[tokio::test(start_paused = true)]
+async fn what_exists_already_is_not_overwritten() {
+    let world = World::new().await;
+    let mut call = world.call().await;
+    let object = config_map("once", &json!({ "a": "1" })).to_string();
+    let made = parsed(call.create(object.clone()).await);
+    assert_eq!(made["data"], json!({ "a": "1" }));
+    assert!(made["metadata"]["managedFields"].is_null());
+    assert!(matches!(call.create(object).await, Err(Error::Conflict)));
+    let there = call.get(
+        reference("v1", "ConfigMap", "once"),
+        None,
+        Consistency::Stored,
+    );
+    assert_eq!(
+        parsed(there.await),
+        made,
+        "the answer is in the store at once"
+    );
+    assert_eq!(world.writes().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn generate_name_makes_another_object_each_time() {
+    let world = World::new().await;
+    let mut call = world.call().await;
+    let mut object = config_map("", &json!({}));
+    object["metadata"] = json!({ "generateName": "run-", "namespace": "default" });
+    for _ in 0..3 {
+        let made = parsed(call.create(object.to_string()).await);
+        let name = made["metadata"]["name"].as_str().unwrap();
+        assert!(name.starts_with("run-") && name.len() == 9, "{name}");
+        assert_eq!(made["metadata"]["generateName"], "run-");
+    }
+    assert_eq!(world.writes().len(), 3);
+    let without =
+        json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "namespace": "default" } });
+    assert!(matches!(
+        call.create(without.to_string()).await,
+        Err(Error::Invalid(_))
+    ));
+    // An apply is of one object.
+    assert!(matches!(
+        call.apply(object.to_string()).await,
+        Err(Error::Invalid(_))
+    ));
+}
+
+#[tokio::test(start_paused = true)]
+async fn owners_and_finalizers_of_others_are_denied() {
+    let world = World::new().await;
+    let mut call = world.call().await;
+    for metadata in [
+        json!({ "finalizers": ["theirs"] }),
+        json!({ "managedFields": [] }),
+        json!({ "ownerReferences": [{ "apiVersion": "v1", "kind": "Pod", "name": "x", "uid": "u" }] }),
+    ] {
+        let mut object = config_map("child", &json!({}));
+        for (field, value) in metadata.as_object().unwrap() {
+            object["metadata"][field] = value.clone();
+        }
+        assert!(
+            matches!(call.create(object.to_string()).await, Err(Error::Denied)),
+            "{metadata}"
+        );
+        let parent = reference("v1", "Pod", "p");
+        let posted = json!({ "metadata": object["metadata"] }).to_string();
+        let posted = call
+            .create_subresource(parent, "eviction".into(), posted)
+            .await;
+        assert!(matches!(posted, Err(Error::Denied)), "{metadata}");
+    }
+    assert_eq!(call.traffic().requests, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_is_made_for_a_primary_that_goes() {
+    let world = World::new().await;
+    let greeting = "/apis/examples.windlass.dev/v1/namespaces/default/greetings/ada";
+    let keep = json!({ "metadata": { "finalizers": ["windlass.dev/greeter"] } });
+    world.somebody("PATCH", greeting, &keep).await;
+    let mut call = world.call().await;
+    world.somebody("DELETE", greeting, &Value::Null).await;
+    let resource = world.resource("examples.windlass.dev/v1", "Greeting").await;
+    world.refresh(&resource).await;
+    let mut object = config_map("child", &json!({}));
+    object["metadata"]["ownerReferences"] = json!([{
+        "apiVersion": "examples.windlass.dev/v1", "kind": "Greeting", "name": "ada",
+        "uid": call.primary().uid,
+    }]);
+    assert!(matches!(
+        call.create(object.to_string()).await,
+        Err(Error::Gone)
+    ));
+}
+
+async fn pod(world: &World, name: &str) -> Value {
+    let account = "/api/v1/namespaces/default/serviceaccounts";
+    if world.read(&format!("{account}/default")).await.is_none() {
+        let default = json!({ "metadata": { "name": "default" } });
+        world.somebody("POST", account, &default).await;
+    }
+    let pod = json!({
+        "apiVersion": "v1", "kind": "Pod", "metadata": { "name": name, "labels": { "app": "x" } },
+        "spec": { "containers": [{ "name": "c", "image": "i:1" }] },
+    });
+    world
+        .somebody("POST", "/api/v1/namespaces/default/pods", &pod)
+        .await
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pod_is_bound_and_evicted() {
+    let world = World::new().await;
+    pod(&world, "p").await;
+    let mut call = world.call().await;
+    let parent = || reference("v1", "Pod", "p");
+    let binding = json!({
+        "apiVersion": "v1", "kind": "Binding", "metadata": { "name": "p" },
+        "target": { "apiVersion": "v1", "kind": "Node", "name": "n1" },
+    });
+    let bound = call
+        .create_subresource(parent(), "binding".into(), binding.to_string())
+        .await;
+    assert_eq!(parsed(bound)["status"], "Success");
+    let there = parsed(call.get(parent(), None, Consistency::Latest).await);
+    assert_eq!(there["spec"]["nodeName"], "n1");
+    let eviction = json!({
+        "apiVersion": "policy/v1", "kind": "Eviction",
+        "metadata": { "name": "p", "namespace": "default" },
+        "deleteOptions": { "gracePeriodSeconds": 0 },
+    });
+    let evicted = call
+        .create_subresource(parent(), "eviction".into(), eviction.to_string())
+        .await;
+    assert_eq!(parsed(evicted)["status"], "Success");
+    assert_eq!(world.read("/api/v1/namespaces/default/pods/p").await, None);
+    let again = call
+        .create_subresource(parent(), "eviction".into(), eviction.to_string())
+        .await;
+    assert!(matches!(again, Err(Error::NotFound)), "{again:?}");
+    let exec = call
+        .create_subresource(parent(), "exec".into(), eviction.to_string())
+        .await;
+    assert!(matches!(exec, Err(Error::Denied)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_eviction_is_of_the_pod_that_the_call_has_read() {
+    let world = World::new().await;
+    pod(&world, "p").await;
+    let mut call = world.call().await;
+    let parent = || reference("v1", "Pod", "p");
+    call.get(parent(), None, Consistency::Latest).await.unwrap();
+    let path = "/api/v1/namespaces/default/pods/p";
+    world
+        .somebody(
+            "DELETE",
+            &format!("{path}?gracePeriodSeconds=0"),
+            &Value::Null,
+        )
+        .await;
+    pod(&world, "p").await;
+    let eviction =
+        json!({ "apiVersion": "policy/v1", "kind": "Eviction", "metadata": { "name": "p" } });
+    let evicted = call
+        .create_subresource(parent(), "eviction".into(), eviction.to_string())
+        .await;
+    assert!(matches!(evicted, Err(Error::Conflict)), "{evicted:?}");
+    assert!(world.read(path).await.is_some());
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_eviction_that_is_refused_for_now_is_not_sent_again() {
+    let world = World::new().await;
+    pod(&world, "p").await;
+    world.server.faults().switch_on(Switch {
+        name: "budget".to_owned(),
+        on: Matcher {
+            verb: Some(Verb::Create),
+            plural: Some("pods".to_owned()),
+            user: None,
+        },
+        from: 0,
+        times: 1,
+        fault: Fault::Refuse(429),
+    });
+    let mut call = world.call().await;
+    let eviction =
+        json!({ "apiVersion": "policy/v1", "kind": "Eviction", "metadata": { "name": "p" } });
+    let parent = reference("v1", "Pod", "p");
+    let evicted = call
+        .create_subresource(parent, "eviction".into(), eviction.to_string())
+        .await;
+    assert!(matches!(evicted, Err(Error::Unavailable)), "{evicted:?}");
+    assert_eq!(call.traffic().requests, 1);
+}
