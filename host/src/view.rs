@@ -26,7 +26,7 @@ pub use difference::Difference;
 use journal::Journals;
 pub use journal::{End, Journal, Saw, Wrote};
 pub use key::Key;
-pub use object::{Metadata, Object, finalizer_of};
+pub use object::{Metadata, Object, Owner, finalizer_of};
 use own_writes::OwnWrites;
 use reads::Reads;
 use shares::{Share, answers};
@@ -52,6 +52,8 @@ pub struct Outlook {
     pub spec_change_only: bool,
     /// What it reads of each resource, by group and plural; what is not here it reads whole.
     pub fields: HashMap<(String, String), Fields>,
+    /// What it watches whole kinds of, by group and plural.
+    pub watches: BTreeSet<(String, String)>,
 }
 
 /// Who is told of the keys to run.
@@ -80,6 +82,8 @@ pub struct View {
     own: Mutex<OwnWrites<Name, Key>>,
     reads: Mutex<Reads>,
     journals: Mutex<Journals>,
+    /// Keys that run when something more is watched.
+    waiting: Mutex<BTreeSet<Key>>,
     wakes: Wakes,
     wake: Wake,
 }
@@ -95,6 +99,7 @@ impl View {
             own: Mutex::default(),
             reads: Mutex::default(),
             journals: Mutex::default(),
+            waiting: Mutex::default(),
             wakes: Wakes::new(outlook.primary.clone(), outlook.spec_change_only),
             outlook,
             wake,
@@ -332,6 +337,10 @@ impl View {
 
     fn reads(&self) -> MutexGuard<'_, Reads> {
         self.reads.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, BTreeSet<Key>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn journals(&self) -> MutexGuard<'_, Journals> {

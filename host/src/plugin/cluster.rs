@@ -14,6 +14,7 @@ mod events;
 mod patch;
 mod read;
 mod retry;
+mod set;
 #[cfg(test)]
 mod tests;
 mod write;
@@ -95,6 +96,8 @@ pub struct Call {
     /// How many more lines the host writes about the call.
     remarks_left: u32,
     captured: Captured,
+    /// Whether it has applied its set.
+    set_applied: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -136,6 +139,7 @@ impl Call {
             slow_down: None,
             remarks_left: REMARKS,
             captured: Captured::default(),
+            set_applied: false,
         }
     }
 

@@ -1,6 +1,6 @@
 //! What a plugin says about itself, checked: kinds, needs, declared fields.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use super::bindings::types;
 use crate::api::{Resource, group_of};
@@ -148,7 +148,25 @@ impl Description {
             selects: self.selects(),
             spec_change_only: self.spec_change_only,
             fields,
+            watches: self.watches(own),
         }
+    }
+
+    /// What is watched whole: of a primary with a selector the host does not see all there are.
+    fn watches(&self, primary: (String, String)) -> BTreeSet<(String, String)> {
+        let watched = self
+            .needs
+            .iter()
+            .filter(|need| need.verbs.iter().any(|verb| verb == "watch"));
+        let mut watches: BTreeSet<_> = watched
+            .map(|need| (need.group.clone(), need.resource.clone()))
+            .collect();
+        if self.selects() {
+            watches.remove(&primary);
+        } else {
+            watches.insert(primary);
+        }
+        watches
     }
 
     /// The needs that `grants` leave open, as the grant to add for each: `create configmaps`.

@@ -68,6 +68,13 @@ impl cluster::Host for State {
         self.until_stopped(|call| call.apply_status(object)).await
     }
 
+    async fn apply_set(
+        &mut self,
+        children: Vec<String>,
+    ) -> wasmtime::Result<Result<Vec<String>, Vec<cluster::SetError>>> {
+        self.until_stopped(|call| call.apply_set(children)).await
+    }
+
     async fn create(&mut self, object: String) -> Answer<String> {
         self.until_stopped(|call| call.create(object)).await
     }

@@ -26,6 +26,29 @@ impl View {
         let before = all.insert(resource, watched);
         drop(all);
         drop(before);
+        let waiting = std::mem::take(&mut *self.waiting());
+        waiting.into_iter().for_each(|key| self.rerun(key));
+    }
+
+    /// What the plugin watches whole kinds of, by group and plural, and as what it is watched by now.
+    pub fn watches(&self) -> Vec<(&(String, String), Option<Resource>)> {
+        let watched = self.watched.read().unwrap_or_else(PoisonError::into_inner);
+        let as_watched = |(group, plural): &(String, String)| {
+            let named = |held: &&Resource| held.group == *group && held.plural == *plural;
+            watched.keys().filter(named).min().cloned()
+        };
+        let names = self.outlook.watches.iter();
+        names.map(|name| (name, as_watched(name))).collect()
+    }
+
+    /// The key runs again when something more is watched.
+    pub fn run_when_watched(&self, key: &Key) {
+        self.waiting().insert(key.clone());
+    }
+
+    /// The key has seen enough.
+    pub fn forget_waiting(&self, key: &Key) {
+        self.waiting().remove(key);
     }
 
     /// From now on nobody answers for `resource`.

@@ -4,8 +4,9 @@ mod applied;
 mod create;
 mod patch;
 mod repeat;
+mod set;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use http_body_util::{BodyExt, Full};
 use jiff::Timestamp;
@@ -32,6 +33,8 @@ const CRD: &str = include_str!("../../../../plugins/greeter/greeting.crd.yaml");
 struct World {
     server: Server,
     door: Arc<Door>,
+    /// The keys that the view wanted to run.
+    woken: Arc<Mutex<Vec<Key>>>,
     /// What came up to this revision was there before the first host.
     filled: u64,
     _events: Task,
@@ -52,12 +55,17 @@ impl World {
         );
         Self::fill(&server).await;
         let filled = server.store().revision();
-        Self::on(server, filled).await
+        Self::on(server, filled, Setting::default()).await
     }
 
     /// The same host after a restart: it remembers nothing.
     async fn restarted(self) -> Self {
-        Self::on(self.server, self.filled).await
+        self.set(Setting::default()).await
+    }
+
+    /// The same, in another setting.
+    async fn set(self, setting: Setting) -> Self {
+        Self::on(self.server, self.filled, setting).await
     }
 
     async fn fill(server: &Server) {
@@ -76,7 +84,7 @@ impl World {
     }
 
     #[expect(clippy::disallowed_methods, reason = "a test is where tasks come from")]
-    async fn on(server: Server, filled: u64) -> Self {
+    async fn on(server: Server, filled: u64, setting: Setting) -> Self {
         let seams = Seams {
             clock: Clock::starting_at(start()),
             rng: Rng::seeded(1),
@@ -88,26 +96,32 @@ impl World {
         let resource = discovery
             .by_kind("examples.windlass.dev/v1", "Greeting")
             .await;
-        let view = View::new(outlook(resource.unwrap().unwrap()), Box::new(drop));
+        let woken = Arc::<Mutex<Vec<Key>>>::default();
+        let wakes = woken.clone();
+        let wake = Box::new(move |key| wakes.lock().unwrap().push(key));
+        let view = View::new(outlook(resource.unwrap().unwrap()), wake);
         let (events, task) = Recorder::start(api.clone(), &seams, "test");
         let door = Door {
             plugin: "greeter".into(),
             api,
             discovery,
-            grants: grants(),
+            grants: grants(setting.verbs),
             view: Arc::new(view),
             events,
             api_calls: 100,
-            writes: Writes::Sent,
+            writes: setting.writes,
         };
         let world = Self {
             server,
             door: Arc::new(door),
+            woken,
             filled,
             _events: task,
         };
         world.watch("examples.windlass.dev/v1", "Greeting").await;
-        world.watch("v1", "ConfigMap").await;
+        if setting.sees_maps {
+            world.watch("v1", "ConfigMap").await;
+        }
         world.watch("apps/v1", "Deployment").await;
         world
     }
@@ -178,6 +192,25 @@ impl World {
     }
 }
 
+/// What a host is like.
+struct Setting {
+    /// What may be done to ConfigMaps.
+    verbs: &'static [&'static str],
+    /// Whether ConfigMaps have been listed.
+    sees_maps: bool,
+    writes: Writes,
+}
+
+impl Default for Setting {
+    fn default() -> Self {
+        Self {
+            verbs: &["get", "list", "watch", "create", "patch", "delete"],
+            sees_maps: true,
+            writes: Writes::Sent,
+        }
+    }
+}
+
 fn start() -> Timestamp {
     "2026-11-21T09:30:00Z".parse().unwrap()
 }
@@ -189,15 +222,21 @@ fn outlook(primary: Resource) -> Outlook {
         selects: false,
         spec_change_only: false,
         fields: std::collections::HashMap::new(),
+        watches: [("", "configmaps"), ("apps", "deployments")]
+            .map(|(group, plural)| (group.to_owned(), plural.to_owned()))
+            .into(),
     }
 }
 
-fn grants() -> Grants {
+fn grants(map_verbs: &[&str]) -> Grants {
+    let all = Setting::default().verbs;
     let grants = json!([
         { "apiGroups": ["examples.windlass.dev"], "resources": ["greetings", "greetings/status"],
           "verbs": ["get", "list", "watch", "patch"], "namespaces": "all" },
-        { "apiGroups": ["", "apps"], "resources": ["configmaps", "deployments"],
-          "verbs": ["get", "list", "watch", "create", "patch", "delete"] },
+        { "apiGroups": [""], "resources": ["configmaps"], "verbs": map_verbs, "namespaces": ["default", "away"] },
+        { "apiGroups": ["apps"], "resources": ["deployments"], "verbs": all },
+        { "apiGroups": [""], "resources": ["services"], "verbs": ["create", "patch"] },
+        { "apiGroups": [""], "resources": ["namespaces"], "verbs": all, "namespaces": "all" },
         { "apiGroups": ["apps"], "resources": ["deployments/scale"], "verbs": ["get", "patch"] },
         { "apiGroups": [""], "resources": ["pods"], "verbs": ["get"] },
         { "apiGroups": [""], "resources": ["pods/eviction", "pods/binding"], "verbs": ["create"] },

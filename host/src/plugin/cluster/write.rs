@@ -129,7 +129,7 @@ impl Call {
         }
     }
 
-    async fn send_apply(
+    pub(super) async fn send_apply(
         &mut self,
         target: &Target,
         object: Map<String, Value>,

@@ -21,6 +21,11 @@ const DENIALS: &[Denial] = &[
         apply_status,
         "patch secrets/status in namespace default",
     ),
+    (
+        "apply-set",
+        apply_set,
+        "create secrets in namespace default",
+    ),
     ("create", create, "create secrets in namespace default"),
     (
         "create-subresource",
@@ -152,6 +157,20 @@ fn apply_status() -> Handmade {
     let mut guest = Handmade::default().import("cluster", "apply-status", 3);
     let object = guest.text(SECRET);
     denied(guest, "apply-status", &object, 4)
+}
+
+/// A set of one child, whose error lies in the first of the list of errors.
+fn apply_set() -> Handmade {
+    let mut guest = Handmade::default().import("cluster", "apply-set", 3);
+    let (at, length) = guest.place(SECRET.as_bytes());
+    let (children, _) = guest.place(&[word(at), word(length)].concat());
+    guest.reconcile(&format!(
+        "(call $apply-set (i32.const {children}) (i32.const 1) (i32.const {ANSWER}))
+         (if (i32.ne (i32.load8_u (i32.const {ANSWER})) (i32.const 1)) (then unreachable))
+         (if (i32.ne (i32.load8_u (i32.add (i32.load (i32.const {})) (i32.const 8))) (i32.const 1))
+           (then unreachable))",
+        ANSWER + 4
+    ))
 }
 
 fn create() -> Handmade {

@@ -1,0 +1,118 @@
+//! `apply-set`: makes the primary's children exactly these.
+//!
+//! - Only what carries the set's label and is owned by this very primary is ever deleted, and only that
+//!   version of it that was looked at.
+//! - Nothing is deleted after an apply that failed, or while the host does not see everything.
+
+mod member;
+mod prune;
+
+use std::collections::BTreeSet;
+
+use super::check::{self, invalid};
+use super::{Call, Target, Writes};
+use crate::plugin::bindings::cluster::{Error, SetError};
+use crate::plugin::sandbox::COPY;
+use crate::view::{Extent, Key};
+
+/// Children of a set at most.
+const MEMBERS: usize = 1_000;
+
+/// An object whatever version of its kind it is written in: group, plural, namespace and name.
+type Name = (String, String, Key);
+
+impl Target {
+    fn name(&self) -> Name {
+        let resource = &self.resource;
+        (
+            resource.group.clone(),
+            resource.plural.clone(),
+            self.key.clone(),
+        )
+    }
+}
+
+impl Call {
+    pub(crate) async fn apply_set(
+        &mut self,
+        children: Vec<String>,
+    ) -> Result<Vec<String>, Vec<SetError>> {
+        self.check_set(&children).map_err(whole)?;
+        let (mut members, mut kept, mut errors) = (BTreeSet::new(), Vec::new(), Vec::new());
+        for (index, child) in (0..).zip(&children) {
+            match self.apply_member(child, &mut members).await {
+                Ok(object) => kept.push(object),
+                Err(error) => errors.push(SetError {
+                    index: Some(index),
+                    error,
+                }),
+            }
+        }
+        if !errors.is_empty() {
+            return Err(errors);
+        }
+        if self.door.writes == Writes::Sent {
+            self.prune(&members).await?;
+        }
+        if kept.iter().map(String::len).sum::<usize>() > COPY {
+            let text = "the children are more than a call may copy (8 MiB): declare fewer fields";
+            return Err(whole(Error::Other(text.into())));
+        }
+        Ok(kept)
+    }
+
+    fn check_set(&mut self, children: &[String]) -> Result<(), Error> {
+        if std::mem::replace(&mut self.set_applied, true) {
+            return invalid("a call applies one set: hand over all children at once".into());
+        }
+        if children.len() > MEMBERS {
+            let count = children.len();
+            return invalid(format!(
+                "the set has {count} children: {MEMBERS} is the most"
+            ));
+        }
+        if children.iter().map(String::len).sum::<usize>() > COPY {
+            return invalid("the set has more than 8 MiB".into());
+        }
+        // What leaves nothing behind may also be said by who goes.
+        if !children.is_empty() && self.primary_is_going() {
+            return Err(Error::Gone);
+        }
+        Ok(())
+    }
+
+    async fn apply_member(
+        &mut self,
+        child: &str,
+        members: &mut BTreeSet<Name>,
+    ) -> Result<String, Error> {
+        let mut intent = check::intent(child)?;
+        let target = self.intended(&intent).await?;
+        self.permit(&["create", "patch"], &target, None)?;
+        self.check_metadata(&intent, &target)?;
+        member::check_ownable(&target, &self.primary)?;
+        if !members.insert(target.name()) {
+            return invalid(format!(
+                "{} {} is in the set twice",
+                target.resource, target.key
+            ));
+        }
+        let there = self.door.view.get(&target.resource, &target.key);
+        let plugin = self.door.plugin.clone();
+        if there.is_some_and(|there| member::is_anothers(&there.metadata, &self.primary, &plugin)) {
+            self.remark(&format!(
+                "{} {} is in the set of another {}",
+                target.resource, target.key, self.primary.resource.kind
+            ));
+            return Err(Error::Conflict);
+        }
+        member::adopt(&mut intent.object, &self.primary, &plugin)?;
+        let extent = Extent::of(&intent.object);
+        self.send_apply(&target, intent.object, extent).await
+    }
+}
+
+/// An error of the set as a whole.
+fn whole(error: Error) -> Vec<SetError> {
+    vec![SetError { index: None, error }]
+}

@@ -1,0 +1,190 @@
+//! What an earlier set of the same primary held and this one does not, and its deletion.
+
+use std::collections::BTreeSet;
+
+use super::super::read::uri;
+use super::super::{Call, Target};
+use super::{Name, member, whole};
+use crate::api::{Request, Resource};
+use crate::events::{Note, Severity};
+use crate::grants::{Access, Scope};
+use crate::plugin::bindings::cluster::{DeleteOptions, Error, SetError};
+use crate::selector::LabelSelector;
+use crate::view::Object;
+
+/// How often a child is looked at again that others change.
+const RACES: u32 = 5;
+
+impl Call {
+    /// Deletes what is in the set no more; nothing as long as the host may have overlooked something.
+    pub(super) async fn prune(&mut self, members: &BTreeSet<Name>) -> Result<(), Vec<SetError>> {
+        let Some(kinds) = self.prunable(members).await.map_err(whole)? else {
+            return Ok(());
+        };
+        let mut errors = Vec::new();
+        for (target, former) in self.former(&kinds, members) {
+            if let Err(error) = self.prune_one(&target, former).await {
+                errors.push(SetError { index: None, error });
+            }
+        }
+        if errors.is_empty() {
+            Ok(())
+        } else {
+            Err(errors)
+        }
+    }
+
+    /// The kinds and places that are looked through. `None` if one is not yet seen: then the key runs again
+    /// once it is.
+    async fn prunable(
+        &mut self,
+        members: &BTreeSet<Name>,
+    ) -> Result<Option<Vec<(Resource, Option<String>)>>, Error> {
+        let view = self.door.view.clone();
+        // Before anything is looked at: what is seen from now on runs the key.
+        view.run_when_watched(&self.primary.key);
+        let (mut kinds, mut overlooked) = (Vec::new(), false);
+        let mut named: BTreeSet<_> = members
+            .iter()
+            .map(|(group, plural, _)| (group, plural))
+            .collect();
+        for ((group, plural), watched) in view.watches() {
+            named.remove(&(group, plural));
+            let resource = match watched {
+                Some(resource) => resource,
+                None => match self.door.discovery.by_plural(group, plural).await {
+                    Ok(Some(resource)) => resource,
+                    // Nobody serves it, so there is none.
+                    Ok(None) => continue,
+                    Err(error) => return Err(self.failed("look up a kind", &error)),
+                },
+            };
+            for place in self.places(&resource) {
+                overlooked |= !view.holds_all(&resource, place.as_deref());
+                kinds.push((resource.clone(), place));
+            }
+        }
+        if overlooked {
+            return Ok(None);
+        }
+        view.forget_waiting(&self.primary.key);
+        for (group, plural) in named {
+            self.say_kept(&format!("{plural} of group {group:?}"), "watch");
+        }
+        Ok(Some(kinds))
+    }
+
+    /// Where children of a kind can be that the plugin watches.
+    fn places(&self, resource: &Resource) -> Vec<Option<String>> {
+        let grants = &self.door.grants;
+        let watch = |namespace: Option<&str>| {
+            let access = Access {
+                verb: "watch",
+                resource,
+                subresource: None,
+                namespace,
+                name: None,
+            };
+            grants.allow(&access, self.primary.key.namespace.as_deref())
+        };
+        match &self.primary.key.namespace {
+            Some(home) if resource.namespaced && watch(Some(home)) => vec![Some(home.clone())],
+            Some(_) => Vec::new(),
+            None => match grants.watch_scope(&resource.group, &resource.plural, None) {
+                Scope::All => vec![None],
+                Scope::Namespaces(names) => names.into_iter().map(Some).collect(),
+            },
+        }
+    }
+
+    fn former(
+        &self,
+        kinds: &[(Resource, Option<String>)],
+        members: &BTreeSet<Name>,
+    ) -> Vec<(Target, Object)> {
+        let selector = member::selector(&self.door.plugin);
+        let Ok(selector) = LabelSelector::parse(&selector) else {
+            return Vec::new();
+        };
+        let mut former = Vec::new();
+        for (resource, namespace) in kinds {
+            let objects = self
+                .door
+                .view
+                .list(resource, namespace.as_deref(), &selector);
+            for object in objects {
+                let target = Target {
+                    resource: resource.clone(),
+                    key: object.metadata.key(),
+                };
+                let going = object.metadata.deleting;
+                if !going && self.is_former(&object) && !members.contains(&target.name()) {
+                    former.push((target, object));
+                }
+            }
+        }
+        former
+    }
+
+    fn is_former(&self, object: &Object) -> bool {
+        member::is_member(&object.metadata, &self.primary, &self.door.plugin)
+    }
+
+    /// Deletes the very version that was found to be in the set no more, and looks again if somebody
+    /// changed it.
+    async fn prune_one(&mut self, target: &Target, mut former: Object) -> Result<(), Error> {
+        let access = Access {
+            verb: "delete",
+            resource: &target.resource,
+            subresource: None,
+            namespace: target.key.namespace.as_deref(),
+            name: Some(&target.key.name),
+        };
+        let home = self.primary.key.namespace.as_deref();
+        if !self.door.grants.allow(&access, home) {
+            self.say_kept(&target.resource.to_string(), "delete");
+            return Ok(());
+        }
+        let mut races = 0;
+        loop {
+            let options = DeleteOptions {
+                uid: Some(former.metadata.uid.clone()),
+                resource_version: Some(former.metadata.resource_version.clone()),
+                propagation: None,
+                grace_period_seconds: None,
+            };
+            match self.send_delete(target, options).await {
+                Ok(()) | Err(Error::NotFound) => return Ok(()),
+                Err(Error::Conflict) if races < RACES => races += 1,
+                Err(error) => return Err(error),
+            }
+            let read = Request::get(uri(target, None)?);
+            let now = match self.send("read a former child again", read).await {
+                Ok(now) => Object::new(now),
+                Err(Error::NotFound) => return Ok(()),
+                Err(error) => return Err(error),
+            };
+            match now {
+                Some(now) if self.is_former(&now) && now.metadata.uid == former.metadata.uid => {
+                    former = now;
+                }
+                _ => return Ok(()),
+            }
+        }
+    }
+
+    /// Says on the primary that children stay that a set would have taken away.
+    fn say_kept(&self, what: &str, verb: &str) {
+        self.door.events.publish(Note {
+            plugin: self.door.plugin.clone(),
+            regarding: self.primary.about(),
+            related: None,
+            severity: Severity::Warning,
+            reason: "ChildrenKept".into(),
+            action: "ApplySet".into(),
+            note: format!(
+                "{what} that leave the set are not deleted, since {verb} is not granted: add it to the plugin's grants"
+            ),
+        });
+    }
+}
