@@ -1,6 +1,6 @@
 // The cluster as a reconciler sees it: every effect, and the comfortable side of it.
 
-import { ClusterError, doing } from "./failed.js";
+import { ClusterError, doing, doingSet } from "./failed.js";
 import { child, reference, title } from "./object.js";
 
 /** @typedef {import("@windlass/sdk").Door} Door */
@@ -68,6 +68,50 @@ export class Cluster {
     const metadata = { name, ...(namespace && { namespace }) };
     const body = { apiVersion, kind, metadata, status };
     doing(`apply the status of ${title(object)}`, () => this.#door.applyStatus(body));
+  }
+
+  /**
+   * Makes the primary's children exactly these: applies each with the primary as its owner, then
+   * deletes what an earlier set of it held and this one does not. Once in a call. Throws a `SetError`
+   * that says what failed.
+   * @param {KubernetesObject[]} children
+   */
+  applySet(children) {
+    return doingSet(children.map(title), () => this.#door.applySet(children));
+  }
+
+  /**
+   * Creates an object; throws a `ClusterError` if it is there already. With `metadata.generateName`
+   * each repetition makes another one: look first.
+   * @param {KubernetesObject} object
+   */
+  create(object) {
+    return doing(`create ${title(object)}`, () => this.#door.create(object));
+  }
+
+  /**
+   * Posts to a subresource of an object: an `Eviction` or `Binding` of a pod.
+   * @param {ObjectRef | KubernetesObject} parent
+   * @param {string} subresource
+   * @param {object} object
+   */
+  createSubresource(parent, subresource, object) {
+    const name = reference(parent);
+    return doing(`post to ${subresource} of ${title(name)}`, () =>
+      this.#door.createSubresource(name, subresource, object),
+    );
+  }
+
+  /**
+   * Changes part of an object, or of a subresource of it, without owning the fields: an array is a
+   * JSON patch, an object a merge patch.
+   * @param {ObjectRef | KubernetesObject} target
+   * @param {object | object[]} patch
+   * @param {{ subresource?: string }} [options]
+   */
+  patch(target, patch, { subresource } = {}) {
+    const name = reference(target);
+    return doing(`patch ${title(name)}`, () => this.#door.patch(name, subresource, patch));
   }
 
   /**

@@ -30,12 +30,56 @@ export class ClusterError extends Error {
 }
 
 /**
+ * A set of children that is not as it was given: what is named here failed, every other child was
+ * applied. Nothing was deleted, unless a delete is what failed.
+ */
+export class SetError extends Error {
+  /** @param {import("@windlass/sdk").SetFailure[]} failures */
+  constructor(failures) {
+    super(failures.map(({ error }) => error.message).join("; "));
+    this.name = "SetError";
+    this.failures = failures;
+  }
+}
+
+/**
  * What a door throws instead of carrying out a call, in the form that the bindings give it.
  * @param {import("@windlass/sdk").Code} tag
  * @param {string} [val]
  */
 export function refusal(tag, val) {
   return Object.assign(new Error(tag), { payload: { tag, val } });
+}
+
+/**
+ * What a door throws for a set, in the form that the bindings give it.
+ * @param {{ index?: number, error: { tag: import("@windlass/sdk").Code, val?: string } }[]} payload
+ */
+export function setRefusal(payload) {
+  return Object.assign(new Error("set"), { payload });
+}
+
+/**
+ * Does `action` to a set, and adds to a refusal which child it is about.
+ * @template T
+ * @param {string[]} names the children, as `ConfigMap/default/ada`
+ * @param {() => T} action
+ * @returns {T}
+ */
+export function doingSet(names, action) {
+  try {
+    return action();
+  } catch (error) {
+    const { payload } = /** @type {{ payload?: Parameters<typeof setRefusal>[0] }} */ (error);
+    if (!Array.isArray(payload)) throw error;
+    throw new SetError(
+      payload.map(({ index, error: { tag, val } }) => {
+        const name = names[index ?? -1];
+        const call = name === undefined ? "apply the set" : `apply ${name}`;
+        return { index: index ?? undefined, error: new ClusterError(tag, call, val) };
+      }),
+    );
+  }
 }
 
 /**

@@ -36,6 +36,26 @@ export const host = {
     cluster.applyStatus(JSON.stringify(object));
   },
 
+  applySet(children) {
+    const kept = cluster.applySet(children.map((child) => JSON.stringify(child)));
+    return kept.map((/** @type {string} */ object) => JSON.parse(object));
+  },
+
+  create(object) {
+    return JSON.parse(cluster.create(JSON.stringify(object)));
+  },
+
+  createSubresource(parent, subresource, object) {
+    const answer = cluster.createSubresource(named(parent), subresource, JSON.stringify(object));
+    return JSON.parse(answer);
+  },
+
+  patch(target, subresource, patch) {
+    const kind = Array.isArray(patch) ? "json" : "merge";
+    const answer = cluster.patch(named(target), subresource ?? null, kind, JSON.stringify(patch));
+    return JSON.parse(answer);
+  },
+
   delete(target, options) {
     cluster.delete(named(target), {
       uid: options.uid ?? null,

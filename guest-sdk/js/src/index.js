@@ -12,6 +12,6 @@ export {
 export { Cluster } from "./cluster.js";
 export { Condition } from "./condition.js";
 export { controller } from "./controller.js";
-export { ClusterError } from "./failed.js";
+export { ClusterError, SetError } from "./failed.js";
 export { manage, need, plural, read } from "./needs.js";
 export { child, manifest, objectRef, ownerReference, reference, title } from "./object.js";

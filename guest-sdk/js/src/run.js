@@ -2,7 +2,7 @@
 
 import { Failure } from "./answer.js";
 import { Cluster } from "./cluster.js";
-import { ClusterError } from "./failed.js";
+import { ClusterError, SetError } from "./failed.js";
 import { place } from "./place.js";
 
 /** @typedef {import("@windlass/sdk").Door} Door */
@@ -10,7 +10,7 @@ import { place } from "./place.js";
 /**
  * Calls `reconcile` or `finalize` of `plugin` for `object`. The author's files lie in `root`.
  *
- * A cluster error is terminal only if it is `invalid`: all others can end without anything changing
+ * A cluster error is terminal only if it is `invalid` (of a set, if every part is): all others can end without anything changing
  * that this call has read, so they are transient. So is everything else that was not meant as a
  * failure, such as a TypeError: it gets its file and line, and newer code may mend it.
  * @param {import("@windlass/sdk").Declaration} plugin
@@ -53,8 +53,10 @@ function checked(step, answer) {
  */
 function failure(error, door, root) {
   if (error instanceof Failure) return { tag: error.kind, val: error.message };
-  if (error instanceof ClusterError) {
-    return { tag: error.code === "invalid" ? "terminal" : "transient", val: error.message };
+  if (error instanceof ClusterError || error instanceof SetError) {
+    const parts = error instanceof SetError ? error.failures.map((part) => part.error) : [error];
+    const invalid = parts.every(({ code }) => code === "invalid");
+    return { tag: invalid ? "terminal" : "transient", val: error.message };
   }
   if (!(error instanceof Error)) return { tag: "transient", val: `thrown: ${text(error)}` };
   const stack = error.stack ?? "";

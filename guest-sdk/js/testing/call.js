@@ -4,6 +4,8 @@ import { allNeeds } from "../src/controller.js";
 import { refusal } from "../src/failed.js";
 import { group, plural } from "../src/needs.js";
 import { objectRef, reference, title } from "../src/object.js";
+import { touchesGuarded } from "./patch.js";
+import { applySet, whole } from "./set.js";
 
 /** @typedef {import("@windlass/sdk").KubernetesObject} KubernetesObject */
 /** @typedef {import("@windlass/sdk").ObjectRef} ObjectRef */
@@ -20,8 +22,10 @@ export class Call {
   logs = [];
   #store;
   #primary;
+  #owner;
   #uid;
   #needs;
+  #setApplied = false;
 
   /**
    * @param {import("./store.js").Store} store
@@ -31,6 +35,7 @@ export class Call {
   constructor(store, primary, plugin) {
     this.#store = store;
     this.#primary = reference(primary);
+    this.#owner = primary;
     this.#uid = primary.metadata.uid;
     this.#needs = allNeeds(plugin);
   }
@@ -53,12 +58,41 @@ export class Call {
     const object = asJson(given);
     const target = reference(object);
     this.#may(["create", "patch"], target, "");
-    const { finalizers = [], ownerReferences = [] } = object.metadata;
-    if (finalizers.length > 0) throw refusal("denied");
-    if (ownerReferences.some((owner) => owner.uid !== this.#uid)) throw refusal("denied");
-    const owned = ownerReferences.length > 0;
-    if (owned && !this.#isAlive()) throw refusal("gone");
-    return this.#store.apply(this.#manager(owned), object);
+    return this.#store.apply(this.#manager(this.#owns(object)), object);
+  }
+
+  /** @param {KubernetesObject[]} children */
+  applySet(children) {
+    if (this.#setApplied) throw whole("invalid", "a call applies one set");
+    this.#setApplied = true;
+    if (children.length > 0 && !this.#isAlive()) throw whole("gone");
+    return applySet(this.#store, this.#owner, asJson(children), {
+      apply: (child) => this.apply(child),
+      mayDelete: (target) => this.#mayAll(["watch", "delete"], target, ""),
+    });
+  }
+
+  /** @param {KubernetesObject} given */
+  create(given) {
+    const object = asJson(given);
+    const { name, generateName } = object.metadata;
+    const target = { ...reference(object), name: name ?? generateName };
+    this.#may(["create"], target, "");
+    return this.#store.create(this.#manager(this.#owns(object)), object);
+  }
+
+  /** @param {ObjectRef} parent @param {string} subresource @returns {never} */
+  createSubresource(parent, subresource) {
+    this.#may(["create"], parent, `/${subresource}`);
+    throw refusal("other", "FakeCluster has no subresources");
+  }
+
+  /** @param {ObjectRef} target @param {string | undefined} subresource @param {object | object[]} patch */
+  patch(target, subresource, patch) {
+    this.#may(["patch"], target, subresource ? `/${subresource}` : "");
+    if (touchesGuarded(patch)) throw refusal("denied");
+    if (subresource) throw refusal("other", "FakeCluster has no subresources");
+    return this.#store.patch(target, asJson(patch));
   }
 
   /** @param {KubernetesObject} given */
@@ -95,6 +129,15 @@ export class Call {
     return this.#store.clock;
   }
 
+  /** Whether the primary owns `object`; refuses what is the host's to write. @param {KubernetesObject} object */
+  #owns({ metadata: { finalizers = [], ownerReferences = [] } }) {
+    if (finalizers.length > 0) throw refusal("denied");
+    if (ownerReferences.some((owner) => owner.uid !== this.#uid)) throw refusal("denied");
+    const owned = ownerReferences.length > 0;
+    if (owned && !this.#isAlive()) throw refusal("gone");
+    return owned;
+  }
+
   /** The primary is the same and stays. */
   #isAlive() {
     try {
@@ -112,6 +155,11 @@ export class Call {
 
   /** Refuses unless one need covers each verb. @param {string[]} verbs @param {ObjectRef} target @param {string} below */
   #may(verbs, target, below) {
+    if (!this.#mayAll(verbs, target, below)) throw refusal("denied");
+  }
+
+  /** Whether one need covers each verb. @param {string[]} verbs @param {ObjectRef} target @param {string} below */
+  #mayAll(verbs, target, below) {
     const inGroup = this.#needs.filter((rule) => has(rule.apiGroups, group(target.apiVersion)));
     const ofKind = inGroup.find((rule) => rule.kind === target.kind);
     const resource = (ofKind?.resources.join("") ?? plural(target.kind)) + below;
@@ -122,12 +170,17 @@ export class Call {
           has(rule.verbs, verb) &&
           (resourceNames.length === 0 || has(resourceNames, target.name)),
       );
-    if (!verbs.every(covers)) throw refusal("denied");
+    return verbs.every(covers);
   }
 }
 
 /** @param {string[]} list @param {string} word */
 const has = (list, word) => list.includes(word) || list.includes("*");
 
-/** What the host would get of it. @param {KubernetesObject} object @returns {KubernetesObject} */
+/**
+ * What the host would get of it.
+ * @template T
+ * @param {T} object
+ * @returns {T}
+ */
 const asJson = (object) => JSON.parse(JSON.stringify(object));

@@ -114,7 +114,7 @@ function check({ when, then }, pass) {
   const wanted = then.writes ?? [];
   const got = writes.map((write, at) => {
     const whole = typeof Object.values(wanted[at] ?? {})[0] === "object";
-    return { [write.verb]: whole ? withoutUid(write.object) : write.target };
+    return { [write.verb]: whole ? asGiven(write.object) : write.target };
   });
   same("writes", got, wanted);
 }
@@ -127,9 +127,12 @@ function expected(answer) {
   return answer;
 }
 
-/** The host may add the UID. @param {any} object */
-function withoutUid(object) {
-  const { uid, ...metadata } = object.metadata;
+/** The host may add the UID, and the label of a set. @param {any} object */
+function asGiven(object) {
+  if (!object.metadata) return object;
+  const { uid, labels, ...metadata } = object.metadata;
+  const { "windlass.dev/set": set, ...others } = labels ?? {};
+  if (labels && (set === undefined || Object.keys(others).length > 0)) metadata.labels = others;
   return { ...object, metadata };
 }
 

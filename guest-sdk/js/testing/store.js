@@ -5,6 +5,7 @@ import { refusal } from "../src/failed.js";
 import { group } from "../src/needs.js";
 import { objectRef, reference, title } from "../src/object.js";
 import { isObject, leaves, merge, mergePatch, remove } from "./fields.js";
+import { jsonPatch } from "./patch.js";
 import { selected } from "./selector.js";
 
 /** @typedef {import("@windlass/sdk").Code} Code */
@@ -14,7 +15,7 @@ import { selected } from "./selector.js";
 /** @typedef {{ object: KubernetesObject, fields: Map<string, Set<string>> }} Stored */
 
 /** What applies leave to the server. */
-const KEPT_METADATA = ["labels", "annotations", "ownerReferences", "finalizers"];
+const KEPT_METADATA = ["labels", "annotations", "ownerReferences", "finalizers", "generateName"];
 
 /**
  * A cluster in memory: the verbs of an API server, and those by which a test plays everybody else
@@ -67,13 +68,52 @@ export class Store {
 
   /** @param {string} manager @param {KubernetesObject} object */
   apply(manager, object) {
+    return this.#write(manager, object, "apply");
+  }
+
+  /**
+   * Creates an object, with a name made of `generateName` if it has none.
+   * @param {string} manager
+   * @param {KubernetesObject} object
+   */
+  create(manager, object) {
+    const { name, generateName } = object.metadata;
+    const made = `${generateName}${String(this.#version + 1).padStart(5, "0")}`;
+    const named = { ...object, metadata: { ...object.metadata, name: name ?? made } };
+    if (this.#objects.has(key(nameOf(named)))) throw refusal("conflict");
+    return this.#write(manager, named, "create");
+  }
+
+  /**
+   * Changes an object that is there: an array is a JSON patch, an object a merge patch.
+   * @param {ObjectRef} target
+   * @param {any} patch
+   */
+  patch(target, patch) {
+    const stored = structuredClone(this.#objects.get(key(target)));
+    if (!stored) throw refusal("not-found");
+    if (Array.isArray(patch)) {
+      try {
+        stored.object = jsonPatch(stored.object, patch);
+      } catch (error) {
+        throw refusal("invalid", /** @type {Error} */ (error).message);
+      }
+    } else {
+      checkUid(stored.object, patch.metadata?.uid);
+      stored.object = mergePatch(stored.object, patch);
+    }
+    return this.#commit(target, stored, "patch", patch);
+  }
+
+  /** @param {string} manager @param {KubernetesObject} object @param {Write["verb"]} verb */
+  #write(manager, object, verb) {
     const target = nameOf(object);
     const stored = structuredClone(this.#objects.get(key(target)) ?? this.#blank(target, object));
     checkUid(stored.object, object.metadata.uid);
     const { apiVersion, kind, status, metadata, ...body } = object;
     const kept = Object.entries(metadata).filter(([name]) => KEPT_METADATA.includes(name));
     stamp(stored, manager, { ...body, metadata: Object.fromEntries(kept) });
-    return this.#commit(target, stored, "apply", object);
+    return this.#commit(target, stored, verb, object);
   }
 
   /** @param {string} manager @param {KubernetesObject} object */

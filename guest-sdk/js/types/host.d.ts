@@ -28,6 +28,10 @@ declare module "windlass:plugin/cluster@0.1.0" {
     }): string[];
     apply(object: string): string;
     applyStatus(object: string): string;
+    applySet(children: string[]): string[];
+    create(object: string): string;
+    createSubresource(parent: Ref, subresource: string, object: string): string;
+    patch(target: Ref, subresource: string | null, patchType: string, patch: string): string;
     delete(
       target: Ref,
       options: {

@@ -25,6 +25,8 @@ export interface OwnerReference {
 /** What every object has. */
 export interface Metadata {
   name: string;
+  /** Only for `create`, where the host makes a name of it. */
+  generateName?: string;
   namespace?: string;
   uid?: string;
   generation?: number;
@@ -127,6 +129,20 @@ export class ClusterError extends Error {
   get isNotFound(): boolean;
 }
 
+/** What went wrong in a set. */
+export interface SetFailure {
+  /** Which of the given children; absent for the set as a whole, or for a delete that failed. */
+  index?: number | undefined;
+  /** What was wrong with it. */
+  error: ClusterError;
+}
+
+/** A set that is not as it was given: every child that is not named here was applied. */
+export class SetError extends Error {
+  constructor(failures: SetFailure[]);
+  readonly failures: SetFailure[];
+}
+
 /** How a log line matters, least first. */
 export type Level = "trace" | "debug" | "info" | "warn" | "error";
 
@@ -187,6 +203,22 @@ export class Cluster {
   apply(object: KubernetesObject): KubernetesObject;
   /** Makes the status of `object` be as given. */
   applyStatus(object: KubernetesObject, status: object): void;
+  /** Makes the primary's children exactly these, and owns them; throws a `SetError`. Once in a call. */
+  applySet(children: KubernetesObject[]): KubernetesObject[];
+  /** Creates an object; throws if it is there already. */
+  create(object: KubernetesObject): KubernetesObject;
+  /** Posts to a subresource of an object: an `Eviction` or `Binding` of a pod. */
+  createSubresource(
+    parent: ObjectRef | KubernetesObject,
+    subresource: string,
+    object: object,
+  ): Record<string, any>;
+  /** Changes part of an object: an array is a JSON patch, an object a merge patch. */
+  patch(
+    target: ObjectRef | KubernetesObject,
+    patch: object | object[],
+    options?: { subresource?: string },
+  ): KubernetesObject;
   /** Asks for an object to go. That it is gone already is as good. */
   delete(target: ObjectRef | KubernetesObject): void;
   /** Asks for an object to go; throws if it is gone already. */
@@ -289,6 +321,14 @@ export interface Door {
   list(query: ListQuery): KubernetesObject[];
   apply(object: KubernetesObject): KubernetesObject;
   applyStatus(object: KubernetesObject): void;
+  applySet(children: KubernetesObject[]): KubernetesObject[];
+  create(object: KubernetesObject): KubernetesObject;
+  createSubresource(parent: ObjectRef, subresource: string, object: object): Record<string, any>;
+  patch(
+    target: ObjectRef,
+    subresource: string | undefined,
+    patch: object | object[],
+  ): KubernetesObject;
   delete(target: ObjectRef, options: DeleteOptions): void;
   event(event: Event): void;
   log(level: Level, message: string, fields: { key: string; value: string }[]): void;

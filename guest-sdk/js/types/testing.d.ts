@@ -12,11 +12,11 @@ import type {
 
 /** A change that was made through the verbs. */
 export interface Write {
-  verb: "apply" | "applyStatus" | "delete";
+  verb: "apply" | "applyStatus" | "create" | "patch" | "delete";
   /** `ConfigMap/default/ada`. */
   target: string;
-  /** What was applied, as it was sent; null for a delete. */
-  object: KubernetesObject | null;
+  /** What was applied, created or patched with, as it was sent; null for a delete. */
+  object: any;
 }
 
 /** What a plugin answered, as fixtures write it but for waits, which are milliseconds. */
@@ -75,6 +75,9 @@ export class FakeCluster {
   /** Applies as `manager`; throws a refusal. */
   apply(manager: string, object: KubernetesObject): KubernetesObject;
   applyStatus(manager: string, object: KubernetesObject): KubernetesObject;
+  create(manager: string, object: KubernetesObject): KubernetesObject;
+  /** Patches: an array is a JSON patch, an object a merge patch. */
+  patch(target: ObjectRef, patch: object | object[]): KubernetesObject;
   delete(target: ObjectRef, options?: DeleteOptions): void;
   /** Puts an object there as somebody else would, whole. */
   put(object: KubernetesObject): void;

@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use crate::bindings::windlass::plugin::types as wit;
-use crate::failed::{Code, Error};
+use crate::failed::{Code, Error, SetError};
 
 /// When to call again if nothing changes first. Any change of what was read calls sooner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,6 +78,22 @@ impl From<Error> for Failure {
             | Code::Gone
             | Code::Unavailable
             | Code::Other(_) => Self::Transient(error.to_string()),
+        }
+    }
+}
+
+impl From<SetError> for Failure {
+    /// Terminal only if every part is: the others are worth another try.
+    fn from(error: SetError) -> Self {
+        let text = error.to_string();
+        let mut parts = error
+            .failures
+            .into_iter()
+            .map(|part| Self::from(part.error));
+        if parts.all(|part| matches!(part, Self::Terminal(_))) {
+            Self::Terminal(text)
+        } else {
+            Self::Transient(text)
         }
     }
 }

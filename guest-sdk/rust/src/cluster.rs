@@ -6,9 +6,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use crate::failed::{Code, Context, Error};
+use crate::failed::{Code, Context, Error, SetError};
 use crate::object::Object;
-use crate::query::{Consistency, DeleteOptions, ListQuery, ObjectRef};
+use crate::query::{Consistency, DeleteOptions, ListQuery, ObjectRef, Patch};
 use crate::report::{Event, Level};
 
 /// Everything that a reconciler can do beyond computing. The host implements it, and so does
@@ -42,6 +42,41 @@ pub trait Cluster {
     /// # Errors
     /// [`Code::NotFound`] if the object is not there.
     fn apply_status_json(&self, object: &Value) -> Result<Value, Error>;
+
+    /// Makes the primary's children exactly these, and answers them in the order given.
+    ///
+    /// # Errors
+    /// [`SetError`], which says what failed.
+    fn apply_set_json(&self, children: &[Value]) -> Result<Vec<Value>, SetError>;
+
+    /// Creates an object.
+    ///
+    /// # Errors
+    /// [`Code::Conflict`] if it is there already.
+    fn create_json(&self, object: &Value) -> Result<Value, Error>;
+
+    /// Posts to a subresource of an object: an `Eviction` or `Binding` of a pod.
+    ///
+    /// # Errors
+    /// [`Code::NotFound`] if the object is not there.
+    fn create_subresource_json(
+        &self,
+        parent: &ObjectRef,
+        subresource: &str,
+        object: &Value,
+    ) -> Result<Value, Error>;
+
+    /// Changes part of an object, or of a subresource of it, without owning the fields.
+    ///
+    /// # Errors
+    /// [`Code::NotFound`] if it is not there, [`Code::Denied`] if finalizers, owner references or managed
+    /// fields would be touched.
+    fn patch_json(
+        &self,
+        target: &ObjectRef,
+        subresource: Option<&str>,
+        patch: &Patch,
+    ) -> Result<Value, Error>;
 
     /// Asks for an object to go.
     ///
@@ -101,10 +136,7 @@ impl dyn Cluster + '_ {
     /// # Errors
     /// As [`Cluster::apply_json`].
     pub fn apply(&self, object: impl Serialize) -> Result<Value, Error> {
-        let object = serde_json::to_value(object)
-            .map_err(|error| Code::Invalid(error.to_string()))
-            .doing(|| "serialise an object".to_owned())?;
-        self.apply_json(&object)
+        self.apply_json(&json_of(object)?)
     }
 
     /// Makes the status of `object` be as given.
@@ -125,6 +157,63 @@ impl dyn Cluster + '_ {
             fields.insert("status".into(), status);
         }
         self.apply_status_json(&body).map(drop)
+    }
+
+    /// Makes the primary's children exactly these: applies each with the primary as its owner, then deletes
+    /// what an earlier set of it held and this one does not. Once in a call; what belongs to the primary
+    /// but not in the set is applied or created by itself.
+    ///
+    /// # Errors
+    /// As [`Cluster::apply_set_json`].
+    pub fn apply_set<T: Serialize>(
+        &self,
+        children: impl IntoIterator<Item = T>,
+    ) -> Result<Vec<Value>, SetError> {
+        let children: Result<Vec<_>, _> = children.into_iter().map(json_of).collect();
+        self.apply_set_json(&children.map_err(SetError::whole)?)
+    }
+
+    /// Creates an object, for what must not be overwritten, and for `metadata.generateName`: with that,
+    /// each repetition makes another one, so look first.
+    ///
+    /// # Errors
+    /// As [`Cluster::create_json`].
+    pub fn create(&self, object: impl Serialize) -> Result<Value, Error> {
+        self.create_json(&json_of(object)?)
+    }
+
+    /// Posts to a subresource of an object: an `Eviction` or `Binding` of a pod.
+    ///
+    /// # Errors
+    /// As [`Cluster::create_subresource_json`].
+    pub fn create_subresource(
+        &self,
+        parent: &ObjectRef,
+        subresource: &str,
+        object: impl Serialize,
+    ) -> Result<Value, Error> {
+        self.create_subresource_json(parent, subresource, &json_of(object)?)
+    }
+
+    /// Changes part of an object without owning the fields. Where [`apply`](Self::apply) serves, use that.
+    ///
+    /// # Errors
+    /// As [`Cluster::patch_json`].
+    pub fn patch(&self, target: &ObjectRef, patch: &Patch) -> Result<Value, Error> {
+        self.patch_json(target, None, patch)
+    }
+
+    /// As [`patch`](Self::patch), for a subresource such as `scale`.
+    ///
+    /// # Errors
+    /// As [`Cluster::patch_json`].
+    pub fn patch_subresource(
+        &self,
+        target: &ObjectRef,
+        subresource: &str,
+        patch: &Patch,
+    ) -> Result<Value, Error> {
+        self.patch_json(target, Some(subresource), patch)
     }
 
     /// Asks for an object to go. That it is gone already is as good.
@@ -159,6 +248,13 @@ impl dyn Cluster + '_ {
     pub fn settings<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
         serde_json::from_value(self.config_json())
     }
+}
+
+/// An object as JSON.
+fn json_of(object: impl Serialize) -> Result<Value, Error> {
+    serde_json::to_value(object)
+        .map_err(|error| Code::Invalid(error.to_string()))
+        .doing(|| "serialise an object".to_owned())
 }
 
 /// Reads `value` as `T`.

@@ -53,6 +53,45 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
+/// A set of children that is not as it was given: what is named here failed, every other child was
+/// applied. Nothing was deleted, unless a delete is what failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SetError {
+    /// What failed.
+    pub failures: Vec<SetFailure>,
+}
+
+/// What went wrong in a set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SetFailure {
+    /// Which of the given children, from 0; none for the set as a whole, or for a former child that could
+    /// not be deleted.
+    pub index: Option<usize>,
+    /// What was wrong with it.
+    pub error: Error,
+}
+
+impl SetError {
+    /// That the set was not applied at all.
+    pub(crate) fn whole(error: Error) -> Self {
+        Self {
+            failures: vec![SetFailure { index: None, error }],
+        }
+    }
+}
+
+impl fmt::Display for SetError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, failure) in self.failures.iter().enumerate() {
+            let before = if at == 0 { "" } else { "; " };
+            write!(f, "{before}{}", failure.error)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for SetError {}
+
 impl fmt::Display for Code {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use crate::bindings::windlass::plugin::{clock, cluster as wit, config, events, log, types};
 use crate::cluster::Cluster;
-use crate::failed::{Code, Context, Error};
-use crate::query::{Consistency, DeleteOptions, ListQuery, ObjectRef, Propagation};
+use crate::failed::{Code, Context, Error, SetError, SetFailure};
+use crate::query::{Consistency, DeleteOptions, ListQuery, ObjectRef, Patch, Propagation};
 use crate::report::{Event, Level, Severity};
 
 /// The cluster behind the host's imports.
@@ -43,6 +43,54 @@ impl Cluster for Host {
             .map_err(Code::from)
             .and_then(|answer| parse(&answer))
             .doing(|| format!("apply the status of {}", title(object)))
+    }
+
+    fn apply_set_json(&self, children: &[Value]) -> Result<Vec<Value>, SetError> {
+        let texts: Vec<String> = children.iter().map(Value::to_string).collect();
+        let kept = wit::apply_set(&texts).map_err(|errors| SetError {
+            failures: errors
+                .into_iter()
+                .map(|error| set_failure(error, children))
+                .collect(),
+        })?;
+        let kept: Result<_, _> = kept.iter().map(|object| parse(object)).collect();
+        kept.doing(|| "apply a set".to_owned())
+            .map_err(SetError::whole)
+    }
+
+    fn create_json(&self, object: &Value) -> Result<Value, Error> {
+        wit::create(&object.to_string())
+            .map_err(Code::from)
+            .and_then(|answer| parse(&answer))
+            .doing(|| format!("create {}", title(object)))
+    }
+
+    fn create_subresource_json(
+        &self,
+        parent: &ObjectRef,
+        subresource: &str,
+        object: &Value,
+    ) -> Result<Value, Error> {
+        wit::create_subresource(&parent.into(), subresource, &object.to_string())
+            .map_err(Code::from)
+            .and_then(|answer| parse(&answer))
+            .doing(|| format!("post to {subresource} of {parent}"))
+    }
+
+    fn patch_json(
+        &self,
+        target: &ObjectRef,
+        subresource: Option<&str>,
+        patch: &Patch,
+    ) -> Result<Value, Error> {
+        let (kind, text) = match patch {
+            Patch::Json(operations) => (wit::PatchType::Json, operations.to_string()),
+            Patch::Merge(fields) => (wit::PatchType::Merge, fields.to_string()),
+        };
+        wit::patch(&target.into(), subresource, kind, &text)
+            .map_err(Code::from)
+            .and_then(|answer| parse(&answer))
+            .doing(|| format!("patch {target}"))
     }
 
     fn delete_with(&self, target: &ObjectRef, options: &DeleteOptions) -> Result<(), Error> {
@@ -92,6 +140,17 @@ impl Cluster for Host {
     fn now(&self) -> String {
         clock::now()
     }
+}
+
+/// What the host says of a part of a set, with the name of the child.
+fn set_failure(failed: wit::SetError, children: &[Value]) -> SetFailure {
+    let index = failed.index.and_then(|index| usize::try_from(index).ok());
+    let call = match index.and_then(|index| children.get(index)) {
+        Some(child) => format!("apply {}", title(child)),
+        None => "apply the set".to_owned(),
+    };
+    let error = Error::new(call, failed.error.into());
+    SetFailure { index, error }
 }
 
 /// Reads an answer of the host.

@@ -58,12 +58,12 @@ pub use adapter::{Adapter, Package};
 pub use answer::{Action, Failure, Progress};
 pub use cluster::Cluster;
 pub use condition::Condition;
-pub use failed::{Code, Error};
+pub use failed::{Code, Error, SetError, SetFailure};
 pub use manifest::Manifest;
 pub use metadata::{Metadata, OwnerReference};
 pub use needs::{Needs, Rule, manage, need, plural, read};
 pub use object::Object;
-pub use query::{Consistency, DeleteOptions, ListQuery, ObjectRef, Propagation};
+pub use query::{Consistency, DeleteOptions, ListQuery, ObjectRef, Patch, Propagation};
 pub use reconciler::{Finalize, Reconciler, Watch};
 pub use report::{Event, Level, Severity};
 

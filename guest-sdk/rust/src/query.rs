@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use serde_json::Value;
+
 /// Names one object.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ObjectRef {
@@ -135,6 +137,15 @@ pub struct DeleteOptions {
     pub propagation: Option<Propagation>,
     /// None leaves it to the kind; 0 means at once.
     pub grace_period_seconds: Option<u32>,
+}
+
+/// How an object is changed without owning its fields.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Patch {
+    /// RFC 6902: a list of operations. A failed `test` is [`Code::Invalid`](crate::Code::Invalid).
+    Json(Value),
+    /// RFC 7386: what is named is replaced, null removes. Lists are replaced whole.
+    Merge(Value),
 }
 
 /// What happens to the objects that the deleted one owns.

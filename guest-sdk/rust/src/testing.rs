@@ -18,7 +18,9 @@ mod fixture;
 mod others;
 mod parts;
 mod pass;
+mod patch;
 mod runner;
+mod set;
 mod store;
 mod stored;
 #[cfg(test)]

@@ -35,8 +35,8 @@ const greeter = {
       throw terminal("spec.name is blank");
     }
     const text = `${greeting.spec.greeting}, ${name}!`;
-    cluster.apply(configMap(greeting, text));
-    cluster.apply(deployment(greeting, cluster.config.image ?? IMAGE));
+    const image = cluster.config.image ?? IMAGE;
+    cluster.applySet([configMap(greeting, text), deployment(greeting, image)]);
     try {
       cluster.apply(entry(greeting, text));
     } catch (error) {

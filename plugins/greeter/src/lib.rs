@@ -63,8 +63,8 @@ impl Reconciler for Greeter {
             return Err(Failure::terminal("spec.name is blank"));
         }
         let text = format!("{}, {name}!", greeting.spec.greeting);
-        cluster.apply(config_map(greeting, &text))?;
-        cluster.apply(deployment(greeting, &cluster.config("image", IMAGE)))?;
+        let image = cluster.config("image", IMAGE);
+        cluster.apply_set([config_map(greeting, &text), deployment(greeting, &image)])?;
         let (ready, next) = match cluster.apply(entry(greeting, &text)) {
             Ok(_) => (
                 Condition::holds("Ready", "Applied", "children and entry are applied"),

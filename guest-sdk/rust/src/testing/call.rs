@@ -1,23 +1,25 @@
 //! The cluster as one call sees it: what the host checks before it asks the API server.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 use serde_json::Value;
 
 use super::parts::{name_of, text};
 use super::store::FakeCluster;
 use crate::cluster::Cluster;
-use crate::failed::{Code, Context, Error};
+use crate::failed::{Code, Context, Error, SetError};
 use crate::host::title;
 use crate::needs::Needs;
-use crate::query::{Consistency, DeleteOptions, ListQuery, ObjectRef};
+use crate::query::{Consistency, DeleteOptions, ListQuery, ObjectRef, Patch};
 use crate::report::{Event, Level};
 
 /// One call for one primary, on a [`FakeCluster`].
 pub(super) struct Call<'a> {
-    cluster: RefCell<&'a mut FakeCluster>,
-    primary: ObjectRef,
-    uid: String,
+    pub(super) cluster: RefCell<&'a mut FakeCluster>,
+    pub(super) primary: ObjectRef,
+    pub(super) uid: String,
+    /// Whether the call has applied its set.
+    pub(super) set_applied: Cell<bool>,
     needs: Needs,
     events: RefCell<Vec<Event>>,
     logs: RefCell<Vec<String>>,
@@ -35,6 +37,7 @@ impl<'a> Call<'a> {
             cluster: RefCell::new(cluster),
             primary,
             uid,
+            set_applied: Cell::new(false),
             needs,
             events: RefCell::default(),
             logs: RefCell::default(),
@@ -46,7 +49,12 @@ impl<'a> Call<'a> {
         (self.events.into_inner(), self.logs.into_inner())
     }
 
-    fn may(&self, verbs: &[&str], target: &ObjectRef, subresource: &str) -> Result<(), Code> {
+    pub(super) fn may(
+        &self,
+        verbs: &[&str],
+        target: &ObjectRef,
+        subresource: &str,
+    ) -> Result<(), Code> {
         let may = |verb: &&str| self.needs.cover(verb, target, subresource);
         if verbs.iter().all(may) {
             Ok(())
@@ -57,7 +65,7 @@ impl<'a> Call<'a> {
 
     /// Whether `object` names the primary as its owner; an error if it names anything else, or
     /// finalizers.
-    fn owned(&self, object: &Value) -> Result<bool, Code> {
+    pub(super) fn owned(&self, object: &Value) -> Result<bool, Code> {
         let list = |pointer| {
             object
                 .pointer(pointer)
@@ -79,7 +87,7 @@ impl<'a> Call<'a> {
     }
 
     /// The primary is the same and stays.
-    fn check_alive(&self) -> Result<(), Code> {
+    pub(super) fn check_alive(&self) -> Result<(), Code> {
         match self.cluster.borrow().get(&self.primary) {
             Ok(primary)
                 if text(&primary, "/metadata/uid") == Some(&self.uid)
@@ -92,7 +100,7 @@ impl<'a> Call<'a> {
     }
 
     /// Field managers are as the host's: apart for each primary where objects may be shared.
-    fn manager(&self, owned: bool) -> String {
+    pub(super) fn manager(&self, owned: bool) -> String {
         match self.uid.get(..8) {
             Some(uid) if !owned => format!("windlass/plugin/{uid}"),
             _ => "windlass/plugin".to_owned(),
@@ -152,6 +160,36 @@ impl Cluster for Call<'_> {
     fn apply_status_json(&self, object: &Value) -> Result<Value, Error> {
         self.try_apply_status(object)
             .doing(|| format!("apply the status of {}", title(object)))
+    }
+
+    fn apply_set_json(&self, children: &[Value]) -> Result<Vec<Value>, SetError> {
+        self.try_apply_set(children)
+    }
+
+    fn create_json(&self, object: &Value) -> Result<Value, Error> {
+        self.try_create(object)
+            .doing(|| format!("create {}", title(object)))
+    }
+
+    fn create_subresource_json(
+        &self,
+        parent: &ObjectRef,
+        subresource: &str,
+        _: &Value,
+    ) -> Result<Value, Error> {
+        self.may(&["create"], parent, &format!("/{subresource}"))
+            .and_then(|()| Err(Code::Other("FakeCluster has no subresources".into())))
+            .doing(|| format!("post to {subresource} of {parent}"))
+    }
+
+    fn patch_json(
+        &self,
+        target: &ObjectRef,
+        subresource: Option<&str>,
+        patch: &Patch,
+    ) -> Result<Value, Error> {
+        self.try_patch(target, subresource, patch)
+            .doing(|| format!("patch {target}"))
     }
 
     fn delete_with(&self, target: &ObjectRef, options: &DeleteOptions) -> Result<(), Error> {

@@ -112,7 +112,7 @@ pub enum Answer {
 }
 
 /// A write that must be made: the whole body, or only its object as `ConfigMap/default/ada`. The
-/// UID of an applied object is not compared: the host may add it.
+/// UID of an applied object and the label of a set are not compared: the host may add them.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Wrote {
@@ -120,6 +120,10 @@ pub enum Wrote {
     Apply(Value),
     /// The whole of what is applied as the status of anything but the primary.
     ApplyStatus(Value),
+    /// The whole of what is created.
+    Create(Value),
+    /// The patch.
+    Patch(Value),
     /// `ConfigMap/default/ada`.
     Delete(Value),
 }

@@ -104,6 +104,16 @@ impl FakeCluster {
     /// [`Code::NotFound`] without the namespace, [`Code::Gone`] in one that is terminating,
     /// [`Code::Conflict`] for another `metadata.uid`, [`Code::Invalid`], or a scripted failure.
     pub fn apply(&mut self, manager: &str, object: &Value) -> Result<Value, Code> {
+        self.write(manager, object, Verb::Apply)
+    }
+
+    /// Applies `object`, or creates it.
+    pub(super) fn write(
+        &mut self,
+        manager: &str,
+        object: &Value,
+        verb: Verb,
+    ) -> Result<Value, Code> {
         let target = name_of(object)?;
         let stored = self.objects.get(&key(&target)).cloned();
         let mut stored = match stored {
@@ -116,11 +126,33 @@ impl FakeCluster {
             fields.retain(|name, _| !["apiVersion", "kind", "status"].contains(&name.as_str()));
         }
         if let Some(Value::Object(metadata)) = body.get_mut("metadata") {
-            let kept = ["labels", "annotations", "ownerReferences", "finalizers"];
+            let kept = [
+                "labels",
+                "annotations",
+                "ownerReferences",
+                "finalizers",
+                "generateName",
+            ];
             metadata.retain(|name, _| kept.contains(&name.as_str()));
         }
         stored.apply(manager, Verb::Apply, &body);
-        self.commit(&target, stored, Verb::Apply, object)
+        self.commit(&target, stored, verb, object)
+    }
+
+    /// Puts a changed object in the place of the one that is there.
+    pub(super) fn replace(
+        &mut self,
+        target: &ObjectRef,
+        object: Value,
+        sent: &Value,
+    ) -> Result<Value, Code> {
+        let mut stored = self
+            .objects
+            .get(&key(target))
+            .ok_or(Code::NotFound)?
+            .clone();
+        stored.object = object;
+        self.commit(target, stored, Verb::Patch, sent)
     }
 
     /// As [`FakeCluster::apply`], for the status of an object that is there.

@@ -1,5 +1,7 @@
 //! What a fake cluster promises, as tests.
 
+mod writes;
+
 use serde_json::{Value, json};
 
 use super::{Answer, FakeCluster, Verb, run_dir};

@@ -1,0 +1,163 @@
+// Sets, creations and patches of one call on a fake cluster.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ClusterError, controller, manage, manifest, objectRef, SetError } from "@windlass/sdk";
+import { FakeCluster } from "@windlass/sdk/testing";
+
+/** @typedef {import("@windlass/sdk").Cluster} Cluster */
+
+const named = (/** @type {string} */ name) => objectRef("v1", "ConfigMap", "default", name);
+const map = (/** @type {string} */ name, /** @type {object} */ data = {}) =>
+  manifest(named(name), { data });
+
+const things = () => {
+  const cluster = new FakeCluster();
+  for (const name of ["a", "b"]) {
+    cluster.put({
+      apiVersion: "x.dev/v1",
+      kind: "Thing",
+      metadata: { name, namespace: "default" },
+    });
+  }
+  return cluster;
+};
+
+/**
+ * A pass that does `order`; what it wrote.
+ * @param {FakeCluster} cluster
+ * @param {string} name
+ * @param {(cluster: Cluster) => void} order
+ */
+function pass(cluster, name, order) {
+  const obedient = controller({
+    watches: ["x.dev/v1", "Thing"],
+    needs: [manage("v1", "ConfigMap")],
+    reconcile: (_, door) => order(door),
+  });
+  const { answer, writes } = cluster.reconcile(obedient, name);
+  assert.equal(answer, "awaitChange", JSON.stringify(answer));
+  return writes.map(({ verb, target }) => `${verb} ${target.split("/").at(-1)}`);
+}
+
+/** The error that `action` throws. @param {() => unknown} action @returns {any} */
+function thrown(action) {
+  try {
+    action();
+  } catch (error) {
+    return error;
+  }
+  throw new Error("nothing was thrown");
+}
+
+test("a set is owned and marked, and what leaves it goes", () => {
+  const cluster = things();
+  const both = pass(cluster, "a", (door) => {
+    const [x, y] = door.applySet([map("x"), map("y")]);
+    assert.equal(y?.metadata.name, "y");
+    assert.equal(x?.metadata.ownerReferences?.[0]?.name, "a");
+    assert.ok(x?.metadata.labels?.["windlass.dev/set"]);
+  });
+  assert.deepEqual(both, ["apply x", "apply y"]);
+  assert.deepEqual(
+    pass(cluster, "a", (door) => void door.applySet([map("y")])),
+    ["delete x"],
+  );
+  assert.deepEqual(
+    pass(cluster, "b", (door) => void door.applySet([])),
+    [],
+  );
+});
+
+test("a set tells what failed, and then deletes nothing", () => {
+  const cluster = things();
+  pass(cluster, "a", (door) => void door.applySet([map("x")]));
+  const written = pass(cluster, "a", (door) => {
+    const away = manifest(objectRef("v1", "ConfigMap", "elsewhere", "away"));
+    const secret = manifest(objectRef("v1", "Secret", "default", "s"));
+    const error = thrown(() => door.applySet([away, map("y"), map("y"), secret]));
+    assert.ok(error instanceof SetError);
+    assert.deepEqual(
+      error.failures.map((part) => [part.index, part.error.code]),
+      [
+        [0, "invalid"],
+        [2, "invalid"],
+        [3, "denied"],
+      ],
+    );
+    assert.match(error.message, /cannot apply Secret\/default\/s: denied/);
+    const again = thrown(() => door.applySet([]));
+    assert.deepEqual(
+      [again.failures[0].index, again.failures[0].error.code],
+      [undefined, "invalid"],
+    );
+  });
+  assert.deepEqual(written, ["apply y"]);
+  pass(cluster, "b", (door) => {
+    const error = thrown(() => door.applySet([map("x")]));
+    assert.equal(error.failures[0].error.code, "conflict", "it is in a's set");
+  });
+});
+
+test("a set is tried again unless every part is invalid", () => {
+  const failing = (/** @type {import("@windlass/sdk").KubernetesObject[]} */ children) => {
+    const plugin = controller({
+      watches: ["x.dev/v1", "Thing"],
+      needs: [manage("v1", "ConfigMap")],
+      reconcile: (_, cluster) => void cluster.applySet(children),
+    });
+    return Object.keys(things().reconcile(plugin, "a").answer);
+  };
+  const secret = manifest(objectRef("v1", "Secret", "default", "s"));
+  assert.deepEqual(failing([map("y"), map("y")]), ["terminal"]);
+  assert.deepEqual(failing([map("y"), map("y"), secret]), ["transient"]);
+});
+
+test("what is created must not be there", () => {
+  const written = pass(things(), "a", (door) => {
+    door.create(map("x"));
+    assert.equal(thrown(() => door.create(map("x"))).code, "conflict");
+    const metadata = /** @type {any} */ ({ generateName: "run-", namespace: "default" });
+    const made = [1, 2].map(() => door.create({ apiVersion: "v1", kind: "ConfigMap", metadata }));
+    assert.notEqual(made[0]?.metadata.name, made[1]?.metadata.name);
+  });
+  assert.equal(written.length, 3);
+});
+
+test("a patch changes what it names, and nothing that is the host's", () => {
+  const cluster = things();
+  cluster.put(map("x", { a: "1", b: "2" }));
+  const written = pass(cluster, "a", (door) => {
+    const x = named("x");
+    door.patch(x, { data: { a: null } });
+    const now = door.patch(x, [
+      { op: "add", path: "/data/c", value: "3" },
+      { op: "copy", from: "/data/c", path: "/data/d~1e" },
+      { op: "move", from: "/data/c", path: "/data/f" },
+      { op: "replace", path: "/data/b", value: "4" },
+      { op: "add", path: "/list", value: [1] },
+      { op: "add", path: "/list/-", value: 3 },
+      { op: "add", path: "/list/1", value: 2 },
+      { op: "remove", path: "/list/0" },
+      { op: "test", path: "/list", value: [2, 3] },
+    ]);
+    assert.deepEqual([now.data, now.list], [{ b: "4", "d/e": "3", f: "3" }, [2, 3]]);
+    for (const denied of [
+      { metadata: { finalizers: [] } },
+      { metadata: null },
+      [{ op: "move", from: "/metadata", path: "/data" }],
+      [{ op: "add", path: "", value: {} }],
+    ]) {
+      assert.equal(thrown(() => door.patch(x, denied)).code, "denied");
+    }
+    for (const wrong of [
+      { op: "test", path: "/data/b", value: "9" },
+      { op: "remove", path: "/data/absent" },
+      { op: "add", path: "/no/where", value: 1 },
+    ]) {
+      assert.equal(thrown(() => door.patch(x, [wrong])).code, "invalid");
+    }
+    assert.ok(thrown(() => door.patch(named("absent"), {})) instanceof ClusterError);
+  });
+  assert.deepEqual(written, ["patch x", "patch x"]);
+});

@@ -1,0 +1,166 @@
+//! Sets, creations and patches of one call.
+
+use serde_json::{Value, json};
+
+use super::{map, named};
+use crate::testing::{Answer, FakeCluster};
+use crate::{Action, Cluster, Code, Failure, Manifest, Needs, Object, Patch, Reconciler, manage};
+
+/// Hands what it is told to do to a call of a reconciler.
+type Do = fn(&Object<Option<Value>>, &dyn Cluster) -> Result<(), Failure>;
+
+thread_local! {
+    static DO: std::cell::Cell<Option<Do>> = const { std::cell::Cell::new(None) };
+}
+
+#[derive(Default)]
+struct Obedient;
+
+impl Reconciler for Obedient {
+    const WATCHES: (&'static str, &'static str) = ("x.dev/v1", "Thing");
+    type Object = Object<Option<Value>>;
+
+    fn needs() -> Needs {
+        manage("v1", "ConfigMap")
+    }
+
+    fn reconcile(&self, thing: &Self::Object, cluster: &dyn Cluster) -> Result<Action, Failure> {
+        if let Some(order) = DO.get() {
+            order(thing, cluster)?;
+        }
+        Ok(Action::AwaitChange)
+    }
+}
+
+/// A pass over the Thing `name` that does `order`; what it wrote.
+fn pass(cluster: &mut FakeCluster, name: &str, order: Do) -> Vec<String> {
+    DO.set(Some(order));
+    let pass = cluster.reconcile(&Obedient, name);
+    assert_eq!(pass.outcome.answer, Answer::AwaitChange);
+    let writes = pass.outcome.writes.iter();
+    writes
+        .map(|write| format!("{:?} {}", write.verb, write.target.name))
+        .collect()
+}
+
+fn things() -> FakeCluster {
+    let mut cluster = FakeCluster::new();
+    for name in ["a", "b"] {
+        let thing = json!({
+            "apiVersion": "x.dev/v1", "kind": "Thing",
+            "metadata": { "name": name, "namespace": "default" },
+        });
+        cluster.put(thing).unwrap();
+    }
+    cluster
+}
+
+#[test]
+fn a_set_is_owned_and_marked_and_what_leaves_it_goes() {
+    let mut cluster = things();
+    let both = pass(&mut cluster, "a", |thing, cluster| {
+        cluster.apply(thing.child("v1", "ConfigMap", "own"))?;
+        let kept = cluster.apply_set([map("x", json!({})), map("y", json!({}))])?;
+        assert_eq!(kept[1]["metadata"]["name"], "y");
+        assert_eq!(kept[0]["metadata"]["ownerReferences"][0]["name"], "a");
+        assert!(kept[0]["metadata"]["labels"]["windlass.dev/set"].is_string());
+        Ok(())
+    });
+    assert_eq!(both, ["Apply own", "Apply x", "Apply y"]);
+    let one = pass(&mut cluster, "a", |_, cluster| {
+        cluster.apply_set([map("y", json!({}))])?;
+        Ok(())
+    });
+    assert_eq!(one, ["Delete x"]);
+    let others = pass(&mut cluster, "b", |_, cluster| {
+        cluster.apply_set(Vec::<Manifest>::new())?;
+        Ok(())
+    });
+    assert!(others.is_empty(), "{others:?}");
+}
+
+#[test]
+fn a_set_tells_what_failed_and_then_deletes_nothing() {
+    let mut cluster = things();
+    pass(&mut cluster, "a", |_, cluster| {
+        cluster.apply_set([map("x", json!({}))])?;
+        Ok(())
+    });
+    let written = pass(&mut cluster, "a", |_, cluster| {
+        let mut away = map("away", json!({}));
+        away["metadata"]["namespace"] = json!("elsewhere");
+        let secret = json!({
+            "apiVersion": "v1", "kind": "Secret",
+            "metadata": { "name": "s", "namespace": "default" },
+        });
+        let children = [away, map("y", json!({})), map("y", json!({})), secret];
+        let error = cluster.apply_set(children).unwrap_err();
+        let places: Vec<_> = error.failures.iter().map(|failed| failed.index).collect();
+        assert_eq!(places, [Some(0), Some(2), Some(3)]);
+        assert_eq!(error.failures[2].error.code, Code::Denied);
+        assert!(matches!(Failure::from(error), Failure::Transient(_)));
+        let again = cluster.apply_set(Vec::<Manifest>::new()).unwrap_err();
+        assert!(
+            matches!(again.failures[0].error.code, Code::Invalid(_)),
+            "{again}"
+        );
+        Ok(())
+    });
+    assert_eq!(written, ["Apply y"]);
+    pass(&mut cluster, "b", |_, cluster| {
+        let error = cluster.apply_set([map("x", json!({}))]).unwrap_err();
+        assert_eq!(
+            error.failures[0].error.code,
+            Code::Conflict,
+            "it is in a's set"
+        );
+        Ok(())
+    });
+}
+
+#[test]
+fn what_is_created_must_not_be_there() {
+    let mut cluster = things();
+    let written = pass(&mut cluster, "a", |_, cluster| {
+        cluster.create(map("x", json!({})))?;
+        let again = cluster.create(map("x", json!({}))).unwrap_err();
+        assert_eq!(again.code, Code::Conflict);
+        let mut unnamed = map("", json!({}));
+        unnamed["metadata"] = json!({ "generateName": "run-", "namespace": "default" });
+        let made = [cluster.create(&unnamed)?, cluster.create(&unnamed)?];
+        assert_ne!(made[0]["metadata"]["name"], made[1]["metadata"]["name"]);
+        Ok(())
+    });
+    assert_eq!(written.len(), 3);
+}
+
+#[test]
+fn a_patch_changes_what_it_names_and_nothing_that_is_the_hosts() {
+    let mut cluster = things();
+    cluster
+        .put(map("x", json!({ "a": "1", "b": "2" })))
+        .unwrap();
+    let written = pass(&mut cluster, "a", |_, cluster| {
+        let x = named("x");
+        cluster.patch(&x, &Patch::Merge(json!({ "data": { "a": null } })))?;
+        let add = json!([{ "op": "add", "path": "/data/c", "value": "3" }]);
+        let now = cluster.patch(&x, &Patch::Json(add))?;
+        assert_eq!(now["data"], json!({ "b": "2", "c": "3" }));
+        for denied in [
+            Patch::Merge(json!({ "metadata": { "finalizers": [] } })),
+            Patch::Json(json!([{ "op": "move", "from": "/metadata", "path": "/data" }])),
+            Patch::Json(json!([{ "op": "add", "path": "", "value": {} }])),
+        ] {
+            assert_eq!(cluster.patch(&x, &denied).unwrap_err().code, Code::Denied);
+        }
+        let test = Patch::Json(json!([{ "op": "test", "path": "/data/b", "value": "9" }]));
+        assert!(matches!(
+            cluster.patch(&x, &test).unwrap_err().code,
+            Code::Invalid(_)
+        ));
+        let absent = cluster.patch(&named("absent"), &Patch::Merge(json!({})));
+        assert!(absent.unwrap_err().is_not_found());
+        Ok(())
+    });
+    assert_eq!(written, ["Patch x", "Patch x"]);
+}
