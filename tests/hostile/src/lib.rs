@@ -47,6 +47,8 @@ pub const ATTACKS: &[(&str, Attack)] = &[
     ("garbage_event", lie::event),
     ("garbage_json", lie::json),
     ("garbage_deep", lie::deep),
+    ("garbage_patch", lie::patch),
+    ("garbage_set", lie::set),
     ("garbage_requeue", lie::requeue),
     // flood.rs: too much of what is allowed.
     ("flood_log", flood::log),
@@ -58,8 +60,14 @@ pub const ATTACKS: &[(&str, Attack)] = &[
     ("foreign_owner", trespass::foreign_owner),
     ("foreign_finalizer", trespass::foreign_finalizer),
     ("other_namespace", trespass::other_namespace),
-    // No attack: one write that is in order.
+    ("create_foreign_owner", trespass::create_foreign_owner),
+    ("patch_finalizers", trespass::patch_finalizers),
+    ("patch_owners", trespass::patch_owners),
+    ("post_eviction", trespass::post_eviction),
+    ("set_elsewhere", trespass::set_elsewhere),
+    // No attack: writes that are in order.
     ("healthy_write", trespass::healthy_write),
+    ("healthy_writes", trespass::healthy_writes),
 ];
 
 /// The object that the call is for.
@@ -83,6 +91,16 @@ impl Primary {
             name: text("/metadata/name").to_owned(),
             namespace: text("/metadata/namespace").to_owned(),
             uid: text("/metadata/uid").to_owned(),
+        }
+    }
+
+    /// A ConfigMap `<primary>-<suffix>` beside the primary.
+    fn config_map(&self, suffix: &str) -> ObjectRef {
+        ObjectRef {
+            api_version: "v1".to_owned(),
+            kind: "ConfigMap".to_owned(),
+            namespace: Some(self.namespace.clone()),
+            name: format!("{}-{suffix}", self.name),
         }
     }
 

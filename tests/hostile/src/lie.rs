@@ -1,7 +1,7 @@
 //! Attacks with malformed arguments and answers.
 
 use crate::{Action, Failure, Outcome, Primary};
-use windlass_sdk::bindings::windlass::plugin::cluster::{self, Error};
+use windlass_sdk::bindings::windlass::plugin::cluster::{self, Error, PatchType};
 use windlass_sdk::bindings::windlass::plugin::events::{self, Event, Severity};
 
 /// Text that moves a terminal's cursor, colours it and forges lines.
@@ -81,6 +81,58 @@ pub(crate) fn deep(_: &Primary) -> Outcome {
             "{{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{{\"name\":\"deep\"}},\"data\":{nested}}}"
         );
         refused(&cluster::apply(&data), "an object with deep JSON")?;
+    }
+    Ok(Action::AwaitChange)
+}
+
+/// Patches with what is no patch; fails if the host takes any of it for one.
+pub(crate) fn patch(primary: &Primary) -> Outcome {
+    let target = primary.config_map("patched");
+    for text in [
+        "",
+        "{",
+        "null",
+        "7",
+        "[7]",
+        "[{\"op\":\"add\"}]",
+        "[{\"op\":\"add\",\"path\":\"x/metadata/finalizers\",\"value\":[]}]",
+        "[{\"op\":\"remove\",\"path\":7}]",
+        "\u{0}",
+    ] {
+        for kind in [PatchType::Json, PatchType::Merge] {
+            refused(&cluster::patch(&target, None, kind, text), text)?;
+        }
+        refused(&cluster::create(text), text)?;
+    }
+    let deep = "{\"a\":".repeat(100_000) + "1" + &"}".repeat(100_000);
+    refused(
+        &cluster::patch(&target, None, PatchType::Merge, &deep),
+        "a deep patch",
+    )?;
+    refused(
+        &cluster::patch(&target, Some("../status"), PatchType::Merge, "{}"),
+        "a path",
+    )?;
+    refused(
+        &cluster::create_subresource(&target, "../../x", "{}"),
+        "a path",
+    )?;
+    Ok(Action::AwaitChange)
+}
+
+/// Applies sets that are none: too many, too large, too often.
+pub(crate) fn set(primary: &Primary) -> Outcome {
+    let child = |name: usize| {
+        format!(
+            "{{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{{\"name\":\"s{name}\",\"namespace\":\"{}\"}}}}",
+            primary.namespace
+        )
+    };
+    let many: Vec<String> = (0..1_001).map(child).collect();
+    for set in [many, vec![child(0)]] {
+        if cluster::apply_set(&set).is_ok() {
+            return Err(Failure::Terminal("the host accepted the set".to_owned()));
+        }
     }
     Ok(Action::AwaitChange)
 }

@@ -6,7 +6,7 @@
 use serde_json::{Value, json};
 
 use crate::{API_VERSION, Action, Failure, KIND, Outcome, Primary};
-use windlass_sdk::bindings::windlass::plugin::cluster;
+use windlass_sdk::bindings::windlass::plugin::cluster::{self, PatchType};
 
 /// Applies a Secret in its own namespace.
 pub(crate) fn write_secret(primary: &Primary) -> Outcome {
@@ -42,6 +42,80 @@ pub(crate) fn other_namespace(primary: &Primary) -> Outcome {
     attempt(&map)
 }
 
+/// Creates a ConfigMap that belongs to a made-up object.
+pub(crate) fn create_foreign_owner(primary: &Primary) -> Outcome {
+    let mut map = config_map(primary, "create-foreign-owner");
+    let owner =
+        json!({ "apiVersion": "v1", "kind": "ConfigMap", "name": "else", "uid": "deadbeef" });
+    set(&mut map, "ownerReferences", json!([owner]));
+    answered(cluster::create(&map.to_string()))
+}
+
+/// Takes all finalizers off a ConfigMap, by moving its metadata away.
+pub(crate) fn patch_finalizers(primary: &Primary) -> Outcome {
+    let patch =
+        json!([{ "op": "move", "from": "/metadata", "path": "/data/metadata" }]).to_string();
+    let target = primary.config_map("patch-finalizers");
+    answered(cluster::patch(&target, None, PatchType::Json, &patch))
+}
+
+/// Takes all owners off a ConfigMap.
+pub(crate) fn patch_owners(primary: &Primary) -> Outcome {
+    let patch = json!({ "metadata": { "ownerReferences": null } }).to_string();
+    let target = primary.config_map("patch-owners");
+    answered(cluster::patch(&target, None, PatchType::Merge, &patch))
+}
+
+/// Evicts a pod, which nobody granted.
+pub(crate) fn post_eviction(primary: &Primary) -> Outcome {
+    let mut pod = primary.config_map("post-eviction");
+    pod.kind = "Secret".to_owned();
+    answered(cluster::create_subresource(&pod, "eviction", "{}"))
+}
+
+/// Applies a set whose one child is in a namespace that nobody granted.
+pub(crate) fn set_elsewhere(primary: &Primary) -> Outcome {
+    let mut map = config_map(primary, "set-elsewhere");
+    set(&mut map, "namespace", json!("kube-system"));
+    let answer = cluster::apply_set(&[map.to_string()]);
+    let first = |mut errors: Vec<cluster::SetError>| match errors.len() {
+        1 => errors.remove(0).error,
+        count => cluster::Error::Other(format!("{count} errors")),
+    };
+    answered(answer.map(|_| String::new()).map_err(first))
+}
+
+/// Creates, patches both ways, and applies a set, as a good plugin does.
+pub(crate) fn healthy_writes(primary: &Primary) -> Outcome {
+    let write = || -> Result<(), cluster::Error> {
+        cluster::create(&config_map(primary, "made").to_string())?;
+        let made = primary.config_map("made");
+        let merge = json!({ "data": { "by": null, "merged": "1" } }).to_string();
+        cluster::patch(&made, None, PatchType::Merge, &merge)?;
+        let add = json!([{ "op": "add", "path": "/data/added", "value": "2" }]).to_string();
+        let kept = cluster::patch(&made, None, PatchType::Json, &add)?;
+        let kept: Value = serde_json::from_str(&kept).unwrap_or_default();
+        if kept.get("data") != Some(&json!({ "merged": "1", "added": "2" })) {
+            return Err(cluster::Error::Other(kept.to_string()));
+        }
+        let children = ["b", "a"].map(|name| config_map(primary, name).to_string());
+        let kept = cluster::apply_set(&children)
+            .map_err(|errors| cluster::Error::Other(format!("{errors:?}")))?;
+        let names: Vec<_> = kept
+            .iter()
+            .map(|child| child.contains(&format!("{}-b", primary.name)))
+            .collect();
+        match names[..] {
+            [true, false] => Ok(()),
+            _ => Err(cluster::Error::Other(format!("{kept:?}"))),
+        }
+    };
+    match write() {
+        Ok(()) => Ok(Action::AwaitChange),
+        Err(error) => Err(Failure::Transient(format!("cannot write: {error:?}"))),
+    }
+}
+
 /// Applies a ConfigMap that the primary owns, as a good plugin does.
 pub(crate) fn healthy_write(primary: &Primary) -> Outcome {
     let mut map = config_map(primary, "ok");
@@ -74,7 +148,12 @@ fn set(object: &mut Value, field: &str, value: Value) {
 
 /// Applies `object` and reports the answer.
 fn attempt(object: &Value) -> Outcome {
-    let answer = match cluster::apply(&object.to_string()) {
+    answered(cluster::apply(&object.to_string()))
+}
+
+/// Reports an answer.
+fn answered(answer: Result<String, cluster::Error>) -> Outcome {
+    let answer = match answer {
         Ok(_) => "accepted".to_owned(),
         Err(error) => format!("{error:?}"),
     };

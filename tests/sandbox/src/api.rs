@@ -1,6 +1,6 @@
 //! An API server in memory: a [`FakeCluster`] that is spoken to in HTTP.
 //!
-//! - Serves a few kinds ([`kinds`]), reads, server-side apply, status, JSON patch, delete with
+//! - Serves a few kinds ([`kinds`]), reads, server-side apply, status, creations, patches, delete with
 //!   preconditions, and Events, which it keeps apart from the objects.
 //! - No watches: who needs them needs a real API server.
 
@@ -16,7 +16,7 @@ use http::{Method, Request, Response};
 use kube::client::Body;
 use serde_json::Value;
 use windlass_sdk::testing::FakeCluster;
-use windlass_sdk::{Code, DeleteOptions, ListQuery};
+use windlass_sdk::{Code, DeleteOptions, ListQuery, Patch};
 
 use answer::{Answer, fail, object, respond, status};
 use route::{Place, Query, Route};
@@ -100,6 +100,7 @@ impl FakeApi {
                 ("GET", true) => self.get(&place),
                 ("GET", false) => self.list(&place, &query),
                 ("PATCH", true) => self.patch(&place, kind, &query, body),
+                ("POST", false) => self.create(&place, &query, body),
                 ("DELETE", true) => self.delete(&place, body),
                 _ => status(405, "MethodNotAllowed", "not supported here", None),
             },
@@ -139,7 +140,14 @@ impl FakeApi {
         match kind {
             "application/apply-patch+yaml" => self.apply(place, query, body),
             "application/json-patch+json" if place.subresource.is_none() => {
-                self.json_patch(place, body)
+                match query.text("fieldManager").as_deref() {
+                    // The host's own, for finalizers.
+                    Some("windlass") => self.json_patch(place, body),
+                    _ => self.change(place, &Patch::Json(body.clone())),
+                }
+            }
+            "application/merge-patch+json" if place.subresource.is_none() => {
+                self.change(place, &Patch::Merge(body.clone()))
             }
             _ => status(415, "UnsupportedMediaType", "not supported here", None),
         }
@@ -166,6 +174,25 @@ impl FakeApi {
         };
         match applied {
             Ok(applied) => object(applied),
+            Err(code) => fail(&code),
+        }
+    }
+
+    fn create(&self, place: &Place, query: &Query, body: &Value) -> Answer {
+        let manager = query.text("fieldManager").unwrap_or_default();
+        let mut body = body.clone();
+        if let Some(metadata) = body.get_mut("metadata").and_then(Value::as_object_mut) {
+            metadata.insert("namespace".into(), place.namespace.clone().into());
+        }
+        match self.cluster().create(&manager, &body) {
+            Ok(created) => object(created),
+            Err(code) => fail(&code),
+        }
+    }
+
+    fn change(&self, place: &Place, patch: &Patch) -> Answer {
+        match self.cluster().patch(&place.target(), patch) {
+            Ok(patched) => object(patched),
             Err(code) => fail(&code),
         }
     }

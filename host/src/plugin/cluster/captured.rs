@@ -88,20 +88,11 @@ impl Call {
         if self.is_surely_absent(target).await? {
             return Err(Error::NotFound);
         }
-        let mut object = match self.there(target).await? {
+        let object = match self.there(target).await? {
             Some(object) => object.value(),
             None => nameless(target),
         };
-        match patch {
-            Patch::Merge(fields) => json_patch::merge(&mut object, &Value::Object(fields)),
-            Patch::Json(operations) => {
-                let operations: json_patch::Patch =
-                    serde_json::from_value(Value::Array(operations))
-                        .map_err(|error| Error::Invalid(error.to_string()))?;
-                json_patch::patch(&mut object, &operations)
-                    .map_err(|error| Error::Invalid(error.to_string()))?;
-            }
-        }
+        let object = patch.apply(object)?;
         self.capture(target, object)
     }
 

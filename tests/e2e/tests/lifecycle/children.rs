@@ -14,6 +14,7 @@ for_each_greeter!(Result<()> =>
     a_changed_spec_reaches_the_children_the_status_and_the_entry,
     a_child_that_is_deleted_by_hand_is_restored,
     a_child_that_is_edited_by_hand_is_repaired,
+    a_child_of_an_earlier_set_is_deleted_and_no_other,
     what_is_there_and_right_is_not_written_again,
 );
 
@@ -130,6 +131,38 @@ async fn a_child_that_is_edited_by_hand_is_repaired(greeter: Greeter) -> Result<
             map["metadata"]["ownerReferences"][0]["name"] == "ada"
         })
         .await?;
+    Ok(())
+}
+
+async fn a_child_of_an_earlier_set_is_deleted_and_no_other(greeter: Greeter) -> Result<()> {
+    let scene = Scene::greeter(greeter, "pruned").await?;
+    let cluster = &scene.cluster;
+    cluster.greet("ada", json!({ "name": "Ada" })).await?;
+    let greeting = cluster.until_ready("ada").await?;
+    let map = read(cluster, "ConfigMap", "ada-greeting").await?;
+    // What a version of the plugin with more children would have left behind, and what it would not.
+    let child = |name: &str, uid: &Value, labels: &Value| {
+        json!({
+            "apiVersion": "v1", "kind": "ConfigMap",
+            "metadata": {
+                "name": name, "namespace": cluster.namespace, "labels": labels,
+                "ownerReferences": [{
+                    "apiVersion": "examples.windlass.dev/v1", "kind": "Greeting",
+                    "name": "ada", "uid": uid, "controller": true,
+                }],
+            },
+        })
+    };
+    let uid = &greeting["metadata"]["uid"];
+    for left in [
+        child("unmarked", uid, &json!({})),
+        child("left", uid, &map["metadata"]["labels"]),
+    ] {
+        cluster.create(left).await?;
+    }
+    cluster.until_gone("ConfigMap", "left").await?;
+    read(cluster, "ConfigMap", "unmarked").await?;
+    read(cluster, "ConfigMap", "ada-greeting").await?;
     Ok(())
 }
 

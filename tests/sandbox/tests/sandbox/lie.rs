@@ -26,8 +26,13 @@ async fn a_failures_text_is_cut_and_tamed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_no_object_is_not_applied() {
-    for attack in ["garbage_json", "garbage_deep"] {
+async fn what_is_no_object_patch_or_set_is_not_applied() {
+    for attack in [
+        "garbage_json",
+        "garbage_deep",
+        "garbage_patch",
+        "garbage_set",
+    ] {
         let siege = Siege::begin(attack, AMPLE).await;
         let called = siege.attack().await;
         assert!(

@@ -2,6 +2,8 @@
 
 use tracing::Level;
 
+use windlass::plugin::Action;
+
 use crate::common::{AMPLE, Siege, terminal};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -23,6 +25,26 @@ async fn what_no_grant_covers_is_denied_and_said() {
             "other_namespace",
             "plugin hostile may not create configmaps in namespace kube-system: add it to grants",
         ),
+        (
+            "create_foreign_owner",
+            "plugin hostile may not set an owner other than Greeting/default/create-foreign-owner",
+        ),
+        (
+            "patch_finalizers",
+            "plugin hostile may not patch finalizers, owner references or managed fields of configmaps",
+        ),
+        (
+            "patch_owners",
+            "plugin hostile may not patch finalizers, owner references or managed fields of configmaps",
+        ),
+        (
+            "post_eviction",
+            "plugin hostile may not create secrets/eviction in namespace default: add it to grants",
+        ),
+        (
+            "set_elsewhere",
+            "plugin hostile may not create configmaps in namespace kube-system: add it to grants",
+        ),
     ];
     for (attack, words) in cases {
         let siege = Siege::begin(attack, AMPLE).await;
@@ -40,4 +62,29 @@ async fn what_no_grant_covers_is_denied_and_said() {
             line.message
         );
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_granted_is_created_patched_and_applied_as_a_set() {
+    let siege = Siege::begin("healthy_writes", AMPLE).await;
+    let called = siege.attack().await;
+    assert!(
+        matches!(called.answer, Ok(Action::AwaitChange)),
+        "{called:?}"
+    );
+    let writes: Vec<_> = siege
+        .writes()
+        .iter()
+        .map(|write| format!("{:?} {}", write.verb, write.target.name))
+        .collect();
+    assert_eq!(
+        writes,
+        [
+            "Create healthy-writes-made",
+            "Patch healthy-writes-made",
+            "Patch healthy-writes-made",
+            "Apply healthy-writes-b",
+            "Apply healthy-writes-a",
+        ]
+    );
 }

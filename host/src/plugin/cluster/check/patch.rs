@@ -5,8 +5,11 @@ use serde_json::{Map, Value};
 use super::{LARGEST, invalid};
 use crate::plugin::bindings::cluster::{Error, PatchType};
 
-/// The API server takes no more operations.
-const OPERATIONS: usize = 10_000;
+/// Operations of a JSON patch at most; the API server takes 10,000, but what needs them is no patch.
+const OPERATIONS: usize = 1_000;
+
+/// How deep JSON may be nested, as its parser has it.
+const DEPTH: usize = 128;
 
 /// The fields of metadata that are not the guest's to patch.
 const GUARDED: [&str; 3] = ["finalizers", "ownerReferences", "managedFields"];
@@ -63,6 +66,39 @@ impl Patch {
         }
     }
 
+    /// `object` as the API server would leave it.
+    ///
+    /// # Errors
+    /// An operation that cannot be done, or a result that no server would take.
+    pub(in crate::plugin::cluster) fn apply(self, mut object: Value) -> Result<Value, Error> {
+        match self {
+            Self::Merge(fields) => json_patch::merge(&mut object, &Value::Object(fields)),
+            Self::Json(operations) => {
+                let mut copied = 0;
+                for operation in operations {
+                    if let (Some("copy"), Some(from)) =
+                        (text(&operation, "op"), text(&operation, "from"))
+                    {
+                        copied += object.pointer(from).map_or(0, size);
+                    }
+                    if copied > LARGEST {
+                        return invalid("the patch copies more than 3 MiB".into());
+                    }
+                    let wrong = |error: String| Error::Invalid(error);
+                    let operation: json_patch::PatchOperation =
+                        serde_json::from_value(operation)
+                            .map_err(|error| wrong(error.to_string()))?;
+                    json_patch::patch(&mut object, &[operation])
+                        .map_err(|error| wrong(error.to_string()))?;
+                    if depth(&object) > DEPTH {
+                        return invalid("the patch nests too deep".into());
+                    }
+                }
+            }
+        }
+        Ok(object)
+    }
+
     /// Whether applying it twice is as applying it once: it only sets what it names, or says which
     /// version of the object it is for.
     pub(in crate::plugin::cluster) fn repeats_harmlessly(&self) -> bool {
@@ -98,6 +134,25 @@ fn check_operation(operation: &Value) -> Result<(), Error> {
         return invalid(format!("an operation {op:?} says not where"));
     }
     Ok(())
+}
+
+/// About how much text it is.
+fn size(value: &Value) -> usize {
+    value.to_string().len()
+}
+
+/// How deep it is nested, found without recursion.
+fn depth(value: &Value) -> usize {
+    let (mut deepest, mut left) = (0, vec![(value, 1)]);
+    while let Some((value, depth)) = left.pop() {
+        deepest = deepest.max(depth);
+        match value {
+            Value::Object(fields) => left.extend(fields.values().map(|inner| (inner, depth + 1))),
+            Value::Array(items) => left.extend(items.iter().map(|inner| (inner, depth + 1))),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+    }
+    deepest
 }
 
 fn text<'a>(operation: &'a Value, field: &str) -> Option<&'a str> {
@@ -183,6 +238,39 @@ mod tests {
             let read = parse(PatchType::Merge, &patch).unwrap();
             assert_eq!(read.touches_guarded(), touches, "{patch}");
         }
+    }
+
+    #[test]
+    fn a_patch_is_applied_within_reason() {
+        let apply = |patch: Value| {
+            let object = json!({ "data": { "a": "x".repeat(1000) } });
+            parse(PatchType::Json, &patch).unwrap().apply(object)
+        };
+        let set = apply(json!([{ "op": "replace", "path": "/data/a", "value": 1 }]));
+        assert_eq!(set.unwrap(), json!({ "data": { "a": 1 } }));
+        let absent = apply(json!([{ "op": "replace", "path": "/data/b", "value": 1 }]));
+        assert!(matches!(absent, Err(Error::Invalid(_))));
+        let copy =
+            |n: usize| json!({ "op": "copy", "from": "/data", "path": format!("/data/{n}") });
+        let doubled = apply((0..40).map(copy).collect());
+        let Err(doubled) = doubled else {
+            panic!("it grew 2^40 times")
+        };
+        assert!(format!("{doubled:?}").contains("3 MiB"), "{doubled:?}");
+        let wrap = |n: usize| {
+            let (here, there) = (format!("/n{n}"), format!("/n{}/in", n + 1));
+            let add = json!({ "op": "add", "path": format!("/n{}", n + 1), "value": {} });
+            [add, json!({ "op": "move", "from": here, "path": there })]
+        };
+        let mut nested = vec![json!({ "op": "add", "path": "/n0", "value": {} })];
+        nested.extend((0..200).flat_map(wrap));
+        let nested = apply(json!(nested)).unwrap_err();
+        assert!(format!("{nested:?}").contains("too deep"), "{nested:?}");
+        let merge = parse(PatchType::Merge, &json!({ "data": { "a": null } })).unwrap();
+        assert_eq!(
+            merge.apply(json!({ "data": { "a": 1 } })).unwrap(),
+            json!({ "data": {} })
+        );
     }
 
     #[test]
