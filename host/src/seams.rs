@@ -8,6 +8,7 @@ mod child;
 mod clock;
 mod files;
 mod first;
+mod process;
 mod rng;
 mod spawn;
 
@@ -15,6 +16,7 @@ pub use child::Ended;
 pub use clock::Clock;
 pub use files::{Notice, Notices};
 pub use first::{Either, first};
+pub use process::Process;
 pub use rng::Rng;
 pub use spawn::{Spawn, Task, guest_threads};
 

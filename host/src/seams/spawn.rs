@@ -12,12 +12,16 @@ use std::time::Duration;
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::task::{JoinError, JoinHandle};
 
+use super::process::Process;
+
 /// Starts tasks. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Spawn {
     host: Handle,
     guests: Handle,
     threads: bool,
+    /// Whose tasks they are, in a simulation of many processes.
+    process: Option<Process>,
 }
 
 /// A running task. Dropping it ends the task at its next await.
@@ -65,6 +69,7 @@ impl Spawn {
             host,
             guests,
             threads: true,
+            process: None,
         }
     }
 
@@ -74,11 +79,20 @@ impl Spawn {
             host: handle.clone(),
             guests: handle,
             threads: false,
+            process: None,
+        }
+    }
+
+    /// The same, with all tasks in `process`.
+    pub fn of_process(handle: Handle, process: Process) -> Self {
+        Self {
+            process: Some(process),
+            ..Self::inline(handle)
         }
     }
 
     /// Whether there are threads beside the one of a simulation.
-    pub(super) fn has_threads(&self) -> bool {
+    pub(crate) fn has_threads(&self) -> bool {
         self.threads
     }
 
@@ -87,12 +101,12 @@ impl Spawn {
         &self,
         future: impl Future<Output = T> + Send + 'static,
     ) -> Task<T> {
-        Task(self.host.spawn(future))
+        Task(self.start(&self.host, future))
     }
 
     /// Starts a host task that ends by itself, or with the host.
     pub fn detached(&self, future: impl Future<Output = ()> + Send + 'static) {
-        self.host.spawn(future);
+        self.start(&self.host, future);
     }
 
     /// Starts a guest call.
@@ -100,7 +114,20 @@ impl Spawn {
         &self,
         future: impl Future<Output = T> + Send + 'static,
     ) -> Task<T> {
-        Task(self.guests.spawn(future))
+        Task(self.start(&self.guests, future))
+    }
+
+    fn start<T: Send + 'static>(
+        &self,
+        on: &Handle,
+        future: impl Future<Output = T> + Send + 'static,
+    ) -> JoinHandle<T> {
+        let Some(process) = &self.process else {
+            return on.spawn(future);
+        };
+        let task = on.spawn(process.run(future));
+        process.own(task.abort_handle());
+        task
     }
 
     /// Runs blocking work (compiling, reading files) beside the host's tasks.
