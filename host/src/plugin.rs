@@ -39,9 +39,11 @@ pub use turns::Turns;
 
 use crate::manifest::Limits;
 use crate::seams::{Either, Seams, Task, first};
+use crate::source::{Digest, digest};
 use admission::Refused;
 use cluster::Call;
 use compiler::CompileError;
+use engine::Interruption;
 use image::{Image, Images};
 use meter::{Cpu, Metered};
 use outcome::{Asked, Report};
@@ -50,10 +52,9 @@ use sandbox::{Start, State, sandbox};
 /// How long a call that was told to stop has for it before it is dropped.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// What all plugins of a host share: the engine, its imports, threads, slots and memory.
+/// What all plugins of a host share: the engine and its code, threads, slots and memory.
 pub struct Sandboxes {
-    engine: Engine,
-    linker: Arc<Linker<State>>,
+    workshop: Workshop,
     seams: Seams,
     turns: Turns,
     budget: Budget,
@@ -61,8 +62,16 @@ pub struct Sandboxes {
     compiler: Compiler,
     /// Compiling takes hundreds of megabytes for a large component: one at a time.
     compiling: Semaphore,
+    _tidy: Option<Task>,
+}
+
+/// The engine, its imports, and the code that is ready to run.
+#[derive(Clone)]
+struct Workshop {
+    engine: Engine,
+    interruption: Interruption,
+    linker: Arc<Linker<State>>,
     images: Images,
-    _tidy: Task,
 }
 
 /// A compiled plugin.
@@ -119,25 +128,51 @@ impl Sandboxes {
         let mut linker = Linker::new(&engine);
         wasi::link(&mut linker)?;
         bindings::Plugin::add_to_linker::<State, HasSelf<State>>(&mut linker, |state| state)?;
-        let images = Images::default();
-        Ok(Arc::new(Self {
+        let workshop = Workshop {
             engine,
+            interruption: Interruption::of(&seams.spawn),
             linker: Arc::new(linker),
+            images: Images::default(),
+        };
+        let tidy = workshop.images.keep_tidy(&seams.spawn, seams.clock);
+        let sandboxes = Self::of(workshop, seams, threads, budget, compiler);
+        Ok(Arc::new(Self {
+            _tidy: Some(tidy),
+            ..sandboxes
+        }))
+    }
+
+    /// Sandboxes for another host in this process, which run what these have made ready and share
+    /// nothing else: simulations have many hosts, one after the other and at once. `seams` must start
+    /// tasks as these do.
+    pub fn for_another_host(&self, seams: Seams, threads: usize, budget: usize) -> Arc<Self> {
+        let workshop = self.workshop.clone();
+        Arc::new(Self::of(workshop, seams, threads, budget, self.compiler))
+    }
+
+    fn of(
+        workshop: Workshop,
+        seams: Seams,
+        threads: usize,
+        budget: usize,
+        compiler: Compiler,
+    ) -> Self {
+        Self {
+            workshop,
+            seams,
             turns: Turns::new(threads),
             budget: Budget::new(budget),
-            compiler,
-            compiling: Semaphore::new(1),
             // Below the pool's slots: a call waits here rather than fail there.
             slots: Arc::new(Semaphore::new(usize::try_from(SLOTS).unwrap_or(1) - 4)),
-            _tidy: images.keep_tidy(&seams.spawn, seams.clock),
-            images,
-            seams,
-        }))
+            compiler,
+            compiling: Semaphore::new(1),
+            _tidy: None,
+        }
     }
 
     /// The engine.
     pub fn engine(&self) -> &Engine {
-        &self.engine
+        &self.workshop.engine
     }
 
     /// The bytes that all guests together hold now.
@@ -145,9 +180,9 @@ impl Sandboxes {
         self.budget.used()
     }
 
-    /// How many plugins have their code in memory now: those that were called within a minute.
+    /// How many components have their code in memory now: those that were called within a minute.
     pub fn mapped(&self) -> usize {
-        self.images.mapped()
+        self.workshop.images.mapped()
     }
 
     /// Judges, compiles and describes a component.
@@ -162,22 +197,12 @@ impl Sandboxes {
         limits: Limits,
         cache: &CodeCache,
     ) -> Result<Plugin, LoadError> {
-        admission::judge_bytes(bytes)?;
-        let code = self.code(bytes, cache).await?;
+        let digest = digest(bytes);
+        let image = match self.workshop.images.of(&digest) {
+            Some(image) => image,
+            None => self.image(digest, bytes, cache).await?,
+        };
         tracing::debug!(plugin = name, reached = "compiled", "loading");
-        let damaged = |error| LoadError::Cache(error);
-        let component = code.map(&self.engine).map_err(damaged)?;
-        admission::judge_component(&self.engine, &component)?;
-        let image = Image::new(
-            code,
-            self.engine.clone(),
-            self.linker.clone(),
-            self.seams.clock,
-        );
-        let mismatch = |error: wasmtime::Error| Refused::Mismatch(format!("{error:#}"));
-        image.pre().map_err(mismatch)?;
-        let image = Arc::new(image);
-        self.images.add(&image);
         let guest = Guest {
             name: name.into(),
             image,
@@ -199,9 +224,30 @@ impl Sandboxes {
         })
     }
 
+    /// Judges a component and makes its code ready to run.
+    async fn image(
+        &self,
+        digest: Digest,
+        bytes: &[u8],
+        cache: &CodeCache,
+    ) -> Result<Arc<Image>, LoadError> {
+        admission::judge_bytes(bytes)?;
+        let code = self.code(bytes, cache).await?;
+        let engine = self.engine();
+        let component = code.map(engine).map_err(LoadError::Cache)?;
+        admission::judge_component(engine, &component)?;
+        let linker = self.workshop.linker.clone();
+        let image = Image::new(code, engine.clone(), linker, self.seams.clock);
+        let mismatch = |error: wasmtime::Error| Refused::Mismatch(format!("{error:#}"));
+        image.pre().map_err(mismatch)?;
+        let image = Arc::new(image);
+        self.workshop.images.add(digest, &image);
+        Ok(image)
+    }
+
     /// The compiled code of the component `bytes`, from the cache or from the compiler.
     async fn code(&self, bytes: &[u8], cache: &CodeCache) -> Result<Code, LoadError> {
-        let kept = || cache.load(&self.engine, bytes).map_err(LoadError::Cache);
+        let kept = || cache.load(self.engine(), bytes).map_err(LoadError::Cache);
         if let Some(code) = kept()? {
             return Ok(code);
         }
@@ -210,10 +256,12 @@ impl Sandboxes {
         if let Some(code) = kept()? {
             return Ok(code);
         }
-        let draft = cache.draft(&self.engine, bytes).map_err(LoadError::Cache)?;
+        let draft = cache
+            .draft(self.engine(), bytes)
+            .map_err(LoadError::Cache)?;
         let output = draft.file().map_err(LoadError::Cache)?;
         self.compiler.compile(bytes, output, &self.seams).await?;
-        draft.keep(&self.engine).map_err(LoadError::Cache)
+        draft.keep(self.engine()).map_err(LoadError::Cache)
     }
 
     /// Makes one call in a sandbox of its own, bounded by the guest's limits.
@@ -264,8 +312,12 @@ impl Sandboxes {
             budget: self.budget.clone(),
             cancel: stop.clone(),
             cpu: cpu.clone(),
+            interruption: self.workshop.interruption,
         };
-        let (store, output) = sandbox(&self.engine, start);
+        let (store, output) = match sandbox(self.engine(), start) {
+            Ok(made) => made,
+            Err(error) => return Called::never(CallError::Host(format!("{error:#}"))),
+        };
         let guest = Metered::new(
             outcome::ask(pre, store, ask),
             cpu.clone(),

@@ -12,7 +12,7 @@ use std::time::Duration;
 use rustix::process::{Resource, Rlimit, setrlimit};
 
 use super::admission::{LARGEST_FILE, Refused, judge_bytes};
-use super::engine;
+use super::engine::{self, Interruption};
 use crate::memory::memory_limit;
 use crate::seams::{Ended, Seams};
 use crate::text::clean;
@@ -74,7 +74,7 @@ impl Compiler {
     ) -> Result<(), CompileError> {
         judge_bytes(bytes)?;
         if self == Self::Here {
-            return compile(bytes, &mut output);
+            return compile(bytes, &mut output, Interruption::of(&seams.spawn));
         }
         let child = seams
             .spawn
@@ -128,12 +128,16 @@ pub fn compile_child(input: &mut impl Read, output: &mut impl Write) -> Result<(
     let read = input.take(most).read_to_end(&mut bytes);
     read.map_err(|error| CompileError::Failed(format!("cannot read the component: {error}")))?;
     judge_bytes(&bytes)?;
-    compile(&bytes, output)
+    compile(&bytes, output, Interruption::Epochs)
 }
 
-fn compile(bytes: &[u8], output: &mut impl Write) -> Result<(), CompileError> {
+fn compile(
+    bytes: &[u8],
+    output: &mut impl Write,
+    interruption: Interruption,
+) -> Result<(), CompileError> {
     let failed = |error: &dyn std::fmt::Display| CompileError::Failed(error.to_string());
-    let engine = engine::compiler().map_err(|error| failed(&error))?;
+    let engine = engine::compiler(interruption).map_err(|error| failed(&error))?;
     let code = engine.precompile_component(bytes);
     let code = code.map_err(|error| Refused::Damaged(format!("{error:#}")))?;
     output.write_all(&code).map_err(|error| failed(&error))?;

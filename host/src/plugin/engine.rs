@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use wasmtime::{Config, Engine, PoolingAllocationConfig};
+use wasmtime::{Config, Engine, PoolingAllocationConfig, Store};
 
 use crate::manifest::MOST_MEMORY;
 use crate::seams::Spawn;
@@ -14,8 +14,43 @@ pub const SLICE: Duration = Duration::from_millis(10);
 /// How many calls can be in flight at once, over all plugins.
 pub const SLOTS: u32 = 64;
 
+/// Fuel that a guest burns before it hands back its turn, and for each second of CPU time that it may use:
+/// about one instruction each.
+const FUEL_SLICE: u64 = 10_000_000;
+const FUEL_SECOND: f64 = 1e9;
+
 /// The stack of a guest, in bytes.
 const STACK: usize = 512 << 10;
+
+/// What interrupts guests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Interruption {
+    /// A clock.
+    Epochs,
+    /// What they have executed: always at the same instruction, for simulations.
+    Fuel,
+}
+
+impl Interruption {
+    /// What fits how tasks are started.
+    pub(super) fn of(spawn: &Spawn) -> Self {
+        if spawn.has_threads() {
+            Self::Epochs
+        } else {
+            Self::Fuel
+        }
+    }
+}
+
+/// Lets a store that is interrupted by fuel run for as long as `cpu` is worth.
+///
+/// # Errors
+/// Its engine has a clock.
+pub(super) fn refuel<T>(store: &mut Store<T>, cpu: Duration) -> wasmtime::Result<()> {
+    // A float that is too large becomes the largest number.
+    store.set_fuel((cpu.as_secs_f64() * FUEL_SECOND) as u64)?;
+    store.fuel_async_yield_interval(Some(FUEL_SLICE))
+}
 
 /// Builds the engine that every plugin shares and starts its clock.
 ///
@@ -25,7 +60,7 @@ const STACK: usize = 512 << 10;
 /// # Errors
 /// The machine cannot run it: no memory for the pool, no thread for the clock.
 pub(super) fn engine(spawn: &Spawn) -> wasmtime::Result<Engine> {
-    let mut config = settings();
+    let mut config = settings(Interruption::of(spawn));
     config.allocation_strategy(pool());
     let engine = Engine::new(&config)?;
     let weak = engine.weak();
@@ -43,15 +78,16 @@ pub(super) fn engine(spawn: &Spawn) -> wasmtime::Result<Engine> {
 ///
 /// # Errors
 /// The machine cannot run it.
-pub(super) fn compiler() -> wasmtime::Result<Engine> {
-    Engine::new(&settings())
+pub(super) fn compiler(interruption: Interruption) -> wasmtime::Result<Engine> {
+    Engine::new(&settings(interruption))
 }
 
 /// What compiled code depends on, and the stacks.
-fn settings() -> Config {
+fn settings(interruption: Interruption) -> Config {
     let mut config = Config::new();
     config
-        .epoch_interruption(true)
+        .epoch_interruption(interruption == Interruption::Epochs)
+        .consume_fuel(interruption == Interruption::Fuel)
         // Component-model async is not compiled in; without its structures calls cost a third.
         .concurrency_support(false)
         .max_wasm_stack(STACK)

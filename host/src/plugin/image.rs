@@ -3,6 +3,7 @@
 //! A hundred idle plugins cost next to nothing, and the first call after idleness a fraction of a
 //! millisecond.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
@@ -14,6 +15,7 @@ use windlass_code_cache::Code;
 use super::bindings::PluginPre;
 use super::sandbox::State;
 use crate::seams::{Clock, Spawn, Task};
+use crate::source::Digest;
 
 /// How long code stays mapped without a call.
 pub(super) const IDLE: Duration = Duration::from_secs(60);
@@ -90,19 +92,25 @@ impl Image {
     }
 }
 
-/// The images of a host.
+/// The images that somebody uses, by the digests of their components: plugins of the same component share
+/// one.
 #[derive(Clone, Default)]
-pub(super) struct Images(Arc<Mutex<Vec<Weak<Image>>>>);
+pub(super) struct Images(Arc<Mutex<BTreeMap<Digest, Weak<Image>>>>);
 
 impl Images {
-    pub(super) fn add(&self, image: &Arc<Image>) {
-        self.images().push(Arc::downgrade(image));
+    pub(super) fn add(&self, component: Digest, image: &Arc<Image>) {
+        self.images().insert(component, Arc::downgrade(image));
+    }
+
+    /// The image of a component, if there is one.
+    pub(super) fn of(&self, component: &Digest) -> Option<Arc<Image>> {
+        self.images().get(component)?.upgrade()
     }
 
     /// How many are mapped now.
     pub(super) fn mapped(&self) -> usize {
         let images = self.images();
-        let live = images.iter().filter_map(Weak::upgrade);
+        let live = images.values().filter_map(Weak::upgrade);
         live.filter(|image| image.is_mapped()).count()
     }
 
@@ -112,7 +120,7 @@ impl Images {
         spawn.task(async move {
             loop {
                 clock.sleep(LOOK).await;
-                images.images().retain(|image| match image.upgrade() {
+                images.images().retain(|_, image| match image.upgrade() {
                     Some(image) => {
                         image.rest(IDLE);
                         true
@@ -123,7 +131,7 @@ impl Images {
         })
     }
 
-    fn images(&self) -> MutexGuard<'_, Vec<Weak<Image>>> {
+    fn images(&self) -> MutexGuard<'_, BTreeMap<Digest, Weak<Image>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

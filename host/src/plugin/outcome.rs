@@ -255,6 +255,7 @@ fn classify(error: &wasmtime::Error, denied: Option<Denied>, limits: &Limits) ->
         return CallError::Trapped(format!("it exited with code {code} instead of answering"));
     }
     let mut text = match error.downcast_ref::<Trap>() {
+        Some(Trap::OutOfFuel) => return CallError::CpuExceeded(limits.cpu),
         Some(trap) => trap.to_string(),
         None => format!("{error:#}"),
     };

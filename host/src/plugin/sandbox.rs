@@ -9,6 +9,7 @@ use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 
 use super::cancel::{Cancel, Stop};
 use super::cluster::Call;
+use super::engine::{Interruption, refuel};
 use super::limiter::{Budget, Limiter};
 use super::meter::Cpu;
 use super::wasi::{self, Output};
@@ -69,11 +70,15 @@ pub(super) struct Start {
     pub cancel: Cancel,
     /// Counts the call's CPU time.
     pub cpu: Cpu,
+    /// What interrupts the call.
+    pub interruption: Interruption,
 }
 
-/// Makes the store of one call. Epochs are points to be stopped at: whether CPU time is left is
-/// asked of the thread's clock.
-pub(super) fn sandbox(engine: &Engine, start: Start) -> (Store<State>, Output) {
+/// Makes the store of one call.
+///
+/// # Errors
+/// The engine is interrupted by something else.
+pub(super) fn sandbox(engine: &Engine, start: Start) -> wasmtime::Result<(Store<State>, Output)> {
     let (wasi, output) = wasi::context(start.now, start.seed);
     let object = start
         .call
@@ -97,11 +102,19 @@ pub(super) fn sandbox(engine: &Engine, start: Start) -> (Store<State>, Output) {
     store.limiter(|state| &mut state.limiter);
     store.set_hostcall_fuel(COPY);
     store.set_max_component_handles(HANDLES);
+    match start.interruption {
+        Interruption::Fuel => refuel(&mut store, start.limits.cpu)?,
+        Interruption::Epochs => stop_at_epochs(&mut store, start.cancel, start.cpu, start.limits),
+    }
+    Ok((store, output))
+}
+
+/// Epochs are points to be stopped at: whether CPU time is left is asked of the thread's clock.
+fn stop_at_epochs(store: &mut Store<State>, cancel: Cancel, cpu: Cpu, limits: Limits) {
     store.set_epoch_deadline(1);
-    let (cancel, cpu, limit) = (start.cancel, start.cpu, start.limits.cpu);
     store.epoch_deadline_callback(move |_| {
         cancel.check()?;
-        if cpu.used_now() > limit {
+        if cpu.used_now() > limits.cpu {
             return Err(Stop::Cpu.into());
         }
         Ok(UpdateDeadline::YieldCustom(
@@ -109,5 +122,4 @@ pub(super) fn sandbox(engine: &Engine, start: Start) -> (Store<State>, Output) {
             Box::pin(tokio::task::yield_now()),
         ))
     });
-    (store, output)
 }

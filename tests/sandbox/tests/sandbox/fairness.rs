@@ -5,7 +5,7 @@ use futures::future::join_all;
 use windlass::plugin::{Action, CallError};
 use windlass_sandbox_tests::{FakeApi, House};
 
-use crate::common::{AMPLE, GOOD, cluster, tenant};
+use crate::common::{AMPLE, GOOD, TIGHT, cluster, tenant};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_healthy_plugin_goes_on_while_another_spins() {
@@ -39,4 +39,18 @@ async fn a_healthy_plugin_goes_on_while_another_spins() {
         assert!(matches!(called.unwrap().answer, Err(CallError::Stopped)));
     }
     assert_eq!(house.sandboxes.memory_in_use(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn in_a_simulation_fuel_ends_a_spinning_call_and_no_time_passes() {
+    let start = "2026-11-21T09:30:00Z".parse().unwrap();
+    let house = House::inline(FakeApi::new(cluster(&[GOOD])), start).unwrap();
+    let spinner = tenant(&house, "spinner", "spin", TIGHT).await;
+    let called = spinner.reconcile("default", GOOD).await.unwrap();
+    assert!(
+        matches!(called.answer, Err(CallError::CpuExceeded(_))),
+        "{:?}",
+        called.answer
+    );
+    assert_eq!(house.clock().wall(), start);
 }
