@@ -17,7 +17,7 @@ use crate::plugin::compiler::CompileError;
 use crate::plugin::{CallError, Description, LoadError};
 use crate::release::carriers;
 use crate::seams::first;
-use crate::source::{Candidate, digest, read_component};
+use crate::source::{Candidate, digest};
 use crate::view::finalizer_of;
 
 /// When a version is tried again that was refused for a reason that may pass.
@@ -131,7 +131,7 @@ impl Host {
         current: Option<&Arc<Version>>,
     ) -> Result<Arc<Version>, Refusal> {
         let asked = candidate.component.clone().map_err(Refusal::new)?;
-        let read = read_component(&candidate.document);
+        let read = candidate.read_component();
         // What was judged whole is what is run.
         let bytes = read.ok().filter(|bytes| digest(bytes) == asked);
         let bytes = bytes.ok_or_else(|| Refusal {

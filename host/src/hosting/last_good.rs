@@ -122,11 +122,7 @@ impl LastGood {
         let Some(document) = document else {
             return Err(format!("{}: holds no document of {plugin}", link.display()));
         };
-        let candidate = Candidate {
-            document,
-            component: Ok(digest(&component)),
-            text: Arc::from(text),
-        };
+        let candidate = Candidate::of_files(document, Arc::from(text), Ok(digest(&component)));
         Ok(Some((candidate, component)))
     }
 
@@ -172,11 +168,7 @@ mod tests {
             "apiVersion: windlass.dev/v1alpha1\nkind: Plugin\nmetadata: {{ name: greeter }}\nspec: {{ source: {{ file: g.wasm }}, config: {{ a: {config} }} }}\n"
         );
         let mut documents = manifest::parse(Path::new("/plugins/g.yaml"), &text).unwrap();
-        Candidate {
-            document: documents.remove(0),
-            text: text.into(),
-            component: Ok(digest(b"code")),
-        }
+        Candidate::of_files(documents.remove(0), text.into(), Ok(digest(b"code")))
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! What a config folder holds: its documents, read and judged together.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fs;
@@ -26,6 +27,45 @@ pub struct Candidate {
     pub text: Arc<str>,
     /// The digest of the component, or why there is none.
     pub component: Result<Digest, String>,
+    /// The component itself, where it lies in no file.
+    in_memory: Option<Arc<[u8]>>,
+}
+
+impl Candidate {
+    /// A plugin whose component is at hand, whatever file its document names.
+    pub fn new(document: Plugin, text: Arc<str>, component: Arc<[u8]>) -> Self {
+        Self {
+            component: Ok(digest(&component)),
+            in_memory: Some(component),
+            document,
+            text,
+        }
+    }
+
+    /// A plugin whose component lies where its document says.
+    pub(crate) fn of_files(
+        document: Plugin,
+        text: Arc<str>,
+        component: Result<Digest, String>,
+    ) -> Self {
+        Self {
+            document,
+            text,
+            component,
+            in_memory: None,
+        }
+    }
+
+    /// Reads the component.
+    ///
+    /// # Errors
+    /// Why it cannot be read, naming document and file.
+    pub fn read_component(&self) -> Result<Cow<'_, [u8]>, String> {
+        match &self.in_memory {
+            Some(component) => Ok(Cow::Borrowed(component)),
+            None => read_component(&self.document).map(Cow::Owned),
+        }
+    }
 }
 
 /// What is wrong with a file of the folder.
@@ -173,11 +213,10 @@ impl Reader {
                 .components
                 .look(&document.component, now, component_digest);
             match component.cloned() {
-                Some(component) => plugins.push(Candidate {
-                    component: component.map_err(|why| blame(&document, &why)),
-                    document,
-                    text,
-                }),
+                Some(component) => {
+                    let component = component.map_err(|why| blame(&document, &why));
+                    plugins.push(Candidate::of_files(document, text, component));
+                }
                 None => coming.push(name),
             }
         }

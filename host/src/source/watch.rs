@@ -4,6 +4,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use tokio::sync::mpsc;
+
 use super::folder::{Folder, Reader};
 use crate::seams::{Either, Notices, Seams, first};
 
@@ -15,7 +17,16 @@ const LOOK: Duration = Duration::from_secs(2);
 const GATHER: Duration = Duration::from_millis(2);
 
 /// A watched config folder.
-pub struct Watch {
+pub struct Watch(Where);
+
+enum Where {
+    Files(Box<Files>),
+    /// Somebody says what it holds: a simulation has no files.
+    Hand(mpsc::Receiver<Folder>),
+}
+
+/// A folder in the file system.
+struct Files {
     folder: PathBuf,
     reader: Option<Reader>,
     notices: Option<Notices>,
@@ -44,7 +55,7 @@ impl Watch {
         }
         let mut reader = Reader::new(folder);
         let held = reader.first_look(seams.clock.now())?;
-        let watch = Self {
+        let files = Files {
             folder: folder.to_owned(),
             reader: Some(reader),
             notices,
@@ -52,12 +63,29 @@ impl Watch {
             held: held.clone(),
             said: None,
         };
-        Ok((watch, held))
+        Ok((Self(Where::Files(Box::new(files))), held))
+    }
+
+    /// A folder that holds what comes by `hand`.
+    pub fn by_hand(hand: mpsc::Receiver<Folder>) -> Self {
+        Self(Where::Hand(hand))
     }
 
     /// Waits until the folder holds something else, and answers what. A folder that cannot be read
     /// holds what it held last.
     pub async fn next(&mut self) -> Folder {
+        match &mut self.0 {
+            Where::Files(files) => files.next().await,
+            Where::Hand(hand) => match hand.recv().await {
+                Some(folder) => folder,
+                None => std::future::pending().await,
+            },
+        }
+    }
+}
+
+impl Files {
+    async fn next(&mut self) -> Folder {
         loop {
             match self.look().await {
                 Ok(folder) => {
