@@ -1,0 +1,148 @@
+//! What happens to a world beside what its user does: at some time, or at some request.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::Method;
+use serde_json::{Value, json};
+use windlass::source::Folder;
+
+use crate::fault::{Fault, What};
+use crate::kit::{PLUGIN, folder};
+use crate::user::{GREETINGS, path};
+use crate::world::{NAMESPACE, World};
+
+/// Waits until a fault is due, and lets it happen. It is over when this returns.
+pub async fn happen(world: Arc<World>, fault: Fault) {
+    world.clock.sleep(Duration::from_millis(fault.at)).await;
+    if world.is_healed() {
+        return;
+    }
+    world.trace.deed("chance", fault);
+    let span = Duration::from_secs(fault.size);
+    match fault.what {
+        What::LeaseDeaf => {
+            world.door.deafen(span);
+            world.clock.sleep(span).await;
+        }
+        What::LeaseDeleted => delete_lease(&world),
+        What::Freeze => freeze(&world, span).await,
+        What::Partition => {
+            if let Some(victim) = world.victim() {
+                world.door.cut_off(&victim.name, span);
+                world.clock.sleep(span).await;
+            }
+        }
+        What::Rolling => rolling(&world, span).await,
+        What::ForeignFinalizer => hold_all(&world, span).await,
+        _ => {}
+    }
+}
+
+fn delete_lease(world: &World) {
+    let path =
+        format!("/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases/windlass-{PLUGIN}");
+    world.ask(Method::DELETE, &path, &Value::Null);
+}
+
+async fn freeze(world: &World, span: Duration) {
+    let Some(victim) = world.victim() else { return };
+    world.trace.deed(&victim.name, "stands still");
+    victim.process.freeze();
+    world.clock.sleep(span).await;
+    world.trace.deed(&victim.name, "goes on");
+    victim.process.thaw();
+}
+
+async fn rolling(world: &World, pause: Duration) {
+    let places = world.hosts().len();
+    for place in 0..places {
+        let alive = world.hosts().get(place).cloned().flatten();
+        if let Some(alive) = alive {
+            alive.stop(world).await;
+        }
+        world.clock.sleep(pause).await;
+    }
+}
+
+/// Another controller's finalizer comes and goes.
+async fn hold_all(world: &World, span: Duration) {
+    let change = |add: bool| {
+        let (_, list) = world.ask(Method::GET, GREETINGS, &Value::Null);
+        let items = list.get("items").and_then(Value::as_array);
+        for item in items.into_iter().flatten() {
+            set_finalizer(world, item, "other.example.com/hold", add);
+        }
+    };
+    change(true);
+    world.clock.sleep(span).await;
+    change(false);
+}
+
+/// Puts a finalizer on a Greeting that is not being deleted, or takes it off.
+pub fn set_finalizer(world: &World, greeting: &Value, finalizer: &str, on: bool) {
+    let text = |pointer: &str| greeting.pointer(pointer).and_then(Value::as_str);
+    let Some(name) = text("/metadata/name") else {
+        return;
+    };
+    let before = greeting
+        .pointer("/metadata/finalizers")
+        .and_then(Value::as_array);
+    let mut finalizers = before.cloned().unwrap_or_default();
+    finalizers.retain(|held| held != finalizer);
+    if on {
+        if text("/metadata/deletionTimestamp").is_some() {
+            return;
+        }
+        finalizers.push(finalizer.into());
+    }
+    let metadata = json!({
+        "finalizers": finalizers,
+        "uid": text("/metadata/uid"),
+        "resourceVersion": text("/metadata/resourceVersion"),
+    });
+    let patch = json!({ "metadata": metadata });
+    world.ask(Method::PATCH, &path(name), &patch);
+}
+
+/// A version that only differs in what it does not use.
+pub fn swap(world: &World) {
+    world.ask_for(Some(world.kit.again.clone()));
+}
+
+/// No plugin for a while.
+pub async fn remove(world: &Arc<World>, seconds: u64) {
+    let before = world.plugin();
+    world.ask_for(None);
+    world.clock.sleep(Duration::from_secs(seconds)).await;
+    world.ask_for(Some(before));
+}
+
+/// What every host's folder holds from now on.
+impl World {
+    fn ask_for(&self, plugin: Option<windlass::source::Candidate>) {
+        let held = plugin.as_ref().map_or_else(Folder::default, folder);
+        if let Some(plugin) = plugin {
+            self.set_plugin(plugin);
+        }
+        for alive in self.hosts().iter().flatten() {
+            // One that has just died needs none.
+            drop(alive.folder.send(held.clone()));
+        }
+    }
+}
+
+/// Another manager writes to what the plugin has just written.
+pub fn fight(world: &World, path: &str) {
+    let path = path.trim_end_matches("/status");
+    let (code, object) = world.ask(Method::GET, path, &Value::Null);
+    if code != 200 {
+        return;
+    }
+    let patch = match object.get("kind").and_then(Value::as_str) {
+        Some("ConfigMap") => json!({ "data": { "index.html": "Boo!", "text": "Boo!" } }),
+        Some("Deployment") => json!({ "spec": { "replicas": 7 } }),
+        _ => json!({ "metadata": { "labels": { "fought": "over" } } }),
+    };
+    world.ask_as("fighter", Method::PATCH, path, &patch);
+}

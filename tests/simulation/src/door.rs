@@ -1,0 +1,234 @@
+//! Where requests of hosts are counted and hit by faults.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+use windlass_apiserver::faults::{self, Matcher, Switch};
+use windlass_apiserver::request::route::{Route, Verb};
+use windlass_apiserver::server::Server;
+
+use crate::fault::{Fault, What};
+
+/// What kind of request counts for which faults.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Class {
+    /// Of anything but Leases and Events.
+    Write,
+    /// A get or a list.
+    Read,
+    /// The update of a Lease.
+    Renewal,
+    /// Watches, discovery, Events.
+    Other,
+}
+
+/// Counts requests, and says what happens to them.
+#[derive(Debug)]
+pub struct Door {
+    faults: Vec<Fault>,
+    held: Mutex<Held>,
+}
+
+#[derive(Debug, Default)]
+struct Held {
+    seen: BTreeMap<Class, u64>,
+    healed: bool,
+    /// Until when renewals get lost.
+    deaf: Option<Instant>,
+    /// Which hosts are cut off, and until when.
+    cut_off: Vec<(String, Instant)>,
+    /// The faults that happened.
+    hit: Vec<Fault>,
+}
+
+/// What a request is.
+pub fn class(verb: Option<Verb>, plural: &str) -> Class {
+    let Some(verb) = verb else {
+        return Class::Other;
+    };
+    match (verb, plural) {
+        (Verb::Update, "leases") => Class::Renewal,
+        (_, "leases" | "events") | (Verb::Watch, _) => Class::Other,
+        (Verb::Get | Verb::List, _) => Class::Read,
+        (Verb::Create | Verb::Update | Verb::Patch | Verb::Delete | Verb::DeleteCollection, _) => {
+            Class::Write
+        }
+    }
+}
+
+/// The verb and the plural of a request.
+pub fn about(method: &http::Method, uri: &http::Uri) -> (Option<Verb>, String) {
+    let Route::Objects(target) = Route::parse(uri.path()) else {
+        return (None, String::new());
+    };
+    let watches = uri
+        .query()
+        .is_some_and(|query| query.contains("watch=true"));
+    (Verb::of(method, &target, watches), target.plural)
+}
+
+impl Door {
+    /// A door where `faults` happen.
+    pub fn new(faults: &[Fault]) -> Self {
+        Self {
+            faults: faults.to_vec(),
+            held: Mutex::default(),
+        }
+    }
+
+    /// Switches on what is the server's part.
+    pub fn arm(&self, server: &Server) {
+        for fault in &self.faults {
+            let Some(of_server) = fault.of_server() else {
+                continue;
+            };
+            let verb = match fault.what {
+                What::ListStale | What::ListShuffled => Verb::List,
+                _ => Verb::Watch,
+            };
+            switch_on(server, verb, fault.at, 1, of_server);
+        }
+    }
+
+    /// Switches on what goes wrong every day: events that come twice.
+    pub fn every_day(&self, server: &Server) {
+        for event in [0, 2] {
+            switch_on(
+                server,
+                Verb::Watch,
+                0,
+                u64::MAX,
+                faults::Fault::Doubled(event),
+            );
+        }
+    }
+
+    /// No fault happens any more.
+    pub fn heal(&self) {
+        let mut held = self.held();
+        held.healed = true;
+        held.deaf = None;
+        held.cut_off.clear();
+    }
+
+    /// Counts a request, and says what happens to it. Requests have to be counted in the order in which
+    /// they reach the server.
+    pub fn meet(&self, class: Class) -> Vec<Fault> {
+        let mut held = self.held();
+        let seen = held.seen.entry(class).or_default();
+        let index = *seen;
+        *seen += 1;
+        if held.healed {
+            return Vec::new();
+        }
+        let hits = |fault: &&Fault| {
+            let many = matches!(fault.what, What::Quota | What::Terminating | What::Fight);
+            let span = if many { fault.size } else { 1 };
+            class_of(fault.what) == Some(class) && (fault.at..fault.at + span).contains(&index)
+        };
+        let hit: Vec<Fault> = self.faults.iter().filter(hits).copied().collect();
+        held.hit.extend(&hit);
+        hit
+    }
+
+    /// The faults that are due at a time.
+    pub fn timed(&self) -> Vec<Fault> {
+        let timed = self.faults.iter().filter(|fault| fault.what.is_timed());
+        timed.copied().collect()
+    }
+
+    /// Renewals get lost for as long.
+    pub fn deafen(&self, duration: Duration) {
+        self.held().deaf = Some(Instant::now() + duration);
+    }
+
+    /// A host is cut off for as long.
+    pub fn cut_off(&self, host: &str, duration: Duration) {
+        let until = Instant::now() + duration;
+        self.held().cut_off.push((host.to_owned(), until));
+    }
+
+    /// Whether renewals get lost now.
+    pub fn is_deaf(&self) -> bool {
+        self.held().deaf.is_some_and(|until| until > Instant::now())
+    }
+
+    /// Until when a host is cut off, if it is.
+    pub fn is_cut_off(&self, host: &str) -> Option<Instant> {
+        let now = Instant::now();
+        let held = self.held();
+        let mut cuts = held.cut_off.iter().filter(|(name, _)| name == host);
+        cuts.find_map(|(_, until)| (*until > now).then_some(*until))
+    }
+
+    /// How many requests of a class there were.
+    pub fn seen(&self, class: Class) -> u64 {
+        self.held().seen.get(&class).copied().unwrap_or_default()
+    }
+
+    /// The faults at requests that happened.
+    pub fn hit(&self) -> Vec<Fault> {
+        self.held().hit.clone()
+    }
+
+    fn held(&self) -> MutexGuard<'_, Held> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Where a fault counts.
+fn class_of(what: What) -> Option<Class> {
+    Some(match what {
+        What::CrashBefore
+        | What::CrashDone
+        | What::CrashAfter
+        | What::Refuse
+        | What::RefuseDone
+        | What::Throttle
+        | What::Reset
+        | What::ResetDone
+        | What::Timeout
+        | What::TimeoutDone
+        | What::Swap
+        | What::Remove
+        | What::Fight
+        | What::Quota
+        | What::Terminating => Class::Write,
+        What::ReadRefuse | What::ReadTimeout => Class::Read,
+        What::LeaseConflict => Class::Renewal,
+        What::ListStale
+        | What::ListShuffled
+        | What::WatchRefuse
+        | What::EventDoubled
+        | What::EventPostponed
+        | What::EventMerged
+        | What::EventLost
+        | What::StreamCut
+        | What::NoBookmarks
+        | What::WatchExpired
+        | What::WatchError
+        | What::WatchSlow
+        | What::LeaseDeaf
+        | What::LeaseDeleted
+        | What::Freeze
+        | What::Partition
+        | What::Rolling
+        | What::ForeignFinalizer => return None,
+    })
+}
+
+fn switch_on(server: &Server, verb: Verb, from: u64, times: u64, fault: faults::Fault) {
+    server.faults().switch_on(Switch {
+        name: format!("{fault:?}"),
+        on: Matcher {
+            verb: Some(verb),
+            plural: None,
+            user: None,
+        },
+        from,
+        times,
+        fault,
+    });
+}

@@ -1,0 +1,23 @@
+//! Hosts, their API server and its users in one thread, with faults, from one seed.
+//!
+//! ```text
+//! case     a seed, a script, faults          -> run      the phases: trouble, healing, rest
+//! script   what the user does                -> user
+//! fault    what goes wrong                   -> door (at requests), deeds (at some time)
+//! world    the server, the hosts (replica, by their wire to the server), time
+//! trace    what happened, with the logs      -> oracle   what is wrong with it
+//! ```
+
+pub mod deeds;
+pub mod door;
+pub mod fault;
+pub mod kit;
+pub mod logs;
+pub mod oracle;
+pub mod replica;
+pub mod run;
+pub mod script;
+pub mod trace;
+pub mod user;
+pub mod wire;
+pub mod world;

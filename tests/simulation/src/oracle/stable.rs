@@ -1,0 +1,29 @@
+//! O4: everything becomes stable, and stays so.
+
+use windlass_apiserver::history::Record;
+
+use super::Failure;
+use crate::run::Evidence;
+
+/// Whether a write is one of those that go on for ever.
+pub(super) fn is_exempt(record: &Record) -> bool {
+    ["leases", "events"].contains(&record.place.plural.as_str())
+}
+
+/// Writes after the time at which there should have been none.
+pub(super) fn writes_after_rest(evidence: &Evidence) -> Option<Failure> {
+    let late = |record: &&Record| record.revision > evidence.stable && !is_exempt(record);
+    let late: Vec<_> = evidence.history.iter().filter(late).collect();
+    let first = late.first()?;
+    let text = format!(
+        "{} writes at rest, the first by {} at {}: {:?} {} {}/{}",
+        late.len(),
+        first.user,
+        first.time,
+        first.verb,
+        first.place.plural,
+        first.key.namespace,
+        first.key.name
+    );
+    Some(Failure::new("O4 stable", text))
+}

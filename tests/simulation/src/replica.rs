@@ -1,0 +1,149 @@
+//! A place for a host: whoever dies there is followed by another.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::runtime::Handle;
+use tokio::sync::{mpsc, watch};
+use windlass::api::{Api, Discovery};
+use windlass::events::Recorder;
+use windlass::hosting::Host;
+use windlass::plugin::Sandboxes;
+use windlass::seams::{Process, Rng, Seams, Spawn};
+use windlass::shutdown::{Phase, advance};
+use windlass::source::{Folder, Watch};
+
+use crate::kit::{Kit, folder};
+use crate::logs;
+use crate::wire::Wire;
+use crate::world::{NAMESPACE, World};
+
+/// How long a host that stops waits for its passes.
+const GRACE: Duration = Duration::from_secs(20);
+
+/// A host that is alive.
+#[derive(Clone)]
+pub struct Alive {
+    /// Its name: who it is to the server, and to other hosts.
+    pub name: Arc<str>,
+    /// Its tasks.
+    pub process: Process,
+    /// Its config folder.
+    pub folder: mpsc::UnboundedSender<Folder>,
+    /// Stops it.
+    pub phase: watch::Sender<Phase>,
+    /// Where its guests run.
+    pub sandboxes: Arc<Sandboxes>,
+}
+
+/// Keeps the place `index` filled, until its host is told to stop.
+pub async fn keep(world: Arc<World>, index: usize) {
+    for life in 0_u64.. {
+        let name: Arc<str> = format!("host-{index}.{life}").into();
+        let (alive, folders) = prepare(&world, name, index as u64 * 1000 + life);
+        if let Some(place) = world.hosts().get_mut(index) {
+            *place = Some(alive.clone());
+        }
+        world.trace.deed(&alive.name, "starts");
+        let spawn = Spawn::of_process(Handle::current(), alive.process.clone());
+        let ended = spawn.task(live(world.clone(), alive.clone(), spawn.clone(), folders));
+        let how = match ended.await {
+            Ok(Ok(())) => "stops".to_owned(),
+            Ok(Err(error)) => format!("ends: {error:#}"),
+            Err(error) if error.is_cancelled() => "dies".to_owned(),
+            Err(error) => format!("panics: {error}"),
+        };
+        world.trace.deed(&alive.name, &how);
+        alive.process.kill();
+        if let Some(place) = world.hosts().get_mut(index) {
+            *place = None;
+        }
+        if *alive.phase.borrow() >= Phase::Drain && world.is_closing() {
+            return;
+        }
+        let pause = 1000 + world.below(4000);
+        world.clock.sleep(Duration::from_millis(pause)).await;
+    }
+}
+
+fn prepare(
+    world: &Arc<World>,
+    name: Arc<str>,
+    number: u64,
+) -> (Alive, mpsc::UnboundedReceiver<Folder>) {
+    let process = Process::new(logs::span(&name));
+    let spawn = Spawn::of_process(Handle::current(), process.clone());
+    let seams = Seams {
+        clock: world.clock,
+        rng: Rng::seeded(world.below(u64::MAX) ^ number),
+        spawn,
+    };
+    let (send, folders) = mpsc::unbounded_channel();
+    let (phase, _) = watch::channel(Phase::Run);
+    let alive = Alive {
+        sandboxes: world.kit.sandboxes(seams),
+        name,
+        process,
+        folder: send,
+        phase,
+    };
+    (alive, folders)
+}
+
+/// A host from its start to its end, as [`windlass::runtime`] makes one.
+async fn live(
+    world: Arc<World>,
+    alive: Alive,
+    spawn: Spawn,
+    mut folders: mpsc::UnboundedReceiver<Folder>,
+) -> anyhow::Result<()> {
+    let seams = Seams {
+        clock: world.clock,
+        rng: Rng::seeded(world.below(u64::MAX)),
+        spawn,
+    };
+    let wire = Wire {
+        world: world.clone(),
+        process: alive.process.clone(),
+        name: alive.name.clone(),
+    };
+    let client = kube::Client::new(wire, "default");
+    let api = Api::new(client, seams.clone());
+    let (events, _recorder) = Recorder::start(api.clone(), &seams, &alive.name);
+    let host = Arc::new(Host {
+        discovery: Arc::new(Discovery::new(api.clone(), seams.clock)),
+        seams: seams.clone(),
+        api,
+        events,
+        sandboxes: alive.sandboxes,
+        cache: Kit::code_cache()?,
+        last_good: None,
+        namespace: NAMESPACE.to_owned(),
+        identity: alive.name.to_string(),
+        times: world.times,
+        grace: GRACE,
+    });
+    let (hand, held) = mpsc::channel(1);
+    let _hands = seams.spawn.task(async move {
+        while let Some(folder) = folders.recv().await {
+            if hand.send(folder).await.is_err() {
+                return;
+            }
+        }
+        std::future::pending::<()>().await;
+    });
+    let phases = alive.phase.subscribe();
+    let first = folder(&world.plugin());
+    host.run(Watch::by_hand(held), first, &alive.phase, &phases)
+        .await
+}
+
+impl Alive {
+    /// Tells it to stop, and waits for it.
+    pub async fn stop(&self, world: &World) {
+        advance(&self.phase, Phase::Drain);
+        while world.process(&self.name).is_some() {
+            world.clock.sleep(Duration::from_millis(100)).await;
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! One run: a script and faults, then healing, then rest, then judgement.
+
+use std::fmt::{self, Display, Formatter};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use tokio::runtime::Builder;
+use tokio::time::Instant;
+use windlass_apiserver::history::Record;
+
+use crate::deeds;
+use crate::fault::Fault;
+use crate::kit::Kit;
+use crate::logs::Logs;
+use crate::oracle::{self, Failure};
+use crate::replica;
+use crate::script::{self, Action};
+use crate::trace::Line;
+use crate::user;
+use crate::world::World;
+
+/// How soon after healing everything is to be stable.
+const STABLE: Duration = Duration::from_secs(60);
+
+/// How long the longest fault lasts, and a host waits for the Lease of a dead one.
+const PATIENCE: Duration = Duration::from_secs(900);
+
+/// Twice the resync of a run.
+const RESYNCS: Duration = Duration::from_secs(2 * 5 * 60);
+
+/// What is run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Case {
+    /// Draws latencies, uids and everything else.
+    pub seed: u64,
+    /// What the user does.
+    pub script: Vec<Action>,
+    /// How many hosts there are.
+    pub hosts: usize,
+    /// What goes wrong.
+    pub faults: Vec<Fault>,
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub struct Outcome {
+    /// What is wrong with it.
+    pub failures: Vec<Failure>,
+    /// What the judgement goes by.
+    pub evidence: Evidence,
+    /// A digest of everything that happened.
+    pub hash: String,
+}
+
+/// What is known of a run when it is over.
+#[derive(Debug, Default)]
+pub struct Evidence {
+    /// Every write that the server accepted.
+    pub history: Vec<Record>,
+    /// Everything else that happened.
+    pub trace: Vec<Line>,
+    /// The faults that there were.
+    pub faults: Vec<Fault>,
+    /// How many times a host came up.
+    pub lives: usize,
+    /// The revision of the last write before everything was to be stable.
+    pub stable: u64,
+    /// The tasks of all hosts at rest.
+    pub tasks_at_rest: usize,
+    /// Tasks of hosts that have stopped.
+    pub tasks_left: usize,
+    /// Bytes of guests in hosts that have stopped.
+    pub bytes_left: usize,
+    /// Hosts that did not stop when they were told to.
+    pub hosts_left: usize,
+    /// How many writes the hosts sent.
+    pub writes_sent: u64,
+}
+
+impl Case {
+    /// The life of one Greeting with one host.
+    pub fn life(faults: &[Fault]) -> Self {
+        Self {
+            seed: 1,
+            script: script::life(),
+            hosts: 1,
+            faults: faults.to_vec(),
+        }
+    }
+
+    /// Runs it.
+    ///
+    /// # Errors
+    /// It could not be run.
+    pub fn run(&self) -> anyhow::Result<Outcome> {
+        // Made outside of any runtime, since it has its own.
+        Kit::get()?;
+        let runtime = Builder::new_current_thread()
+            .enable_time()
+            .start_paused(true)
+            .build()
+            .context("cannot make a runtime")?;
+        let (evidence, hash) = runtime.block_on(self.play())?;
+        Ok(Outcome {
+            failures: oracle::judge(&evidence),
+            evidence,
+            hash,
+        })
+    }
+
+    async fn play(&self) -> anyhow::Result<(Evidence, String)> {
+        let world = World::new(self.seed, self.hosts, &self.faults)?;
+        let _logs = tracing::subscriber::set_default(Logs::new(world.trace.clone()));
+        let controllers = tokio::spawn(world.server.controllers());
+        let places: Vec<_> = (0..self.hosts)
+            .map(|index| tokio::spawn(replica::keep(world.clone(), index)))
+            .collect();
+        self.trouble(&world).await;
+        world.heal();
+        user::follow(&world, &[]).await;
+        let stable = become_stable(&world).await;
+        world.clock.sleep(RESYNCS).await;
+        let mut evidence = Evidence {
+            stable,
+            tasks_at_rest: tasks(&world),
+            faults: self.faults.clone(),
+            writes_sent: world.door.seen(crate::door::Class::Write),
+            ..Evidence::default()
+        };
+        end(&world, &mut evidence).await;
+        for place in places {
+            place.abort();
+        }
+        controllers.abort();
+        evidence.history = world.server.history().records();
+        evidence.trace = world.trace.lines();
+        let starts = |line: &&Line| line.to_string().ends_with("* starts");
+        evidence.lives = evidence.trace.iter().filter(starts).count();
+        Ok((evidence, hash(&world, self)))
+    }
+
+    /// The first phase: the user works while things go wrong.
+    async fn trouble(&self, world: &Arc<World>) {
+        let happening: Vec<_> = world
+            .door
+            .timed()
+            .into_iter()
+            .map(|fault| tokio::spawn(deeds::happen(world.clone(), fault)))
+            .collect();
+        let work = user::follow(world, &self.script);
+        if world.clock.within(PATIENCE, work).await.is_none() {
+            world.trace.deed("user", "gives up");
+        }
+        for fault in happening {
+            // One that panicked is over as well.
+            drop(fault.await);
+        }
+    }
+}
+
+/// Waits until a host has the Lease, and then for as long as it may take; answers the revision then.
+async fn become_stable(world: &World) -> u64 {
+    let begin = Instant::now();
+    while world.leader().is_none() && begin.elapsed() < PATIENCE {
+        world.clock.sleep(Duration::from_secs(1)).await;
+    }
+    world.trace.deed("chance", "has given the hosts a leader");
+    world.clock.sleep(STABLE).await;
+    world.trace.deed("chance", "wants no more writes");
+    world.server.store().revision()
+}
+
+fn tasks(world: &World) -> usize {
+    let hosts = world.hosts();
+    hosts
+        .iter()
+        .flatten()
+        .map(|alive| alive.process.tasks())
+        .sum()
+}
+
+/// Stops all hosts, and counts what stays behind.
+async fn end(world: &World, evidence: &mut Evidence) {
+    world.close();
+    let all: Vec<_> = world.hosts().iter().flatten().cloned().collect();
+    for alive in &all {
+        let stopped = world.clock.within(STABLE, alive.stop(world)).await;
+        evidence.hosts_left += usize::from(stopped.is_none());
+    }
+    for alive in &all {
+        evidence.tasks_left += alive.process.tasks();
+        evidence.bytes_left += alive.sandboxes.memory_in_use();
+    }
+}
+
+/// Of everything: the trace, and what is in the store in the end.
+fn hash(world: &World, case: &Case) -> String {
+    for record in world.server.history().records() {
+        let shown = record.after.as_ref().map(|entry| entry.json.clone());
+        let deed = format!(
+            "{} {:?} {} {} {:?}",
+            record.time, record.verb, record.place.plural, record.revision, shown
+        );
+        world.trace.deed(&record.user, deed);
+    }
+    world.trace.deed("case", format_args!("{case:?}"));
+    world.trace.hash()
+}
+
+impl Display for Case {
+    fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
+        writeln!(out, "seed {}, {} hosts", self.seed, self.hosts)?;
+        let faults: Vec<_> = self.faults.iter().map(ToString::to_string).collect();
+        writeln!(out, "faults: {}", faults.join(","))?;
+        let script: Vec<_> = self.script.iter().map(ToString::to_string).collect();
+        writeln!(out, "script: {}", script.join("; "))
+    }
+}

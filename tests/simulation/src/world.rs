@@ -1,0 +1,254 @@
+//! One world: an API server with its controllers, hosts and a user, all tasks of one thread.
+//!
+//! - Time is paused, so it moves only when everybody waits; who waits how long is drawn from one seed.
+//!   That is the scheduler.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use anyhow::ensure;
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, Method};
+use jiff::Timestamp;
+use serde_json::Value;
+use windlass::lease::Times;
+use windlass::seams::{Clock, Process};
+use windlass::source::Candidate;
+use windlass_apiserver::request::query::Query;
+use windlass_apiserver::request::route::Route;
+use windlass_apiserver::request::{Request, User};
+use windlass_apiserver::seams as server;
+use windlass_apiserver::server::{Options, Server};
+
+use crate::door::Door;
+use crate::fault::Fault;
+use crate::kit::Kit;
+use crate::replica::Alive;
+use crate::trace::Trace;
+
+/// When every run begins.
+const START: &str = "2026-11-21T09:30:00Z";
+
+/// Where the hosts have their Lease.
+pub const NAMESPACE: &str = "kube-system";
+
+/// One world.
+pub struct World {
+    /// What all worlds share.
+    pub kit: &'static Kit,
+    /// The API server.
+    pub server: Server,
+    /// The time of everybody.
+    pub clock: Clock,
+    /// What happens.
+    pub trace: Trace,
+    /// The times of the Leases.
+    pub times: Times,
+    /// What goes wrong.
+    pub door: Door,
+    /// Hosts, by place; none where one is down.
+    hosts: Mutex<Vec<Option<Alive>>>,
+    /// What the hosts are asked to run.
+    plugin: Mutex<Candidate>,
+    /// Only small latencies from now on, and nothing else goes wrong.
+    healed: AtomicBool,
+    /// Hosts that stop are not followed by others.
+    closing: AtomicBool,
+    rng: Mutex<fastrand::Rng>,
+}
+
+/// Renewed every minute: a run of ten minutes at rest has few requests.
+fn slow() -> Times {
+    Times {
+        lease_duration: Duration::from_secs(200),
+        renew_deadline: Duration::from_secs(130),
+        retry_period: Duration::from_secs(60),
+    }
+}
+
+impl World {
+    /// A world with `hosts` places for hosts, where `faults` are to happen.
+    ///
+    /// # Errors
+    /// The kit could not be made.
+    pub fn new(seed: u64, hosts: usize, faults: &[Fault]) -> anyhow::Result<Arc<Self>> {
+        let start: Timestamp = START.parse()?;
+        let clock = Clock::starting_at(start);
+        let server = Server::with(
+            server::Seams {
+                clock: server::Clock::new(move || clock.wall()),
+                rng: server::Rng::seeded(seed),
+            },
+            Options {
+                history: true,
+                ..Options::default()
+            },
+        );
+        let kit = Kit::get()?;
+        let about_leases = faults.iter().any(|fault| fault.what.is_about_leases());
+        let world = Arc::new(Self {
+            kit,
+            server,
+            clock,
+            trace: Trace::new(),
+            times: if about_leases {
+                Times::default()
+            } else {
+                slow()
+            },
+            door: Door::new(faults),
+            hosts: Mutex::new((0..hosts).map(|_| None).collect()),
+            plugin: Mutex::new(kit.greeter.clone()),
+            healed: AtomicBool::new(false),
+            closing: AtomicBool::new(false),
+            rng: Mutex::new(fastrand::Rng::with_seed(seed)),
+        });
+        for object in &world.kit.cluster {
+            let plural = match object.get("kind").and_then(Value::as_str) {
+                Some("Namespace") => "/api/v1/namespaces",
+                _ => "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+            };
+            let (code, _) = world.ask(Method::POST, plural, object);
+            ensure!(code == 201, "the cluster cannot be set up: {code}");
+        }
+        world.door.arm(&world.server);
+        Ok(world)
+    }
+
+    /// A number below `end`.
+    pub fn below(&self, end: u64) -> u64 {
+        let mut rng = self.rng.lock().unwrap_or_else(PoisonError::into_inner);
+        if end == 0 { 0 } else { rng.u64(..end) }
+    }
+
+    /// How long something takes on its way.
+    pub fn latency(&self) -> Duration {
+        let longest = match self.below(100) {
+            _ if self.is_healed() => 5,
+            0 => 700,
+            1..10 => 60,
+            _ => 8,
+        };
+        Duration::from_millis(self.below(longest))
+    }
+
+    /// Waits for as long as something takes on its way.
+    pub async fn travel(&self) {
+        let latency = self.latency();
+        if !latency.is_zero() {
+            self.clock.sleep(latency).await;
+        }
+    }
+
+    /// Nothing goes wrong from now on but what goes wrong every day.
+    pub fn heal(&self) {
+        self.trace.deed("chance", "heals everything");
+        self.healed.store(true, Ordering::Relaxed);
+        self.door.heal();
+        self.server.faults().heal();
+        self.door.every_day(&self.server);
+        for alive in self.hosts().iter().flatten() {
+            alive.process.thaw();
+        }
+    }
+
+    /// Whether everything is healed.
+    pub fn is_healed(&self) -> bool {
+        self.healed.load(Ordering::Relaxed)
+    }
+
+    /// Hosts that stop are not followed by others from now on.
+    pub fn close(&self) {
+        self.closing.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether hosts that stop are not followed by others.
+    pub fn is_closing(&self) -> bool {
+        self.closing.load(Ordering::Relaxed)
+    }
+
+    /// What the hosts are asked to run.
+    pub fn plugin(&self) -> Candidate {
+        let plugin = self.plugin.lock().unwrap_or_else(PoisonError::into_inner);
+        plugin.clone()
+    }
+
+    /// What hosts that start are asked to run.
+    pub fn set_plugin(&self, plugin: Candidate) {
+        *self.plugin.lock().unwrap_or_else(PoisonError::into_inner) = plugin;
+    }
+
+    /// The hosts, by place.
+    pub fn hosts(&self) -> MutexGuard<'_, Vec<Option<Alive>>> {
+        self.hosts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The host that has the Lease, if it lives.
+    pub fn leader(&self) -> Option<Alive> {
+        let path = format!(
+            "/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases/windlass-{}",
+            crate::kit::PLUGIN
+        );
+        let (_, lease) = self.ask(Method::GET, &path, &Value::Null);
+        let holder = lease.pointer("/spec/holderIdentity")?.as_str()?.to_owned();
+        let hosts = self.hosts();
+        hosts
+            .iter()
+            .flatten()
+            .find(|alive| *alive.name == *holder)
+            .cloned()
+    }
+
+    /// The host that a fault is to hit: the leader, or else the first.
+    pub fn victim(&self) -> Option<Alive> {
+        self.leader()
+            .or_else(|| self.hosts().iter().flatten().next().cloned())
+    }
+
+    /// The process of a host that is alive.
+    pub fn process(&self, name: &str) -> Option<Process> {
+        let hosts = self.hosts();
+        let alive = hosts.iter().flatten().find(|alive| *alive.name == *name);
+        alive.map(|alive| alive.process.clone())
+    }
+
+    /// What a user asks the server, and gets at once, whatever goes wrong with the hosts.
+    pub fn ask(&self, method: Method, path: &str, body: &Value) -> (u16, Value) {
+        self.ask_as("user", method, path, body)
+    }
+
+    /// The same as somebody else.
+    pub fn ask_as(&self, user: &str, method: Method, path: &str, body: &Value) -> (u16, Value) {
+        let mut headers = HeaderMap::new();
+        let kind = match method {
+            Method::PATCH => "application/merge-patch+json",
+            _ => "application/json",
+        };
+        headers.insert(http::header::CONTENT_TYPE, HeaderValue::from_static(kind));
+        if let Ok(agent) = HeaderValue::from_str(user) {
+            headers.insert(http::header::USER_AGENT, agent);
+        }
+        let body = match body {
+            Value::Null => Bytes::new(),
+            body => Bytes::from(body.to_string()),
+        };
+        let (path, query) = path.split_once('?').unwrap_or((path, ""));
+        let answer = self.server.answer(&Request {
+            method,
+            path: path.to_owned(),
+            route: Route::parse(path),
+            query: Query::parse(query),
+            headers,
+            body,
+            user: User {
+                name: user.to_owned(),
+                ..User::admin()
+            },
+        });
+        let code = answer.code.as_u16();
+        let body = futures::FutureExt::now_or_never(answer.body.whole());
+        let value = serde_json::from_slice(&body.unwrap_or_default());
+        (code, value.unwrap_or_default())
+    }
+}
