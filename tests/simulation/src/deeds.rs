@@ -134,15 +134,13 @@ impl World {
 
 /// Another manager writes to what the plugin has just written.
 pub fn fight(world: &World, path: &str) {
-    let path = path.trim_end_matches("/status");
-    let (code, object) = world.ask(Method::GET, path, &Value::Null);
-    if code != 200 {
-        return;
-    }
-    let patch = match object.get("kind").and_then(Value::as_str) {
-        Some("ConfigMap") => json!({ "data": { "index.html": "Boo!", "text": "Boo!" } }),
-        Some("Deployment") => json!({ "spec": { "replicas": 7 } }),
-        _ => json!({ "metadata": { "labels": { "fought": "over" } } }),
+    let patch = match path {
+        path if path.contains("/default/configmaps/") => {
+            json!({ "data": { "index.html": "Boo!" } })
+        }
+        path if path.contains("/deployments/") => json!({ "spec": { "replicas": 7 } }),
+        // What is not watched is not put back.
+        _ => return,
     };
     world.ask_as("fighter", Method::PATCH, path, &patch);
 }

@@ -33,6 +33,8 @@ pub struct Kit {
     pub description: Description,
     /// What the cluster has from the beginning: the greeter's kind and the namespace of its register.
     pub cluster: Vec<Value>,
+    /// What its document grants it.
+    pub grants: Value,
     sandboxes: Arc<Sandboxes>,
     /// Keeps the code.
     _plugin: Plugin,
@@ -65,10 +67,15 @@ impl Kit {
             let value: Value = serde_saphyr::from_str(&read(file)?)?;
             anyhow::Ok(value)
         });
+        let document: Value = serde_saphyr::from_str(&text)?;
         let runtime = Builder::new_current_thread().enable_time().build()?;
         let (sandboxes, plugin) = runtime.block_on(load(&greeter, &component))?;
         Ok(Self {
             description: plugin.description.clone(),
+            grants: document
+                .pointer("/spec/grants")
+                .cloned()
+                .unwrap_or_default(),
             cluster: cluster.into_iter().collect::<anyhow::Result<_>>()?,
             greeter,
             again,

@@ -1,8 +1,21 @@
 //! What is wrong with a run, judged by what really happened at the server.
+//!
+//! - Nothing here goes by what a host believes; the log is asked only for what leaves no other trace.
+//! - What may vary is learnt from runs of the same script without faults ([`Reference`]).
 
+mod counts;
+mod exclusive;
+mod finalizers;
+mod grants;
+mod leaks;
+mod logs;
 mod stable;
+mod state;
 
 use std::fmt::{self, Display, Formatter};
+
+pub use counts::Counts;
+pub use state::State;
 
 use crate::run::Evidence;
 
@@ -15,10 +28,69 @@ pub struct Failure {
     pub text: String,
 }
 
-/// Everything that is wrong with a run by itself.
-pub fn judge(evidence: &Evidence) -> Vec<Failure> {
+/// What runs of a script without faults come to.
+#[derive(Clone, Debug)]
+pub struct Reference {
+    /// The state in the end.
+    pub state: State,
+    /// What was written how often, in each of the runs.
+    pub counts: Vec<Counts>,
+    /// The most tasks at rest.
+    pub tasks: usize,
+}
+
+impl Reference {
+    /// What these runs have in common.
+    ///
+    /// # Errors
+    /// Something is wrong with them already, or they end in different states.
+    pub fn learn(runs: &[Evidence]) -> Result<Self, Failure> {
+        let Some((first, others)) = runs.split_first() else {
+            return Err(Failure::new("reference", "there are no runs"));
+        };
+        let state = State::of(first);
+        for run in runs {
+            if let Some(failure) = alone(run).into_iter().next() {
+                return Err(failure);
+            }
+        }
+        for run in others {
+            let difference = state.difference(&State::of(run));
+            if !difference.is_empty() {
+                return Err(Failure::new("reference", difference.join("\n")));
+            }
+        }
+        Ok(Self {
+            state,
+            counts: runs.iter().map(Counts::of).collect(),
+            tasks: runs.iter().map(|run| run.tasks_at_rest).max().unwrap_or(0),
+        })
+    }
+}
+
+/// Everything that is wrong with a run, compared with runs without faults.
+pub fn judge(run: &Evidence, reference: &Reference) -> Vec<Failure> {
     let mut failures = Vec::new();
-    failures.extend(stable::writes_after_rest(evidence));
+    let difference = reference.state.difference(&State::of(run));
+    if !difference.is_empty() {
+        failures.push(Failure::new("O1 final state", difference.join("\n")));
+    }
+    failures.extend(counts::compare(run, reference));
+    failures.extend(leaks::more_at_rest(run, reference));
+    failures.extend(alone(run));
+    failures
+}
+
+/// Everything that is wrong with a run by itself.
+fn alone(run: &Evidence) -> Vec<Failure> {
+    let mut failures = Vec::new();
+    failures.extend(stable::writes_after_rest(run));
+    failures.extend(exclusive::epochs(run));
+    failures.extend(exclusive::passes(run));
+    failures.extend(finalizers::judge(run));
+    failures.extend(grants::judge(run));
+    failures.extend(leaks::left(run));
+    failures.extend(logs::judge(run));
     failures
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
+use serde_json::Value;
 use tokio::runtime::Builder;
 use tokio::time::Instant;
 use windlass_apiserver::history::Record;
@@ -13,10 +14,10 @@ use crate::deeds;
 use crate::fault::Fault;
 use crate::kit::Kit;
 use crate::logs::Logs;
-use crate::oracle::{self, Failure};
+use crate::panics;
 use crate::replica;
 use crate::script::{self, Action};
-use crate::trace::Line;
+use crate::trace::{Line, What};
 use crate::user;
 use crate::world::World;
 
@@ -42,17 +43,6 @@ pub struct Case {
     pub faults: Vec<Fault>,
 }
 
-/// What came of it.
-#[derive(Debug)]
-pub struct Outcome {
-    /// What is wrong with it.
-    pub failures: Vec<Failure>,
-    /// What the judgement goes by.
-    pub evidence: Evidence,
-    /// A digest of everything that happened.
-    pub hash: String,
-}
-
 /// What is known of a run when it is over.
 #[derive(Debug, Default)]
 pub struct Evidence {
@@ -74,7 +64,13 @@ pub struct Evidence {
     pub bytes_left: usize,
     /// Hosts that did not stop when they were told to.
     pub hosts_left: usize,
-    /// How many writes the hosts sent.
+    /// What the plugin is granted.
+    pub grants: Value,
+    /// What panicked.
+    pub panics: Vec<String>,
+    /// A digest of everything that happened.
+    pub hash: String,
+    /// How many requests of each class the hosts sent.
     pub writes_sent: u64,
 }
 
@@ -93,7 +89,7 @@ impl Case {
     ///
     /// # Errors
     /// It could not be run.
-    pub fn run(&self) -> anyhow::Result<Outcome> {
+    pub fn run(&self) -> anyhow::Result<Evidence> {
         // Made outside of any runtime, since it has its own.
         Kit::get()?;
         let runtime = Builder::new_current_thread()
@@ -101,15 +97,13 @@ impl Case {
             .start_paused(true)
             .build()
             .context("cannot make a runtime")?;
-        let (evidence, hash) = runtime.block_on(self.play())?;
-        Ok(Outcome {
-            failures: oracle::judge(&evidence),
-            evidence,
-            hash,
-        })
+        panics::take();
+        let mut evidence = runtime.block_on(self.play())?;
+        evidence.panics = panics::take();
+        Ok(evidence)
     }
 
-    async fn play(&self) -> anyhow::Result<(Evidence, String)> {
+    async fn play(&self) -> anyhow::Result<Evidence> {
         let world = World::new(self.seed, self.hosts, &self.faults)?;
         let _logs = tracing::subscriber::set_default(Logs::new(world.trace.clone()));
         let controllers = tokio::spawn(world.server.controllers());
@@ -118,13 +112,13 @@ impl Case {
             .collect();
         self.trouble(&world).await;
         world.heal();
-        user::follow(&world, &[]).await;
         let stable = become_stable(&world).await;
         world.clock.sleep(RESYNCS).await;
         let mut evidence = Evidence {
             stable,
             tasks_at_rest: tasks(&world),
             faults: self.faults.clone(),
+            grants: world.kit.grants.clone(),
             writes_sent: world.door.seen(crate::door::Class::Write),
             ..Evidence::default()
         };
@@ -135,9 +129,10 @@ impl Case {
         controllers.abort();
         evidence.history = world.server.history().records();
         evidence.trace = world.trace.lines();
-        let starts = |line: &&Line| line.to_string().ends_with("* starts");
+        let starts = |line: &&Line| matches!(&line.what, What::Deed(deed) if deed == "starts");
         evidence.lives = evidence.trace.iter().filter(starts).count();
-        Ok((evidence, hash(&world, self)))
+        evidence.hash = hash(&world);
+        Ok(evidence)
     }
 
     /// The first phase: the user works while things go wrong.
@@ -195,7 +190,7 @@ async fn end(world: &World, evidence: &mut Evidence) {
 }
 
 /// Of everything: the trace, and what is in the store in the end.
-fn hash(world: &World, case: &Case) -> String {
+fn hash(world: &World) -> String {
     for record in world.server.history().records() {
         let shown = record.after.as_ref().map(|entry| entry.json.clone());
         let deed = format!(
@@ -204,7 +199,6 @@ fn hash(world: &World, case: &Case) -> String {
         );
         world.trace.deed(&record.user, deed);
     }
-    world.trace.deed("case", format_args!("{case:?}"));
     world.trace.hash()
 }
 

@@ -5,15 +5,20 @@ use windlass_apiserver::history::Record;
 use super::Failure;
 use crate::run::Evidence;
 
-/// Whether a write is one of those that go on for ever.
+/// Whether a write is one of those that go on for ever, or that nobody's state is.
 pub(super) fn is_exempt(record: &Record) -> bool {
     ["leases", "events"].contains(&record.place.plural.as_str())
 }
 
+/// Whether a host made a write, for its plugin.
+pub(super) fn is_of_plugin(record: &Record) -> bool {
+    record.user.starts_with("host-") && !is_exempt(record)
+}
+
 /// Writes after the time at which there should have been none.
-pub(super) fn writes_after_rest(evidence: &Evidence) -> Option<Failure> {
-    let late = |record: &&Record| record.revision > evidence.stable && !is_exempt(record);
-    let late: Vec<_> = evidence.history.iter().filter(late).collect();
+pub(super) fn writes_after_rest(run: &Evidence) -> Option<Failure> {
+    let late = |record: &&Record| record.revision > run.stable && !is_exempt(record);
+    let late: Vec<_> = run.history.iter().filter(late).collect();
     let first = late.first()?;
     let text = format!(
         "{} writes at rest, the first by {} at {}: {:?} {} {}/{}",
