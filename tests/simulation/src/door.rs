@@ -20,8 +20,21 @@ pub enum Class {
     Read,
     /// The update of a Lease.
     Renewal,
-    /// Watches, discovery, Events.
+    /// A watch.
+    Watch,
+    /// Discovery, Events.
     Other,
+}
+
+impl Class {
+    /// All of them.
+    pub const ALL: [Self; 5] = [
+        Self::Write,
+        Self::Read,
+        Self::Renewal,
+        Self::Watch,
+        Self::Other,
+    ];
 }
 
 /// Counts requests, and says what happens to them.
@@ -50,7 +63,8 @@ pub fn class(verb: Option<Verb>, plural: &str) -> Class {
     };
     match (verb, plural) {
         (Verb::Update, "leases") => Class::Renewal,
-        (_, "leases" | "events") | (Verb::Watch, _) => Class::Other,
+        (_, "leases" | "events") => Class::Other,
+        (Verb::Watch, _) => Class::Watch,
         (Verb::Get | Verb::List, _) => Class::Read,
         (Verb::Create | Verb::Update | Verb::Patch | Verb::Delete | Verb::DeleteCollection, _) => {
             Class::Write
@@ -126,7 +140,7 @@ impl Door {
         let hits = |fault: &&Fault| {
             let many = matches!(fault.what, What::Quota | What::Terminating | What::Fight);
             let span = if many { fault.size } else { 1 };
-            class_of(fault.what) == Some(class) && (fault.at..fault.at + span).contains(&index)
+            fault.what.class() == Some(class) && (fault.at..fault.at + span).contains(&index)
         };
         let hit: Vec<Fault> = self.faults.iter().filter(hits).copied().collect();
         held.hit.extend(&hit);
@@ -176,47 +190,6 @@ impl Door {
     fn held(&self) -> MutexGuard<'_, Held> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// Where a fault counts.
-fn class_of(what: What) -> Option<Class> {
-    Some(match what {
-        What::CrashBefore
-        | What::CrashDone
-        | What::CrashAfter
-        | What::Refuse
-        | What::RefuseDone
-        | What::Throttle
-        | What::Reset
-        | What::ResetDone
-        | What::Timeout
-        | What::TimeoutDone
-        | What::Swap
-        | What::Remove
-        | What::Fight
-        | What::Quota
-        | What::Terminating => Class::Write,
-        What::ReadRefuse | What::ReadTimeout => Class::Read,
-        What::LeaseConflict => Class::Renewal,
-        What::ListStale
-        | What::ListShuffled
-        | What::WatchRefuse
-        | What::EventDoubled
-        | What::EventPostponed
-        | What::EventMerged
-        | What::EventLost
-        | What::StreamCut
-        | What::NoBookmarks
-        | What::WatchExpired
-        | What::WatchError
-        | What::WatchSlow
-        | What::LeaseDeaf
-        | What::LeaseDeleted
-        | What::Freeze
-        | What::Partition
-        | What::Rolling
-        | What::ForeignFinalizer => return None,
-    })
 }
 
 fn switch_on(server: &Server, verb: Verb, from: u64, times: u64, fault: faults::Fault) {

@@ -9,6 +9,8 @@ use std::str::FromStr;
 use anyhow::{Context, bail};
 use windlass_apiserver::faults;
 
+use crate::door::Class;
+
 /// Something that goes wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fault {
@@ -130,6 +132,47 @@ impl What {
                 | Self::Partition
                 | Self::Rolling
         )
+    }
+
+    /// The requests that count for it; none if its time does, or its place among the server's lists.
+    pub fn class(self) -> Option<Class> {
+        Some(match self {
+            Self::CrashBefore
+            | Self::CrashDone
+            | Self::CrashAfter
+            | Self::Refuse
+            | Self::RefuseDone
+            | Self::Throttle
+            | Self::Reset
+            | Self::ResetDone
+            | Self::Timeout
+            | Self::TimeoutDone
+            | Self::Swap
+            | Self::Remove
+            | Self::Fight
+            | Self::Quota
+            | Self::Terminating => Class::Write,
+            Self::ReadRefuse | Self::ReadTimeout => Class::Read,
+            Self::LeaseConflict => Class::Renewal,
+            Self::WatchRefuse
+            | Self::EventDoubled
+            | Self::EventPostponed
+            | Self::EventMerged
+            | Self::EventLost
+            | Self::StreamCut
+            | Self::NoBookmarks
+            | Self::WatchExpired
+            | Self::WatchError
+            | Self::WatchSlow => Class::Watch,
+            Self::ListStale
+            | Self::ListShuffled
+            | Self::LeaseDeaf
+            | Self::LeaseDeleted
+            | Self::Freeze
+            | Self::Partition
+            | Self::Rolling
+            | Self::ForeignFinalizer => return None,
+        })
     }
 
     /// Whether `at` is a time, and not an index.

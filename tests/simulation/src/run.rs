@@ -1,5 +1,6 @@
 //! One run: a script and faults, then healing, then rest, then judgement.
 
+use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,6 +12,7 @@ use tokio::time::Instant;
 use windlass_apiserver::history::Record;
 
 use crate::deeds;
+use crate::door::Class;
 use crate::fault::Fault;
 use crate::kit::Kit;
 use crate::logs::Logs;
@@ -71,7 +73,9 @@ pub struct Evidence {
     /// A digest of everything that happened.
     pub hash: String,
     /// How many requests of each class the hosts sent.
-    pub writes_sent: u64,
+    pub sent: BTreeMap<Class, u64>,
+    /// The faults that met a request.
+    pub hit: Vec<Fault>,
 }
 
 impl Case {
@@ -116,10 +120,13 @@ impl Case {
         world.clock.sleep(RESYNCS).await;
         let mut evidence = Evidence {
             stable,
-            tasks_at_rest: tasks(&world),
+            tasks_at_rest: tasks_at_rest(&world).await,
             faults: self.faults.clone(),
             grants: world.kit.grants.clone(),
-            writes_sent: world.door.seen(crate::door::Class::Write),
+            sent: Class::ALL
+                .map(|class| (class, world.door.seen(class)))
+                .into(),
+            hit: world.door.hit(),
             ..Evidence::default()
         };
         end(&world, &mut evidence).await;
@@ -166,13 +173,15 @@ async fn become_stable(world: &World) -> u64 {
     world.server.store().revision()
 }
 
-fn tasks(world: &World) -> usize {
-    let hosts = world.hosts();
-    hosts
-        .iter()
-        .flatten()
-        .map(|alive| alive.process.tasks())
-        .sum()
+/// The fewest of some looks: a host renews its Lease also at rest.
+async fn tasks_at_rest(world: &World) -> usize {
+    let mut fewest = usize::MAX;
+    for _ in 0..5 {
+        let hosts: Vec<_> = world.hosts().iter().flatten().cloned().collect();
+        fewest = fewest.min(hosts.iter().map(|alive| alive.process.tasks()).sum());
+        world.clock.sleep(Duration::from_millis(700)).await;
+    }
+    fewest
 }
 
 /// Stops all hosts, and counts what stays behind.

@@ -35,10 +35,20 @@ pub struct Verdict {
 }
 
 /// Faults that the host cannot be expected to survive yet, and why.
-pub const NOT_YET: &[(What, &str)] = &[(
-    What::EventLost,
-    "without an audit nobody sees what no watch has shown",
-)];
+pub const NOT_YET: &[(What, &str)] = &[
+    (
+        What::EventLost,
+        "without an audit nobody sees what no watch has shown",
+    ),
+    (
+        What::ReadTimeout,
+        "the lists of informers have no deadline of their own",
+    ),
+    (
+        What::Freeze,
+        "without a gate for writes a host that stood still writes before it learns that its Lease is lost",
+    ),
+];
 
 /// Whether a fault is drawn.
 pub fn is_drawn(what: What) -> bool {

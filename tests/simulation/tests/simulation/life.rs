@@ -1,0 +1,29 @@
+//! A host dies at every write of a Greeting's life.
+
+use windlass_simulation::door::Class;
+use windlass_simulation::fault::{Fault, What};
+use windlass_simulation::run::Case;
+use windlass_simulation::suite::judge_all;
+
+use crate::all_hold;
+
+/// How many requests of a class a Greeting's life takes without faults.
+pub(crate) fn sent(class: Class) -> u64 {
+    Case::life(&[]).run().unwrap().sent[&class]
+}
+
+#[test]
+fn a_host_that_dies_at_any_write_leaves_nothing_undone() {
+    let writes = sent(Class::Write);
+    assert!(writes >= 10, "{writes} writes are no life");
+    let points = [What::CrashBefore, What::CrashDone, What::CrashAfter];
+    let cases = points.map(|what| (0..writes).map(move |at| Fault { what, at, size: 0 }));
+    let cases: Vec<_> = cases
+        .into_iter()
+        .flatten()
+        .map(|fault| Case::life(&[fault]))
+        .collect();
+    all_hold(&cases);
+    let died = judge_all(&cases, |verdict| (verdict.evidence.lives > 1).then_some(()));
+    assert_eq!(died.unwrap().len(), cases.len(), "each host died once");
+}
