@@ -134,7 +134,7 @@ impl ApiError {
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::Status { retry_after, .. } => self.slow_down().or(*retry_after),
-            Self::Unreachable(_) | Self::Garbled(_) | Self::TooLarge => None,
+            Self::NotLeader | Self::Unreachable(_) | Self::Garbled(_) | Self::TooLarge => None,
         }
     }
 }

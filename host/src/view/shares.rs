@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, PoisonError};
 
-use super::View;
+use super::{Key, View};
 use crate::api::Resource;
 use crate::grants::Scope;
 use crate::informer::Subscription;

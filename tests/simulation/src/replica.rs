@@ -8,6 +8,7 @@ use tokio::sync::{mpsc, watch};
 use windlass::api::{Api, Discovery};
 use windlass::events::Recorder;
 use windlass::hosting::Host;
+use windlass::informer::{Informers, Settings};
 use windlass::plugin::Sandboxes;
 use windlass::seams::{Process, Rng, Seams, Spawn};
 use windlass::shutdown::{Phase, advance};
@@ -110,8 +111,11 @@ async fn live(
     let client = kube::Client::new(wire, "default");
     let api = Api::new(client, seams.clone());
     let (events, _recorder) = Recorder::start(api.clone(), &seams, &alive.name);
+    let discovery = Arc::new(Discovery::new(api.clone(), seams.clock));
+    let settings = Settings::default();
     let host = Arc::new(Host {
-        discovery: Arc::new(Discovery::new(api.clone(), seams.clock)),
+        informers: Informers::new(api.clone(), discovery.clone(), seams.clone(), settings),
+        discovery,
         seams: seams.clone(),
         api,
         events,

@@ -207,11 +207,9 @@ fn a_wider_cut_takes_the_place_of_a_narrower_one_and_is_no_change() {
     let mut store = Store::new(false, None);
     store.show(object("x", "u", 10), 0);
     store.keep(Fields::parse([".spec"]).unwrap());
-    let wider = object("x", "u", 10).json.replace('}', ",\"spec\":1}");
-    let wider = Object {
-        json: wider.into(),
-        ..object("x", "u", 10)
-    };
+    let mut wider = object("x", "u", 10).value();
+    wider["spec"] = json!(1);
+    let wider = Object::new(wider).unwrap();
     assert_eq!(told(&store.show(wider.clone(), store.cut().edition)), "!");
     assert_eq!(store.get(&key("x")).unwrap().json, wider.json);
     store.show(object("x", "u", 10), 0);

@@ -16,13 +16,15 @@ use windlass_apiserver::seams as server;
 use windlass_apiserver::server::{Options, Server};
 
 use super::{Call, Door, Primary, Writes};
-use crate::api::{Api, Discovery, Request, Resource};
+use crate::api::{Api, Discovery, Resource};
 use crate::events::Recorder;
 use crate::grants::{Grants, Scope};
+use crate::informer::{Informers, News, Settings, Subscription, Watched};
 use crate::plugin::bindings::cluster::{Consistency, DeleteOptions, Error, PatchType};
 use crate::plugin::bindings::types::ObjectRef;
+use crate::projection::Fields;
 use crate::seams::{Clock, Rng, Seams, Spawn, Task};
-use crate::view::{Key, Object, Outlook, View, finalizer_of};
+use crate::view::{Key, Outlook, View, Wakeup, finalizer_of};
 
 /// Who is not the host, in the server's history.
 const SOMEBODY: &str = "somebody";
@@ -35,6 +37,8 @@ struct World {
     door: Arc<Door>,
     /// The keys that the view wanted to run.
     woken: Arc<Mutex<Vec<Key>>>,
+    informers: Informers,
+    watched: Mutex<Vec<Arc<Subscription>>>,
     /// What came up to this revision was there before the first host.
     filled: u64,
     _events: Task,
@@ -98,9 +102,11 @@ impl World {
             .await;
         let woken = Arc::<Mutex<Vec<Key>>>::default();
         let wakes = woken.clone();
-        let wake = Box::new(move |key| wakes.lock().unwrap().push(key));
+        let wake = Box::new(move |wakeup: Wakeup| wakes.lock().unwrap().push(wakeup.key));
         let view = View::new(outlook(resource.unwrap().unwrap()), wake);
         let (events, task) = Recorder::start(api.clone(), &seams, "test");
+        let settings = Settings::default();
+        let informers = Informers::new(api.clone(), discovery.clone(), seams, settings);
         let door = Door {
             plugin: "greeter".into(),
             api,
@@ -115,6 +121,8 @@ impl World {
             server,
             door: Arc::new(door),
             woken,
+            informers,
+            watched: Mutex::default(),
             filled,
             _events: task,
         };
@@ -131,27 +139,38 @@ impl World {
         found.unwrap().unwrap()
     }
 
-    /// From now on the view holds this kind, as it is at the server now.
+    /// From now on the view holds this kind, as it is at the server.
     async fn watch(&self, api_version: &str, kind: &str) {
         let resource = self.resource(api_version, kind).await;
-        self.refresh(&resource).await;
-        self.door.view.watch(resource, Scope::All);
+        let watched = Watched {
+            resource: resource.clone(),
+            namespace: None,
+            label_selector: None,
+            field_selector: None,
+            finalizer: None,
+        };
+        let (view, of) = (Arc::downgrade(&self.door.view), resource.clone());
+        let heard = move |news: News<'_>| {
+            if let Some(view) = view.upgrade() {
+                view.heard(&of, news);
+            }
+        };
+        let all = Fields::default();
+        let informer = self.informers.subscribe(watched, all, Box::new(heard));
+        let informer = Arc::new(informer);
+        informer.synced().await;
+        self.watched.lock().unwrap().push(informer.clone());
+        self.door.view.watch(resource, Scope::All, vec![informer]);
     }
 
-    /// What an informer does: the view catches up with the server.
+    /// Waits until the view has caught up with the server.
     async fn refresh(&self, resource: &Resource) {
-        let path = resource.path(None, None, None).unwrap();
-        let since = self.door.view.listing();
-        let list = self.door.api.send(Request::get(path)).await.unwrap();
-        let items = list["items"].as_array().unwrap().iter().map(|item| {
-            let mut item = item.clone();
-            item["apiVersion"] = json!(resource.api_version());
-            item["kind"] = json!(resource.kind);
-            Object::new(item).unwrap()
-        });
-        self.door
-            .view
-            .listed(resource, None, since, items.collect());
+        let informers = self.watched.lock().unwrap().clone();
+        for informer in informers {
+            if informer.watched().resource == *resource {
+                informer.barrier().await;
+            }
+        }
     }
 
     /// A call about the Greeting `name`.
