@@ -79,7 +79,7 @@ pub struct Controller {
     cancel: Cancel,
     workers: Vec<Task>,
     _resync: Task,
-    _watches: Watches,
+    watches: Watches,
 }
 
 impl Prepared {
@@ -169,7 +169,7 @@ impl Prepared {
             cancel,
             workers,
             _resync: resync,
-            _watches: watches,
+            watches,
         }
     }
 }
@@ -203,6 +203,11 @@ impl Controller {
     /// How many primaries wait for the plugin's `finalize` before they can go.
     pub fn finalizers(&self) -> usize {
         self.view.finalizers()
+    }
+
+    /// Waits until the primary kind is served as something else, so that another controller is needed.
+    pub async fn moved(&self) {
+        self.watches.moved().await;
     }
 
     /// Hands out no more keys.

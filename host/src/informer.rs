@@ -17,7 +17,7 @@ mod feed;
 mod reflector;
 mod store;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -223,6 +223,11 @@ impl Subscription {
     /// Reads the objects in `namespace`, or everywhere, that `selector` selects.
     pub fn list(&self, namespace: Option<&str>, selector: &LabelSelector) -> Vec<Object> {
         self.informer.feed.list(namespace, selector)
+    }
+
+    /// The objects that have the owner with this UID.
+    pub fn owned_by(&self, uid: &str) -> Vec<Object> {
+        self.informer.feed.owned_by(uid)
     }
 
     /// How many objects there are.

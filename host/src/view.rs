@@ -145,6 +145,13 @@ impl View {
             .collect()
     }
 
+    /// Reads the objects that have the owner with this UID.
+    pub fn owned_by(&self, resource: &Resource, uid: &str) -> Vec<Object> {
+        let informers = self.informers(resource);
+        let all = informers.iter();
+        all.flat_map(|informer| informer.owned_by(uid)).collect()
+    }
+
     /// A primary that is not in the store, but carries the plugin's finalizer.
     pub fn stray(&self, key: &Key) -> Option<Object> {
         let strays = self.stray_informers();

@@ -59,17 +59,6 @@ impl Resource {
         }
         Ok(path)
     }
-
-    /// As kube's watchers want it.
-    pub fn as_kube(&self) -> kube::core::ApiResource {
-        kube::core::ApiResource {
-            group: self.group.clone(),
-            version: self.version.clone(),
-            api_version: self.api_version(),
-            kind: self.kind.clone(),
-            plural: self.plural.clone(),
-        }
-    }
 }
 
 /// `deployments.apps`, as kubectl and RBAC messages write it.

@@ -1,5 +1,8 @@
 //! Everything that one plugin watches: its primary kind, and each kind that it needs to watch.
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -10,7 +13,7 @@ use crate::grants::{Grants, Scope};
 use crate::informer::{Heard, Informers, Phase, Subscription, Watched};
 use crate::plugin::Plugin;
 use crate::projection::Fields;
-use crate::seams::{Seams, Task};
+use crate::seams::{Clock, Seams, Task};
 use crate::view::{View, finalizer_of};
 
 /// How often it is asked whether an absent kind is served by now.
@@ -27,6 +30,10 @@ pub(super) struct Means<'a> {
 pub(super) struct Watches {
     _needs: Vec<Task>,
     first_lists: Vec<watch::Receiver<bool>>,
+    /// One of the primary's.
+    primary: Option<Arc<Subscription>>,
+    discovery: Arc<Discovery>,
+    clock: Clock,
 }
 
 impl Watches {
@@ -49,6 +56,9 @@ impl Watches {
         let mut watches = Self {
             _needs: Vec::new(),
             first_lists: Vec::new(),
+            primary: None,
+            discovery: means.discovery.clone(),
+            clock: means.seams.clock,
         };
         for need in needs {
             let (synced, first_list) = watch::channel(false);
@@ -90,9 +100,28 @@ impl Watches {
         for informer in of_primary.iter().chain(&of_strays) {
             informer.synced().await;
         }
+        watches.primary = of_primary.first().cloned();
         view.watch(primary.clone(), scope, of_primary);
         view.watch_strays(of_strays);
         watches
+    }
+
+    /// Waits until the primary kind is served as something else than before: with another scope, or under
+    /// another plural.
+    pub(super) async fn moved(&self) {
+        let Some(informer) = &self.primary else {
+            return std::future::pending().await;
+        };
+        let primary = &informer.watched().resource;
+        loop {
+            informer.reached(Phase::Absent).await;
+            let api_version = primary.api_version();
+            let now = self.discovery.by_kind(&api_version, &primary.kind);
+            match now.await {
+                Ok(Some(now)) if now != *primary => return,
+                Ok(_) | Err(_) => self.clock.sleep(ABSENT).await,
+            }
+        }
     }
 
     /// Waits until every need has been listed once, or is not served.

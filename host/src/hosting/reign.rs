@@ -43,10 +43,33 @@ impl<'a> Reign<'a> {
         let follow = async {
             loop {
                 self.follow(&mut accepted).await;
-                news(&mut accepted).await;
+                let moved = first(news(&mut accepted), self.moved()).await;
+                if let Either::Right(()) = moved {
+                    self.start_anew().await;
+                }
             }
         };
         first(follow, asked).await;
+    }
+
+    /// Waits until the primary kind of what runs is served as something else.
+    async fn moved(&self) {
+        match &self.running {
+            Some((_, controller)) => controller.moved().await,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Ends what runs. The same version is next, with the kind as it is served now.
+    async fn start_anew(&mut self) {
+        if let Some((_, old)) = self.running.take() {
+            let plugin = self.plugin;
+            tracing::warn!(
+                plugin,
+                "its kind is served as something else: starting anew"
+            );
+            self.end(old).await;
+        }
     }
 
     /// Puts the newest version in the place of the one that runs.

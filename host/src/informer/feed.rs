@@ -191,13 +191,15 @@ impl Feed {
 
     /// Reads the objects in `namespace`, or everywhere, that `selector` selects.
     pub(super) fn list(&self, namespace: Option<&str>, selector: &LabelSelector) -> Vec<Object> {
-        let inside = |object: &&Object| {
-            namespace.is_none() || object.metadata.namespace.as_deref() == namespace
-        };
-        let mut objects: Vec<Object> = self.store().objects().filter(inside).cloned().collect();
+        let mut objects = self.store().find(namespace, selector.equality());
         // The selector is the guest's: it is not judged while others wait for the lock.
         objects.retain(|object| selector.selects(&object.metadata.labels));
         objects
+    }
+
+    /// The objects that have the owner with this UID.
+    pub(super) fn owned_by(&self, uid: &str) -> Vec<Object> {
+        self.store().owned_by(uid)
     }
 
     /// How many objects there are.

@@ -8,6 +8,7 @@
 //! - Every change says what was there before, so whoever loses an object hears of it too.
 
 mod gone;
+mod index;
 #[cfg(test)]
 mod tests;
 
@@ -17,6 +18,7 @@ use std::sync::Arc;
 use crate::projection::Fields;
 use crate::view::{Key, Object};
 use gone::Gone;
+use index::Index;
 
 /// What one event did: at least one of both is there.
 #[derive(Clone, Debug)]
@@ -42,6 +44,7 @@ pub(super) enum Shown {
 #[derive(Debug, Default)]
 pub(super) struct Store {
     objects: BTreeMap<Key, Held>,
+    index: Index,
     gone: Gone,
     /// Up to here the watch has shown everything.
     passed: u64,
@@ -111,6 +114,42 @@ impl Store {
     /// All objects, in the order of their keys.
     pub(super) fn objects(&self) -> impl Iterator<Item = &Object> {
         self.objects.values().map(|held| &held.object)
+    }
+
+    /// The objects in `namespace`, or everywhere, of which those with `label` are wanted: no others, if
+    /// that costs less than to look at them.
+    pub(super) fn find(
+        &mut self,
+        namespace: Option<&str>,
+        label: Option<(&str, &str)>,
+    ) -> Vec<Object> {
+        let first = Key {
+            namespace: namespace.map(str::to_owned),
+            name: String::new(),
+        };
+        let inside = |key: &Key| namespace.is_none() || key.namespace.as_deref() == namespace;
+        if let Some((name, value)) = label {
+            if !self.index.has_label(name) {
+                let all = self.objects.values().map(|held| &held.object);
+                self.index.add_label(name, all);
+            }
+            if let Some(keys) = self.index.labelled(name, value) {
+                let keys = keys
+                    .into_iter()
+                    .flat_map(|keys| keys.range(first.clone()..));
+                let keys = keys.take_while(|key| inside(key));
+                return keys.filter_map(|key| self.get(key)).cloned().collect();
+            }
+        }
+        let objects = self.objects.range(first..);
+        let objects = objects.take_while(|(key, _)| inside(key));
+        objects.map(|(_, held)| held.object.clone()).collect()
+    }
+
+    /// The objects that have the owner with this UID.
+    pub(super) fn owned_by(&self, uid: &str) -> Vec<Object> {
+        let keys = self.index.owned_by(uid);
+        keys.filter_map(|key| self.get(key)).cloned().collect()
     }
 
     /// How many there are.
@@ -307,6 +346,10 @@ impl Store {
     fn insert(&mut self, key: Key, held: Held) -> Change {
         let new = held.object.clone();
         let old = self.objects.insert(key, held).map(|held| held.object);
+        if let Some(old) = &old {
+            self.index.remove(old);
+        }
+        self.index.add(&new);
         // A name has one object at a time.
         if let Some(old) = old
             .as_ref()
@@ -341,6 +384,7 @@ impl Store {
         let Some(held) = self.objects.remove(key) else {
             return Shown::Nothing;
         };
+        self.index.remove(&held.object);
         let metadata = &held.object.metadata;
         self.gone.add(&metadata.uid, at.max(held.shown));
         let old = Some(held.object);

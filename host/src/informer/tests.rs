@@ -1,6 +1,6 @@
 //! Informers on the embedded server, in virtual time, with its faults.
 
-mod absence;
+pub(crate) mod absence;
 mod audit;
 mod faults;
 mod fields;
@@ -26,13 +26,14 @@ use super::*;
 use crate::seams::{Clock, Rng, Spawn};
 
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
-const SECOND: Duration = Duration::from_secs(1);
+pub(crate) const SECOND: Duration = Duration::from_secs(1);
 
 /// A server, and the informers of a host.
-struct World {
+pub(crate) struct World {
     server: Server,
-    seams: Seams,
-    informers: Informers,
+    pub(crate) seams: Seams,
+    pub(crate) informers: Informers,
+    pub(crate) discovery: Arc<Discovery>,
     /// What the host has asked for: path and query.
     asked: Arc<Mutex<Vec<String>>>,
     _controllers: Task<Infallible>,
@@ -65,7 +66,7 @@ impl tower_service::Service<http::Request<kube::client::Body>> for Spy {
 }
 
 impl World {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self::with(Settings::default())
     }
 
@@ -86,18 +87,19 @@ impl World {
         let client = kube::Client::new(Spy(server.clone(), Arc::clone(&asked)), "default");
         let api = Api::new(client, seams.clone());
         let discovery = Arc::new(Discovery::new(api.clone(), seams.clock));
-        let informers = Informers::new(api, discovery, seams.clone(), settings);
+        let informers = Informers::new(api, discovery.clone(), seams.clone(), settings);
         let _controllers = seams.spawn.task(server.controllers());
         Self {
             server,
             seams,
             informers,
+            discovery,
             asked,
             _controllers,
         }
     }
 
-    async fn send(&self, method: &str, path: &str, body: &Value) -> (u16, Value) {
+    pub(crate) async fn send(&self, method: &str, path: &str, body: &Value) -> (u16, Value) {
         let kind = match method {
             "PATCH" => "application/merge-patch+json",
             _ => "application/json",
@@ -168,12 +170,12 @@ impl World {
     }
 
     /// Waits for what must come within ten minutes.
-    async fn within<T>(&self, future: impl Future<Output = T>) -> T {
+    pub(crate) async fn within<T>(&self, future: impl Future<Output = T>) -> T {
         let patience = self.seams.clock.within(600 * SECOND, future).await;
         patience.unwrap_or_else(|| panic!("it never came: {:?}", self.asked.lock().unwrap()))
     }
 
-    async fn wait(&self, duration: Duration) {
+    pub(crate) async fn wait(&self, duration: Duration) {
         self.seams.clock.sleep(duration).await;
     }
 

@@ -224,3 +224,22 @@ fn nothing_is_left_of_a_kind_that_is_served_no_more() {
     assert_eq!(gone, ["-u@10"]);
     assert_eq!(store.len(), 0);
 }
+
+#[test]
+fn a_list_looks_at_what_it_may_select_alone() {
+    let mut store = Store::new(false, None);
+    for number in 0..10_000 {
+        let namespace = format!("n{}", number % 10);
+        let metadata = json!({
+            "namespace": namespace, "name": format!("m{number}"), "uid": number.to_string(),
+            "resourceVersion": "1", "labels": { "app": (number / 10).to_string() },
+        });
+        store.show(Object::new(json!({ "metadata": metadata })).unwrap(), 0);
+    }
+    assert_eq!(store.find(None, None).len(), 10_000);
+    assert_eq!(store.find(Some("n1"), None).len(), 1000);
+    assert_eq!(store.find(None, Some(("app", "7"))).len(), 10);
+    assert_eq!(store.find(Some("n1"), Some(("app", "7"))).len(), 1);
+    assert_eq!(store.find(Some("n"), Some(("app", "7"))).len(), 0);
+    assert_eq!(store.find(None, Some(("app", "none"))).len(), 0);
+}

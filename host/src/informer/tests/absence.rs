@@ -5,7 +5,7 @@ use super::*;
 const CRDS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 const THINGS: &str = "/apis/x.dev/v1/namespaces/default/things";
 
-pub(super) fn definition(scope: &str, versions: &[&str]) -> Value {
+fn definition(scope: &str, versions: &[&str]) -> Value {
     let schema = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
     let version = |name: &&str| {
         json!({
@@ -23,7 +23,7 @@ pub(super) fn definition(scope: &str, versions: &[&str]) -> Value {
     })
 }
 
-pub(super) fn things() -> Watched {
+pub(crate) fn things() -> Watched {
     Watched {
         resource: Resource {
             group: "x.dev".into(),
@@ -37,12 +37,12 @@ pub(super) fn things() -> Watched {
 }
 
 impl World {
-    pub(super) async fn define(&self, scope: &str, versions: &[&str]) {
+    pub(crate) async fn define(&self, scope: &str, versions: &[&str]) {
         let (code, answer) = self.send("POST", CRDS, &definition(scope, versions)).await;
         assert_eq!(code, 201, "{answer}");
     }
 
-    pub(super) async fn undefine(&self) {
+    pub(crate) async fn undefine(&self) {
         let path = format!("{CRDS}/things.x.dev");
         assert_eq!(self.send("DELETE", &path, &Value::Null).await.0, 200);
     }

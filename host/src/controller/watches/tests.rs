@@ -1,0 +1,93 @@
+//! A need on the embedded server, in virtual time.
+
+use std::collections::HashMap;
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::informer::tests::{SECOND, World};
+use crate::view::{Key, Outlook};
+
+fn thing(version: &str, namespaced: bool) -> Resource {
+    Resource {
+        group: "x.dev".into(),
+        version: version.into(),
+        kind: "Thing".into(),
+        plural: "things".into(),
+        namespaced,
+    }
+}
+
+fn view() -> Arc<View> {
+    let primary = Resource {
+        group: String::new(),
+        version: "v1".into(),
+        kind: "ConfigMap".into(),
+        plural: "configmaps".into(),
+        namespaced: true,
+    };
+    Arc::new(View::unwatched(Outlook {
+        primary,
+        finalizer: "windlass.dev/p".into(),
+        selects: false,
+        spec_change_only: false,
+        fields: HashMap::new(),
+    }))
+}
+
+async fn create(world: &World, path: &str, version: &str) {
+    let body = json!({
+        "apiVersion": format!("x.dev/{version}"), "kind": "Thing", "metadata": { "name": "a" },
+    });
+    let path = format!("/apis/x.dev/{version}/{path}");
+    let (code, answer): (u16, Value) = world.send("POST", &path, &body).await;
+    assert_eq!(code, 201, "{answer}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_kind_is_watched_again_when_it_comes_back_as_something_else() {
+    let (world, view) = (World::new(), view());
+    let (synced, first_list) = watch::channel(false);
+    let need = Need {
+        plugin: "p".into(),
+        group: "x.dev".into(),
+        plural: "things".into(),
+        scope: Scope::All,
+        informers: world.informers.clone(),
+        discovery: world.discovery.clone(),
+        view: Arc::downgrade(&view),
+        seams: world.seams.clone(),
+        synced,
+    };
+    let task = world.seams.spawn.task(need.run());
+    let key = |namespace: Option<&str>| Key {
+        namespace: namespace.map(str::to_owned),
+        name: "a".into(),
+    };
+    let (was, is) = (thing("v1", true), thing("v2", false));
+    let mut listed = first_list.clone();
+    world
+        .within(listed.wait_for(|listed| *listed))
+        .await
+        .unwrap();
+    assert!(!view.holds(&was, &key(Some("default"))), "it is not served");
+    world.define("Namespaced", &["v1"]).await;
+    create(&world, "namespaces/default/things", "v1").await;
+    world.wait(20 * SECOND).await;
+    assert!(view.get(&was, &key(Some("default"))).is_some());
+    world.undefine().await;
+    world.wait(20 * SECOND).await;
+    assert_eq!((view.objects(), world.informers.count()), (0, 1));
+    world.define("Cluster", &["v2"]).await;
+    create(&world, "things", "v2").await;
+    world.wait(20 * SECOND).await;
+    assert!(view.get(&is, &key(None)).is_some());
+    assert!(
+        !view.holds(&was, &key(Some("default"))),
+        "nobody watches that"
+    );
+    assert_eq!((view.objects(), world.informers.count()), (1, 1));
+    drop((task, view));
+    world.wait(SECOND).await;
+    assert_eq!(world.informers.count(), 0);
+}
