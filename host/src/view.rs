@@ -13,6 +13,8 @@ mod own_writes;
 mod owned;
 mod reads;
 mod shares;
+#[cfg(test)]
+mod tests;
 mod tracked;
 mod wakes;
 mod why;

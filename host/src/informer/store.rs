@@ -9,6 +9,7 @@
 
 mod gone;
 mod index;
+mod pool;
 #[cfg(test)]
 mod tests;
 
@@ -19,6 +20,7 @@ use crate::projection::Fields;
 use crate::view::{Key, Object};
 use gone::Gone;
 use index::Index;
+use pool::Pool;
 
 /// What one event did: at least one of both is there.
 #[derive(Clone, Debug)]
@@ -45,6 +47,7 @@ pub(super) enum Shown {
 pub(super) struct Store {
     objects: BTreeMap<Key, Held>,
     index: Index,
+    pool: Pool,
     gone: Gone,
     /// Up to here the watch has shown everything.
     passed: u64,
@@ -343,7 +346,8 @@ impl Store {
         Shown::Changed(self.insert(key, held))
     }
 
-    fn insert(&mut self, key: Key, held: Held) -> Change {
+    fn insert(&mut self, key: Key, mut held: Held) -> Change {
+        self.pool.share(&mut held.object);
         let new = held.object.clone();
         let old = self.objects.insert(key, held).map(|held| held.object);
         if let Some(old) = &old {

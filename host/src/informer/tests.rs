@@ -30,7 +30,7 @@ pub(crate) const SECOND: Duration = Duration::from_secs(1);
 
 /// A server, and the informers of a host.
 pub(crate) struct World {
-    server: Server,
+    pub(crate) server: Server,
     pub(crate) seams: Seams,
     pub(crate) informers: Informers,
     pub(crate) discovery: Arc<Discovery>,
@@ -41,7 +41,11 @@ pub(crate) struct World {
 
 /// What a subscriber heard.
 #[derive(Clone, Default)]
-struct Ears(Arc<Mutex<Vec<String>>>);
+struct Ears {
+    heard: Arc<Mutex<Vec<String>>>,
+    /// The highest version of each UID.
+    versions: Arc<Mutex<HashMap<String, u64>>>,
+}
 
 /// Notes down what is asked for.
 #[derive(Clone)]
@@ -59,7 +63,11 @@ impl tower_service::Service<http::Request<kube::client::Body>> for Spy {
     }
 
     fn call(&mut self, request: http::Request<kube::client::Body>) -> Answer {
-        self.1.lock().unwrap().push(request.uri().to_string());
+        let uri = request.uri().to_string();
+        if uri.contains("watch=true") {
+            assert_eq!(request.headers()["accept-encoding"], "identity");
+        }
+        self.1.lock().unwrap().push(uri);
         let server = self.0.clone();
         Box::pin(async move { Ok(server.handle(request).await) })
     }
@@ -118,14 +126,14 @@ impl World {
         (code, serde_json::from_slice(&bytes).unwrap_or_default())
     }
 
-    async fn create(&self, name: &str) -> Object {
+    pub(crate) async fn create(&self, name: &str) -> Object {
         let map = json!({ "metadata": { "name": name, "labels": { "app": name } } });
         let (code, answer) = self.send("POST", MAPS, &map).await;
         assert_eq!(code, 201, "{answer}");
         Object::new(answer).unwrap()
     }
 
-    async fn change(&self, name: &str, data: &str) -> Object {
+    pub(crate) async fn change(&self, name: &str, data: &str) -> Object {
         let change = json!({ "data": { "key": data } });
         let (code, answer) = self.send("PATCH", &format!("{MAPS}/{name}"), &change).await;
         assert_eq!(code, 200, "{answer}");
@@ -140,7 +148,7 @@ impl World {
     }
 
     /// The fault happens to so many requests, from the one with this index on.
-    fn fault(&self, verb: Verb, from: u64, times: u64, fault: Fault) {
+    pub(crate) fn fault(&self, verb: Verb, from: u64, times: u64, fault: Fault) {
         self.server.faults().switch_on(Switch {
             name: format!("{fault:?}"),
             on: Matcher {
@@ -197,9 +205,10 @@ impl Ears {
         let News::Changed(change, origin) = news else {
             return;
         };
-        let version = |object: &Object| object.metadata.version();
-        if let (Some(old), Some(new)) = (&change.old, &change.new) {
-            assert!(version(old) < version(new), "back in time");
+        if let Some(new) = &change.new {
+            let (uid, version) = (new.metadata.uid.clone(), new.metadata.version());
+            let before = self.versions.lock().unwrap().insert(uid, version);
+            assert!(before < Some(version), "back in time");
         }
         let named = |object: &Option<Object>, sign: char| {
             let metadata = object.as_ref().map(|object| &object.metadata);
@@ -211,13 +220,13 @@ impl Ears {
             Origin::Watch => "~",
             Origin::Answer => "!",
         };
-        self.0.lock().unwrap().push(text + from);
+        self.heard.lock().unwrap().push(text + from);
     }
 
     /// What was heard since the last time: `+a` came by a list, `-a+a~` changed by the watch, `-a!` is
     /// gone by an answer to somebody else.
     fn told(&self) -> String {
-        let mut heard = std::mem::take(&mut *self.0.lock().unwrap());
+        let mut heard = std::mem::take(&mut *self.heard.lock().unwrap());
         if heard.iter().all(|one| !one.ends_with(['~', '!'])) {
             heard.sort();
         }
@@ -225,7 +234,7 @@ impl Ears {
     }
 }
 
-fn config_maps() -> Watched {
+pub(crate) fn config_maps() -> Watched {
     Watched {
         resource: Resource {
             group: String::new(),
@@ -241,7 +250,7 @@ fn config_maps() -> Watched {
     }
 }
 
-fn key(name: &str) -> Key {
+pub(crate) fn key(name: &str) -> Key {
     Key {
         namespace: Some("default".into()),
         name: name.into(),

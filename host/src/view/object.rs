@@ -28,15 +28,15 @@ pub struct Metadata {
     /// Who must agree before it goes.
     pub finalizers: Vec<String>,
     /// Whom it belongs to.
-    pub owners: Vec<Owner>,
+    pub owners: Arc<Vec<Owner>>,
     /// Its labels.
-    pub labels: BTreeMap<String, String>,
+    pub labels: Arc<BTreeMap<String, String>>,
     /// Its annotations.
-    pub annotations: BTreeMap<String, String>,
+    pub annotations: Arc<BTreeMap<String, String>>,
 }
 
 /// One entry of `metadata.ownerReferences`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Owner {
     /// `apps/v1`.
@@ -124,9 +124,9 @@ impl Object {
             generation: raw.generation,
             deleting: raw.deletion_timestamp.is_some(),
             finalizers: raw.finalizers,
-            owners: raw.owner_references,
-            labels: raw.labels,
-            annotations: raw.annotations,
+            owners: raw.owner_references.into(),
+            labels: raw.labels.into(),
+            annotations: raw.annotations.into(),
         };
         Some(Self {
             metadata: Arc::new(metadata),

@@ -25,7 +25,7 @@ impl Index {
     /// An object is there.
     pub(super) fn add(&mut self, object: &Object) {
         let metadata = &object.metadata;
-        for owner in &metadata.owners {
+        for owner in metadata.owners.iter() {
             let keys = self.owned.entry(owner.uid.clone()).or_default();
             keys.insert(metadata.key());
         }
@@ -37,7 +37,7 @@ impl Index {
     /// An object is not there any more, or not as it was.
     pub(super) fn remove(&mut self, object: &Object) {
         let (metadata, key) = (&object.metadata, object.metadata.key());
-        for owner in &metadata.owners {
+        for owner in metadata.owners.iter() {
             take(&mut self.owned, &owner.uid, &key);
         }
         for (name, values) in &mut self.labelled {

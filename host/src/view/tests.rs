@@ -1,0 +1,122 @@
+//! Two plugins' views on the embedded server, in virtual time: who is woken by what.
+
+use windlass_apiserver::faults::Fault;
+use windlass_apiserver::request::route::Verb;
+
+use super::*;
+use crate::grants::Scope;
+use crate::informer::tests::{SECOND, World, config_maps, key};
+
+/// A plugin whose primaries are ConfigMaps.
+struct Plugin {
+    view: Arc<View>,
+    woken: Arc<Mutex<Vec<String>>>,
+}
+
+impl Plugin {
+    async fn new(world: &World) -> Self {
+        let resource = config_maps().resource;
+        let outlook = Outlook {
+            primary: resource.clone(),
+            finalizer: "windlass.dev/p".into(),
+            selects: false,
+            spec_change_only: false,
+            fields: HashMap::new(),
+        };
+        let woken: Arc<Mutex<Vec<String>>> = Arc::default();
+        let wake = Arc::clone(&woken);
+        let wake = Box::new(move |key: Key| wake.lock().unwrap().push(key.name));
+        let view = Arc::new(View::new(outlook, wake));
+        let told = Arc::downgrade(&view);
+        let heard = Box::new(move |news: crate::informer::News<'_>| {
+            if let Some(view) = told.upgrade() {
+                view.heard(&config_maps().resource, news);
+            }
+        });
+        let informer = world
+            .informers
+            .subscribe(config_maps(), Fields::default(), heard);
+        world.within(informer.synced()).await;
+        let scope = Scope::Namespaces(vec!["default".into()]);
+        view.watch(resource, scope, vec![Arc::new(informer)]);
+        let plugin = Self { view, woken };
+        plugin.woken();
+        plugin
+    }
+
+    /// Who was woken since the last time.
+    fn woken(&self) -> String {
+        std::mem::take(&mut *self.woken.lock().unwrap()).join(" ")
+    }
+
+    /// The key `a` changes its own object.
+    async fn write(&self, world: &World, data: &str) {
+        let resource = config_maps().resource;
+        let write = self
+            .view
+            .write(&resource, &key("a"), &key("a"), Extent::Whole);
+        write.answered(&world.change("a", data).await);
+    }
+}
+
+async fn two(world: &World) -> (Plugin, Plugin) {
+    world.create("a").await;
+    (Plugin::new(world).await, Plugin::new(world).await)
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_own_write_wakes_the_other_plugin_alone() {
+    let world = World::new();
+    let (author, other) = two(&world).await;
+    author.write(&world, "1").await;
+    assert_eq!((author.woken(), other.woken()), ("".into(), "a".into()));
+    author.write(&world, "2").await;
+    assert_eq!(other.woken(), "a");
+    world.wait(SECOND).await;
+    let silence = (author.woken(), other.woken());
+    assert_eq!(silence, (String::new(), String::new()), "two echoes");
+    world.change("a", "3").await;
+    world.wait(SECOND).await;
+    assert_eq!((author.woken(), other.woken()), ("a".into(), "a".into()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_somebody_did_just_before_an_own_write_wakes_its_author() {
+    let world = World::new();
+    let (author, other) = two(&world).await;
+    world.change("a", "somebody").await;
+    author.write(&world, "own").await;
+    assert_eq!((author.woken(), other.woken()), ("".into(), "a".into()));
+    world.wait(SECOND).await;
+    assert_eq!((author.woken(), other.woken()), ("a".into(), "".into()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_list_has_skipped_wakes_the_author_of_an_answer() {
+    let world = World::new();
+    let (author, other) = two(&world).await;
+    world.fault(Verb::Watch, 0, 1000, Fault::Reset);
+    world.wait(700 * SECOND).await;
+    world.change("a", "somebody").await;
+    author.write(&world, "own").await;
+    assert_eq!((author.woken(), other.woken()), ("".into(), "a".into()));
+    world.server.store().compact();
+    world.server.faults().heal();
+    world.wait(120 * SECOND).await;
+    assert_eq!((author.woken(), other.woken()), ("a".into(), "".into()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_write_without_an_answer_wakes_its_author() {
+    let world = World::new();
+    let (author, _other) = two(&world).await;
+    let resource = config_maps().resource;
+    let write = author
+        .view
+        .write(&resource, &key("a"), &key("a"), Extent::Whole);
+    world.change("a", "done").await;
+    world.wait(SECOND).await;
+    assert_eq!(author.woken(), "", "it may be its own");
+    drop(write);
+    assert_eq!(author.woken(), "a");
+}
