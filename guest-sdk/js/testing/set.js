@@ -75,7 +75,7 @@ function member(store, primary, child, members) {
   if (members.has(title(target))) refuse("invalid", `${title(target)} is in the set twice`);
   members.add(title(target));
   const there = store.objects().find((object) => title(object) === title(target));
-  if (there && isAnothers(there, primary)) refuse("conflict", "");
+  if (there && isOfAnother(there, primary)) refuse("conflict", "");
   const { labels, ...metadata } = child.metadata;
   return {
     ...child,
@@ -94,7 +94,7 @@ function isMember({ metadata }, primary) {
 }
 
 /** Whether an object is in another primary's set. @param {KubernetesObject} object @param {KubernetesObject} primary */
-function isAnothers({ metadata }, { kind, metadata: { name } }) {
+function isOfAnother({ metadata }, { kind, metadata: { name } }) {
   const others = metadata.ownerReferences?.some(
     (owner) => owner.kind === kind && owner.name !== name,
   );

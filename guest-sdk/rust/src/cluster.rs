@@ -195,7 +195,7 @@ impl dyn Cluster + '_ {
         self.create_subresource_json(parent, subresource, &json_of(object)?)
     }
 
-    /// Changes part of an object without owning the fields. Where [`apply`](Self::apply) serves, use that.
+    /// Changes part of an object without owning the fields. Where `apply` serves, use that.
     ///
     /// # Errors
     /// As [`Cluster::patch_json`].
@@ -203,7 +203,7 @@ impl dyn Cluster + '_ {
         self.patch_json(target, None, patch)
     }
 
-    /// As [`patch`](Self::patch), for a subresource such as `scale`.
+    /// As `patch`, for a subresource such as `scale`.
     ///
     /// # Errors
     /// As [`Cluster::patch_json`].

@@ -79,7 +79,7 @@ impl Call<'_> {
             return Err(Code::Invalid(format!("{target} is in the set twice")));
         }
         let there = self.cluster.borrow().get(&target);
-        if there.is_ok_and(|there| self.is_anothers(&there)) {
+        if there.is_ok_and(|there| self.is_of_another(&there)) {
             return Err(Code::Conflict);
         }
         let mut child = child.clone();
@@ -103,7 +103,7 @@ impl Call<'_> {
     }
 
     /// Whether an object is in the set of another primary, and not of this one before it was made anew.
-    fn is_anothers(&self, object: &Value) -> bool {
+    fn is_of_another(&self, object: &Value) -> bool {
         text(object, LABEL) == Some(PLUGIN)
             && owners(object).any(|owner| {
                 text(owner, "/kind") == Some(&self.primary.kind)

@@ -90,7 +90,7 @@ impl Call {
         }
         let object = match self.there(target).await? {
             Some(object) => object.value(),
-            None => nameless(target),
+            None => unread(target),
         };
         let object = patch.apply(object)?;
         self.capture(target, object)
@@ -166,7 +166,7 @@ impl Call {
 }
 
 /// What the plugin may change but not read.
-fn nameless(target: &Target) -> Value {
+fn unread(target: &Target) -> Value {
     let (resource, key) = (&target.resource, &target.key);
     json!({
         "apiVersion": resource.api_version(), "kind": resource.kind,

@@ -67,9 +67,10 @@ impl Call {
         let parameters = form().append_pair("fieldManager", &manager).finish();
         let uri = format!("{}?{parameters}", uri(target, subresource)?);
         let seen = self.seen(target).map(|seen| seen.uid.clone());
-        let repeat = match patch.repeats_harmlessly() {
-            true => Repeat::Harmless,
-            false => Repeat::IfUndone,
+        let repeat = if patch.repeats_harmlessly() {
+            Repeat::Harmless
+        } else {
+            Repeat::IfUndone
         };
         match patch {
             Patch::Json(mut operations) => {

@@ -99,7 +99,8 @@ impl Call {
         }
         let there = self.door.view.get(&target.resource, &target.key);
         let plugin = self.door.plugin.clone();
-        if there.is_some_and(|there| member::is_anothers(&there.metadata, &self.primary, &plugin)) {
+        if there.is_some_and(|there| member::is_of_another(&there.metadata, &self.primary, &plugin))
+        {
             self.remark(&format!(
                 "{} {} is in the set of another {}",
                 target.resource, target.key, self.primary.resource.kind

@@ -11,11 +11,11 @@ use sha2::{Digest, Sha256};
 use super::check::{self, Intent, owned_by};
 use super::read::{form, uri};
 use super::retry::Repeat;
-use super::{Call, Target, Writes};
+use super::{Call, Seen, Target, Writes};
 use crate::api::{Request, object as json_object};
 use crate::plugin::bindings::cluster::Error;
 use crate::plugin::bindings::types::ObjectRef;
-use crate::view::{Applied, Extent, Object, finalizer_of};
+use crate::view::{Applied, Extent, Object, Slot, finalizer_of};
 
 /// How often a status is tried against others who change the object.
 const RACES: u32 = 5;
@@ -138,57 +138,45 @@ impl Call {
         if self.door.writes == Writes::Captured {
             return self.capture_apply(target, object).await;
         }
-        let manager = self.field_manager(target, &object);
-        let seen = self.seen(target).map(|seen| seen.uid.clone());
+        let slot = (self.field_manager(target, &object), extent);
         // Before the host adds what the call has read: that is a condition, not what is wanted.
         let intent = Sha256::digest(serde_json::to_vec(&object).unwrap_or_default()).into();
-        let slot = (manager, extent);
-        let unchanged = self
-            .door
-            .view
-            .still_applied(&target.resource, &target.key, &slot, &intent);
-        if let Some(unchanged) = unchanged
-            && seen
-                .as_ref()
-                .is_none_or(|uid| *uid == unchanged.metadata.uid)
-        {
+        if let Some(unchanged) = self.unchanged(target, &slot, &intent) {
             return Ok(self.show(&target.resource, &unchanged));
         }
         self.check_owner(target, &object).await?;
-        let object = with_uid(object, seen);
+        let object = with_uid(object, self.seen(target).map(|seen| seen.uid.clone()));
         let parameters = form()
             .append_pair("fieldManager", &slot.0)
             .append_pair("force", "true")
             .finish();
         let subresource = (extent == Extent::Status).then_some("status");
         let uri = format!("{}?{parameters}", uri(target, subresource)?);
-        let write = self
-            .door
-            .view
-            .write(&target.resource, &target.key, &self.primary.key, extent);
-        let answer = match extent {
-            Extent::Status => {
-                let request = |status: &Value| Request::apply(uri.clone(), status);
-                self.send_part(target, object, request).await?
-            }
-            Extent::Rest | Extent::Whole => {
-                let conditions = ["/metadata/uid", "/metadata/resourceVersion"];
-                let repeat = match conditions.iter().any(|path| object.pointer(path).is_some()) {
-                    true => Repeat::Harmless,
-                    false => Repeat::Unconditional,
-                };
-                self.send_write("apply an object", Request::apply(uri, &object), repeat)
-                    .await?
-            }
+        let view = self.door.view.clone();
+        let (resource, key) = (&target.resource, &target.key);
+        let write = view.write(resource, key, &self.primary.key, extent);
+        let request = |object: &Value| Request::apply(uri.clone(), object);
+        let answer = if extent == Extent::Status {
+            self.send_part(target, object, request).await?
+        } else {
+            let repeat = repeat(&object);
+            self.send_write("apply an object", request(&object), repeat)
+                .await?
         };
         let object = object_of(answer)?;
         self.meet(target, &object, false);
         write.answered(&object);
         let applied = Applied::new(intent, &slot, &object);
-        self.door
-            .view
-            .applied(&target.resource, &target.key, slot, applied);
-        Ok(self.show(&target.resource, &object))
+        view.applied(resource, key, slot, applied);
+        Ok(self.show(resource, &object))
+    }
+
+    /// The object, if an apply of `intent` would change nothing, and it is the one that the call has read.
+    fn unchanged(&self, target: &Target, slot: &Slot, intent: &[u8; 32]) -> Option<Object> {
+        let view = &self.door.view;
+        let held = view.still_applied(&target.resource, &target.key, slot, intent)?;
+        let same = |seen: &Seen| seen.uid == held.metadata.uid;
+        self.seen(target).is_none_or(same).then_some(held)
     }
 
     /// Sends a part of an object, such as its status. Whatever its UID, the server would give it to the
@@ -258,6 +246,16 @@ pub(super) fn with_uid(mut object: Map<String, Value>, seen: Option<String>) -> 
         metadata.entry("uid").or_insert_with(|| uid.into());
     }
     Value::Object(object)
+}
+
+/// An apply that names neither UID nor version can only meet a race.
+fn repeat(object: &Value) -> Repeat {
+    let conditions = ["/metadata/uid", "/metadata/resourceVersion"];
+    if conditions.iter().any(|path| object.pointer(path).is_some()) {
+        Repeat::Harmless
+    } else {
+        Repeat::Unconditional
+    }
 }
 
 /// An object in an answer.

@@ -24,7 +24,7 @@ pub(super) fn is_member(object: &Metadata, primary: &Primary, plugin: &str) -> b
 
 /// Whether an object is in a set of this plugin for another primary: taking it would only make the two
 /// take it from each other. One of the same name is this primary before it was made anew.
-pub(super) fn is_anothers(object: &Metadata, primary: &Primary, plugin: &str) -> bool {
+pub(super) fn is_of_another(object: &Metadata, primary: &Primary, plugin: &str) -> bool {
     let of_its_kind = |owner: &&Owner| {
         owner.kind == primary.resource.kind
             && group_of(&owner.api_version) == primary.resource.group

@@ -125,19 +125,64 @@ async fn finalizers_owners_and_managed_fields_are_denied_before_anything_is_sent
     assert_eq!(call.traffic().requests, 0);
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_scale_is_read_and_patched_as_such() {
-    let world = World::new().await;
+fn deployment() -> Value {
     let labels = json!({ "app": "web" });
-    let deployment = json!({
-        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": { "name": "web" },
+    json!({
+        "apiVersion": "apps/v1", "kind": "Deployment",
+        "metadata": { "name": "web", "namespace": "default" },
         "spec": { "selector": { "matchLabels": labels }, "template": {
             "metadata": { "labels": labels },
             "spec": { "containers": [{ "name": "web", "image": "web:1" }] },
         } },
-    });
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_write_of_a_call_wakes_it_and_anybody_elses_does() {
+    let world = World::new().await;
+    world.woken.lock().unwrap().clear();
+    let mut call = world.call().await;
+    call.apply_set(vec![deployment().to_string()])
+        .await
+        .unwrap();
+    let web = || reference("apps/v1", "Deployment", "web");
+    let scale = json!({ "spec": { "replicas": 3 } });
+    let scaled = call.patch(
+        web(),
+        Some("scale".into()),
+        PatchType::Merge,
+        scale.to_string(),
+    );
+    scaled.await.unwrap();
+    let mut owned = config_map("made", &json!({}));
+    owned["metadata"]["ownerReferences"] = json!([{
+        "apiVersion": "examples.windlass.dev/v1", "kind": "Greeting", "name": "ada",
+        "uid": call.primary().uid,
+    }]);
+    call.create(owned.to_string()).await.unwrap();
+    let made = reference("v1", "ConfigMap", "made");
+    merge_patch(&mut call, made, &json!({ "data": { "a": "1" } }))
+        .await
+        .unwrap();
+    let refresh = async || {
+        for (api_version, kind) in [("v1", "ConfigMap"), ("apps/v1", "Deployment")] {
+            let resource = world.resource(api_version, kind).await;
+            world.refresh(&resource).await;
+        }
+        std::mem::take(&mut *world.woken.lock().unwrap())
+    };
+    assert_eq!(refresh().await, []);
+    let scale = "/apis/apps/v1/namespaces/default/deployments/web/scale";
+    let more = json!({ "spec": { "replicas": 5 } });
+    world.somebody("PATCH", scale, &more).await;
+    assert_eq!(refresh().await, [call.primary().key.clone()]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_scale_is_read_and_patched_as_such() {
+    let world = World::new().await;
     let deployments = "/apis/apps/v1/namespaces/default/deployments";
-    world.somebody("POST", deployments, &deployment).await;
+    world.somebody("POST", deployments, &deployment()).await;
     let resource = world.resource("apps/v1", "Deployment").await;
     world.refresh(&resource).await;
     let mut call = world.call().await;

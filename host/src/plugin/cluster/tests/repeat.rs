@@ -234,3 +234,24 @@ async fn a_delete_that_was_done_without_a_word_succeeds_also_under_finalizers() 
     let stored = parsed(call.get(page(), None, Consistency::Stored).await);
     assert!(stored["metadata"]["deletionTimestamp"].is_string());
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_patch_of_one_version_that_was_perhaps_done_is_told_so() {
+    for given in [Fault::RefuseDone(500), Fault::ResetDone] {
+        let world = world().await;
+        let mut call = world.call().await;
+        let page = || reference("v1", "ConfigMap", "page");
+        let there = parsed(call.get(page(), None, Consistency::Stored).await);
+        let patch = json!([
+            { "op": "test", "path": "/metadata/resourceVersion", "value": there["metadata"]["resourceVersion"] },
+            { "op": "add", "path": "/data/c", "value": "3" },
+        ]);
+        fault(&world, &given, 1);
+        let answer = call
+            .patch(page(), None, PatchType::Json, patch.to_string())
+            .await;
+        // Its repetition fails its test, since it was done the first time.
+        assert!(matches!(answer, Err(Error::Unavailable)), "{answer:?}");
+        assert_eq!(world.writes().len(), 1);
+    }
+}
