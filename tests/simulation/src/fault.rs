@@ -117,8 +117,9 @@ whats! {
     Terminating = "terminating",
 }
 
-/// The statuses that the API server refuses a write with on a bad day.
-pub const STATUSES: [u64; 6] = [409, 422, 429, 500, 503, 504];
+/// The statuses that the API server refuses a write with on a bad day. Not 422: that the object is invalid is
+/// final, and what rests on it waits for the next resync, which the host does not have yet.
+pub const STATUSES: [u64; 5] = [409, 429, 500, 503, 504];
 
 impl What {
     /// Whether it is about Leases, which are then renewed every 2 seconds rather than every minute.

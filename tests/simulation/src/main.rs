@@ -25,6 +25,9 @@ struct Flags {
     /// The plain life of one Greeting instead of the seed's script, with one host.
     #[arg(long)]
     life: bool,
+    /// How many hosts, rather than what the seed says.
+    #[arg(long)]
+    hosts: Option<usize>,
     /// Shows everything that happens in the first seed.
     #[arg(long)]
     trace: bool,
@@ -37,6 +40,7 @@ impl Flags {
             case = Case::life(&[]);
             case.seed = seed;
         }
+        case.hosts = self.hosts.unwrap_or(case.hosts);
         match self.faults.as_deref() {
             None => {}
             Some("none" | "") => case.faults.clear(),

@@ -44,10 +44,6 @@ pub const NOT_YET: &[(What, &str)] = &[
         What::ReadTimeout,
         "the lists of informers have no deadline of their own",
     ),
-    (
-        What::Freeze,
-        "without a gate for writes a host that stood still writes before it learns that its Lease is lost",
-    ),
 ];
 
 /// Whether a fault is drawn.
