@@ -9,7 +9,7 @@ use crate::all_hold;
 use crate::life::sent;
 
 /// One fault of each size at each of these places.
-fn cases(whats: impl Fn(What) -> bool, places: impl Iterator<Item = u64> + Clone) -> Vec<Case> {
+fn cases(whats: impl Fn(What) -> bool, places: &(impl Iterator<Item = u64> + Clone)) -> Vec<Case> {
     let whats = What::ALL
         .iter()
         .copied()
@@ -29,26 +29,26 @@ fn cases(whats: impl Fn(What) -> bool, places: impl Iterator<Item = u64> + Clone
 fn every_fault_of_a_write_is_survived_at_every_write() {
     let crashes = [What::CrashBefore, What::CrashDone, What::CrashAfter];
     let at_writes = |what: What| what.class() == Some(Class::Write) && !crashes.contains(&what);
-    all_hold(&cases(at_writes, 0..sent(Class::Write)));
+    all_hold(&cases(at_writes, &(0..sent(Class::Write))));
 }
 
 #[test]
 fn every_fault_of_a_read_or_a_watch_is_survived_at_each_of_them() {
     let reads = |what: What| what.class() == Some(Class::Read);
-    all_hold(&cases(reads, 0..sent(Class::Read)));
+    all_hold(&cases(reads, &(0..sent(Class::Read))));
     let lists = |what: What| matches!(what, What::ListStale | What::ListShuffled);
-    all_hold(&cases(lists, 0..3));
+    all_hold(&cases(lists, &(0..3)));
     let watches = |what: What| what.class() == Some(Class::Watch);
-    all_hold(&cases(watches, 0..3));
+    all_hold(&cases(watches, &(0..3)));
 }
 
 #[test]
 fn every_fault_of_a_lease_and_of_a_host_is_survived_at_some_moment_of_a_life() {
     let renewals = |what: What| what.class() == Some(Class::Renewal);
-    all_hold(&cases(renewals, 0..4));
+    all_hold(&cases(renewals, &(0..4)));
     let moments = (0..8).map(|step| step * 450);
     for hosts in [1, 2] {
-        let mut cases = cases(What::is_timed, moments.clone());
+        let mut cases = cases(What::is_timed, &moments);
         cases.iter_mut().for_each(|case| case.hosts = hosts);
         all_hold(&cases);
     }
