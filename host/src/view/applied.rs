@@ -58,6 +58,12 @@ impl Applied {
     }
 }
 
+/// Whether an apply by the manager of `slot` has changed nothing from `before` to `after`, as far as is known.
+pub(super) fn is_idle(slot: &Slot, before: &Object, after: &Object) -> bool {
+    let (held, holds) = (owned(slot, before), owned(slot, after));
+    before.metadata.uid == after.metadata.uid && held.is_some() && held == holds
+}
+
 fn owned((manager, extent): &Slot, object: &Object) -> Option<[u8; 16]> {
     object.owned_by(manager, *extent == Extent::Status)
 }

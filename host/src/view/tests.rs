@@ -22,10 +22,11 @@ impl Plugin {
             selects: false,
             spec_change_only: false,
             fields: HashMap::new(),
+            watches: BTreeSet::new(),
         };
         let woken: Arc<Mutex<Vec<String>>> = Arc::default();
         let wake = Arc::clone(&woken);
-        let wake = Box::new(move |key: Key| wake.lock().unwrap().push(key.name));
+        let wake = Box::new(move |wakeup: Wakeup| wake.lock().unwrap().push(wakeup.key.name));
         let view = Arc::new(View::new(outlook, wake));
         let told = Arc::downgrade(&view);
         let heard = Box::new(move |news: crate::informer::News<'_>| {

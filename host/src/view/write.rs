@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use super::applied::Extent;
+use super::applied::{Extent, is_idle};
 use super::difference::differences;
 use super::journal::{End, Wrote};
 use super::key::Key;
 use super::object::Object;
 use super::own_writes::Answer;
-use super::{Name, View};
+use super::{Name, Slot, View};
 use crate::informer::Change;
 
 /// A write by one key. Without an answer it ends when it is dropped.
@@ -86,6 +86,26 @@ impl Write {
         {
             view.rerun(self.by.clone());
         }
+    }
+
+    /// The API server answered an apply by the manager of `slot`. One that changed nothing carries the version
+    /// of what somebody else did: that is news, also to the author, and no echo will come.
+    pub fn applied(mut self, object: &Object, slot: &Slot) {
+        let idle = match &self.before {
+            Before::There(before) => is_idle(slot, before, object),
+            Before::Absent | Before::Unknown => false,
+        };
+        if !idle {
+            return self.answered(object);
+        }
+        self.note(End::Changed(Vec::new()));
+        let (view, resource) = (self.view.clone(), self.object.0.clone());
+        view.take_in(&resource, object, |change| {
+            if let Some(change) = change {
+                view.changed(&resource, change, |_| true);
+            }
+            self.end(Answer::None);
+        });
     }
 
     /// The API server answered that the object with this UID is gone.

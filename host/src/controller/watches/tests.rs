@@ -1,6 +1,6 @@
 //! A need on the embedded server, in virtual time.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use serde_json::{Value, json};
 
@@ -32,6 +32,7 @@ fn view() -> Arc<View> {
         selects: false,
         spec_change_only: false,
         fields: HashMap::new(),
+        watches: BTreeSet::new(),
     }))
 }
 
@@ -90,4 +91,42 @@ async fn a_kind_is_watched_again_when_it_comes_back_as_something_else() {
     drop((task, view));
     world.wait(SECOND).await;
     assert_eq!(world.informers.count(), 0);
+}
+
+/// The watches of a plugin whose primary kind is Thing, in v1.
+fn of_things(world: &World) -> Watches {
+    let watched = Watched {
+        resource: thing("v1", true),
+        namespace: None,
+        label_selector: None,
+        field_selector: None,
+        finalizer: None,
+    };
+    let nobody = Box::new(|_: crate::informer::News<'_>| {});
+    let informer = world
+        .informers
+        .subscribe(watched, Fields::default(), nobody);
+    Watches {
+        _needs: Vec::new(),
+        first_lists: Vec::new(),
+        primary: Some(Arc::new(informer)),
+        discovery: world.discovery.clone(),
+        clock: world.seams.clock,
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_primary_that_comes_back_with_another_scope_has_moved() {
+    for (scope, moves) in [("Namespaced", false), ("Cluster", true)] {
+        let world = World::new();
+        world.define("Namespaced", &["v1"]).await;
+        let watches = of_things(&world);
+        world.wait(SECOND).await;
+        world.undefine().await;
+        let clock = world.seams.clock;
+        assert_eq!(clock.within(60 * SECOND, watches.moved()).await, None);
+        world.define(scope, &["v1"]).await;
+        let moved = clock.within(60 * SECOND, watches.moved()).await;
+        assert_eq!(moved.is_some(), moves, "{scope}");
+    }
 }

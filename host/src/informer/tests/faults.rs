@@ -252,3 +252,24 @@ async fn an_object_that_cannot_be_read_is_left_out_and_the_others_are_not() {
     world.within(things.synced()).await;
     assert_eq!(ears.told(), "+a +c");
 }
+
+#[tokio::test(start_paused = true)]
+async fn events_that_come_late_or_as_one_leave_the_same_behind() {
+    let cases = [
+        (Fault::Merged(0), "+d~ +c~"),
+        (Fault::Postponed { event: 0, by: 1 }, "+d~ +c~ -c+c~"),
+        (Fault::Postponed { event: 1, by: 1 }, "+c~ -c+c~ +d~"),
+    ];
+    for (fault, want) in cases {
+        let world = World::new();
+        let (maps, ears) = synced(&world).await;
+        world.fault(Verb::Watch, 0, 1, fault.clone());
+        world.wait(601 * SECOND).await;
+        world.create("c").await;
+        world.create("d").await;
+        let last = world.change("c", "1").await;
+        world.wait(SECOND).await;
+        assert_eq!(ears.told(), want, "{fault:?}");
+        assert_eq!(maps.get(&key("c")).unwrap().json, last.json, "{fault:?}");
+    }
+}

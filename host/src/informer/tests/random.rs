@@ -4,7 +4,7 @@
 use super::*;
 
 const WRITES: usize = 150;
-const SEEDS: u64 = 40;
+const SEEDS: u64 = 25;
 
 struct Dice(fastrand::Rng);
 

@@ -101,8 +101,8 @@ impl Call {
         }
     }
 
-    /// Asks the API server whether the primary stays, before a child of it is put back: what its deletion did to its children may be seen
-    /// before the deletion is (Kubernetes' controllers ask so before they adopt:
+    /// Asks the API server whether the primary stays, before a child of it is put back: what its deletion did
+    /// to its children may be seen before the deletion is (Kubernetes' controllers ask so before they adopt:
     /// `RecheckDeletionTimestamp` in `pkg/controller/controller_ref_manager.go`).
     pub(super) async fn check_owner(
         &mut self,
@@ -165,7 +165,7 @@ impl Call {
         };
         let object = object_of(answer)?;
         self.meet(target, &object, false);
-        write.answered(&object);
+        write.applied(&object, &slot);
         let applied = Applied::new(intent, &slot, &object);
         view.applied(resource, key, slot, applied);
         Ok(self.show(resource, &object))

@@ -1,5 +1,10 @@
 //! Nothing is sent when nothing would change, and what would is.
 
+use std::time::Duration;
+
+use windlass_apiserver::faults::{Fault, Matcher, Switch};
+use windlass_apiserver::request::route::Verb;
+
 use super::*;
 
 const MAP: &str = "/api/v1/namespaces/default/configmaps/page";
@@ -220,4 +225,76 @@ async fn whether_the_object_was_read_before_makes_no_difference() {
     call.get(target, None, Consistency::Stored).await.unwrap();
     call.apply(ours.to_string()).await.unwrap();
     assert_eq!(call.traffic().requests, 0);
+}
+
+/// The answer to an apply that changes nothing carries the version of what somebody else did while it was
+/// under way, and must not pass for its own echo.
+#[tokio::test(start_paused = true)]
+async fn what_others_did_during_an_apply_that_changed_nothing_runs_the_key_again() {
+    for (plural, status) in [("greetings", true), ("configmaps", false)] {
+        let world = World::new().await;
+        let apply = async |world: &World| {
+            let mut call = world.call().await;
+            let mut page = map(&json!({ "a": "1" }));
+            let primary = call.primary().clone();
+            page["metadata"]["ownerReferences"] = json!([{
+                "apiVersion": "examples.windlass.dev/v1", "kind": "Greeting", "name": "ada",
+                "uid": primary.uid,
+            }]);
+            let ready = json!({
+                "apiVersion": "examples.windlass.dev/v1", "kind": "Greeting",
+                "metadata": { "name": "ada", "namespace": "default", "uid": primary.uid },
+                "status": { "text": "Hello" },
+            });
+            match status {
+                true => call.apply_status(ready.to_string()).await,
+                false => call.apply(page.to_string()).await,
+            }
+            .unwrap();
+        };
+        apply(&world).await;
+        // This one does not know what it applied, so it sends.
+        let world = world.restarted().await;
+        world.woken.lock().unwrap().clear();
+        world.server.faults().switch_on(Switch {
+            name: "slow".to_owned(),
+            on: Matcher {
+                verb: Some(Verb::Patch),
+                plural: Some(plural.to_owned()),
+                user: None,
+            },
+            from: 0,
+            times: 1,
+            fault: Fault::Late(Duration::from_secs(2)),
+        });
+        let other = async {
+            world.door.api.clock().sleep(Duration::from_secs(1)).await;
+            let path = match status {
+                true => "/apis/examples.windlass.dev/v1/namespaces/default/greetings/ada",
+                false => MAP,
+            };
+            let theirs = json!({ "metadata": { "annotations": { "theirs": "1" } } });
+            world.somebody("PATCH", path, &theirs).await;
+        };
+        futures::future::join(apply(&world), other).await;
+        refresh(&world).await;
+        let ada = world.call().await.primary().key.clone();
+        let woken = world.woken.lock().unwrap().clone();
+        assert!(woken.contains(&ada), "{plural}: {woken:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn that_another_object_of_the_name_is_as_wanted_is_no_answer() {
+    let world = World::new().await;
+    let ours = map(&json!({ "a": "1" }));
+    apply(&world, &ours).await;
+    let target = reference("v1", "ConfigMap", "page");
+    let mut call = world.call().await;
+    call.get(target, None, Consistency::Stored).await.unwrap();
+    world.somebody("DELETE", MAP, &Value::Null).await;
+    refresh(&world).await;
+    apply(&world, &ours).await;
+    let answer = call.apply(ours.to_string()).await;
+    assert!(matches!(answer, Err(Error::Conflict)), "{answer:?}");
 }
