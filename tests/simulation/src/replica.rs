@@ -19,6 +19,9 @@ use crate::logs;
 use crate::wire::Wire;
 use crate::world::{NAMESPACE, World};
 
+/// How often the stores are compared with the server: what a watch has lost is mended while the run heals.
+const AUDIT: Duration = Duration::from_secs(30);
+
 /// How long a host that stops waits for its passes.
 const GRACE: Duration = Duration::from_secs(20);
 
@@ -112,7 +115,10 @@ async fn live(
     let api = Api::new(client, seams.clone());
     let (events, _recorder) = Recorder::start(api.clone(), &seams, &alive.name);
     let discovery = Arc::new(Discovery::new(api.clone(), seams.clock));
-    let settings = Settings::default();
+    let settings = Settings {
+        resync: AUDIT,
+        ..Settings::default()
+    };
     let host = Arc::new(Host {
         informers: Informers::new(api.clone(), discovery.clone(), seams.clone(), settings),
         discovery,

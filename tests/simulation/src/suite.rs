@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use anyhow::bail;
 
-use crate::fault::{Fault, What};
+use crate::fault::Fault;
 use crate::oracle::{self, Failure, Reference};
 use crate::run::{Case, Evidence};
 use crate::script;
@@ -34,28 +34,11 @@ pub struct Verdict {
     pub evidence: Evidence,
 }
 
-/// Faults that the host cannot be expected to survive yet, and why.
-pub const NOT_YET: &[(What, &str)] = &[
-    (
-        What::EventLost,
-        "without an audit nobody sees what no watch has shown",
-    ),
-    (
-        What::ReadTimeout,
-        "the lists of informers have no deadline of their own",
-    ),
-];
-
-/// Whether a fault is drawn.
-pub fn is_drawn(what: What) -> bool {
-    NOT_YET.iter().all(|(not_yet, _)| *not_yet != what)
-}
-
 impl Case {
     /// The case that a seed stands for: a script, one or two hosts, a pair of faults.
     pub fn of_seed(seed: u64) -> Self {
         let mut rng = fastrand::Rng::with_seed(seed);
-        let faults = (0..2).filter_map(|_| Fault::drawn(&mut rng, is_drawn));
+        let faults = (0..2).filter_map(|_| Fault::drawn(&mut rng));
         let faults = faults.collect();
         Self {
             seed,

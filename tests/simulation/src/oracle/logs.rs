@@ -3,6 +3,8 @@
 use tracing::Level;
 
 use super::Failure;
+use crate::door::Class;
+use crate::fault::Fault;
 use crate::run::Evidence;
 use crate::trace::What;
 
@@ -12,9 +14,22 @@ const LOST: [&str; 2] = [
     "the lease could not be renewed in time",
 ];
 
+/// What may be logged as an error when a watch loses events.
+const AUDIT: &str = "has lost events: listing everything again";
+
+/// What may be logged as an error when the server does not answer reads while a plugin gets a new version.
+const UNTESTED: &str = "the new version cannot be tested, since no object can be read for it";
+
 pub(super) fn judge(run: &Evidence) -> Vec<Failure> {
     let about_leases = run.faults.iter().any(|fault| fault.what.is_about_leases());
-    let explained = |message: &str| about_leases && LOST.contains(&message);
+    let loses = run.faults.iter().any(|fault| fault.what.loses_events());
+    let deaf = |fault: &Fault| fault.what.class() == Some(Class::Read);
+    let deaf = run.faults.iter().any(deaf);
+    let explained = |message: &str| {
+        about_leases && LOST.contains(&message)
+            || loses && message.ends_with(AUDIT)
+            || deaf && message.contains(UNTESTED)
+    };
     let mut failures: Vec<Failure> = run
         .panics
         .iter()

@@ -3,17 +3,13 @@
 use windlass_simulation::door::Class;
 use windlass_simulation::fault::{Fault, What};
 use windlass_simulation::run::Case;
-use windlass_simulation::suite::is_drawn;
 
 use crate::all_hold;
 use crate::life::sent;
 
 /// One fault of each size at each of these places.
 fn cases(whats: impl Fn(What) -> bool, places: &(impl Iterator<Item = u64> + Clone)) -> Vec<Case> {
-    let whats = What::ALL
-        .iter()
-        .copied()
-        .filter(|what| is_drawn(*what) && whats(*what));
+    let whats = What::ALL.iter().copied().filter(|what| whats(*what));
     let faults = whats.flat_map(|what| {
         let places = places.clone();
         let sizes = what.sizes().iter();
