@@ -324,10 +324,12 @@ mod tests {
 
     #[test]
     fn every_fault_is_read_as_it_is_printed() {
-        let mut rng = fastrand::Rng::with_seed(1);
         for what in What::ALL {
-            let fault = Fault::drawn(&mut rng, |it| it == *what).unwrap();
-            assert_eq!(fault.to_string().parse::<Fault>().unwrap(), fault);
+            for size in what.sizes() {
+                let (what, at, size) = (*what, 7, *size);
+                let fault = Fault { what, at, size };
+                assert_eq!(fault.to_string().parse::<Fault>().unwrap(), fault);
+            }
         }
         assert!("crash@1".parse::<Fault>().is_err());
         assert!("reset@x".parse::<Fault>().is_err());
