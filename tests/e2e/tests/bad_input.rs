@@ -127,8 +127,8 @@ fn bad_documents(bad: Bad) -> Bad {
         )
         .document(
             "later",
-            "  resync: 10m",
-            &[":6:3: unknown field `resync`", "`resync` is planned"],
+            "  crds: Check",
+            &[":6:3: unknown field `crds`", "`crds` is planned"],
         )
         .document("type", "  grants: all", &[":6:11: expected a list"])
         .document(
