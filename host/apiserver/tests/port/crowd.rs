@@ -79,13 +79,12 @@ async fn every_watcher_sees_what_the_list_shows_and_no_write_is_lost() {
         .map(|map| (map.name_any(), map))
         .collect();
     let counts = list[COUNTS].data.clone().unwrap();
+    // One whose names were always gone has written nothing; most have.
+    assert!(written.iter().sum::<usize>() > CLIENTS * WRITES / 4);
     for (index, written) in written.into_iter().enumerate() {
-        assert!(written > 0);
-        assert_eq!(
-            counts[&format!("client-{index}")],
-            written.to_string(),
-            "of client {index}"
-        );
+        let counted = counts.get(&format!("client-{index}"));
+        let counted = counted.map_or("0", String::as_str);
+        assert_eq!(counted, written.to_string(), "of client {index}");
     }
     for watcher in watchers {
         let replayed = soon(watcher).await.unwrap();
