@@ -6,7 +6,7 @@ SHELL := bash
 TOOLS := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/windlass/tools
 TYPOS := 1.52.0
 DENY := 0.20.2
-GUESTS := greeter hostile relay selective
+GUESTS := greeter hostile relay selective steward
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)
 STATIC := $(shell uname -m)-unknown-linux-musl
 

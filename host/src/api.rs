@@ -25,6 +25,7 @@ pub use error::ApiError;
 pub use lines::Lines;
 pub use resource::{BadName, Resource, api_path, group_of, segment};
 
+use crate::bugs::{self, Bug};
 use crate::lease::Gate;
 use crate::seams::{Clock, Rng, Seams};
 
@@ -232,6 +233,7 @@ impl Api {
         let exchange = self.seams.spawn.task(async move {
             // Asked as late as can be: the task may have waited for its turn.
             let allowance = match &gate {
+                Some(_) if bugs::is(Bug::TheGateIsOpen) => REQUEST_DEADLINE,
                 Some(gate) => gate.allowance().ok_or(ApiError::NotLeader)?,
                 None => REQUEST_DEADLINE,
             };

@@ -20,10 +20,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use reconcile::{FinalizerPatch, settle_finalizer};
-pub use record::{Record, Records};
+pub use record::{Archive, Record, Records};
 pub use work::Whys;
 
 use crate::api::{Api, Discovery, Resource};
+use crate::bugs::{self, Bug};
 use crate::events::Recorder;
 use crate::grants::Grants;
 use crate::informer::Informers;
@@ -55,6 +56,8 @@ pub struct Parts {
     pub events: Recorder,
     /// How often everything is looked at again.
     pub resync: Duration,
+    /// Where passes are recorded.
+    pub records: Records,
     /// Time, randomness and tasks.
     pub seams: Seams,
 }
@@ -94,6 +97,7 @@ impl Prepared {
             informers,
             events,
             resync,
+            records,
             seams,
         } = parts;
         let queue = Arc::new(WorkQueue::new(seams.clock));
@@ -106,7 +110,9 @@ impl Prepared {
             seams: &seams,
         };
         let watches = Watches::start(&plugin, &grants, &primary, means, &view).await;
-        watches.synced().await;
+        if !bugs::is(Bug::ListsAreNotWaitedFor) {
+            watches.synced().await;
+        }
         let door = Arc::new(Door {
             plugin: plugin.name.clone(),
             api,
@@ -122,6 +128,7 @@ impl Prepared {
         let worker = Arc::new(Worker::new(
             Arc::new(reconciler),
             queue.clone(),
+            records,
             seams.clone(),
         ));
         Self {
@@ -193,11 +200,6 @@ impl Controller {
     /// wanted: it gets the same informers, grants and workers.
     pub fn swap(&self, plugin: Arc<Plugin>) {
         self.worker.swap(plugin);
-    }
-
-    /// What the newest passes did.
-    pub fn records(&self) -> Records {
-        self.worker.records().clone()
     }
 
     /// How many primaries wait for the plugin's `finalize` before they can go.

@@ -31,6 +31,7 @@ use windlass_code_cache::CodeCache;
 pub use last_good::LastGood;
 
 use crate::api::{Api, Discovery};
+use crate::controller::Archive;
 use crate::events::Recorder;
 use crate::informer::Informers;
 use crate::lease::Times;
@@ -67,6 +68,8 @@ pub struct Host {
     pub times: Times,
     /// How long passes may take to end when the host or a plugin stops.
     pub grace: Duration,
+    /// What the newest passes of each plugin did.
+    pub records: Archive,
 }
 
 /// What a plugin is asked to be; none while its document cannot be read.
@@ -292,6 +295,7 @@ impl Plugins {
     }
 
     fn forget(&self, name: &str) {
+        self.host.records.forget(name);
         if let Some(last_good) = &self.host.last_good
             && let Err(error) = last_good.forget(name)
         {

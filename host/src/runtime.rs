@@ -9,6 +9,7 @@ use windlass_code_cache::CodeCache;
 use crate::api::Discovery;
 use crate::args::{self, Run};
 use crate::connect::connect;
+use crate::controller::Archive;
 use crate::events::Recorder;
 use crate::hosting::{Host, LastGood};
 use crate::informer::{Informers, Settings};
@@ -51,6 +52,7 @@ pub async fn run(flags: Run, guest_threads: usize, seams: Seams) -> anyhow::Resu
         ),
         discovery,
         grace: flags.graceful_shutdown_timeout,
+        records: Archive::default(),
         seams: seams.clone(),
         api,
         events,

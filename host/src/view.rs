@@ -37,6 +37,7 @@ pub use why::{Wakeup, Why};
 pub use write::Write;
 
 use crate::api::Resource;
+use crate::bugs::{self, Bug};
 use crate::informer::{Change, Subscription};
 use crate::projection::Fields;
 use crate::selector::LabelSelector;
@@ -165,7 +166,7 @@ impl View {
     pub fn rerun_all(&self, why: &Why) {
         let going = self.primaries_that(|object| object.metadata.deleting);
         for key in self.primaries_that(|_| true) {
-            let low = going.binary_search(&key).is_err();
+            let low = going.binary_search(&key).is_err() || bugs::is(Bug::DeletionsRunLow);
             let why = why.clone();
             (self.wake)(Wakeup { key, why, low });
         }

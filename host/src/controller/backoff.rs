@@ -8,6 +8,7 @@ use std::hash::Hash;
 use std::time::Duration;
 
 use super::queue::Cause;
+use crate::bugs::{self, Bug};
 
 const FIRST: Duration = Duration::from_millis(5);
 const LONGEST: Duration = Duration::from_secs(1000);
@@ -37,7 +38,9 @@ impl<K: Clone + Eq + Hash> Backoff<K> {
     pub(super) fn attempt(&self, key: &K, generation: Option<i64>) -> u32 {
         self.failures
             .get(key)
-            .filter(|failures| failures.generation == generation)
+            .filter(|failures| {
+                failures.generation == generation || bugs::is(Bug::NewGenerationsWaitOn)
+            })
             .map_or(0, |failures| failures.count)
     }
 
@@ -47,6 +50,7 @@ impl<K: Clone + Eq + Hash> Backoff<K> {
         let attempt = self.attempt(key, generation);
         let count = match cause {
             Cause::Delay => attempt.saturating_add(1),
+            Cause::Change if bugs::is(Bug::EventsCountAsFailures) => attempt.saturating_add(1),
             Cause::Change => attempt.max(1),
         };
         self.failures

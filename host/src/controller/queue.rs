@@ -14,6 +14,8 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, HashSet, VecDeque};
 use std::hash::Hash;
 
+use crate::bugs::{self, Bug};
+
 /// Of so many keys taken, one was added low, if any is waiting.
 const SHARE: u32 = 8;
 
@@ -89,6 +91,9 @@ impl<K: Clone + Ord + Hash, T: Copy + Ord> Default for Queue<K, T> {
 impl<K: Clone + Ord + Hash, T: Copy + Ord> Queue<K, T> {
     /// Marks `key` as needing work now. A delay it had is forgotten.
     pub(super) fn add(&mut self, key: K) {
+        if bugs::is(Bug::ChangesDuringARunAreDropped) && self.running.contains(&key) {
+            return;
+        }
         self.forget_delay(&key);
         let raised = self.is_low.remove(&key);
         if (self.dirty.insert(key.clone()) || raised) && !self.running.contains(&key) {

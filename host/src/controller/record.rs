@@ -2,7 +2,7 @@
 //!
 //! - What is kept is bounded by number and by size; the oldest goes first.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -27,6 +27,8 @@ pub struct Record {
     pub version: String,
     /// Why it ran.
     pub whys: Whys,
+    /// Whether it had to wait for keys that need it more.
+    pub low: bool,
     /// What it needed: `protect`, `reconcile`, `finalize`, `release` or `ignore`.
     pub step: &'static str,
     /// How often it had failed before.
@@ -66,6 +68,24 @@ impl Record {
             size_of::<Wrote>() + wrote.key.name.len() + fields.sum::<usize>()
         });
         size_of::<Self>() + option(&self.error) + reads.sum::<usize>() + writes.sum::<usize>()
+    }
+}
+
+/// The records of each plugin that a host runs, by its name. Clones are the same.
+#[derive(Clone, Debug, Default)]
+pub struct Archive(Arc<Mutex<BTreeMap<String, Records>>>);
+
+impl Archive {
+    /// Those of `plugin`, in whatever version; a new ring if it has none.
+    pub fn of(&self, plugin: &str) -> Records {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.entry(plugin.to_owned()).or_default().clone()
+    }
+
+    /// The plugin has ended.
+    pub(crate) fn forget(&self, plugin: &str) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.remove(plugin);
     }
 }
 
@@ -121,6 +141,7 @@ mod tests {
             uid: "u".into(),
             version: "1".into(),
             whys: Whys::default(),
+            low: false,
             step: "reconcile",
             attempt: 0,
             began: Timestamp::UNIX_EPOCH,

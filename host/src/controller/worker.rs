@@ -44,13 +44,18 @@ pub(super) struct Worker {
 type Field = (String, Key, String, Option<i64>);
 
 impl Worker {
-    pub(super) fn new(reconciler: Arc<Reconciler>, queue: Arc<WorkQueue>, seams: Seams) -> Self {
+    pub(super) fn new(
+        reconciler: Arc<Reconciler>,
+        queue: Arc<WorkQueue>,
+        records: Records,
+        seams: Seams,
+    ) -> Self {
         Self {
             reconciler,
             queue,
             backoff: Mutex::default(),
             hot: Mutex::default(),
-            records: Records::default(),
+            records,
             seams,
         }
     }
@@ -61,11 +66,6 @@ impl Worker {
         *self.backoff() = Backoff::default();
         *self.hot() = HotLoops::default();
         self.reconciler.door().view.rerun_all(&Why::Swapped);
-    }
-
-    /// What the newest passes did.
-    pub(super) fn records(&self) -> &Records {
-        &self.records
     }
 
     /// Makes passes until the queue is closed.
@@ -107,6 +107,7 @@ impl Worker {
             uid: primary.uid.clone(),
             version: object.metadata.resource_version.clone(),
             whys: taken.whys.clone(),
+            low: taken.priority == Priority::Low,
             step: pass.step.label(),
             attempt,
             began,

@@ -10,6 +10,7 @@ use super::reign::Reign;
 use super::version::Version;
 use super::{Asked, Host};
 use crate::api::Resource;
+use crate::bugs::{self, Bug};
 use crate::grants::split_subresource;
 use crate::lease::{Lease, Watched};
 use crate::plugin::Description;
@@ -76,6 +77,9 @@ impl Host {
         let over = first(lost.as_mut(), reign.run(accepted, phases)).await;
         let mut ended = Ended::LostLease;
         if let Either::Right(()) = over {
+            if bugs::is(Bug::TheLeaseIsReleasedFirst) {
+                lease.release().await;
+            }
             let stopped = first(lost, reign.stop(phases)).await;
             if let Either::Right(()) = stopped {
                 ended = Ended::Asked;

@@ -117,6 +117,7 @@ impl<'a> Reign<'a> {
             informers: self.host.informers.clone(),
             events: self.host.events.clone(),
             resync: version.candidate.document.resync,
+            records: self.host.records.of(self.plugin),
             seams: self.host.seams.clone(),
         }
     }

@@ -16,6 +16,7 @@ mod tests;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::bugs::{self, Bug};
 use crate::projection::Fields;
 use crate::view::{Key, Object};
 use gone::Gone;
@@ -190,7 +191,10 @@ impl Store {
 
     /// A list must be at least as new as this.
     pub(super) fn highest(&self) -> u64 {
-        self.highest
+        match bugs::is(Bug::RelistsGoBack) {
+            true => 0,
+            false => self.highest,
+        }
     }
 
     /// A list begins: what it does not name until its end is gone.
@@ -223,7 +227,11 @@ impl Store {
         };
         let missing = self.objects.iter().filter(|(_, held)| missing(held));
         let missing: Vec<Key> = missing.map(|(key, _)| key.clone()).collect();
-        all.extend(missing.iter().map(|key| self.take_out(key, version)));
+        let gone = missing.iter().map(|key| self.take_out(key, version));
+        let gone: Vec<Shown> = gone.collect();
+        if !bugs::is(Bug::RelistsLoseTombstones) {
+            all.extend(gone);
+        }
         self.reach(version);
         all
     }
@@ -329,7 +337,10 @@ impl Store {
             if held.object.metadata.uid == object.metadata.uid {
                 held.shown = held.shown.max(version);
             }
-            if !is_newer(&object, &held.object) {
+            let goes_back = bugs::is(Bug::RelistsGoBack) && self.listing.is_some()
+                || bugs::is(Bug::AnswersAreDroppedEarly)
+                    && held.shown < held.object.metadata.version();
+            if !goes_back && !is_newer(&object, &held.object) {
                 if held.edition < edition && is_same(&object, &held.object) {
                     held.object = object;
                     held.edition = edition;

@@ -207,3 +207,22 @@ async fn a_host_that_stood_still_sends_nothing_when_it_goes_on() {
     let refused = api.send(map("one")).await.unwrap_err();
     assert!(matches!(refused, ApiError::NotLeader), "{refused}");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_lease_that_somebody_deletes_stays_with_a_holder_that_was_seen_alive() {
+    let world = World::new();
+    let (holder, other) = (world.lease("holder"), world.lease("other"));
+    holder.acquire(Watched::default()).await;
+    let mut watched = Watched::default();
+    let seen = other.try_acquire(&mut watched).await.unwrap();
+    assert_eq!(seen.as_deref(), Some("holder"));
+    let path = "/apis/coordination.k8s.io/v1/namespaces/default/leases/windlass-greeter";
+    let delete = Request::json(Method::DELETE, path.to_owned(), &json!({}));
+    other.api.send(delete).await.unwrap();
+    let seen = other.try_acquire(&mut watched).await.unwrap();
+    assert_eq!(seen.as_deref(), Some("holder"), "it may not know yet");
+    // It is dead, as nobody renews.
+    world.wait(Times::default().lease_duration).await;
+    assert_eq!(other.try_acquire(&mut watched).await.unwrap(), None);
+    assert_eq!(holder_of(&other).await, "other");
+}

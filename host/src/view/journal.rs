@@ -53,6 +53,8 @@ pub struct Wrote {
     pub key: Key,
     /// How it ended.
     pub end: End,
+    /// The version that the API server answered with, if it did.
+    pub version: Option<String>,
 }
 
 /// How a write ended.

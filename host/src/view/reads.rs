@@ -9,6 +9,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::key::Key;
 use super::object::Metadata;
+use crate::bugs::{self, Bug};
 use crate::selector::LabelSelector;
 
 /// So many reads of one kind are kept apart for a key; with more, it is woken by every change of the kind.
@@ -139,11 +140,17 @@ impl Reads {
         let Some(kind) = self.kinds.get(kind) else {
             return (Vec::new(), probes);
         };
+        let sides = match sides {
+            [Some(_), Some(new)] if bugs::is(Bug::LeavingAListIsNotHeard) => [None, Some(new)],
+            sides => sides,
+        };
+        let is_new_to_all = sides[0].is_none() && bugs::is(Bug::AbsentReadsAreNotTracked);
         let mut keys = Vec::new();
         let mut buckets = BTreeSet::new();
         for side in sides.into_iter().flatten() {
             let key = side.key();
-            let readers = kind.objects.get(&key).into_iter();
+            let readers = kind.objects.get(&key).filter(|_| !is_new_to_all);
+            let readers = readers.into_iter();
             keys.extend(readers.flat_map(HashMap::keys).cloned());
             probes += 1;
             for namespace in [None, key.namespace] {

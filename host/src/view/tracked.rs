@@ -4,6 +4,7 @@ use super::reads::{GroupKind, Read};
 use super::wakes::is_seen;
 use super::{Journal, Key, Object, Saw, View};
 use crate::api::{Resource, group_of};
+use crate::bugs::{self, Bug};
 use crate::informer::Change;
 use crate::selector::LabelSelector;
 
@@ -48,6 +49,9 @@ impl View {
         namespace: Option<&str>,
         selector: &LabelSelector,
     ) {
+        if bugs::is(Bug::ListsAreNotTracked) {
+            return;
+        }
         let read = Read::List(namespace.map(str::to_owned), selector.clone());
         self.reads().read(by, &group_kind(api_version, kind), read);
     }

@@ -6,6 +6,7 @@
 use super::key::Key;
 use super::object::{Metadata, Object};
 use crate::api::{Resource, group_of};
+use crate::bugs::{self, Bug};
 use crate::informer::Change;
 use crate::projection::Fields;
 
@@ -36,7 +37,10 @@ impl Wakes {
         if !is_seen(change, fields, spec_only) {
             return Vec::new();
         }
-        let sides = [&change.old, &change.new];
+        let mut sides = [&change.old, &change.new];
+        if bugs::is(Bug::OldOwnersAreNotWoken) && change.new.is_some() {
+            sides = [&None, &change.new];
+        }
         let mut keys: Vec<Key> = Vec::new();
         for object in sides.into_iter().flatten() {
             keys.extend(self.concerned(resource, object));

@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::key::Key;
 use crate::api::Resource;
+use crate::bugs::{self, Bug};
 use crate::informer::{Change, Origin};
 
 /// A key that must run.
@@ -68,6 +69,7 @@ pub(super) fn changed(resource: &Resource, change: &Change) -> Why {
 
 /// Whether a change is only that something was found: nothing happened, unless it is on its way out.
 pub(super) fn is_found(change: &Change, origin: Origin) -> bool {
-    let there = |object: &crate::view::Object| !object.metadata.deleting;
+    let there =
+        |object: &crate::view::Object| !object.metadata.deleting || bugs::is(Bug::DeletionsRunLow);
     origin == Origin::List && change.old.is_none() && change.new.as_ref().is_some_and(there)
 }

@@ -50,11 +50,12 @@ impl Write {
     /// The API server answered with the object as it is now.
     pub fn answered(mut self, object: &Object) {
         let (view, version) = (self.view.clone(), object.metadata.version());
-        self.note(match &self.before {
+        let end = match &self.before {
             Before::Absent => End::Created,
             Before::Unknown => End::Changed(Vec::new()),
             Before::There(before) => End::Changed(differences(&before.value(), &object.value())),
-        });
+        };
+        self.note(end, Some(object));
         let resource = self.object.0.clone();
         // Nothing else happens to the object meanwhile: an echo comes before this or after.
         view.take_in(&resource, object, |change| {
@@ -98,7 +99,7 @@ impl Write {
         if !idle {
             return self.answered(object);
         }
-        self.note(End::Changed(Vec::new()));
+        self.note(End::Changed(Vec::new()), Some(object));
         let (view, resource) = (self.view.clone(), self.object.0.clone());
         view.take_in(&resource, object, |change| {
             if let Some(change) = change {
@@ -111,7 +112,7 @@ impl Write {
     /// The API server answered that the object with this UID is gone.
     pub fn deleted(mut self, uid: &str) {
         let view = self.view.clone();
-        self.note(End::Deleted);
+        self.note(End::Deleted, None);
         let (resource, key) = self.object.clone();
         let Some(informer) = view.informer(&resource, key.namespace.as_deref()) else {
             return;
@@ -134,12 +135,14 @@ impl Write {
         });
     }
 
-    fn note(&self, end: End) {
+    fn note(&self, end: End, answer: Option<&Object>) {
+        let version = answer.map(|object| object.metadata.resource_version.clone());
         let (resource, key) = &self.object;
         let wrote = Wrote {
             kind: resource.kind.clone(),
             key: key.clone(),
             end,
+            version,
         };
         self.view.journals().wrote(&self.by, wrote);
     }
@@ -156,7 +159,7 @@ impl Write {
 impl Drop for Write {
     fn drop(&mut self) {
         if self.id.is_some() {
-            self.note(End::Failed);
+            self.note(End::Failed, None);
         }
         self.end(Answer::None);
     }

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use windlass::source::Folder;
 
 use crate::fault::{Fault, What};
-use crate::kit::{PLUGIN, folder};
-use crate::user::{GREETINGS, path};
+use crate::kit::folder;
+use crate::which::Which;
 use crate::world::{NAMESPACE, World};
 
 /// Waits until a fault is due, and lets it happen. It is over when this returns.
@@ -40,8 +40,8 @@ pub async fn happen(world: Arc<World>, fault: Fault) {
 }
 
 fn delete_lease(world: &World) {
-    let path =
-        format!("/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases/windlass-{PLUGIN}");
+    let lease = world.which.lease();
+    let path = format!("/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases/{lease}");
     world.ask(Method::DELETE, &path, &Value::Null);
 }
 
@@ -68,7 +68,7 @@ async fn rolling(world: &World, pause: Duration) {
 /// Another controller's finalizer comes and goes.
 async fn hold_all(world: &World, span: Duration) {
     let change = |add: bool| {
-        let (_, list) = world.ask(Method::GET, GREETINGS, &Value::Null);
+        let (_, list) = world.ask(Method::GET, &world.which.path(), &Value::Null);
         let items = list.get("items").and_then(Value::as_array);
         for item in items.into_iter().flatten() {
             set_finalizer(world, item, "other.example.com/hold", add);
@@ -79,13 +79,13 @@ async fn hold_all(world: &World, span: Duration) {
     change(false);
 }
 
-/// Puts a finalizer on a Greeting that is not being deleted, or takes it off.
-pub fn set_finalizer(world: &World, greeting: &Value, finalizer: &str, on: bool) {
-    let text = |pointer: &str| greeting.pointer(pointer).and_then(Value::as_str);
+/// Puts a finalizer on a primary that is not being deleted, or takes it off.
+pub fn set_finalizer(world: &World, primary: &Value, finalizer: &str, on: bool) {
+    let text = |pointer: &str| primary.pointer(pointer).and_then(Value::as_str);
     let Some(name) = text("/metadata/name") else {
         return;
     };
-    let before = greeting
+    let before = primary
         .pointer("/metadata/finalizers")
         .and_then(Value::as_array);
     let mut finalizers = before.cloned().unwrap_or_default();
@@ -102,12 +102,12 @@ pub fn set_finalizer(world: &World, greeting: &Value, finalizer: &str, on: bool)
         "resourceVersion": text("/metadata/resourceVersion"),
     });
     let patch = json!({ "metadata": metadata });
-    world.ask(Method::PATCH, &path(name), &patch);
+    world.ask(Method::PATCH, &world.which.path_of(name), &patch);
 }
 
 /// A version that only differs in what it does not use.
 pub fn swap(world: &World) {
-    world.ask_for(Some(world.kit.again.clone()));
+    world.ask_for(Some(world.kit.plugin(world.which).again.clone()));
 }
 
 /// No plugin for a while.
@@ -135,8 +135,14 @@ impl World {
 /// Another manager writes to what the plugin has just written.
 pub fn fight(world: &World, path: &str) {
     let patch = match path {
+        // Nobody watches what nobody owns.
+        path if path.contains(&format!("/{}", world.which.entry())) => return,
         path if path.contains("/default/configmaps/") => {
-            json!({ "data": { "index.html": "Boo!" } })
+            let field = match world.which {
+                Which::Greeter => "index.html",
+                Which::Steward => "title",
+            };
+            json!({ "data": { field: "Boo!" } })
         }
         path if path.contains("/deployments/") => json!({ "spec": { "replicas": 7 } }),
         // What is not watched is not put back.

@@ -135,12 +135,12 @@ impl What {
         )
     }
 
-    /// Whether a watch may show nothing more of what happened: only the audit finds it then, which waits until
-    /// the watch has come past the list that it compares with.
+    /// Whether a watch may show what happened late, or never: only the audit finds it then, which waits until the
+    /// watch has come past the list that it compares with.
     pub fn loses_events(self) -> bool {
         matches!(
             self,
-            Self::EventLost | Self::EventMerged | Self::EventPostponed
+            Self::EventLost | Self::EventMerged | Self::EventPostponed | Self::WatchSlow
         )
     }
 
@@ -251,10 +251,19 @@ impl Fault {
             | What::NoBookmarks
             | What::WatchExpired
             | What::WatchError
-            | What::WatchSlow => rng.u64(0..8),
+            | What::WatchSlow => rng.u64(0..5),
             _ => rng.u64(0..20),
         };
-        let size = rng.choice(what.sizes().iter().copied()).unwrap_or_default();
+        let size = match what {
+            What::EventDoubled
+            | What::EventMerged
+            | What::EventLost
+            | What::WatchExpired
+            | What::WatchError => rng.u64(0..16),
+            What::EventPostponed => rng.u64(0..24),
+            What::StreamCut => rng.u64(0..12_000),
+            _ => rng.choice(what.sizes().iter().copied()).unwrap_or_default(),
+        };
         Some(Self { what, at, size })
     }
 

@@ -1,4 +1,4 @@
-//! What all runs of a process share: the engine, the greeter's code, its documents.
+//! What all runs of a process share: the engine, the plugins' code, their documents.
 //!
 //! - A run cannot tell that there were others before it or are others beside it.
 
@@ -7,7 +7,7 @@ use std::sync::{Arc, LazyLock};
 
 use anyhow::Context;
 use serde_json::Value;
-use tokio::runtime::{Builder, Handle, Runtime};
+use tokio::runtime::{Builder, Runtime};
 use windlass::manifest;
 use windlass::plugin::{Compiler, Description, Plugin, Sandboxes};
 use windlass::seams::{Clock, Rng, Seams, Spawn};
@@ -15,8 +15,7 @@ use windlass::source::{Candidate, Folder};
 use windlass_code_cache::CodeCache;
 use windlass_sandbox_tests::guests;
 
-/// The name of the plugin.
-pub const PLUGIN: &str = "greeter";
+use crate::which::Which;
 
 /// The memory of the guests of one host.
 const BUDGET: usize = 1 << 30;
@@ -25,20 +24,26 @@ static KIT: LazyLock<anyhow::Result<Kit>> = LazyLock::new(Kit::new);
 
 /// What all runs share.
 pub struct Kit {
-    /// The greeter, as it is asked for first.
-    pub greeter: Candidate,
+    greeter: Loaded,
+    steward: Loaded,
+    sandboxes: Arc<Sandboxes>,
+    _runtime: Runtime,
+}
+
+/// A plugin.
+pub struct Loaded {
+    /// The plugin, as it is asked for first.
+    pub asked: Candidate,
     /// The same with another configuration, which changes nothing of what it does.
     pub again: Candidate,
-    /// What the greeter says of itself.
+    /// What the plugin says of itself.
     pub description: Description,
-    /// What the cluster has from the beginning: the greeter's kind and the namespace of its register.
+    /// What the cluster has from the beginning: its kind, and the namespace of its register.
     pub cluster: Vec<Value>,
     /// What its document grants it.
     pub grants: Value,
-    sandboxes: Arc<Sandboxes>,
     /// Keeps the code.
     _plugin: Plugin,
-    _runtime: Runtime,
 }
 
 impl Kit {
@@ -52,37 +57,29 @@ impl Kit {
     }
 
     fn new() -> anyhow::Result<Self> {
-        let folder = guests::workspace().join("plugins/greeter");
-        let read = |file: &str| {
-            let path = folder.join(file);
-            std::fs::read_to_string(&path).with_context(|| path.display().to_string())
-        };
-        let component: Arc<[u8]> = std::fs::read(guests::guest(PLUGIN)?)?.into();
-        let text = read("plugin.yaml")?;
-        let other = text.replace("  config:\n", "  config:\n    unused: other\n");
-        anyhow::ensure!(text != other, "plugin.yaml has no configuration");
-        let greeter = candidate(&text, &component)?;
-        let again = candidate(&other, &component)?;
-        let cluster = ["greeting.crd.yaml", "namespace.yaml"].map(|file| {
-            let value: Value = serde_saphyr::from_str(&read(file)?)?;
-            anyhow::Ok(value)
-        });
-        let document: Value = serde_saphyr::from_str(&text)?;
         let runtime = Builder::new_current_thread().enable_time().build()?;
-        let (sandboxes, plugin) = runtime.block_on(load(&greeter, &component))?;
+        let seams = Seams {
+            clock: Clock::system(),
+            rng: Rng::seeded(0),
+            spawn: Spawn::inline(runtime.handle().clone()),
+        };
+        let sandboxes = Sandboxes::new(seams, 1, BUDGET, Compiler::Here);
+        let sandboxes = sandboxes.map_err(|error| anyhow::anyhow!("{error:#}"))?;
+        let load = |which| runtime.block_on(Loaded::new(which, &sandboxes));
         Ok(Self {
-            description: plugin.description.clone(),
-            grants: document
-                .pointer("/spec/grants")
-                .cloned()
-                .unwrap_or_default(),
-            cluster: cluster.into_iter().collect::<anyhow::Result<_>>()?,
-            greeter,
-            again,
+            greeter: load(Which::Greeter)?,
+            steward: load(Which::Steward)?,
             sandboxes,
-            _plugin: plugin,
             _runtime: runtime,
         })
+    }
+
+    /// A plugin.
+    pub fn plugin(&self, which: Which) -> &Loaded {
+        match which {
+            Which::Greeter => &self.greeter,
+            Which::Steward => &self.steward,
+        }
     }
 
     /// Where the guests of one host run.
@@ -99,6 +96,43 @@ impl Kit {
     }
 }
 
+impl Loaded {
+    async fn new(which: Which, sandboxes: &Arc<Sandboxes>) -> anyhow::Result<Self> {
+        let folder = guests::workspace().join(which.folder());
+        let read = |file: &str| {
+            let path = folder.join(file);
+            std::fs::read_to_string(&path).with_context(|| path.display().to_string())
+        };
+        let component: Arc<[u8]> = std::fs::read(guests::guest(which.name())?)?.into();
+        let text = read("plugin.yaml")?;
+        let other = text.replace("  config:\n", "  config:\n    unused: other\n");
+        anyhow::ensure!(text != other, "plugin.yaml has no configuration");
+        let asked = candidate(&text, &component)?;
+        let again = candidate(&other, &component)?;
+        let cluster = which.cluster().iter().map(|file| {
+            let value: Value = serde_saphyr::from_str(&read(file)?)?;
+            anyhow::Ok(value)
+        });
+        let cluster = cluster.collect::<anyhow::Result<_>>()?;
+        let document: Value = serde_saphyr::from_str(&text)?;
+        let (config, limits) = (&asked.document.config, asked.document.limits);
+        let cache = Kit::code_cache()?;
+        let plugin = sandboxes.load(which.name(), &component, config, limits, &cache);
+        let plugin = plugin.await?;
+        Ok(Self {
+            description: plugin.description.clone(),
+            grants: document
+                .pointer("/spec/grants")
+                .cloned()
+                .unwrap_or_default(),
+            cluster,
+            asked,
+            again,
+            _plugin: plugin,
+        })
+    }
+}
+
 /// A config folder that holds one plugin.
 pub fn folder(candidate: &Candidate) -> Folder {
     Folder {
@@ -108,22 +142,7 @@ pub fn folder(candidate: &Candidate) -> Folder {
 }
 
 fn candidate(text: &str, component: &Arc<[u8]>) -> anyhow::Result<Candidate> {
-    let mut documents = manifest::parse(Path::new("/plugins/greeter.yaml"), text)?;
+    let mut documents = manifest::parse(Path::new("/plugins/plugin.yaml"), text)?;
     let document = documents.pop().context("plugin.yaml holds no document")?;
     Ok(Candidate::new(document, text.into(), component.clone()))
-}
-
-async fn load(greeter: &Candidate, component: &[u8]) -> anyhow::Result<(Arc<Sandboxes>, Plugin)> {
-    let seams = Seams {
-        clock: Clock::system(),
-        rng: Rng::seeded(0),
-        spawn: Spawn::inline(Handle::current()),
-    };
-    let sandboxes = Sandboxes::new(seams, 1, BUDGET, Compiler::Here);
-    let sandboxes = sandboxes.map_err(|error| anyhow::anyhow!("{error:#}"))?;
-    let (config, limits) = (&greeter.document.config, greeter.document.limits);
-    let cache = Kit::code_cache()?;
-    let plugin = sandboxes.load(PLUGIN, component, config, limits, &cache);
-    let plugin = plugin.await?;
-    Ok((sandboxes, plugin))
 }

@@ -21,5 +21,6 @@ pub mod script;
 pub mod suite;
 pub mod trace;
 pub mod user;
+pub mod which;
 pub mod wire;
 pub mod world;

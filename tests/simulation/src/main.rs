@@ -1,11 +1,14 @@
 //! Runs seeds, and says which fail and how.
 
+use std::collections::BTreeSet;
 use std::process::ExitCode;
 
+use anyhow::ensure;
 use clap::Parser;
+use windlass::bugs::Bug;
 use windlass_simulation::fault::Fault;
 use windlass_simulation::run::Case;
-use windlass_simulation::suite::{judge, judge_all, shrink};
+use windlass_simulation::suite::{judge, judge_all, search, shrink};
 
 /// Seeds that are run before it is said how far it has come.
 const BATCH: u64 = 500;
@@ -28,12 +31,30 @@ struct Flags {
     /// How many hosts, rather than what the seed says.
     #[arg(long)]
     hosts: Option<usize>,
+    /// Hosts have this bug on purpose; `all`: one after the other, until each is found.
+    #[arg(long)]
+    bug: Option<String>,
     /// Shows everything that happens in the first seed.
     #[arg(long)]
     trace: bool,
 }
 
 impl Flags {
+    /// What is wrong with the hosts.
+    fn bugs(&self) -> anyhow::Result<Vec<Bug>> {
+        let Some(wanted) = &self.bug else {
+            return Ok(Vec::new());
+        };
+        let named = |bug: &&Bug| wanted == ALL || format!("{bug:?}") == *wanted;
+        let found: Vec<Bug> = Bug::ALL.iter().filter(named).copied().collect();
+        ensure!(
+            !found.is_empty(),
+            "there is no bug {wanted}: there are {:?}",
+            Bug::ALL
+        );
+        Ok(found)
+    }
+
     fn case(&self, seed: u64) -> anyhow::Result<Case> {
         let mut case = Case::of_seed(seed);
         if self.life {
@@ -41,6 +62,7 @@ impl Flags {
             case.seed = seed;
         }
         case.hosts = self.hosts.unwrap_or(case.hosts);
+        case.bug = self.bugs()?.first().copied();
         match self.faults.as_deref() {
             None => {}
             Some("none" | "") => case.faults.clear(),
@@ -53,8 +75,14 @@ impl Flags {
     }
 }
 
+/// All bugs.
+const ALL: &str = "all";
+
 fn main() -> anyhow::Result<ExitCode> {
     let flags = Flags::parse();
+    if flags.bug.as_deref() == Some(ALL) {
+        return judge_the_judge(&flags);
+    }
     if flags.trace {
         let case = flags.case(flags.seed)?;
         for line in case.run()?.trace {
@@ -82,5 +110,28 @@ fn main() -> anyhow::Result<ExitCode> {
         ExitCode::SUCCESS
     } else {
         ExitCode::FAILURE
+    })
+}
+
+/// Gives hosts one bug after the other, and says which seed finds it first.
+fn judge_the_judge(flags: &Flags) -> anyhow::Result<ExitCode> {
+    let mut missed = 0;
+    for bug in flags.bugs()? {
+        match search(bug, flags.seed..flags.seed + flags.runs)? {
+            Some(verdict) => {
+                let checks = verdict.failures.iter().map(|failure| failure.check);
+                let checks: BTreeSet<_> = checks.collect();
+                println!("{bug:?}: seed {}, {checks:?}", verdict.case.seed);
+            }
+            None => {
+                missed += 1;
+                println!("{bug:?}: not found in {} seeds", flags.runs);
+            }
+        }
+    }
+    println!("{} of {} found", Bug::ALL.len() - missed, Bug::ALL.len());
+    Ok(match missed {
+        0 => ExitCode::SUCCESS,
+        _ => ExitCode::FAILURE,
     })
 }

@@ -4,11 +4,15 @@
 //! - What may vary is learnt from runs of the same script without faults ([`Reference`]).
 
 mod counts;
+mod deletes;
 mod exclusive;
 mod finalizers;
 mod grants;
 mod leaks;
 mod logs;
+mod past;
+mod reads;
+mod retries;
 mod stable;
 mod state;
 
@@ -84,13 +88,16 @@ pub fn judge(run: &Evidence, reference: &Reference) -> Vec<Failure> {
 /// Everything that is wrong with a run by itself.
 fn alone(run: &Evidence) -> Vec<Failure> {
     let mut failures = Vec::new();
+    failures.extend(deletes::judge(run));
     failures.extend(stable::writes_after_rest(run));
+    failures.extend(reads::judge(run));
     failures.extend(exclusive::epochs(run));
     failures.extend(exclusive::passes(run));
     failures.extend(finalizers::judge(run));
     failures.extend(grants::judge(run));
     failures.extend(leaks::left(run));
     failures.extend(logs::judge(run));
+    failures.extend(retries::judge(run));
     failures
 }
 

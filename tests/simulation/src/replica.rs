@@ -6,6 +6,7 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, watch};
 use windlass::api::{Api, Discovery};
+use windlass::controller::Archive;
 use windlass::events::Recorder;
 use windlass::hosting::Host;
 use windlass::informer::{Informers, Settings};
@@ -119,6 +120,8 @@ async fn live(
         resync: AUDIT,
         ..Settings::default()
     };
+    let records = Archive::default();
+    world.comes_up(&alive.name, records.clone());
     let host = Arc::new(Host {
         informers: Informers::new(api.clone(), discovery.clone(), seams.clone(), settings),
         discovery,
@@ -132,6 +135,7 @@ async fn live(
         identity: alive.name.to_string(),
         times: world.times,
         grace: GRACE,
+        records,
     });
     let (hand, held) = mpsc::channel(1);
     let _hands = seams.spawn.task(async move {

@@ -6,9 +6,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
+use jiff::Timestamp;
 use serde_json::Value;
 use tokio::runtime::Builder;
 use tokio::time::Instant;
+use windlass::bugs::{self, Bug};
+use windlass::controller;
 use windlass_apiserver::history::Record;
 
 use crate::deeds;
@@ -21,6 +24,7 @@ use crate::replica;
 use crate::script::{self, Action};
 use crate::trace::{Line, What};
 use crate::user;
+use crate::which::Which;
 use crate::world::World;
 
 /// How soon after healing everything is to be stable.
@@ -40,17 +44,23 @@ const RESYNCS: Duration = Duration::from_secs(2 * 5 * 60);
 pub struct Case {
     /// Draws latencies, uids and everything else.
     pub seed: u64,
+    /// The plugin.
+    pub which: Which,
     /// What the user does.
     pub script: Vec<Action>,
     /// How many hosts there are.
     pub hosts: usize,
     /// What goes wrong.
     pub faults: Vec<Fault>,
+    /// What is wrong with the hosts, if the oracle is judged.
+    pub bug: Option<Bug>,
 }
 
 /// What is known of a run when it is over.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Evidence {
+    /// The plugin.
+    pub which: Which,
     /// Every write that the server accepted.
     pub history: Vec<Record>,
     /// Everything else that happened.
@@ -61,6 +71,8 @@ pub struct Evidence {
     pub lives: usize,
     /// The revision of the last write before everything was to be stable.
     pub stable: u64,
+    /// When that was.
+    pub stable_at: Timestamp,
     /// The tasks of all hosts at rest.
     pub tasks_at_rest: usize,
     /// Tasks of hosts that have stopped.
@@ -79,16 +91,28 @@ pub struct Evidence {
     pub sent: BTreeMap<Class, u64>,
     /// The faults that met a request.
     pub hit: Vec<Fault>,
+    /// What each host that came up says of its passes, in the order in which they came up.
+    pub passes: Vec<(Arc<str>, Vec<Arc<controller::Record>>)>,
 }
 
 impl Case {
     /// The life of one Greeting with one host.
     pub fn life(faults: &[Fault]) -> Self {
+        Self::life_with(Which::Greeter, faults)
+    }
+
+    /// The life of one primary with one host.
+    pub fn life_with(which: Which, faults: &[Fault]) -> Self {
         Self {
             seed: 1,
-            script: script::life(),
+            which,
+            script: match which {
+                Which::Greeter => script::life(),
+                Which::Steward => script::life_of_a_bookcase(),
+            },
             hosts: 1,
             faults: faults.to_vec(),
+            bug: None,
         }
     }
 
@@ -105,13 +129,16 @@ impl Case {
             .build()
             .context("cannot make a runtime")?;
         panics::take();
-        let mut evidence = runtime.block_on(self.play())?;
+        bugs::choose(self.bug);
+        let played = runtime.block_on(self.play());
+        bugs::choose(None);
+        let mut evidence = played?;
         evidence.panics = panics::take();
         Ok(evidence)
     }
 
     async fn play(&self) -> anyhow::Result<Evidence> {
-        let world = World::new(self.seed, self.hosts, &self.faults)?;
+        let world = World::new(self)?;
         let _logs = tracing::subscriber::set_default(Logs::new(world.trace.clone()));
         let controllers = tokio::spawn(world.server.controllers());
         let places: Vec<_> = (0..self.hosts)
@@ -122,23 +149,35 @@ impl Case {
         let audited = self.faults.iter().any(|fault| fault.what.loses_events());
         let soon = if audited { AUDITED } else { STABLE };
         let stable = become_stable(&world, soon).await;
+        let stable_at = world.clock.wall();
         world.clock.sleep(RESYNCS).await;
         let mut evidence = Evidence {
             stable,
+            stable_at,
             tasks_at_rest: tasks_at_rest(&world).await,
             faults: self.faults.clone(),
-            grants: world.kit.grants.clone(),
+            which: self.which,
+            grants: world.kit.plugin(self.which).grants.clone(),
             sent: Class::ALL
                 .map(|class| (class, world.door.seen(class)))
                 .into(),
             hit: world.door.hit(),
-            ..Evidence::default()
+            history: Vec::new(),
+            trace: Vec::new(),
+            passes: Vec::new(),
+            panics: Vec::new(),
+            hash: String::new(),
+            lives: 0,
+            tasks_left: 0,
+            bytes_left: 0,
+            hosts_left: 0,
         };
         end(&world, &mut evidence).await;
         for place in places {
             place.abort();
         }
         controllers.abort();
+        evidence.passes = world.passes();
         evidence.history = world.server.history().records();
         evidence.trace = world.trace.lines();
         let starts = |line: &&Line| matches!(&line.what, What::Deed(deed) if deed == "starts");
@@ -225,7 +264,15 @@ fn hash(world: &World) -> String {
 
 impl Display for Case {
     fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
-        writeln!(out, "seed {}, {} hosts", self.seed, self.hosts)?;
+        write!(
+            out,
+            "seed {}, {} hosts, {}",
+            self.seed, self.hosts, self.which
+        )?;
+        match self.bug {
+            Some(bug) => writeln!(out, ", whose bug is {bug:?}")?,
+            None => writeln!(out)?,
+        }
         let faults: Vec<_> = self.faults.iter().map(ToString::to_string).collect();
         writeln!(out, "faults: {}", faults.join(","))?;
         let script: Vec<_> = self.script.iter().map(ToString::to_string).collect();

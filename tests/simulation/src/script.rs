@@ -5,39 +5,53 @@
 
 use std::fmt::{self, Display, Formatter};
 
-/// What the greeter makes for a Greeting and watches; the entry in its register it does not.
+use crate::which::Which;
+
+/// What the plugin makes for a primary and watches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// The ConfigMap with the text.
+    /// The ConfigMap with the text, or the first book.
     Text,
-    /// The Deployment.
+    /// The Deployment, or the second book.
     Pods,
 }
 
 /// One thing that a user does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Creates the Greeting; waits until one of that name is gone.
+    /// Creates the primary; waits until one of that name is gone.
     Create(&'static str),
-    /// Asks for another text, and as many replicas.
+    /// Asks for another text or mood, and as many replicas or books.
     Change(&'static str, &'static str, u64),
-    /// Labels the Greeting, which concerns nobody.
+    /// Labels the primary, which concerns nobody.
     Label(&'static str, u64),
-    /// Edits what the greeter made.
+    /// Edits what the plugin made.
     Edit(&'static str, Part),
-    /// Deletes what the greeter made.
+    /// Deletes what the plugin made.
     DeletePart(&'static str, Part),
-    /// Deletes the Greeting.
+    /// Deletes the primary.
     Delete(&'static str),
-    /// Puts a finalizer of its own on the Greeting, or takes it off.
+    /// Puts a finalizer of its own on the primary, or takes it off.
     Hold(&'static str, bool),
-    /// Waits until the Greeting is as it is asked for, or gone; not longer than a minute.
+    /// Takes a child away from its owner, and waits until it is back.
+    Disown(&'static str),
+    /// Gives the catalog a title, or takes the catalog away.
+    Catalog(Option<&'static str>),
+    /// Makes a note about a Bookcase, which it lists.
+    Note(&'static str, u64),
+    /// Makes a note be about nobody.
+    Unlabel(&'static str, u64),
+    /// Lets a note expire, and waits until it is deleted.
+    Expire(&'static str, u64),
+    /// Lets a note expire, and after so many milliseconds makes another one in its place.
+    Renew(&'static str, u64, u64),
+    /// Waits until the primary is as it is asked for, or gone; not longer than a minute.
     Settle(&'static str),
     /// Waits for so many milliseconds.
     Wait(u64),
 }
 
-/// The names of the Greetings.
+/// The names of the primaries.
 const NAMES: [&str; 2] = ["ada", "bob"];
 
 /// What they are greeted with.
@@ -57,8 +71,28 @@ pub fn life() -> Vec<Action> {
     ]
 }
 
+/// The life of one Bookcase, with all that its plugin can do.
+pub fn life_of_a_bookcase() -> Vec<Action> {
+    vec![
+        Action::Create("ada"),
+        Action::Settle("ada"),
+        Action::Note("ada", 0),
+        Action::Catalog(Some("Ahoy")),
+        Action::Change("ada", "Ahoy", 3),
+        Action::Settle("ada"),
+        Action::Renew("ada", 0, 20),
+        Action::Change("ada", "Hello", 1),
+        Action::Settle("ada"),
+        Action::Disown("ada"),
+        Action::Unlabel("ada", 0),
+        Action::Wait(1000),
+        Action::Delete("ada"),
+        Action::Settle("ada"),
+    ]
+}
+
 /// A script.
-pub fn drawn(seed: u64) -> Vec<Action> {
+pub fn drawn(which: Which, seed: u64) -> Vec<Action> {
     let mut rng = fastrand::Rng::with_seed(seed ^ 0x5c71_9700);
     let mut script = vec![Action::Create("ada")];
     let mut there = [true, false];
@@ -75,6 +109,10 @@ pub fn drawn(seed: u64) -> Vec<Action> {
         if !*there {
             *there = true;
             script.push(Action::Create(name));
+            continue;
+        }
+        if which == Which::Steward && rng.bool() {
+            script.extend(about_bookcases(name, &mut rng));
             continue;
         }
         let part = rng.choice([Part::Text, Part::Pods]);
@@ -111,6 +149,24 @@ pub fn drawn(seed: u64) -> Vec<Action> {
     script
 }
 
+/// What only concerns a Bookcase that is there.
+fn about_bookcases(name: &'static str, rng: &mut fastrand::Rng) -> Vec<Action> {
+    let number = rng.u64(..2);
+    match rng.u32(..8) {
+        0 => vec![Action::Catalog(None)],
+        1 | 2 => vec![Action::Catalog(rng.choice(TEXTS))],
+        3 => vec![Action::Note(name, number)],
+        4 => vec![Action::Unlabel(name, number)],
+        5 => vec![Action::Expire(name, number)],
+        6 => vec![
+            Action::Note(name, number),
+            Action::Wait(rng.u64(..500)),
+            Action::Renew(name, number, rng.u64(..60)),
+        ],
+        _ => vec![Action::Settle(name), Action::Disown(name)],
+    }
+}
+
 impl Display for Action {
     fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
         match self {
@@ -124,6 +180,17 @@ impl Display for Action {
             Self::Delete(name) => write!(out, "delete {name}"),
             Self::Hold(name, true) => write!(out, "hold {name}"),
             Self::Hold(name, false) => write!(out, "let {name} go"),
+            Self::Disown(name) => write!(out, "disown a child of {name}"),
+            Self::Catalog(Some(title)) => write!(out, "call the catalog {title:?}"),
+            Self::Catalog(None) => write!(out, "take the catalog away"),
+            Self::Note(name, number) => write!(out, "make note {number} about {name}"),
+            Self::Unlabel(name, number) => {
+                write!(out, "make note {number} be about nobody, not {name}")
+            }
+            Self::Expire(name, number) => write!(out, "let note {number} about {name} expire"),
+            Self::Renew(name, number, pause) => {
+                write!(out, "renew note {number} about {name} within {pause} ms")
+            }
             Self::Settle(name) => write!(out, "wait until {name} has settled"),
             Self::Wait(millis) => write!(out, "wait {millis} ms"),
         }
@@ -136,9 +203,13 @@ mod tests {
 
     #[test]
     fn a_seed_gives_the_same_script_again_and_holds_nothing_in_the_end() {
-        for seed in 0..200 {
-            let script = drawn(seed);
-            assert_eq!(script, drawn(seed));
+        for (which, seed) in Which::ALL
+            .map(|which| (0..200).map(move |seed| (which, seed)))
+            .into_iter()
+            .flatten()
+        {
+            let script = drawn(which, seed);
+            assert_eq!(script, drawn(which, seed));
             for name in NAMES {
                 let mut holds = script.iter().filter_map(|action| match action {
                     Action::Hold(of, on) if *of == name => Some(*on),

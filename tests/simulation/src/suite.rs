@@ -5,17 +5,22 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use anyhow::bail;
+use windlass::bugs::Bug;
 
 use crate::fault::Fault;
 use crate::oracle::{self, Failure, Reference};
 use crate::run::{Case, Evidence};
 use crate::script;
+use crate::which::Which;
 
 /// How many scripts there are: each has its runs without faults.
 pub const SCRIPTS: u64 = 20;
 
 /// How often a script is run without faults, each time by another schedule.
 const SCHEDULES: u64 = 3;
+
+/// So many seeds are run before it is looked whether one has failed.
+const BATCH: usize = 20;
 
 /// How many runs go on at once.
 const THREADS: usize = 2;
@@ -40,11 +45,23 @@ impl Case {
         let mut rng = fastrand::Rng::with_seed(seed);
         let faults = (0..2).filter_map(|_| Fault::drawn(&mut rng));
         let faults = faults.collect();
+        let (script, hosts) = (rng.u64(..SCRIPTS), rng.usize(1..=2));
+        let which = rng.choice(Which::ALL).unwrap_or(Which::Greeter);
         Self {
             seed,
-            script: script::drawn(rng.u64(..SCRIPTS)),
-            hosts: rng.usize(1..=2),
+            which,
+            script: script::drawn(which, script),
+            hosts,
             faults,
+            bug: None,
+        }
+    }
+
+    /// The same with hosts that have a bug.
+    pub fn with_bug(bug: Bug, seed: u64) -> Self {
+        Self {
+            bug: Some(bug),
+            ..Self::of_seed(seed)
         }
     }
 
@@ -60,7 +77,7 @@ impl Case {
 /// # Errors
 /// Something is wrong without faults already.
 pub fn reference(case: &Case) -> anyhow::Result<Arc<Reference>> {
-    let key = format!("{} {:?}", case.hosts, case.script);
+    let key = format!("{} {} {:?}", case.which, case.hosts, case.script);
     let held = || REFERENCES.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(reference) = held().get(&key) {
         return Ok(reference.clone());
@@ -70,6 +87,7 @@ pub fn reference(case: &Case) -> anyhow::Result<Arc<Reference>> {
         let calm = Case {
             seed,
             faults: Vec::new(),
+            bug: None,
             ..case.clone()
         };
         runs.push(calm.run()?);
@@ -132,6 +150,22 @@ pub fn judge_all<T: Send>(
     })?;
     let kept = kept.into_inner().unwrap_or_else(PoisonError::into_inner);
     Ok(kept.into_values().collect())
+}
+
+/// The first of some seeds in which hosts with this bug fail, and how; none if they pass in all.
+///
+/// # Errors
+/// A run could not be made.
+pub fn search(bug: Bug, seeds: impl Iterator<Item = u64>) -> anyhow::Result<Option<Verdict>> {
+    let seeds: Vec<u64> = seeds.collect();
+    for some in seeds.chunks(BATCH) {
+        let cases: Vec<_> = some.iter().map(|seed| Case::with_bug(bug, *seed)).collect();
+        let failed = |verdict: Verdict| (!verdict.failures.is_empty()).then_some(verdict);
+        if let Some(verdict) = judge_all(&cases, failed)?.into_iter().next() {
+            return Ok(Some(verdict));
+        }
+    }
+    Ok(None)
 }
 
 /// The same failure with as few faults as suffice.

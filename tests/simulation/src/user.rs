@@ -7,10 +7,11 @@ use serde_json::{Value, json};
 
 use crate::deeds::set_finalizer;
 use crate::script::{Action, Part};
+use crate::which::Which;
 use crate::world::World;
 
-/// Where the user's Greetings are.
-pub const GREETINGS: &str = "/apis/examples.windlass.dev/v1/namespaces/default/greetings";
+/// Where all ConfigMaps of a user are.
+const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
 /// How long the user waits for what need not come soon.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -18,13 +19,11 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// How often the user looks.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// What the user holds Greetings with.
+/// What the user holds primaries with.
 const HOLD: &str = "user.example.com/hold";
 
-/// The path of a Greeting.
-pub fn path(name: &str) -> String {
-    format!("{GREETINGS}/{name}")
-}
+/// The books that there can be.
+const BOOKS: [&str; 4] = ["a", "b", "c", "d"];
 
 /// Does what a script says, one after the other. What the server refuses a user, such as to delete what is
 /// not there, is no matter.
@@ -37,34 +36,57 @@ pub async fn follow(world: &World, script: &[Action]) {
 }
 
 async fn act(world: &World, action: &Action) {
+    let of = |name: &str| world.which.path_of(name);
     match action {
         Action::Create(name) => create(world, name).await,
-        Action::Change(name, text, replicas) => {
-            let patch = json!({ "spec": { "greeting": text, "replicas": replicas } });
-            world.ask(Method::PATCH, &path(name), &patch);
+        Action::Change(name, text, number) => {
+            let patch = json!({ "spec": spec(world.which, text, *number) });
+            world.ask(Method::PATCH, &of(name), &patch);
         }
         Action::Label(name, value) => {
             let patch = json!({ "metadata": { "labels": { "user": value.to_string() } } });
-            world.ask(Method::PATCH, &path(name), &patch);
+            world.ask(Method::PATCH, &of(name), &patch);
         }
         Action::Edit(name, part) => {
-            let patch = match part {
-                Part::Text => json!({ "data": { "index.html": "Boo!" } }),
-                Part::Pods => json!({ "spec": { "replicas": 7 } }),
+            let patch = match (world.which, part) {
+                (Which::Greeter, Part::Text) => json!({ "data": { "index.html": "Boo!" } }),
+                (Which::Greeter, Part::Pods) => json!({ "spec": { "replicas": 7 } }),
+                (Which::Steward, _) => json!({ "data": { "title": "Boo!" } }),
             };
-            world.ask(Method::PATCH, &part_path(name, *part), &patch);
+            world.ask(Method::PATCH, &part_path(world.which, name, *part), &patch);
         }
         Action::DeletePart(name, part) => {
-            world.ask(Method::DELETE, &part_path(name, *part), &Value::Null);
+            let path = part_path(world.which, name, *part);
+            world.ask(Method::DELETE, &path, &Value::Null);
         }
         Action::Delete(name) => {
-            world.ask(Method::DELETE, &path(name), &Value::Null);
+            world.ask(Method::DELETE, &of(name), &Value::Null);
         }
         Action::Hold(name, on) => {
-            let (code, greeting) = world.ask(Method::GET, &path(name), &Value::Null);
+            let (code, primary) = world.ask(Method::GET, &of(name), &Value::Null);
             if code == 200 {
-                set_finalizer(world, &greeting, HOLD, *on);
+                set_finalizer(world, &primary, HOLD, *on);
             }
+        }
+        Action::Disown(name) => disown(world, &part_path(world.which, name, Part::Text)).await,
+        Action::Catalog(Some(title)) => put(world, "catalog", &json!({ "title": title }), ""),
+        Action::Catalog(None) => {
+            world.ask(Method::DELETE, &format!("{MAPS}/catalog"), &Value::Null);
+        }
+        Action::Note(name, number) => put(world, &note(name, *number), &json!({}), name),
+        Action::Unlabel(name, number) => put(world, &note(name, *number), &json!({}), "nobody"),
+        Action::Expire(name, number) => {
+            let path = format!("{MAPS}/{}", note(name, *number));
+            expire(world, &path);
+            wait(world, || is_gone(world, &path)).await;
+        }
+        Action::Renew(name, number, pause) => {
+            let (name, number) = (*name, *number);
+            let path = format!("{MAPS}/{}", note(name, number));
+            expire(world, &path);
+            world.clock.sleep(Duration::from_millis(*pause)).await;
+            world.ask(Method::DELETE, &path, &Value::Null);
+            put(world, &note(name, number), &json!({}), name);
         }
         Action::Settle(name) => {
             let settled = wait(world, || has_settled(world, name));
@@ -74,23 +96,84 @@ async fn act(world: &World, action: &Action) {
     }
 }
 
-fn part_path(name: &str, part: Part) -> String {
-    match part {
-        Part::Text => format!("/api/v1/namespaces/default/configmaps/{name}-greeting"),
-        Part::Pods => format!("/apis/apps/v1/namespaces/default/deployments/{name}-greeting"),
+/// What a user wants of a primary.
+fn spec(which: Which, text: &str, number: u64) -> Value {
+    match which {
+        Which::Greeter => json!({ "greeting": text, "replicas": number }),
+        Which::Steward => {
+            let number = usize::try_from(number).unwrap_or(usize::MAX);
+            let books: Vec<_> = BOOKS.iter().take(number).collect();
+            // The usual mood is none.
+            let mood = (text != "Hello").then_some(text);
+            json!({ "books": books, "mood": mood })
+        }
     }
 }
 
+fn part_path(which: Which, name: &str, part: Part) -> String {
+    match (which, part) {
+        (Which::Greeter, Part::Text) => format!("{MAPS}/{name}-greeting"),
+        (Which::Greeter, Part::Pods) => {
+            format!("/apis/apps/v1/namespaces/default/deployments/{name}-greeting")
+        }
+        (Which::Steward, Part::Text) => format!("{MAPS}/{name}-a"),
+        (Which::Steward, Part::Pods) => format!("{MAPS}/{name}-b"),
+    }
+}
+
+/// The name of a note.
+fn note(name: &str, number: u64) -> String {
+    format!("note-{name}-{number}")
+}
+
 async fn create(world: &World, name: &str) {
-    let greeting = json!({
-        "apiVersion": "examples.windlass.dev/v1",
-        "kind": "Greeting",
+    let (api_version, kind) = world.which.kind();
+    let primary = json!({
+        "apiVersion": api_version,
+        "kind": kind,
         "metadata": { "name": name },
-        "spec": { "name": name },
+        "spec": match world.which {
+            Which::Greeter => json!({ "name": name }),
+            Which::Steward => spec(world.which, "Hello", 2),
+        },
     });
     wait(world, || {
-        let (code, _) = world.ask(Method::POST, GREETINGS, &greeting);
+        let (code, _) = world.ask(Method::POST, &world.which.path(), &primary);
         code == 201
+    })
+    .await;
+}
+
+/// Makes a ConfigMap, or changes the one that is there.
+fn put(world: &World, name: &str, data: &Value, of: &str) {
+    let labels = match of {
+        "" => json!({}),
+        of => json!({ "note-of": of }),
+    };
+    let map = json!({
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": { "name": name, "labels": labels },
+        "data": data,
+    });
+    let (code, _) = world.ask(Method::POST, MAPS, &map);
+    if code == 409 {
+        world.ask(Method::PATCH, &format!("{MAPS}/{name}"), &map);
+    }
+}
+
+fn expire(world: &World, path: &str) {
+    let patch = json!({ "data": { "expired": "true" } });
+    world.ask(Method::PATCH, path, &patch);
+}
+
+/// Takes the owner off a child, and waits until it is back, or the child is gone.
+async fn disown(world: &World, path: &str) {
+    let patch = json!({ "metadata": { "ownerReferences": null } });
+    world.ask(Method::PATCH, path, &patch);
+    wait(world, || {
+        let (code, child) = world.ask(Method::GET, path, &Value::Null);
+        code == 404 || child.pointer("/metadata/ownerReferences/0").is_some()
     })
     .await;
 }
@@ -102,19 +185,21 @@ async fn wait(world: &World, mut done: impl FnMut() -> bool) {
     }
 }
 
-/// Whether a Greeting is gone, or is as it was asked for.
+fn is_gone(world: &World, path: &str) -> bool {
+    world.ask(Method::GET, path, &Value::Null).0 == 404
+}
+
+/// Whether a primary is gone, or is as it was asked for.
 fn has_settled(world: &World, name: &str) -> bool {
-    let (code, greeting) = world.ask(Method::GET, &path(name), &Value::Null);
+    let (code, primary) = world.ask(Method::GET, &world.which.path_of(name), &Value::Null);
     if code == 404 {
         return true;
     }
-    if greeting.pointer("/metadata/deletionTimestamp").is_some() {
+    if primary.pointer("/metadata/deletionTimestamp").is_some() {
         return false;
     }
-    let seen = greeting.pointer("/status/observedGeneration");
-    let parts = [Part::Text, Part::Pods].map(|part| {
-        let (code, _) = world.ask(Method::GET, &part_path(name, part), &Value::Null);
-        code == 200
-    });
-    seen.is_some() && seen == greeting.pointer("/metadata/generation") && parts == [true, true]
+    let seen = primary.pointer("/status/observedGeneration");
+    let made = |part: Part| !is_gone(world, &part_path(world.which, name, part));
+    let made = world.which == Which::Steward || [Part::Text, Part::Pods].into_iter().all(made);
+    seen.is_some() && seen == primary.pointer("/metadata/generation") && made
 }

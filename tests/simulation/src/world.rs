@@ -12,6 +12,7 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method};
 use jiff::Timestamp;
 use serde_json::Value;
+use windlass::controller::{Archive, Record};
 use windlass::lease::Times;
 use windlass::seams::{Clock, Process};
 use windlass::source::Candidate;
@@ -22,13 +23,14 @@ use windlass_apiserver::seams as server;
 use windlass_apiserver::server::{Options, Server};
 
 use crate::door::Door;
-use crate::fault::Fault;
 use crate::kit::Kit;
 use crate::replica::Alive;
+use crate::run::Case;
 use crate::trace::Trace;
+use crate::which::Which;
 
 /// When every run begins.
-const START: &str = "2026-11-21T09:30:00Z";
+pub const START: &str = "2026-11-21T09:30:00Z";
 
 /// Where the hosts have their Lease.
 pub const NAMESPACE: &str = "kube-system";
@@ -37,6 +39,8 @@ pub const NAMESPACE: &str = "kube-system";
 pub struct World {
     /// What all worlds share.
     pub kit: &'static Kit,
+    /// The plugin that it is about.
+    pub which: Which,
     /// The API server.
     pub server: Server,
     /// The time of everybody.
@@ -49,6 +53,8 @@ pub struct World {
     pub door: Door,
     /// Hosts, by place; none where one is down.
     hosts: Mutex<Vec<Option<Alive>>>,
+    /// All hosts that came up, and what they record.
+    lives: Mutex<Vec<(Arc<str>, Archive)>>,
     /// What the hosts are asked to run.
     plugin: Mutex<Candidate>,
     /// Only small latencies from now on, and nothing else goes wrong.
@@ -68,11 +74,12 @@ fn slow() -> Times {
 }
 
 impl World {
-    /// A world with `hosts` places for hosts, where `faults` are to happen.
+    /// The world of a case before anything has happened.
     ///
     /// # Errors
     /// The kit could not be made.
-    pub fn new(seed: u64, hosts: usize, faults: &[Fault]) -> anyhow::Result<Arc<Self>> {
+    pub fn new(case: &Case) -> anyhow::Result<Arc<Self>> {
+        let (seed, faults) = (case.seed, &case.faults);
         let start: Timestamp = START.parse()?;
         let clock = Clock::starting_at(start);
         let server = Server::with(
@@ -89,6 +96,7 @@ impl World {
         let about_leases = faults.iter().any(|fault| fault.what.is_about_leases());
         let world = Arc::new(Self {
             kit,
+            which: case.which,
             server,
             clock,
             trace: Trace::new(),
@@ -98,13 +106,14 @@ impl World {
                 slow()
             },
             door: Door::new(faults),
-            hosts: Mutex::new((0..hosts).map(|_| None).collect()),
-            plugin: Mutex::new(kit.greeter.clone()),
+            hosts: Mutex::new((0..case.hosts).map(|_| None).collect()),
+            lives: Mutex::default(),
+            plugin: Mutex::new(kit.plugin(case.which).asked.clone()),
             healed: AtomicBool::new(false),
             closing: AtomicBool::new(false),
             rng: Mutex::new(fastrand::Rng::with_seed(seed)),
         });
-        for object in &world.kit.cluster {
+        for object in &kit.plugin(case.which).cluster {
             let plural = match object.get("kind").and_then(Value::as_str) {
                 Some("Namespace") => "/api/v1/namespaces",
                 _ => "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
@@ -184,11 +193,26 @@ impl World {
         self.hosts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// A host comes up, and will record its passes.
+    pub fn comes_up(&self, name: &Arc<str>, records: Archive) {
+        let mut lives = self.lives.lock().unwrap_or_else(PoisonError::into_inner);
+        lives.push((name.clone(), records));
+    }
+
+    /// The passes of each host that came up.
+    pub fn passes(&self) -> Vec<(Arc<str>, Vec<Arc<Record>>)> {
+        let lives = self.lives.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = lives.iter();
+        let plugin = self.which.name();
+        all.map(|(name, records)| (name.clone(), records.of(plugin).all()))
+            .collect()
+    }
+
     /// The host that has the Lease, if it lives.
     pub fn leader(&self) -> Option<Alive> {
         let path = format!(
-            "/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases/windlass-{}",
-            crate::kit::PLUGIN
+            "/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases/{}",
+            self.which.lease()
         );
         let (_, lease) = self.ask(Method::GET, &path, &Value::Null);
         let holder = lease.pointer("/spec/holderIdentity")?.as_str()?.to_owned();

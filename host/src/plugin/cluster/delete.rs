@@ -7,6 +7,7 @@ use super::read::uri;
 use super::retry::{Failed, Repeat};
 use super::{Call, Target, Writes};
 use crate::api::{Request, object as json_object};
+use crate::bugs::{self, Bug};
 use crate::plugin::bindings::cluster::{DeleteOptions, Error, Propagation};
 use crate::plugin::bindings::types::ObjectRef;
 use crate::view::{Extent, Object};
@@ -120,7 +121,10 @@ fn body(meant: &Meant, options: &DeleteOptions) -> Value {
     json_object([
         ("apiVersion", Some("v1".into())),
         ("kind", Some("DeleteOptions".into())),
-        ("preconditions", Some(preconditions)),
+        (
+            "preconditions",
+            (!bugs::is(Bug::DeletionsNameNoUid)).then_some(preconditions),
+        ),
         ("propagationPolicy", propagation.map(Value::from)),
         (
             "gracePeriodSeconds",

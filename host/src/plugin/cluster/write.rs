@@ -13,6 +13,7 @@ use super::read::{form, uri};
 use super::retry::Repeat;
 use super::{Call, Seen, Target, Writes};
 use crate::api::{Request, object as json_object};
+use crate::bugs::{self, Bug};
 use crate::plugin::bindings::cluster::Error;
 use crate::plugin::bindings::types::ObjectRef;
 use crate::view::{Applied, Extent, Object, Slot, finalizer_of};
@@ -144,6 +145,12 @@ impl Call {
         if let Some(unchanged) = self.unchanged(target, &slot, &intent) {
             return Ok(self.show(&target.resource, &unchanged));
         }
+        if bugs::is(Bug::DroppedFieldsAreNotSeen)
+            && let Some(held) = self.door.view.get(&target.resource, &target.key)
+            && covers(&held.value(), &Value::Object(object.clone()))
+        {
+            return Ok(self.show(&target.resource, &held));
+        }
         self.check_owner(target, &object).await?;
         let object = with_uid(object, self.seen(target).map(|seen| seen.uid.clone()));
         let parameters = form()
@@ -246,6 +253,17 @@ pub(super) fn with_uid(mut object: Map<String, Value>, seen: Option<String>) -> 
         metadata.entry("uid").or_insert_with(|| uid.into());
     }
     Value::Object(object)
+}
+
+/// Whether `object` says all that `intent` says.
+fn covers(object: &Value, intent: &Value) -> bool {
+    match (object, intent) {
+        (Value::Object(object), Value::Object(intent)) => intent.iter().all(|(name, wanted)| {
+            let held = object.get(name);
+            held.is_some_and(|held| covers(held, wanted))
+        }),
+        (object, intent) => object == intent,
+    }
 }
 
 /// An apply that names neither UID nor version can only meet a race.

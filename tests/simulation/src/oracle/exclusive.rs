@@ -33,10 +33,13 @@ pub(super) fn epochs(run: &Evidence) -> Option<Failure> {
                 epoch += 1;
                 since.insert(now.clone(), epoch);
             }
+            if now.is_empty() && record.user == holder {
+                since.remove(&holder);
+            }
             holder = now;
         } else if is_of_plugin(record) {
             let Some(own) = since.get(&record.user) else {
-                return Some(fail(record, "never had the Lease"));
+                return Some(fail(record, "does not have the Lease, or has given it up"));
             };
             if *own < written.0 {
                 let text = format!("{} has written since, which got the Lease later", written.1);

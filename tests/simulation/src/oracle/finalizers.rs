@@ -7,9 +7,9 @@ use windlass_apiserver::history::Record;
 
 use super::Failure;
 use super::stable::is_of_plugin;
-use super::state::{PRIMARIES, uid_of};
-use crate::kit::PLUGIN;
+use super::state::uid_of;
 use crate::run::Evidence;
+use crate::which::Which;
 
 /// The life of one primary, by its uid.
 #[derive(Default)]
@@ -27,10 +27,10 @@ pub(super) fn judge(run: &Evidence) -> Vec<Failure> {
     let mut failures = Vec::new();
     for record in &run.history {
         let place = record.place.plural.as_str();
-        if place == PRIMARIES {
-            failures.extend(follow(record, &mut lives, &entries));
+        if place == run.which.plural() {
+            failures.extend(follow(record, run.which, &mut lives, &entries));
         } else if is_of_plugin(record) && record.before.is_none() {
-            failures.extend(made(record, &lives));
+            failures.extend(made(record, run.which, &lives));
         }
         if place == "configmaps" {
             let name = record.key.name.to_string();
@@ -53,6 +53,7 @@ fn fail(name: &str, text: &str) -> Failure {
 
 fn follow(
     record: &Record,
+    which: Which,
     lives: &mut BTreeMap<String, Life>,
     entries: &BTreeSet<String>,
 ) -> Option<Failure> {
@@ -61,7 +62,7 @@ fn follow(
     let name = format!("{} ({uid})", record.key.name);
     let life = lives.entry(uid.clone()).or_default();
     life.name.clone_from(&name);
-    let held = record.after.is_some() && carries(&object);
+    let held = record.after.is_some() && carries(&object, &which.finalizer());
     let (was, was_deleting) = (life.protected, life.deleting);
     life.deleting |= object.pointer("/metadata/deletionTimestamp").is_some();
     life.gone = record.after.is_none();
@@ -72,28 +73,27 @@ fn follow(
         (true, false) => {
             life.released = true;
             // What the plugin's `finalize` is for.
-            let left = entries.contains(&format!("greeting-{uid}"));
+            let left = entries.contains(&format!("{}{uid}", which.entry()));
             left.then(|| fail(&name, "is let go before it is finalized"))
         }
         _ => None,
     }
 }
 
-fn carries(object: &Value) -> bool {
-    let finalizer = format!("windlass.dev/{PLUGIN}");
+fn carries(object: &Value, finalizer: &str) -> bool {
     let finalizers = object
         .pointer("/metadata/finalizers")
         .and_then(Value::as_array);
-    finalizers.is_some_and(|finalizers| finalizers.iter().any(|held| *held == *finalizer))
+    finalizers.is_some_and(|finalizers| finalizers.iter().any(|held| *held == finalizer))
 }
 
 /// Something was made for a primary, which must have been protected by then.
-fn made(record: &Record, lives: &BTreeMap<String, Life>) -> Option<Failure> {
+fn made(record: &Record, which: Which, lives: &BTreeMap<String, Life>) -> Option<Failure> {
     let object = record.after.as_ref()?.value();
     let owner = object
         .pointer("/metadata/ownerReferences/0/uid")
         .and_then(Value::as_str);
-    let entry = record.key.name.strip_prefix("greeting-");
+    let entry = record.key.name.strip_prefix(which.entry());
     let uid = owner.or(entry)?;
     let life = lives.get(uid)?;
     let was_protected = life.protected || life.released;

@@ -8,9 +8,6 @@ use windlass_apiserver::history::Record;
 use super::stable::is_exempt;
 use crate::run::Evidence;
 
-/// The kind of primaries.
-pub(super) const PRIMARIES: &str = "greetings";
-
 /// Fields that say when, or that count what happened on the way.
 const MASKED: [&str; 6] = [
     "creationTimestamp",
@@ -33,7 +30,7 @@ impl Names {
         let mut count: BTreeMap<String, usize> = BTreeMap::new();
         let mut names = Vec::new();
         for record in &run.history {
-            if record.place.plural != PRIMARIES || record.before.is_some() {
+            if record.place.plural != run.which.plural() || record.before.is_some() {
                 continue;
             }
             let Some(uid) = record

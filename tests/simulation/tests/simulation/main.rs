@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod alone;
+mod bugs;
 mod life;
 mod pairs;
 mod same;

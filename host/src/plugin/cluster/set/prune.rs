@@ -6,11 +6,12 @@ use super::super::read::uri;
 use super::super::{Call, Target};
 use super::{Name, member, whole};
 use crate::api::{Request, Resource};
+use crate::bugs::{self, Bug};
 use crate::events::{Note, Severity};
 use crate::grants::{Access, Scope};
 use crate::plugin::bindings::cluster::{DeleteOptions, Error, SetError};
 use crate::selector::LabelSelector;
-use crate::view::Object;
+use crate::view::{Object, Saw};
 
 /// How often a child is looked at again that others change.
 const RACES: u32 = 5;
@@ -64,7 +65,7 @@ impl Call {
                 kinds.push((resource.clone(), place));
             }
         }
-        if overlooked {
+        if overlooked && !bugs::is(Bug::ListsAreNotWaitedFor) {
             return Ok(None);
         }
         view.forget_waiting(&self.primary.key);
@@ -102,8 +103,8 @@ impl Call {
         kinds: &[(Resource, Option<String>)],
         members: &BTreeSet<Name>,
     ) -> Vec<(Target, Object)> {
-        let selector = member::selector(&self.door.plugin);
-        let Ok(selector) = LabelSelector::parse(&selector) else {
+        let text = member::selector(&self.door.plugin);
+        let Ok(selector) = LabelSelector::parse(&text) else {
             return Vec::new();
         };
         let mut former = Vec::new();
@@ -112,6 +113,13 @@ impl Call {
                 .door
                 .view
                 .list(resource, namespace.as_deref(), &selector);
+            let saw = Saw::List {
+                kind: resource.kind.clone(),
+                namespace: namespace.clone(),
+                selector: text.clone(),
+                count: objects.len(),
+            };
+            self.door.view.saw(&self.primary.key, saw);
             for object in objects {
                 let target = Target {
                     resource: resource.clone(),

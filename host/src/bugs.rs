@@ -1,0 +1,104 @@
+//! Bugs on purpose, for the simulation to find: one at a time, and none without the feature `bugs`.
+//!
+//! - Each is a condition at the place of the rule that it breaks: `if bugs::is(Bug::…)`.
+//! - Without the feature `is` is a constant, and nothing is left of any of them.
+//! - One is chosen for a thread (`choose`): hosts under simulation live in one.
+
+macro_rules! bugs {
+    ($($(#[$doc:meta])* $name:ident,)*) => {
+        /// A bug.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum Bug {
+            $($(#[$doc])* $name,)*
+        }
+
+        impl Bug {
+            /// All of them.
+            pub const ALL: &[Self] = &[$(Self::$name),*];
+        }
+    };
+}
+
+bugs! {
+    // Informers and their stores.
+    /// What went while nobody watched leaves the store without a word.
+    RelistsLoseTombstones,
+    /// An older list, or what it shows, takes the place of what is newer.
+    RelistsGoBack,
+    /// An event from before a write takes the place of the write's answer.
+    AnswersAreDroppedEarly,
+
+    // Whom a change wakes.
+    /// What a key looked for and did not find wakes it not when it comes.
+    AbsentReadsAreNotTracked,
+    /// What a key listed wakes it not.
+    ListsAreNotTracked,
+    /// An object that leaves a list wakes nobody.
+    LeavingAListIsNotHeard,
+    /// An object that gets another owner wakes the new one alone.
+    OldOwnersAreNotWoken,
+
+    // The queue and what becomes of a pass.
+    /// A key that is added while it runs does not run again.
+    ChangesDuringARunAreDropped,
+    /// Primaries that are being deleted wait with the rest of a list.
+    DeletionsRunLow,
+    /// A failure counts also in a run that only an event has brought about.
+    EventsCountAsFailures,
+    /// A new generation waits as long as the old one had come to.
+    NewGenerationsWaitOn,
+    /// A server that asks for patience counts as a failure.
+    ThrottlingCountsAsFailure,
+
+    // Finalizers.
+    /// A `finalize` that is not done yet lets the object go.
+    PendingLetsGo,
+    /// An object that is being deleted gets the finalizer again.
+    FinalizersComeBack,
+
+    // Writes.
+    /// A deletion says only the name of what it means.
+    DeletionsNameNoUid,
+    /// An apply that only leaves fields out is not sent.
+    DroppedFieldsAreNotSeen,
+    /// Keys run, and sets are looked through, before all lists are in.
+    ListsAreNotWaitedFor,
+
+    // Leases.
+    /// Writes are sent whoever has the Lease.
+    TheGateIsOpen,
+    /// The Lease is given up while passes still run.
+    TheLeaseIsReleasedFirst,
+}
+
+/// Whether hosts have this bug.
+#[cfg(not(feature = "bugs"))]
+pub(crate) const fn is(_: Bug) -> bool {
+    false
+}
+
+#[cfg(feature = "bugs")]
+pub use chosen::choose;
+#[cfg(feature = "bugs")]
+pub(crate) use chosen::is;
+
+#[cfg(feature = "bugs")]
+mod chosen {
+    use std::cell::Cell;
+
+    use super::Bug;
+
+    thread_local! {
+        static CHOSEN: Cell<Option<Bug>> = const { Cell::new(None) };
+    }
+
+    /// Gives all hosts of this thread one bug, or none.
+    pub fn choose(bug: Option<Bug>) {
+        CHOSEN.set(bug);
+    }
+
+    /// Whether hosts have this bug.
+    pub(crate) fn is(bug: Bug) -> bool {
+        CHOSEN.get() == Some(bug)
+    }
+}

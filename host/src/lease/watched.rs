@@ -1,0 +1,57 @@
+//! What is known of a Lease that another holds: whether its holder may be alive.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::Record;
+
+/// A Lease as it was last seen to change, and when that was.
+#[derive(Debug, Default)]
+pub struct Watched(Option<Seen>);
+
+#[derive(Debug)]
+struct Seen {
+    record: Record,
+    since: Instant,
+    /// How long it lasts from then on.
+    lasts: Duration,
+}
+
+impl Watched {
+    /// What was seen last.
+    pub(super) fn seen(&self) -> Option<&Record> {
+        self.0.as_ref().map(|seen| &seen.record)
+    }
+
+    /// Whether nobody holds what is seen `now`; of a holder that does not change it for its duration, at
+    /// least `shortest`, nothing more will come.
+    pub(super) fn is_free(&mut self, record: &Record, now: Instant, shortest: Duration) -> bool {
+        if record.holder.is_empty() {
+            self.0 = None;
+            return true;
+        }
+        match &self.0 {
+            Some(seen) if seen.record == *record => now - seen.since >= seen.lasts,
+            _ => {
+                self.0 = Some(Seen {
+                    record: record.clone(),
+                    since: now,
+                    lasts: record.duration.max(shortest),
+                });
+                false
+            }
+        }
+    }
+
+    /// Who else held what is not there `now`, and may not know yet that somebody has deleted it.
+    pub(super) fn alive(&self, now: Instant, but: &str) -> Option<String> {
+        let Seen {
+            record,
+            since,
+            lasts,
+        } = self.0.as_ref()?;
+        let alive = record.holder != but && now - *since < *lasts;
+        alive.then(|| record.holder.clone())
+    }
+}

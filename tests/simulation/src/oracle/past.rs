@@ -1,0 +1,102 @@
+//! What was true when: every object's versions, by kind and name, from the true history.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use windlass::selector::LabelSelector;
+use windlass::view::Key;
+use windlass_apiserver::history::Record;
+
+use super::stable::is_exempt;
+use crate::run::Evidence;
+
+/// The objects of a run, through time.
+pub(super) struct Past<'a>(BTreeMap<(String, Key), Vec<&'a Record>>);
+
+impl<'a> Past<'a> {
+    pub(super) fn of(run: &'a Evidence) -> Self {
+        let mut all: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        let mut kinds: BTreeMap<&str, String> = BTreeMap::new();
+        for record in run.history.iter().filter(|record| !is_exempt(record)) {
+            let kind = kinds
+                .entry(&record.place.plural)
+                .or_insert_with(|| kind_of(record));
+            let name = (kind.clone(), key_of(record));
+            all.entry(name).or_default().push(record);
+        }
+        Self(all)
+    }
+
+    /// The last write to an object up to a revision.
+    pub(super) fn last(&self, kind: &str, key: &Key, until: u64) -> Option<&'a Record> {
+        let writes = self.0.get(&(kind.to_owned(), key.clone()))?;
+        let end = writes.partition_point(|record| record.revision <= until);
+        writes.get(end.checked_sub(1)?).copied()
+    }
+
+    /// All writes to objects of a kind.
+    pub(super) fn writes(&self, kind: &str) -> impl Iterator<Item = &'a Record> {
+        let of = self.0.iter().filter(move |((of, _), _)| of == kind);
+        of.flat_map(|(_, writes)| writes.iter().copied())
+    }
+
+    /// The last write to each object up to a revision.
+    pub(super) fn state(&self, until: u64) -> impl Iterator<Item = (&(String, Key), &'a Record)> {
+        self.0.keys().filter_map(move |name| {
+            let last = self.last(&name.0, &name.1, until)?;
+            Some((name, last))
+        })
+    }
+}
+
+/// What a record is about.
+pub(super) fn key_of(record: &Record) -> Key {
+    let namespace = record.key.namespace.to_string();
+    Key {
+        namespace: (!namespace.is_empty()).then_some(namespace),
+        name: record.key.name.to_string(),
+    }
+}
+
+fn kind_of(record: &Record) -> String {
+    let entry = record.after.as_ref().or(record.before.as_ref());
+    let object = entry.map(|entry| entry.value()).unwrap_or_default();
+    text(&object, "/kind").to_owned()
+}
+
+/// Whether a record leaves an object that is in a list.
+pub(super) fn is_in(record: &Record, namespace: Option<&str>, selector: &LabelSelector) -> bool {
+    let place = namespace.is_none_or(|namespace| *record.key.namespace == *namespace);
+    place
+        && record
+            .after
+            .as_ref()
+            .is_some_and(|entry| selects(&entry.value(), selector))
+}
+
+/// Whether a record leaves or takes an object that is, or was, in a list.
+pub(super) fn concerns(record: &Record, namespace: Option<&str>, selector: &LabelSelector) -> bool {
+    let place = namespace.is_none_or(|namespace| *record.key.namespace == *namespace);
+    let mut sides = [&record.before, &record.after].into_iter().flatten();
+    place && sides.any(|entry| selects(&entry.value(), selector))
+}
+
+fn selects(object: &Value, selector: &LabelSelector) -> bool {
+    let labels = object
+        .pointer("/metadata/labels")
+        .and_then(Value::as_object);
+    let labels = labels.into_iter().flatten();
+    let labels = labels.map(|(name, value)| {
+        let value = value.as_str().unwrap_or_default();
+        (name.clone(), value.to_owned())
+    });
+    selector.selects(&labels.collect())
+}
+
+/// A text in an object; empty if there is none.
+pub(super) fn text<'a>(object: &'a Value, path: &str) -> &'a str {
+    object
+        .pointer(path)
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+}

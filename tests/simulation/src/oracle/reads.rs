@@ -1,0 +1,277 @@
+//! O5: no wake-up is lost, and nobody reads what is older than what was known.
+//!
+//! - When all is to be stable, the last pass over each primary has seen its last version, the last version of
+//!   all that it read, and began after others had last touched what it owns. What hosts wrote themselves counts
+//!   as seen.
+//! - What a key reads is never older than what it has read, or what a write of its was answered with.
+//! - Who takes over sees at least what there was when it got the Lease.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use windlass::controller::Record as Pass;
+use windlass::selector::LabelSelector;
+use windlass::view::{Key, Saw};
+use windlass_apiserver::history::Record;
+
+use super::Failure;
+use super::past::{Past, concerns, is_in, key_of, text};
+use crate::fault::What;
+use crate::run::Evidence;
+
+/// The label of what is in a set.
+const SET: &str = "windlass.dev/set=";
+
+/// The number of a version.
+fn number(version: &str) -> u64 {
+    version.parse().unwrap_or(0)
+}
+
+fn is_of_host(record: &Record) -> bool {
+    record.user.starts_with("host-")
+}
+
+/// When a pass was over.
+fn end_of(pass: &Pass) -> Timestamp {
+    pass.began.checked_add(pass.took).unwrap_or(pass.began)
+}
+
+pub(super) fn judge(run: &Evidence) -> Vec<Failure> {
+    let past = Past::of(run);
+    let mut failures = Vec::new();
+    failures.extend(lost(run, &past));
+    failures.extend(back(run));
+    failures.extend(taken_over(run, &past));
+    failures.extend(never(run, &past));
+    failures
+}
+
+/// What the last pass over a primary should have seen, and has not.
+fn lost(run: &Evidence, past: &Past<'_>) -> Option<Failure> {
+    let (_, kind) = run.which.kind();
+    let primaries = past.state(run.stable).filter(|((of, _), _)| of == kind);
+    for ((_, key), last) in primaries {
+        let Some(object) = last.after.as_ref().map(|entry| entry.value()) else {
+            continue;
+        };
+        let all = run.passes.iter().flat_map(|(_, passes)| passes);
+        let of = all.filter(|pass| pass.key == *key && pass.error.is_none());
+        let newest = of
+            .filter(|pass| end_of(pass) <= run.stable_at)
+            .max_by_key(|pass| pass.began);
+        let missed = match newest {
+            Some(pass) => missed(pass, (kind, text(&object, "/metadata/uid")), run, past),
+            None => Some("no pass has ended well".to_owned()),
+        };
+        if let Some(missed) = missed {
+            return Some(Failure::new("O5 wake-ups", format!("{key}: {missed}")));
+        }
+    }
+    None
+}
+
+fn missed(
+    pass: &Arc<Pass>,
+    (kind, uid): (&str, &str),
+    run: &Evidence,
+    past: &Past<'_>,
+) -> Option<String> {
+    let until = run.stable;
+    let foreign = past
+        .writes(kind)
+        .filter(|write| write.revision <= until && key_of(write) == pass.key && !is_of_host(write));
+    let foreign = foreign.map(|write| write.revision).max().unwrap_or(0);
+    if number(&pass.version) < foreign {
+        let text = format!("the last pass saw version {}, not {foreign}", pass.version);
+        return Some(text);
+    }
+    for saw in pass.journal.reads.iter().filter(|saw| !is_for_pruning(saw)) {
+        if let Some(text) = is_out_of_date(saw, pass, until, past) {
+            return Some(text);
+        }
+    }
+    // What is owned wakes its owner, whoever reads it.
+    let state = past.state(until);
+    let mut owned = state.filter(|(_, write)| {
+        let entry = write.after.as_ref().or(write.before.as_ref());
+        let object = entry.map(|entry| entry.value()).unwrap_or_default();
+        text(&object, "/metadata/ownerReferences/0/uid") == uid && !is_of_host(write)
+    });
+    let (name, write) = owned.find(|(_, write)| write.time > pass.began)?;
+    Some(format!(
+        "the last pass began at {}, before {} wrote {} {} at {}",
+        pass.began, write.user, name.0, name.1, write.time
+    ))
+}
+
+/// Whether the host has read it, to find what an earlier set held: children wake their owner, and no other.
+fn is_for_pruning(saw: &Saw) -> bool {
+    matches!(saw, Saw::List { selector, .. } if selector.starts_with(SET))
+}
+
+fn is_out_of_date(saw: &Saw, pass: &Pass, until: u64, past: &Past<'_>) -> Option<String> {
+    match saw {
+        Saw::Object { kind, key, version } => {
+            let last = past.last(kind, key, until);
+            let seen = version.as_deref().map_or(0, number);
+            let now = last.filter(|last| last.after.is_some());
+            let now = now.map_or(0, |last| last.revision);
+            let own = last.is_some_and(is_of_host);
+            (now != seen && !own).then(|| format!("{kind} {key} was read as {seen}, and is {now}"))
+        }
+        Saw::List {
+            kind,
+            namespace,
+            selector,
+            count,
+        } => {
+            let parsed = LabelSelector::parse(selector).ok()?;
+            let namespace = namespace.as_deref();
+            let now = past
+                .state(until)
+                .filter(|((of, _), last)| of == kind && is_in(last, namespace, &parsed));
+            let now = now.count();
+            let mut own = past.writes(kind).filter(|write| {
+                is_of_host(write) && write.time >= pass.began && concerns(write, namespace, &parsed)
+            });
+            (now != *count && own.next().is_none())
+                .then(|| format!("{count} {kind} with {selector} were listed, and there are {now}"))
+        }
+    }
+}
+
+/// A read that shows less than what the key knew.
+fn back(run: &Evidence) -> Option<Failure> {
+    let (_, primary) = run.which.kind();
+    for (host, passes) in &run.passes {
+        let mut known: BTreeMap<(&Key, &str, &Key), u64> = BTreeMap::new();
+        for pass in passes {
+            let own = (primary, &pass.key, number(&pass.version));
+            let reads = pass.journal.reads.iter().filter_map(|saw| match saw {
+                Saw::Object { kind, key, version } => {
+                    Some((kind.as_str(), key, number(version.as_deref()?)))
+                }
+                Saw::List { .. } => None,
+            });
+            for (kind, key, version) in reads.chain([own]) {
+                let held = known.entry((&pass.key, kind, key)).or_default();
+                if version < *held {
+                    let text = format!(
+                        "{host} saw {kind} {key} at {version} in the pass over {} at {}, after {held}",
+                        pass.key, pass.began
+                    );
+                    return Some(Failure::new("O5 back in time", text));
+                }
+                *held = version;
+            }
+            for wrote in &pass.journal.writes {
+                let version = wrote.version.as_deref().map_or(0, number);
+                let held = known
+                    .entry((&pass.key, &wrote.kind, &wrote.key))
+                    .or_default();
+                *held = version.max(*held);
+            }
+        }
+    }
+    None
+}
+
+/// When each host first got the Lease: the revision.
+fn epochs(run: &Evidence) -> BTreeMap<String, u64> {
+    let mut epochs = BTreeMap::new();
+    for record in run.history.iter().filter(|it| it.place.plural == "leases") {
+        let lease = record.after.as_ref().map(|entry| entry.value());
+        let lease = lease.unwrap_or_default();
+        let holder = text(&lease, "/spec/holderIdentity").to_owned();
+        epochs.entry(holder).or_insert(record.revision);
+    }
+    epochs
+}
+
+/// A pass on a state from before the host had the Lease.
+fn taken_over(run: &Evidence, past: &Past<'_>) -> Option<Failure> {
+    // Nobody can tell whether the first list is an old one.
+    if run.faults.iter().any(|fault| fault.what == What::ListStale) {
+        return None;
+    }
+    let (_, kind) = run.which.kind();
+    let epochs = epochs(run);
+    for (host, passes) in &run.passes {
+        let Some(epoch) = epochs.get(&**host) else {
+            continue;
+        };
+        for pass in passes {
+            let Some(then) = past.last(kind, &pass.key, *epoch) else {
+                continue;
+            };
+            if number(&pass.version) < then.revision {
+                let text = format!(
+                    "{host}, which got the Lease at {epoch}, saw {} at {}, though it had come to {}",
+                    pass.key, pass.version, then.revision
+                );
+                return Some(Failure::new("O5 take-over", text));
+            }
+        }
+    }
+    None
+}
+
+/// A list that shows what never was since the host has the Lease: so many, or so few.
+fn never(run: &Evidence, past: &Past<'_>) -> Option<Failure> {
+    let loses = run.faults.iter().any(|fault| {
+        fault.what.loses_events() || matches!(fault.what, What::ListStale | What::WatchSlow)
+    });
+    if loses {
+        return None;
+    }
+    let epochs = epochs(run);
+    for (host, passes) in &run.passes {
+        let epoch = epochs.get(&**host).copied().unwrap_or(0);
+        for pass in passes {
+            let lists = pass.journal.reads.iter().filter_map(|saw| match saw {
+                Saw::List {
+                    kind,
+                    namespace,
+                    selector,
+                    count,
+                } => Some((kind, namespace.as_deref(), selector, *count)),
+                Saw::Object { .. } => None,
+            });
+            for (kind, namespace, selector, count) in lists {
+                let Ok(parsed) = LabelSelector::parse(selector) else {
+                    continue;
+                };
+                let counts = counts((kind, namespace, &parsed), (epoch, end_of(pass)), past);
+                // A relist may show some changes before others.
+                let (least, most) = (counts.iter().min(), counts.iter().max());
+                if Some(&count) < least || Some(&count) > most {
+                    let text = format!(
+                        "{host} listed {count} {kind} with {selector} in the pass over {} at {}, and there were {least:?} to {most:?}",
+                        pass.key, pass.began
+                    );
+                    return Some(Failure::new("O5 never there", text));
+                }
+            }
+        }
+    }
+    None
+}
+
+/// How many there were, from a revision to a time.
+fn counts(
+    (kind, namespace, selector): (&str, Option<&str>, &LabelSelector),
+    (from, until): (u64, Timestamp),
+    past: &Past<'_>,
+) -> Vec<usize> {
+    let at = |revision| {
+        let state = past.state(revision);
+        let there = state.filter(|((of, _), last)| of == kind && is_in(last, namespace, selector));
+        there.count()
+    };
+    let changes = past.writes(kind).filter(|write| {
+        write.revision > from && write.time <= until && concerns(write, namespace, selector)
+    });
+    let changes = changes.map(|write| write.revision);
+    [from].into_iter().chain(changes).map(at).collect()
+}

@@ -1,0 +1,106 @@
+//! O12: failures are counted as they should be, and deletions wait for nobody.
+//!
+//! - A failure counts once for each retry, however many events come meanwhile; a new generation begins anew;
+//!   a server that asks for patience is no failure.
+//! - A primary that is being deleted is never protected, and its pass never waits with the rest of a list.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use serde_json::Value;
+use windlass::controller::Record as Pass;
+use windlass::view::Why;
+
+use super::Failure;
+use super::past::Past;
+use crate::run::Evidence;
+use crate::trace::{Answer, What};
+use crate::world::START;
+
+pub(super) fn judge(run: &Evidence) -> Vec<Failure> {
+    let past = Past::of(run);
+    let mut failures = Vec::new();
+    for (host, passes) in &run.passes {
+        let mut last: BTreeMap<_, &Arc<Pass>> = BTreeMap::new();
+        for pass in passes {
+            failures.extend(deletion(pass, run, &past));
+            if let Some(before) = last.insert(&pass.key, pass)
+                && before.error.is_some()
+                && before.uid == pass.uid
+            {
+                failures.extend(attempt(host, (before, pass), run, &past));
+            }
+        }
+    }
+    failures.truncate(1);
+    failures
+}
+
+fn deletion(pass: &Pass, run: &Evidence, past: &Past<'_>) -> Option<Failure> {
+    let fail = |text: &str| {
+        let text = format!("the pass over {} at {} {text}", pass.key, pass.began);
+        Some(Failure::new("O12 deletions", text))
+    };
+    match pass.step {
+        "finalize" if pass.low => fail("waited with the rest"),
+        "protect" if of_version(pass, run, past, "/metadata/deletionTimestamp").is_some() => {
+            fail("protects what is being deleted")
+        }
+        _ => None,
+    }
+}
+
+fn attempt(
+    host: &str,
+    (before, pass): (&Pass, &Pass),
+    run: &Evidence,
+    past: &Past<'_>,
+) -> Option<Failure> {
+    let generation = |pass| of_version(pass, run, past, "/metadata/generation");
+    let retried = before
+        .whys
+        .first
+        .iter()
+        .any(|why| matches!(why, Why::Failed | Why::Requeued | Why::SlowedDown));
+    let most = match () {
+        () if generation(before) != generation(pass) => 0,
+        () if is_throttled(host, before, run) => before.attempt,
+        () if retried => before.attempt + 1,
+        () => before.attempt.max(1),
+    };
+    (pass.attempt > most).then(|| {
+        let text = format!(
+            "{host} counts {} failures of {} at {}, where {most} would be many",
+            pass.attempt, pass.key, pass.began
+        );
+        Failure::new("O12 failures", text)
+    })
+}
+
+/// A part of the primary in the version that a pass is about.
+fn of_version(pass: &Pass, run: &Evidence, past: &Past<'_>, path: &str) -> Option<Value> {
+    let (_, kind) = run.which.kind();
+    let version = pass.version.parse().ok()?;
+    let record = past.last(kind, &pass.key, version)?;
+    let entry = record.after.as_ref()?;
+    entry.value().pointer(path).cloned()
+}
+
+/// Whether nothing went wrong for a host during a pass but that the server asked for patience.
+fn is_throttled(host: &str, pass: &Pass, run: &Evidence) -> bool {
+    let Ok(start) = START.parse::<Timestamp>() else {
+        return false;
+    };
+    let from = pass.began.duration_since(start).unsigned_abs();
+    let until = from + pass.took;
+    let answers = run.trace.iter().filter_map(|line| match line.what {
+        What::Request { answer, .. } if *line.who == *host && (from..=until).contains(&line.at) => {
+            Some(answer)
+        }
+        _ => None,
+    });
+    let odd = |answer: &Answer| !matches!(answer, Answer::Status(200..300 | 404));
+    let odd: Vec<Answer> = answers.filter(odd).collect();
+    !odd.is_empty() && odd.iter().all(|answer| *answer == Answer::Status(429))
+}

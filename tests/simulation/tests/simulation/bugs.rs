@@ -1,0 +1,29 @@
+//! The judge is judged: hosts with a bug on purpose fail in the seed that found it.
+
+use windlass::bugs::Bug;
+use windlass_simulation::run::Case;
+use windlass_simulation::suite::judge_all;
+
+/// The first seed that finds each bug, and one of the properties that do not hold then:
+/// `make judge-the-judge` searches anew.
+const FOUND: &[(Bug, u64, &str)] = &[];
+
+#[test]
+fn every_bug_is_found_in_its_seed() {
+    let bugs: Vec<Bug> = FOUND.iter().map(|(bug, ..)| *bug).collect();
+    assert_eq!(bugs, Bug::ALL, "each bug has its seed");
+    let cases: Vec<_> = FOUND
+        .iter()
+        .map(|(bug, seed, _)| Case::with_bug(*bug, *seed))
+        .collect();
+    let failed = judge_all(&cases, |verdict| {
+        let checks = verdict.failures.iter().map(|failure| failure.check);
+        Some(checks.collect::<Vec<_>>())
+    });
+    let missed: Vec<_> = FOUND
+        .iter()
+        .zip(failed.unwrap())
+        .filter(|((_, _, check), checks)| !checks.contains(check))
+        .collect();
+    assert!(missed.is_empty(), "{missed:#?}");
+}
