@@ -130,14 +130,18 @@ mutants: toolchain go ## Give the embedded API server one bug after the other, a
 kube-rs-suite: toolchain ## Run kube-rs's own integration tests on the embedded API server
 	@cargo build --quiet --workspace --bins
 	@tests/kube-rs-suite
-# SEED, RUNS, FAULTS (such as crash-done@3,freeze@1500/20) and TRACE=1 say what is run.
-.PHONY: simulate
+# SEED, RUNS, FAULTS (such as crash-done@3,freeze@1500/20), BUG (of host/src/bugs.rs) and TRACE=1 say what is run.
+.PHONY: simulate judge-the-judge
 SEED := 0
 RUNS := 1000
 simulate: toolchain ## Run hosts with faults in one thread, from seeds: RUNS of them from SEED
 	@cargo build --quiet --workspace --bins
-	@target/debug/simulate --seed $(SEED) --runs $(RUNS) $(if $(FAULTS),--faults $(FAULTS)) $(if $(TRACE),--trace)
-test-long: toolchain go $(NPM) languages kube-rs-suite mutants ## Every suite again, at other speeds, and other languages' plugins
+	@target/debug/simulate --seed $(SEED) --runs $(RUNS) $(if $(FAULTS),--faults $(FAULTS)) $(if $(BUG),--bug $(BUG)) $(if $(TRACE),--trace)
+judge-the-judge: toolchain ## Give simulated hosts one bug after the other, and see that the simulation finds each
+	@cargo build --quiet --workspace --bins
+	@target/debug/simulate --bug all --runs 2000
+test-long: toolchain go $(NPM) languages kube-rs-suite mutants judge-the-judge ## Every suite again, at other speeds, and other languages' plugins
+	@target/debug/simulate --runs 10000
 	@for threads in 1 2 8; do tests/summary --workspace -- --test-threads $$threads; done
 
 # libFuzzer for as many seconds; what it finds worth keeping stays in target/fuzz.

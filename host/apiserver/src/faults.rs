@@ -16,7 +16,7 @@ use std::time::Duration;
 use crate::request::Request;
 use crate::request::route::{Route, Verb};
 
-pub(crate) use answers::{ahead, instead};
+pub(crate) use answers::{ahead, instead, stale};
 
 /// What happens to a request.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -33,6 +33,20 @@ pub async fn happen(world: Arc<World>, fault: Fault) {
                 world.clock.sleep(span).await;
             }
         }
+        What::Outage => {
+            if let Some(victim) = world.victim() {
+                world.door.cut_off(&victim.name, span);
+                world.door.break_streams(&victim.name);
+                world.clock.sleep(span).await;
+                world.server.store().compact();
+            }
+        }
+        What::OldServer => {
+            if let Some(victim) = world.victim() {
+                world.door.break_streams(&victim.name);
+                world.door.grow_old(&world.server, fault.size);
+            }
+        }
         What::Rolling => rolling(&world, span).await,
         What::ForeignFinalizer => hold_all(&world, span).await,
         _ => {}

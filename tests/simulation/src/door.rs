@@ -52,6 +52,8 @@ struct Held {
     deaf: Option<Instant>,
     /// Which hosts are cut off, and until when.
     cut_off: Vec<(String, Instant)>,
+    /// How often the streams of a host have broken off.
+    breaks: BTreeMap<String, u64>,
     /// The faults that happened.
     hit: Vec<Fault>,
 }
@@ -102,7 +104,11 @@ impl Door {
                 What::ListStale | What::ListShuffled => Verb::List,
                 _ => Verb::Watch,
             };
-            switch_on(server, verb, fault.at, 1, of_server);
+            switch_on(server, verb, fault.at, 1, of_server.clone());
+            // A watch may begin with a list.
+            if fault.what == What::ListStale {
+                switch_on(server, Verb::Watch, fault.at, 1, of_server);
+            }
         }
     }
 
@@ -162,6 +168,24 @@ impl Door {
     pub fn cut_off(&self, host: &str, duration: Duration) {
         let until = Instant::now() + duration;
         self.held().cut_off.push((host.to_owned(), until));
+    }
+
+    /// All streams of a host break off, as soon as something is to come.
+    pub fn break_streams(&self, host: &str) {
+        *self.held().breaks.entry(host.to_owned()).or_default() += 1;
+    }
+
+    /// How often the streams of a host have broken off.
+    pub fn breaks(&self, host: &str) -> u64 {
+        self.held().breaks.get(host).copied().unwrap_or_default()
+    }
+
+    /// The server cannot resume watches any more, and its next lists are old.
+    pub fn grow_old(&self, server: &Server, revisions: u64) {
+        switch_on(server, Verb::Watch, 0, 2, faults::Fault::Refuse(410));
+        for verb in [Verb::Watch, Verb::List] {
+            switch_on(server, verb, 0, 6, faults::Fault::Stale(revisions));
+        }
     }
 
     /// Whether renewals get lost now.

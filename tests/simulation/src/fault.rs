@@ -99,6 +99,12 @@ whats! {
     Freeze = "freeze",
     /// After `at` ms the host that writes is cut off from the server for `size` seconds.
     Partition = "partition",
+    /// After `at` ms the host that writes is cut off for `size` seconds, its watches break off, and what happened
+    /// until then is forgotten: they cannot be resumed.
+    Outage = "outage",
+    /// After `at` ms the watches of the host that writes break off and cannot be resumed, and the next lists show
+    /// the state of `size` revisions ago.
+    OldServer = "old-server",
     /// After `at` ms the hosts are restarted one after the other, every `size` seconds.
     Rolling = "rolling",
     /// A version with another configuration is swapped in at write `at`.
@@ -131,8 +137,14 @@ impl What {
                 | Self::LeaseDeleted
                 | Self::Freeze
                 | Self::Partition
+                | Self::Outage
                 | Self::Rolling
         )
+    }
+
+    /// Whether it refuses several writes, one after the other.
+    pub fn refuses_many(self) -> bool {
+        matches!(self, Self::Quota | Self::Terminating)
     }
 
     /// Whether a watch may show what happened late, or never: only the audit finds it then, which waits until the
@@ -180,6 +192,8 @@ impl What {
             | Self::LeaseDeleted
             | Self::Freeze
             | Self::Partition
+            | Self::Outage
+            | Self::OldServer
             | Self::Rolling
             | Self::ForeignFinalizer => return None,
         })
@@ -193,6 +207,8 @@ impl What {
                 | Self::LeaseDeleted
                 | Self::Freeze
                 | Self::Partition
+                | Self::Outage
+                | Self::OldServer
                 | Self::Rolling
                 | Self::ForeignFinalizer
         )
@@ -213,11 +229,13 @@ impl What {
             Self::WatchSlow => &[1, 5, 20],
             Self::LeaseDeaf => &[9, 11, 16],
             Self::Freeze | Self::Partition => &[9, 20, 40],
+            Self::Outage => &[3, 9, 20],
+            Self::OldServer => &[1, 3, 10],
             Self::Rolling => &[3, 10],
             Self::Remove => &[1, 20],
             Self::Fight => &[1, 5],
             Self::ForeignFinalizer => &[1, 10],
-            Self::Quota | Self::Terminating => &[1, 5],
+            Self::Quota | Self::Terminating => &[1, 5, 12],
             Self::CrashBefore
             | Self::CrashDone
             | Self::CrashAfter

@@ -195,13 +195,18 @@ impl Wire {
 
     /// The body, a while after each of its pieces has left the server.
     fn slowly(self, body: Body) -> Body {
-        let chunks = stream::unfold((self, body.chunks()), async |(wire, mut chunks)| {
+        let breaks = self.world.door.breaks(&self.name);
+        let state = (self, body.chunks(), breaks);
+        let chunks = stream::unfold(state, async |(wire, mut chunks, breaks)| {
             let chunk = chunks.next().await?;
             wire.world.travel().await;
+            if wire.world.door.breaks(&wire.name) > breaks {
+                return None;
+            }
             if let Some(until) = wire.world.door.is_cut_off(&wire.name) {
                 wire.world.clock.sleep_until(until).await;
             }
-            Some((chunk, (wire, chunks)))
+            Some((chunk, (wire, chunks, breaks)))
         });
         Body::stream(chunks)
     }

@@ -1,6 +1,6 @@
 //! Faults of requests and their answers.
 
-use http::StatusCode;
+use http::{HeaderName, HeaderValue, StatusCode};
 use serde_json::Value;
 
 use super::{Fault, events};
@@ -11,6 +11,14 @@ use crate::request::route::{Route, Verb};
 use crate::seams::Clock;
 use crate::status::Refusal;
 use crate::store::Store;
+
+/// The header that says which revision the first list of a watch is to show: a fault's, no client's.
+const STALE: HeaderName = HeaderName::from_static("windlass-stale-list");
+
+/// The revision that the first list of a watch is to show, if a fault says so.
+pub(crate) fn stale(request: &Request) -> Option<u64> {
+    request.headers.get(STALE)?.to_str().ok()?.parse().ok()
+}
 
 /// What happens before a request is done: it waits, becomes another one, or gets an answer at once.
 pub(crate) async fn ahead(
@@ -30,6 +38,13 @@ pub(crate) async fn ahead(
                     .saturating_sub(*revisions)
                     .max(1)
                     .to_string();
+                if request.query.truth("watch").unwrap_or(false) {
+                    // No query of a watch asks for its first list to be an old one.
+                    if let Ok(then) = HeaderValue::from_str(&then) {
+                        request.headers.insert(STALE, then);
+                    }
+                    continue;
+                }
                 request.query.put("resourceVersion", &then);
                 request.query.put("resourceVersionMatch", "Exact");
             }

@@ -20,6 +20,7 @@ use super::read;
 use crate::answer::Answer;
 use crate::body::Body;
 use crate::deep;
+use crate::faults;
 use crate::mutants::{self, Mutant};
 use crate::present::{self, Look};
 use crate::registry::Resource;
@@ -122,7 +123,10 @@ impl Watch {
                 let refusal = crate::request::options::too_large_version(wanted, current);
                 return self.fail(&refusal);
             }
-            let snapshot = store.list(&call.place, self.namespace.as_deref());
+            let namespace = self.namespace.as_deref();
+            let old = faults::stale(call.request);
+            let old = old.and_then(|then| store.list_at(&call.place, namespace, then).ok());
+            let snapshot = old.unwrap_or_else(|| store.list(&call.place, namespace));
             from = snapshot.revision;
             self.revision = from;
             for entry in snapshot.entries.iter().filter(|_| initial) {

@@ -192,7 +192,8 @@ fn epochs(run: &Evidence) -> BTreeMap<String, u64> {
 /// A pass on a state from before the host had the Lease.
 fn taken_over(run: &Evidence, past: &Past<'_>) -> Option<Failure> {
     // Nobody can tell whether the first list is an old one.
-    if run.faults.iter().any(|fault| fault.what == What::ListStale) {
+    let old = [What::ListStale, What::OldServer];
+    if run.faults.iter().any(|fault| old.contains(&fault.what)) {
         return None;
     }
     let (_, kind) = run.which.kind();
@@ -220,7 +221,7 @@ fn taken_over(run: &Evidence, past: &Past<'_>) -> Option<Failure> {
 /// A list that shows what never was since the host has the Lease: so many, or so few.
 fn never(run: &Evidence, past: &Past<'_>) -> Option<Failure> {
     let loses = run.faults.iter().any(|fault| {
-        fault.what.loses_events() || matches!(fault.what, What::ListStale | What::WatchSlow)
+        fault.what.loses_events() || matches!(fault.what, What::ListStale | What::OldServer)
     });
     if loses {
         return None;
