@@ -323,6 +323,7 @@ impl Sandboxes {
             cpu.clone(),
             self.turns.clone(),
             name.clone(),
+            stop.clone(),
         );
         // The slot goes with the sandbox, however the call ends.
         let mut task = self.seams.spawn.guest(async move {

@@ -3,17 +3,21 @@
 //! - Time counts only while the call runs on a thread, by that thread's own clock: what it waits
 //!   for is not charged to it.
 //! - Whenever the call waits, for an answer or for its next slice, its turn goes to another.
+//! - The turn of a slice that has ended goes on when the call would run again: by then, who was ready before
+//!   it waits for a turn too, and not for the thread.
+//! - A call that is told to stop waits for no turn: it stops where it would go on.
 
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
 
+use super::cancel::Cancel;
 use super::turns::{Turn, Turns};
-use crate::seams::Clock;
+use crate::seams::{Clock, Either, first};
 
 /// The CPU time of one call. Clones share it.
 #[derive(Clone, Debug)]
@@ -28,6 +32,8 @@ struct Inner {
     spent: AtomicU64,
     /// The thread's CPU time when the running slice began, in nanoseconds.
     began: AtomicU64,
+    /// The slice has ended though the call could go on.
+    over: AtomicBool,
 }
 
 impl Cpu {
@@ -47,6 +53,16 @@ impl Cpu {
     /// What the call has used in the slices that have ended.
     pub(super) fn used(&self) -> Duration {
         Duration::from_nanos(self.inner.spent.load(Ordering::Relaxed))
+    }
+
+    /// The running slice ends here, though the call could go on. To be said on the call's own thread.
+    pub(super) fn end_slice(&self) {
+        self.inner.over.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the slice has ended so; asked once for each.
+    fn was_ended(&self) -> bool {
+        self.inner.over.swap(false, Ordering::Relaxed)
     }
 
     fn begin(&self) {
@@ -77,23 +93,29 @@ pub(super) struct Metered<T> {
     cpu: Cpu,
     turns: Turns,
     plugin: Arc<str>,
-    waiting: Option<BoxFuture<'static, Turn>>,
+    stop: Cancel,
+    waiting: Option<BoxFuture<'static, Either<Turn, ()>>>,
+    /// Of the slice that has ended.
+    held: Option<Turn>,
 }
 
 impl<T> Metered<T> {
-    /// Runs `call` for `plugin`, counting into `cpu`.
+    /// Runs `call` for `plugin` until `stop` tells it to stop, counting into `cpu`.
     pub(super) fn new(
         call: impl Future<Output = T> + Send + 'static,
         cpu: Cpu,
         turns: Turns,
         plugin: Arc<str>,
+        stop: Cancel,
     ) -> Self {
         Self {
             call: Box::pin(call),
             cpu,
             turns,
             plugin,
+            stop,
             waiting: None,
+            held: None,
         }
     }
 }
@@ -105,7 +127,16 @@ impl<T> Future for Metered<T> {
         let this = &mut *self;
         let waiting = this.waiting.get_or_insert_with(|| {
             let (turns, plugin) = (this.turns.clone(), this.plugin.clone());
-            Box::pin(async move { turns.take(plugin).await })
+            let (held, stop) = (this.held.take(), this.stop.clone());
+            Box::pin(async move {
+                let turn = async {
+                    match held {
+                        Some(turn) => turns.pass_on(turn, plugin).await,
+                        None => turns.take(plugin).await,
+                    }
+                };
+                first(turn, stop.stopped()).await
+            })
         });
         let Poll::Ready(turn) = waiting.as_mut().poll(context) else {
             return Poll::Pending;
@@ -114,7 +145,73 @@ impl<T> Future for Metered<T> {
         this.cpu.begin();
         let answer = this.call.as_mut().poll(context);
         this.cpu.end();
-        drop(turn);
+        let over = this.cpu.was_ended() && answer.is_pending();
+        if let Either::Left(turn) = turn {
+            this.held = over.then_some(turn);
+        }
         answer
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicUsize;
+
+    use futures::FutureExt;
+
+    use super::*;
+    use crate::seams::Spawn;
+
+    /// Computes without end, and counts its slices.
+    struct Spinner(Cpu, Arc<AtomicUsize>);
+
+    impl Future for Spinner {
+        type Output = ();
+
+        fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+            self.1.fetch_add(1, Ordering::Relaxed);
+            self.0.end_slice();
+            context.waker().wake_by_ref();
+            Poll::Pending
+        }
+    }
+
+    #[tokio::test]
+    #[expect(clippy::disallowed_methods, reason = "a test is where tasks come from")]
+    async fn of_a_hundred_plugins_one_that_floods_gets_no_more_turns_than_the_others() {
+        let spawn = Spawn::inline(tokio::runtime::Handle::current());
+        for threads in [1, 2] {
+            let turns = Turns::new(threads);
+            let slices: Vec<Arc<AtomicUsize>> = (0..100).map(|_| Arc::default()).collect();
+            let mut calls = Vec::new();
+            for (number, slices) in slices.iter().enumerate() {
+                for _ in 0..if number == 0 { 32 } else { 1 } {
+                    let cpu = Cpu::new(Clock::system());
+                    let call = Spinner(cpu.clone(), slices.clone());
+                    let plugin = format!("plugin-{number}").into();
+                    let stop = Cancel::default();
+                    calls.push(spawn.guest(Metered::new(call, cpu, turns.clone(), plugin, stop)));
+                }
+            }
+            let counts = || slices.iter().map(|slices| slices.load(Ordering::Relaxed));
+            while counts().sum::<usize>() < 5_000 {
+                tokio::task::yield_now().await;
+            }
+            let (fewest, most) = (counts().min().unwrap(), counts().max().unwrap());
+            assert!(most <= fewest + 5, "{fewest} to {most}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_call_that_is_told_to_stop_waits_for_no_turn() {
+        let turns = Turns::new(1);
+        let _held = turns.take("busy".into()).await;
+        let stop = Cancel::default();
+        let cpu = Cpu::new(Clock::system());
+        let call = std::future::ready(());
+        let mut call = Box::pin(Metered::new(call, cpu, turns, "a".into(), stop.clone()));
+        assert!((&mut call).now_or_never().is_none());
+        stop.stop();
+        assert!(call.now_or_never().is_some());
     }
 }

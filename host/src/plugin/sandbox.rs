@@ -117,6 +117,7 @@ fn stop_at_epochs(store: &mut Store<State>, cancel: Cancel, cpu: Cpu, limits: Li
         if cpu.used_now() > limits.cpu {
             return Err(Stop::Cpu.into());
         }
+        cpu.end_slice();
         Ok(UpdateDeadline::YieldCustom(
             1,
             Box::pin(tokio::task::yield_now()),

@@ -1,6 +1,8 @@
 //! Whose turn it is to run on a guest thread: as many turns as threads, dealt fairly over plugins.
 //!
-//! - A call holds a turn only while it runs; one that waits for the API server holds none.
+//! - A call holds a turn only while it can run; one that waits for the API server holds none.
+//! - Whose slice has ended keeps its turn until it would run again, and then passes it on. As many calls as
+//!   there are turns are ready to run, and all others wait here: their threads could not tell plugins apart.
 //! - Plugins that wait get turns one after the other, however many calls each has waiting.
 
 use std::collections::{HashMap, VecDeque};
@@ -49,6 +51,16 @@ impl Turns {
             if let Ok(turn) = turn.await {
                 return turn;
             }
+        }
+    }
+
+    /// Hands `turn` of a call of `plugin` to whoever is next, and waits for another one.
+    pub async fn pass_on(&self, turn: Turn, plugin: Arc<str>) -> Turn {
+        let place = self.state().queue(&plugin);
+        drop(turn);
+        match place.await {
+            Ok(turn) => turn,
+            Err(_) => self.take(plugin).await,
         }
     }
 

@@ -1,8 +1,11 @@
 //! One plugin's calls do not keep another's from their turn.
 
+use std::cell::Cell;
+
 use futures::FutureExt;
-use futures::future::join_all;
-use windlass::plugin::{Action, CallError};
+use futures::future::{Either, join_all, select};
+use windlass::manifest::Limits;
+use windlass::plugin::{Action, CallError, SLICE};
 use windlass_sandbox_tests::{FakeApi, House};
 
 use crate::common::{AMPLE, GOOD, TIGHT, cluster, tenant};
@@ -39,6 +42,51 @@ async fn a_healthy_plugin_goes_on_while_another_spins() {
         assert!(matches!(called.unwrap().answer, Err(CallError::Stopped)));
     }
     assert_eq!(house.sandboxes.memory_in_use(), 0);
+}
+
+/// One of them has 32 calls under way at any time, each as long as a slice; the others have one of three
+/// slices each. Were turns dealt to calls, and not to plugins, each of the 32 would end while the others wait.
+#[tokio::test(flavor = "multi_thread")]
+async fn of_a_hundred_plugins_one_floods_and_the_others_make_their_passes() {
+    let house = House::on_threads(FakeApi::new(cluster(&[GOOD])), 1).unwrap();
+    let spinner = async |name: String, slices| {
+        let cpu = slices * SLICE;
+        tenant(&house, &name, "spin", Limits { cpu, ..AMPLE }).await
+    };
+    let flood = spinner("flood".to_owned(), 1).await;
+    let mut others = Vec::new();
+    for number in 0..99 {
+        others.push(spinner(format!("plugin-{number}"), 3).await);
+    }
+    let passes_of_flood = Cell::new(0);
+    let flooding = join_all((0..32).map(async |_| {
+        loop {
+            flood.reconcile("default", GOOD).await.unwrap();
+            passes_of_flood.set(passes_of_flood.get() + 1);
+        }
+    }));
+    let passes = join_all(
+        others
+            .iter()
+            .map(|plugin| plugin.reconcile("default", GOOD)),
+    );
+    let flooding = Box::pin(flooding);
+    let Either::Right((passes, _)) = select(flooding, Box::pin(passes)).await else {
+        unreachable!("a flood has no end")
+    };
+    assert_eq!(passes.len(), 99);
+    for called in passes {
+        let answer = called.unwrap().answer;
+        assert!(
+            matches!(answer, Err(CallError::CpuExceeded(_))),
+            "{answer:?}"
+        );
+    }
+    let passes = passes_of_flood.get();
+    assert!(
+        (1..32).contains(&passes),
+        "the flood has made {passes} passes"
+    );
 }
 
 #[tokio::test(start_paused = true)]
