@@ -194,7 +194,8 @@ impl Subscription {
         let _ = self.informer.feed.state().wait_for(wanted).await;
     }
 
-    /// Waits until the informer has seen all that the server has now: one consistent read.
+    /// Waits until the informer has seen all that the server has now: one consistent read of metadata. A
+    /// kind that is not served counts as seen.
     pub async fn barrier(&self) {
         self.synced().await;
         self.informer.auditor.barrier().await;

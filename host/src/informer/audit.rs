@@ -9,10 +9,15 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::Mutex;
+use tokio::time::Instant;
+
 use super::census::{Census, Name};
 use super::feed::Feed;
 use super::{Means, Phase, Watched};
 use crate::api::ApiError;
+use crate::error::Chain;
+use crate::text::clean;
 
 /// How much longer than asked for it may be from one audit to the next.
 const SPREAD: f64 = 0.2;
@@ -24,6 +29,10 @@ const AGAIN: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_millis(100);
 /// How long before a server that gave no answer is asked again.
 const RETRY: Duration = Duration::from_secs(1);
+/// A watch that does not get to a barrier within this time may be dead.
+const LATE: Duration = Duration::from_secs(30);
+/// The longest error that is shown.
+const TEXT: usize = 500;
 
 /// Audits one feed.
 #[derive(Clone)]
@@ -31,6 +40,8 @@ pub(super) struct Auditor {
     watched: Watched,
     feed: Arc<Feed>,
     means: Means,
+    /// When the server was asked for the last barrier that was passed.
+    barrier: Arc<Mutex<Option<Instant>>>,
 }
 
 impl Auditor {
@@ -39,6 +50,7 @@ impl Auditor {
             watched,
             feed,
             means,
+            barrier: Arc::default(),
         }
     }
 
@@ -84,20 +96,46 @@ impl Auditor {
         Ok(self.feed.suspects(&census))
     }
 
-    /// Waits until the store has all that the server has now.
+    /// Waits until the store has all that the server has now. A server that gives no answer is asked again,
+    /// and what a watch does not show in time is listed. Those who wait at the same time ask once.
     pub(super) async fn barrier(&self) {
         let clock = self.means.seams.clock;
-        let census = loop {
+        let wanted = clock.now();
+        let mut passed = self.barrier.lock().await;
+        if passed.is_some_and(|asked| asked > wanted) {
+            return;
+        }
+        let resource = &self.watched.resource;
+        let mut said = String::new();
+        loop {
+            let asked = clock.now();
             match Census::take(&self.watched, &self.means).await {
-                Ok(census) => break census,
-                Err(_) if self.feed.phase() == Phase::Absent => return,
+                Ok(census) => {
+                    if clock.within(LATE, self.passes(&census)).await.is_some() {
+                        *passed = Some(asked);
+                        return;
+                    }
+                    let seconds = LATE.as_secs();
+                    tracing::warn!(
+                        "the watch of {resource} is more than {seconds} s late: listing everything again before a plugin goes on that reads them"
+                    );
+                    self.feed.list_again();
+                }
+                Err(error) if error.is_not_found() && self.feed.phase() == Phase::Absent => return,
                 Err(error) => {
-                    tracing::debug!("cannot ask how far {} are: {error}", self.watched.resource);
+                    let text = clean(&Chain(&error).to_string(), TEXT);
+                    if text != said {
+                        tracing::warn!(
+                            "a plugin that reads {resource} waits until it is known how far they are: {text}"
+                        );
+                        said = text;
+                    }
+                    clock
+                        .sleep(RETRY.max(error.slow_down().unwrap_or_default()))
+                        .await;
                 }
             }
-            clock.sleep(RETRY).await;
-        };
-        self.passes(&census).await;
+        }
     }
 
     /// Waits until the store is as the census, or the watch has come past it.

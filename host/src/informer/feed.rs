@@ -171,6 +171,11 @@ impl Feed {
     pub(super) fn diverged(&self, objects: usize) {
         let objects = u64::try_from(objects).unwrap_or(u64::MAX);
         self.divergences.fetch_add(objects, Ordering::Relaxed);
+        self.list_again();
+    }
+
+    /// Everything is to be listed again.
+    pub(super) fn list_again(&self) {
         self.again.notify_one();
     }
 
