@@ -65,6 +65,8 @@ bugs! {
     ListsAreNotWaitedFor,
 
     // Leases.
+    /// Who takes over goes by what it had seen before.
+    TheBarrierIsOff,
     /// Writes are sent whoever has the Lease.
     TheGateIsOpen,
     /// The Lease is given up while passes still run.

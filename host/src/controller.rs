@@ -1,6 +1,7 @@
 //! One plugin's loop: informers fill the queue, workers empty it.
 //!
-//! - No key runs before every informer that the plugin needs has its first list.
+//! - No key runs before every informer that the plugin needs has its first list, and has seen what the server
+//!   had when the host got the plugin's Lease.
 //! - A kind that the cluster does not serve counts as listed and empty; only an absent primary
 //!   holds a plugin back.
 
@@ -22,6 +23,8 @@ use std::time::Duration;
 pub use reconcile::{FinalizerPatch, settle_finalizer};
 pub use record::{Archive, Record, Records};
 pub use work::Whys;
+
+use futures::future::join_all;
 
 use crate::api::{Api, Discovery, Resource};
 use crate::bugs::{self, Bug};
@@ -62,7 +65,7 @@ pub struct Parts {
     pub seams: Seams,
 }
 
-/// A controller whose lists are in, and which makes no passes yet.
+/// A controller whose lists are in and are kept up to date, and which makes no passes yet.
 pub struct Prepared {
     plugin: Arc<Plugin>,
     view: Arc<View>,
@@ -143,6 +146,24 @@ impl Prepared {
         }
     }
 
+    /// Calls `plugin` instead, which must want what the one before it wanted.
+    pub fn swap(&mut self, plugin: Arc<Plugin>) {
+        self.worker.swap(plugin.clone());
+        self.plugin = plugin;
+    }
+
+    /// Waits until everything that the plugin watches has been seen as the server has it now: whatever
+    /// another host has written for the plugin so far.
+    pub async fn barrier(&self) {
+        let shares = self.view.all_shares();
+        join_all(shares.iter().map(|share| share.barrier())).await;
+    }
+
+    /// Waits until the primary kind is served as something else, so that another one is needed.
+    pub async fn moved(&self) {
+        self.watches.moved().await;
+    }
+
     /// Begins to make passes.
     pub fn start(self) -> Controller {
         let Self {
@@ -155,6 +176,9 @@ impl Prepared {
             resync,
             seams,
         } = self;
+        // In this order: what changes meanwhile is in the queue for that, or is in the stores.
+        queue.open();
+        view.rerun_all(&Why::Listed);
         let workers = (0..plugin.limits().concurrency).map(|_| {
             let worker = worker.clone();
             seams.spawn.task(async move { worker.run().await })

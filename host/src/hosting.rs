@@ -9,6 +9,7 @@
 //! - Calls in flight end on the code that they began with; no key is in two calls at once.
 
 mod admit;
+mod coming;
 mod last_good;
 mod plan;
 mod plugin;

@@ -14,7 +14,8 @@ use crate::view::{Key, Wakeup, Why};
 /// So many reasons are kept for each key that waits.
 const REASONS: usize = 8;
 
-/// A queue that can be waited for.
+/// A queue that can be waited for. Before it is opened it takes nothing in: a host that stands by for months
+/// would collect the keys of what has come and gone.
 #[derive(Debug)]
 pub(super) struct WorkQueue {
     clock: Clock,
@@ -27,9 +28,20 @@ struct State {
     queue: Queue<Key, Instant>,
     /// Why each key in the queue is there: the first reasons.
     whys: HashMap<Key, Whys>,
-    closed: bool,
+    stage: Stage,
     /// Nothing is handed out before this: the API server asked the plugin to slow down.
     paused_until: Option<Instant>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Stage {
+    /// Nothing is taken in yet.
+    #[default]
+    Asleep,
+    /// Keys come and go.
+    Open,
+    /// Nothing is handed out any more.
+    Closed,
 }
 
 /// Why a key runs.
@@ -57,7 +69,7 @@ enum Turn {
 }
 
 impl WorkQueue {
-    /// An empty queue.
+    /// An empty queue, which is yet to be opened.
     pub(super) fn new(clock: Clock) -> Self {
         Self {
             clock,
@@ -66,9 +78,18 @@ impl WorkQueue {
         }
     }
 
+    /// Takes keys in from now on, and hands them out.
+    pub(super) fn open(&self) {
+        self.state().stage = Stage::Open;
+        self.changed.notify_one();
+    }
+
     /// Marks a key as needing work now, or after what needs it more.
     pub(super) fn add(&self, wakeup: Wakeup) {
         let mut state = self.state();
+        if state.stage == Stage::Asleep {
+            return;
+        }
         let Wakeup { key, why, low } = wakeup;
         state.note(&key, why);
         match low {
@@ -125,7 +146,7 @@ impl WorkQueue {
 
     /// Hands out no more keys. What runs is not touched.
     pub(super) fn close(&self) {
-        self.state().closed = true;
+        self.state().stage = Stage::Closed;
         self.changed.notify_waiters();
         self.changed.notify_one();
     }
@@ -139,10 +160,14 @@ impl WorkQueue {
     fn turn(&self) -> Turn {
         let now = self.clock.now();
         let mut state = self.state();
-        if state.closed {
-            // Another worker may wait for the same news.
-            self.changed.notify_one();
-            return Turn::Closed;
+        match state.stage {
+            Stage::Asleep => return Turn::WaitUntil(None),
+            Stage::Open => {}
+            Stage::Closed => {
+                // Another worker may wait for the same news.
+                self.changed.notify_one();
+                return Turn::Closed;
+            }
         }
         if state.paused_until.is_some_and(|until| until > now) {
             return Turn::WaitUntil(state.paused_until);
@@ -199,7 +224,22 @@ mod tests {
     }
 
     fn queue() -> WorkQueue {
-        WorkQueue::new(Clock::system())
+        let queue = WorkQueue::new(Clock::system());
+        queue.open();
+        queue
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_queue_collects_nothing_before_it_is_opened() {
+        let queue = WorkQueue::new(Clock::system());
+        queue.add(wakeup("early", Why::Listed));
+        let mut waiting = Box::pin(queue.take());
+        assert!((&mut waiting).now_or_never().is_none());
+        queue.open();
+        assert!((&mut waiting).now_or_never().is_none());
+        queue.add(wakeup("a", Why::Listed));
+        assert_eq!(waiting.await.map(|taken| taken.key), Some(key("a")));
+        assert_eq!(queue.load(), (0, 1));
     }
 
     #[tokio::test(start_paused = true)]

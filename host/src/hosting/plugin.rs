@@ -50,10 +50,11 @@ impl Host {
         }
     }
 
-    /// Waits for a version, its kind and its lease, and then runs the newest version.
+    /// Waits for a version, its kind and its lease, and then runs the newest version. Whoever waits for the
+    /// lease stands by: only the last changes are missing when it comes.
     async fn control(&self, name: &str, mut accepted: Accepted, phases: &Phases) -> Ended {
         let asked = || reached(phases, Phase::Drain);
-        // One after the other, so that whoever waits for a kind does not hold a lease.
+        // One after the other, so that whoever waits for a kind does not want a lease.
         let ready = async {
             let (version, _) = self.startable(&mut accepted).await;
             self.check_needs(&version).await;
@@ -69,11 +70,13 @@ impl Host {
             &self.identity,
             self.times,
         );
-        if let Either::Right(()) = first(lease.acquire(Watched::default()), asked()).await {
-            return Ended::Asked;
-        }
-        let mut lost = pin!(lease.hold());
-        let mut reign = Reign::new(self, name, lease.gate());
+        let (elect, elected) = watch::channel(false);
+        let mut lost = pin!(async {
+            lease.acquire(Watched::default()).await;
+            elect.send_replace(true);
+            lease.hold().await;
+        });
+        let mut reign = Reign::new(self, name, lease.gate(), elected);
         let over = first(lost.as_mut(), reign.run(accepted, phases)).await;
         let mut ended = Ended::LostLease;
         if let Either::Right(()) = over {
@@ -87,7 +90,7 @@ impl Host {
         }
         reign.abort().await;
         self.events.flush().await;
-        if ended == Ended::Asked {
+        if ended == Ended::Asked && *elect.borrow() {
             // Last of all: until here nobody else could begin.
             lease.release().await;
         }
@@ -95,7 +98,7 @@ impl Host {
     }
 
     /// The newest version, once its primary kind is served and granted.
-    pub(super) async fn startable(&self, accepted: &mut Accepted) -> (Arc<Version>, Resource) {
+    async fn startable(&self, accepted: &mut Accepted) -> (Arc<Version>, Resource) {
         loop {
             let version = accepted.borrow_and_update().clone();
             let found = async {
@@ -116,7 +119,7 @@ impl Host {
     }
 
     /// Waits until the primary kind is served, and checks that the plugin may watch it.
-    async fn primary(&self, version: &Version) -> Result<Resource, String> {
+    pub(super) async fn primary(&self, version: &Version) -> Result<Resource, String> {
         let Description {
             api_version, kind, ..
         } = &version.plugin.description;

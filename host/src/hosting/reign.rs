@@ -1,12 +1,21 @@
-//! The newest version of a plugin at work, and how it follows the one before it.
+//! The newest version of a plugin at work, and how it follows the one before it, or another host.
+//!
+//! - While another host has the Lease the newest version stands by: its lists are in and kept up to date. It
+//!   makes no pass, so nothing is written; and the gate is closed.
+//! - No pass is made before the Lease is ours, and whatever was written by then has been seen.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::watch;
+
 use super::Host;
-use super::plugin::{Accepted, news};
+use super::coming::{Coming, coming};
+use super::plugin::Accepted;
 use super::version::Version;
-use crate::controller::{Controller, Parts, Prepared};
+use crate::bugs::{self, Bug};
+use crate::controller::{Controller, Prepared};
 use crate::lease::Gate;
 use crate::seams::{Either, first};
 use crate::shutdown::{Phase, Phases, reached};
@@ -18,81 +27,113 @@ const DRAIN_LOOK: Duration = Duration::from_millis(10);
 /// How long the host waits for passes that were told to stop.
 const ABORT: Duration = Duration::from_secs(3);
 
-/// One plugin's controller, for as long as the host holds its lease.
+/// One plugin's controller, from when the host wants its lease until it has it no more.
 pub(super) struct Reign<'a> {
     host: &'a Host,
     plugin: &'a str,
     /// For the plugin's writes.
     gate: Gate,
+    /// Whether the Lease is ours.
+    elected: watch::Receiver<bool>,
+    /// What begins when it may.
+    next: Option<(Arc<Version>, Prepared)>,
     running: Option<(Arc<Version>, Controller)>,
 }
 
 impl<'a> Reign<'a> {
-    pub(super) fn new(host: &'a Host, plugin: &'a str, gate: Gate) -> Self {
+    pub(super) fn new(
+        host: &'a Host,
+        plugin: &'a str,
+        gate: Gate,
+        elected: watch::Receiver<bool>,
+    ) -> Self {
         Self {
             host,
             plugin,
             gate,
+            elected,
+            next: None,
             running: None,
         }
     }
 
-    /// Runs the newest version that was accepted, until it is asked to stop.
+    /// Runs the newest version that was accepted, or stands by with it, until it is asked to stop.
     pub(super) async fn run(&mut self, mut accepted: Accepted, phases: &Phases) {
         let asked = reached(phases, Phase::Drain);
         let follow = async {
             loop {
                 self.follow(&mut accepted).await;
-                let moved = first(news(&mut accepted), self.moved()).await;
-                if let Either::Right(()) = moved {
-                    self.start_anew().await;
-                }
             }
         };
         first(follow, asked).await;
     }
 
-    /// Waits until the primary kind of what runs is served as something else.
-    async fn moved(&self) {
-        match &self.running {
-            Some((_, controller)) => controller.moved().await,
-            None => std::future::pending().await,
-        }
-    }
-
-    /// Ends what runs. The same version is next, with the kind as it is served now.
-    async fn start_anew(&mut self) {
-        if let Some((_, old)) = self.running.take() {
-            let plugin = self.plugin;
-            tracing::warn!(
-                plugin,
-                "its kind is served as something else: starting anew"
-            );
-            self.end(old).await;
-        }
-    }
-
-    /// Puts the newest version in the place of the one that runs.
+    /// Puts the newest version in its place as soon as it is ready. What is new in it may need other
+    /// informers: they fill while what is here works on, stands by, or begins.
     async fn follow(&mut self, accepted: &mut Accepted) {
-        let newest = accepted.borrow_and_update().clone();
-        let Some(newest) = newest else { return };
-        if let Some((running, controller)) = &mut self.running
-            && running.takes_over(&newest)
-        {
+        let (host, gate) = (self.host, self.gate.clone());
+        let running = self.running.iter().map(|(version, _)| version.clone());
+        let next = self.next.iter().map(|(version, _)| version.clone());
+        let here: Vec<_> = running.chain(next).collect();
+        let mut coming = pin!(coming(host, &gate, accepted, &here));
+        loop {
+            let here = first(self.moved(), self.may_begin());
+            match first(coming.as_mut(), here).await {
+                Either::Left(coming) => return self.take_in(coming),
+                Either::Right(Either::Left(())) => return self.start_anew().await,
+                Either::Right(Either::Right(())) => self.begin().await,
+            }
+        }
+    }
+
+    /// Puts what has come in the place of what wants the same, or next in line.
+    fn take_in(&mut self, coming: Coming) {
+        match coming {
+            Coming::Swap(newest) => self.swap(newest),
+            Coming::Next(version, prepared) => {
+                self.say_standby(&version);
+                self.next = Some((version, prepared));
+            }
+        }
+    }
+
+    fn swap(&mut self, newest: Arc<Version>) {
+        let running = self.running.as_mut();
+        let running = running.filter(|(version, _)| version.takes_over(&newest));
+        let next = self.next.as_mut();
+        let next = next.filter(|(version, _)| version.takes_over(&newest));
+        if let Some((version, controller)) = running {
             controller.swap(newest.plugin.clone());
-            let before = std::mem::replace(running, newest.clone());
+            let before = std::mem::replace(version, newest.clone());
+            self.next = None;
             self.say(&newest, Some(&before));
+        } else if let Some((version, prepared)) = next {
+            prepared.swap(newest.plugin.clone());
+            *version = newest.clone();
+            self.say_standby(&newest);
+        }
+    }
+
+    /// Waits until what is next may begin: the Lease is ours, and whatever its last holder wrote has been
+    /// seen. A server that does not say how far it is holds that back, and nothing else.
+    async fn may_begin(&self) {
+        let Some((_, next)) = &self.next else {
+            return std::future::pending().await;
+        };
+        if self.elected.clone().wait_for(|held| *held).await.is_ok() {
+            if !bugs::is(Bug::TheBarrierIsOff) {
+                next.barrier().await;
+            }
             return;
         }
-        // What is new in it may need other informers: they fill while the old version works on.
-        let (version, prepared) = loop {
-            let (version, primary) = self.host.startable(accepted).await;
-            let prepared = Prepared::watch(self.parts(&version), primary);
-            // A version whose lists never come in may have a successor that is better.
-            match first(prepared, news(accepted)).await {
-                Either::Left(prepared) => break (version, prepared),
-                Either::Right(()) => {}
-            }
+        // Nobody can have the Lease any more.
+        std::future::pending().await
+    }
+
+    /// Puts what is next in the place of what runs, when its passes have ended.
+    async fn begin(&mut self) {
+        let Some((version, next)) = self.next.take() else {
+            return;
         };
         if let Some((_, old)) = &self.running {
             old.drain();
@@ -105,21 +146,39 @@ impl<'a> Reign<'a> {
             before = Some(version);
         }
         self.say(&version, before.as_ref());
-        self.running = Some((version, prepared.start()));
+        self.running = Some((version, next.start()));
     }
 
-    fn parts(&self, version: &Version) -> Parts {
-        Parts {
-            plugin: version.plugin.clone(),
-            grants: version.candidate.document.grants.clone(),
-            api: self.host.api.gated(self.gate.clone()),
-            discovery: self.host.discovery.clone(),
-            informers: self.host.informers.clone(),
-            events: self.host.events.clone(),
-            resync: version.candidate.document.resync,
-            records: self.host.records.of(self.plugin),
-            seams: self.host.seams.clone(),
+    /// Waits until the primary kind of what is next, or else of what runs, is served as something else.
+    async fn moved(&self) {
+        match (&self.next, &self.running) {
+            (Some((_, next)), _) => next.moved().await,
+            (None, Some((_, controller))) => controller.moved().await,
+            (None, None) => std::future::pending().await,
         }
+    }
+
+    /// Ends what has moved. The same version is next, with the kind as it is served now.
+    async fn start_anew(&mut self) {
+        let plugin = self.plugin;
+        tracing::warn!(
+            plugin,
+            "its kind is served as something else: starting anew"
+        );
+        if self.next.take().is_none()
+            && let Some((_, old)) = self.running.take()
+        {
+            self.end(old).await;
+        }
+    }
+
+    fn say_standby(&self, version: &Version) {
+        if *self.elected.borrow() {
+            return;
+        }
+        let (plugin, number) = (self.plugin, &version.plugin.description.version);
+        let digest = version.digest.to_string();
+        tracing::info!(plugin, version = number, digest, "standing by");
     }
 
     fn say(&self, version: &Version, before: Option<&Arc<Version>>) {
@@ -172,6 +231,7 @@ impl<'a> Reign<'a> {
 
     /// Tells the calls that run to stop.
     pub(super) async fn abort(&mut self) {
+        self.next = None;
         if let Some((_, controller)) = self.running.take() {
             self.end(controller).await;
         }

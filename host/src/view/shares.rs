@@ -72,6 +72,24 @@ impl View {
         informers.iter().map(|informer| informer.objects()).sum()
     }
 
+    /// The plugin's share in each informer, always in the same order.
+    pub(crate) fn all_shares(&self) -> Vec<Arc<Subscription>> {
+        let watched = self.watched.read().unwrap_or_else(PoisonError::into_inner);
+        let mut all: Vec<_> = watched.values().flat_map(|w| w.informers.clone()).collect();
+        drop(watched);
+        all.extend(self.stray_informers());
+        all.sort_by_cached_key(|share| {
+            let watched = share.watched();
+            let is_stray = watched.finalizer.is_some();
+            (
+                watched.resource.clone(),
+                watched.namespace.clone(),
+                is_stray,
+            )
+        });
+        all
+    }
+
     /// The informers of a resource. No lock of ours is held while one is asked.
     pub(super) fn informers(&self, resource: &Resource) -> Vec<Arc<Subscription>> {
         let watched = self.watched.read().unwrap_or_else(PoisonError::into_inner);

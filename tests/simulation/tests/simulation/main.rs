@@ -7,6 +7,7 @@ mod bugs;
 mod life;
 mod pairs;
 mod same;
+mod standby;
 
 use windlass_simulation::run::Case;
 use windlass_simulation::suite::{Verdict, judge_all, shrink};

@@ -1,0 +1,68 @@
+//! What is to take the place of the version of a plugin that runs, or stands by.
+
+use std::sync::Arc;
+
+use super::Host;
+use super::plugin::{Accepted, news};
+use super::version::Version;
+use crate::controller::{Parts, Prepared};
+use crate::lease::Gate;
+use crate::seams::{Either, first};
+
+/// What comes.
+pub(super) enum Coming {
+    /// A version that wants what one wants that is here: its code is all that changes.
+    Swap(Arc<Version>),
+    /// A version whose lists are in.
+    Next(Arc<Version>, Prepared),
+}
+
+/// Waits until the newest version that was accepted is none of those that are `here`, and prepares it. A
+/// version whose lists never come in may have a successor that is better.
+pub(super) async fn coming(
+    host: &Host,
+    gate: &Gate,
+    accepted: &mut Accepted,
+    here: &[Arc<Version>],
+) -> Coming {
+    loop {
+        let newest = accepted.borrow_and_update().clone();
+        let is_here = |newest: &Arc<Version>| here.iter().any(|one| Arc::ptr_eq(one, newest));
+        let Some(newest) = newest.filter(|newest| !is_here(newest)) else {
+            news(accepted).await;
+            continue;
+        };
+        if here.iter().any(|one| one.takes_over(&newest)) {
+            return Coming::Swap(newest);
+        }
+        let prepared = prepare(host, gate, &newest);
+        if let Either::Left(prepared) = first(prepared, news(accepted)).await {
+            return Coming::Next(newest, prepared);
+        }
+    }
+}
+
+/// Waits for the kind of `version`, and for the first list of everything that it watches. For ever, if it may
+/// not watch its kind.
+async fn prepare(host: &Host, gate: &Gate, version: &Version) -> Prepared {
+    match host.primary(version).await {
+        Ok(primary) => Prepared::watch(parts(host, gate, version), primary).await,
+        Err(problem) => {
+            tracing::error!(plugin = &*version.plugin.name, "{problem}");
+            std::future::pending().await
+        }
+    }
+}
+
+fn parts(host: &Host, gate: &Gate, version: &Version) -> Parts {
+    Parts {
+        plugin: version.plugin.clone(),
+        grants: version.candidate.document.grants.clone(),
+        api: host.api.gated(gate.clone()),
+        discovery: host.discovery.clone(),
+        informers: host.informers.clone(),
+        events: host.events.clone(),
+        resync: version.candidate.document.resync,
+        seams: host.seams.clone(),
+    }
+}
