@@ -74,13 +74,14 @@ impl Reflector {
             match course.ended(&next, &end) {
                 Pause::None => {}
                 Pause::Backoff => {
-                    let delay = backoff.failed(self.means.seams.clock.now());
                     let asked = match &end {
                         End::Failed(error) => error.slow_down(),
                         _ => None,
                     };
+                    // A busy server has not failed, and says itself when it wants to be asked again.
+                    let delay =
+                        asked.unwrap_or_else(|| backoff.failed(self.means.seams.clock.now()));
                     let delay = self.means.seams.rng.spread(delay, 1.0);
-                    let delay = delay.max(asked.unwrap_or_default());
                     self.means.seams.clock.sleep(delay).await;
                 }
                 Pause::Absence => self.absence().await,
@@ -219,8 +220,12 @@ impl Watch<'_> {
             else {
                 return self.torn(&line).await;
             };
+            let listed = self.listing.is_none();
             if let Some(end) = self.take(event, course) {
                 return end;
+            }
+            if listed {
+                backoff.works();
             }
             if self.listing.is_none() {
                 backoff.well();

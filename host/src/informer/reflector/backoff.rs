@@ -45,6 +45,11 @@ impl Backoff {
     pub(super) fn well(&mut self) {
         self.said = None;
     }
+
+    /// A watch has shown something: the next failure is the first. A list alone proves nothing, and is dear.
+    pub(super) fn works(&mut self) {
+        self.last = None;
+    }
 }
 
 #[cfg(test)]
@@ -53,7 +58,8 @@ mod tests {
     use crate::seams::Clock;
 
     #[tokio::test(start_paused = true)]
-    async fn delays_double_up_to_thirty_seconds_and_begin_anew_after_two_good_minutes() {
+    async fn delays_double_up_to_thirty_seconds_and_begin_anew_after_an_event_or_two_good_minutes()
+    {
         let clock = Clock::system();
         let mut backoff = Backoff::default();
         let mut delays = Vec::new();
@@ -64,6 +70,9 @@ mod tests {
         }
         assert_eq!(delays, [800, 1600, 3200, 6400, 12800, 25600, 30000, 30000]);
         clock.sleep(HEALTH).await;
+        assert_eq!(backoff.failed(clock.now()), FIRST);
+        assert_eq!(backoff.failed(clock.now()), FIRST * 2);
+        backoff.works();
         assert_eq!(backoff.failed(clock.now()), FIRST);
     }
 

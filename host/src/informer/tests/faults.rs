@@ -156,6 +156,38 @@ async fn a_busy_or_absent_server_is_asked_for_the_same_watch_again() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn watches_that_work_and_break_go_on_as_soon_the_last_time_as_the_first() {
+    let world = World::new();
+    let (_maps, ears) = synced(&world).await;
+    let after_one_event = Fault::Error {
+        event: 1,
+        status: 500,
+    };
+    world.fault(Verb::Watch, 0, 30, after_one_event);
+    world.wait(601 * SECOND).await;
+    for number in 0..30 {
+        world.create(&format!("c{number}")).await;
+        world.wait(2 * SECOND).await;
+        assert_eq!(ears.told(), format!("+c{number}~"));
+    }
+    assert!(world.requests().2 > 25, "{:?}", world.requests());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_is_busy_for_ten_minutes_is_heard_again_as_soon_as_it_speaks() {
+    let world = World::new();
+    let (_maps, ears) = synced(&world).await;
+    world.fault(Verb::Watch, 0, u64::MAX, Fault::Refuse(429));
+    world.wait(1201 * SECOND).await;
+    world.create("c").await;
+    let asked = world.requests().2;
+    assert!((300..1200).contains(&asked), "{asked} watches");
+    world.server.faults().heal();
+    world.wait(2 * SECOND).await;
+    assert_eq!(ears.told(), "+c~");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_silently_dead_watch_is_noticed() {
     let world = World::new();
     world.fault(Verb::Watch, 0, 1, Fault::Silent(2));
