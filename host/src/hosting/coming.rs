@@ -63,6 +63,7 @@ fn parts(host: &Host, gate: &Gate, version: &Version) -> Parts {
         informers: host.informers.clone(),
         events: host.events.clone(),
         resync: version.candidate.document.resync,
+        records: host.records.of(&version.plugin.name),
         seams: host.seams.clone(),
     }
 }

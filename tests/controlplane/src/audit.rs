@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::Context;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use serde::Deserialize;
 
 /// One event of the audit log. A request has one, or two if it is a watch.
@@ -15,6 +16,12 @@ pub struct AuditEvent {
     pub audit_id: String,
     /// `ResponseStarted` (watches), `ResponseComplete` or `Panic`.
     pub stage: String,
+    /// When the request came.
+    #[serde(rename = "requestReceivedTimestamp")]
+    pub received: MicroTime,
+    /// When it came to [`AuditEvent::stage`].
+    #[serde(rename = "stageTimestamp")]
+    pub reached: MicroTime,
     /// `get`, `list`, `watch`, `create`, `update`, `patch`, `delete` or `deletecollection`.
     pub verb: String,
     /// The path and query.
@@ -103,7 +110,9 @@ mod tests {
     fn a_line_that_is_still_being_written_is_left_out() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let line = r#"{"auditID":"1","stage":"ResponseComplete","verb":"get","requestURI":"/version",
-            "user":{"username":"admin"},"responseStatus":{"metadata":{},"code":200}}"#;
+            "user":{"username":"admin"},"responseStatus":{"metadata":{},"code":200},
+            "requestReceivedTimestamp":"2026-11-22T01:36:12.000001Z",
+            "stageTimestamp":"2026-11-22T01:36:12.000250Z"}"#;
         let line = line.replace('\n', "");
         std::fs::write(file.path(), format!("{line}\n{}", &line[..30])).unwrap();
         let events = read(file.path()).unwrap();

@@ -17,6 +17,7 @@ use hyper::body::{Bytes, Incoming};
 use hyper::http::request::Parts;
 use hyper::{Request, Response};
 use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use tempfile::TempDir;
 use tokio::sync::oneshot;
 use tower_service::Service;
@@ -184,16 +185,19 @@ impl Service<Request<Incoming>> for Recorded {
     fn call(&mut self, request: Request<Incoming>) -> Self::Future {
         let Self { server, seen } = self.clone();
         Box::pin(async move {
+            let clock = server.seams().clock.clone();
+            let received = MicroTime(clock.wall());
             let (head, body) = request.into_parts();
             // A body that breaks off is one that the server cannot read either.
             let body = body.collect().await;
             let body = body.map(|body| body.to_bytes()).unwrap_or_default();
-            let mut event = described(&head, &body);
+            let mut event = described(&head, &body, received);
             let request = Request::from_parts(head, Full::new(body));
             let response = server.handle(request).await;
             event.response_status = Some(AuditStatus {
                 code: Some(response.status().as_u16()),
             });
+            event.reached = MicroTime(clock.wall());
             let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
             event.audit_id = seen.len().to_string();
             seen.push(event);
@@ -203,7 +207,7 @@ impl Service<Request<Incoming>> for Recorded {
 }
 
 /// A request as the real server's audit log has it.
-fn described(head: &Parts, body: &Bytes) -> AuditEvent {
+fn described(head: &Parts, body: &Bytes, received: MicroTime) -> AuditEvent {
     let watches = Query::parse(head.uri.query().unwrap_or_default()).truth("watch");
     let user = head.extensions.get::<User>().cloned().unwrap_or_default();
     let agent = head.headers.get(hyper::header::USER_AGENT);
@@ -229,6 +233,8 @@ fn described(head: &Parts, body: &Bytes) -> AuditEvent {
     let mut event = AuditEvent {
         audit_id: String::new(),
         stage: "ResponseComplete".to_owned(),
+        received: received.clone(),
+        reached: received,
         verb,
         request_uri: head.uri.to_string(),
         user: AuditUser {

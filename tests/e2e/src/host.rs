@@ -157,6 +157,22 @@ impl Host {
         self.process.kill();
     }
 
+    /// Stops all its threads where they are, as a machine that stands still does.
+    ///
+    /// # Errors
+    /// There is no such process any more.
+    pub fn freeze(&self) -> Result<()> {
+        Ok(kill_process(self.process.group, Signal::STOP)?)
+    }
+
+    /// Lets a frozen host go on.
+    ///
+    /// # Errors
+    /// There is no such process any more.
+    pub fn thaw(&self) -> Result<()> {
+        Ok(kill_process(self.process.group, Signal::CONT)?)
+    }
+
     /// Sends SIGTERM.
     ///
     /// # Errors

@@ -7,6 +7,7 @@
 mod account;
 mod built;
 mod cluster;
+mod epochs;
 mod host;
 mod plugins;
 mod pod;
@@ -19,6 +20,7 @@ use std::time::Duration;
 pub use account::{Account, HOME, documents, rbac};
 pub use built::{host_binary, workspace};
 pub use cluster::{Cluster, apply, control_plane};
+pub use epochs::{Epochs, group};
 pub use host::{Host, Line, windlass};
 pub use plugins::{ALL, Acknowledge, Greeter, Plugins};
 pub use pod::{Pod, Volume};

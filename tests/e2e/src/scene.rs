@@ -81,10 +81,22 @@ impl Scene {
     /// # Errors
     /// It did not start.
     pub fn start_behind_proxy(cluster: Cluster, plugins: Plugins) -> Result<(Self, FaultProxy)> {
+        Self::start_behind_proxy_with(cluster, plugins, &[])
+    }
+
+    /// As [`Scene::start_behind_proxy`], with more flags.
+    ///
+    /// # Errors
+    /// It did not start.
+    pub fn start_behind_proxy_with(
+        cluster: Cluster,
+        plugins: Plugins,
+        more: &[&str],
+    ) -> Result<(Self, FaultProxy)> {
         let account = Account::new(&cluster.namespace, plugins.folder())?;
         let proxy = FaultProxy::start(control_plane()?, account.identity())?;
         let kubeconfig = proxy.kubeconfig().to_owned();
-        let scene = Self::with(cluster, plugins, account, kubeconfig, &[])?;
+        let scene = Self::with(cluster, plugins, account, kubeconfig, more)?;
         Ok((scene, proxy))
     }
 
