@@ -218,7 +218,7 @@ fn taken_over(run: &Evidence, past: &Past<'_>) -> Option<Failure> {
     None
 }
 
-/// A list that shows what never was since the host has the Lease: so many, or so few.
+/// A list that shows more than ever was since the host has the Lease, or less than was all the time.
 fn never(run: &Evidence, past: &Past<'_>) -> Option<Failure> {
     let loses = run.faults.iter().any(|fault| {
         fault.what.loses_events() || matches!(fault.what, What::ListStale | What::OldServer)
@@ -243,12 +243,10 @@ fn never(run: &Evidence, past: &Past<'_>) -> Option<Failure> {
                 let Ok(parsed) = LabelSelector::parse(selector) else {
                     continue;
                 };
-                let counts = counts((kind, namespace, &parsed), (epoch, end_of(pass)), past);
-                // A relist may show some changes before others.
-                let (least, most) = (counts.iter().min(), counts.iter().max());
-                if Some(&count) < least || Some(&count) > most {
+                let (least, most) = bounds((kind, namespace, &parsed), (epoch, end_of(pass)), past);
+                if !(least..=most).contains(&count) {
                     let text = format!(
-                        "{host} listed {count} {kind} with {selector} in the pass over {} at {}, and there were {least:?} to {most:?}",
+                        "{host} listed {count} {kind} with {selector} in the pass over {} at {}, and there were {least} to {most}",
                         pass.key, pass.began
                     );
                     return Some(Failure::new("O5 never there", text));
@@ -259,20 +257,30 @@ fn never(run: &Evidence, past: &Past<'_>) -> Option<Failure> {
     None
 }
 
-/// How many there were, from a revision to a time.
-fn counts(
+/// How many there were all the time, from a revision to a time, and how many at some time: the answers to a
+/// host's own writes come before what others did earlier.
+fn bounds(
     (kind, namespace, selector): (&str, Option<&str>, &LabelSelector),
     (from, until): (u64, Timestamp),
     past: &Past<'_>,
-) -> Vec<usize> {
-    let at = |revision| {
-        let state = past.state(revision);
-        let there = state.filter(|((of, _), last)| of == kind && is_in(last, namespace, selector));
-        there.count()
-    };
-    let changes = past.writes(kind).filter(|write| {
-        write.revision > from && write.time <= until && concerns(write, namespace, selector)
-    });
-    let changes = changes.map(|write| write.revision);
-    [from].into_iter().chain(changes).map(at).collect()
+) -> (usize, usize) {
+    let is_there = |record: &Record| is_in(record, namespace, selector);
+    let mut names: BTreeMap<Key, (bool, bool)> = BTreeMap::new();
+    for ((of, key), last) in past.state(from) {
+        if of == kind {
+            let there = is_there(last);
+            names.insert(key.clone(), (there, there));
+        }
+    }
+    let changes = past
+        .writes(kind)
+        .filter(|write| write.revision > from && write.time <= until);
+    for write in changes {
+        let there = is_there(write);
+        let (always, ever) = names.entry(key_of(write)).or_default();
+        *always &= there;
+        *ever |= there;
+    }
+    let always = names.values().filter(|(always, _)| *always).count();
+    (always, names.values().filter(|(_, ever)| *ever).count())
 }

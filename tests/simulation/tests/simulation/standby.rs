@@ -15,6 +15,7 @@ use windlass_simulation::fault::{Fault, What};
 use windlass_simulation::kit::Kit;
 use windlass_simulation::logs::Logs;
 use windlass_simulation::replica::{self, Alive};
+use windlass_simulation::run::Case;
 use windlass_simulation::script::Action;
 use windlass_simulation::trace::{Answer, Line, Log, What as Happened};
 use windlass_simulation::user;
@@ -38,7 +39,12 @@ fn play<T>(scene: impl AsyncFnOnce(&Arc<World>) -> T) -> T {
             at: 1 << 40,
             size: 0,
         };
-        let world = World::new(7, 2, &[never]).unwrap();
+        let case = Case {
+            seed: 7,
+            hosts: 2,
+            ..Case::life(&[never])
+        };
+        let world = World::new(&case).unwrap();
         let _logs = tracing::subscriber::set_default(Logs::new(world.trace.clone()));
         let _controllers = tokio::spawn(world.server.controllers());
         scene(&world).await
