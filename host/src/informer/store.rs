@@ -10,6 +10,7 @@
 mod gone;
 mod index;
 mod pool;
+mod shown;
 #[cfg(test)]
 mod tests;
 
@@ -22,26 +23,9 @@ use crate::view::{Key, Object};
 use gone::Gone;
 use index::Index;
 use pool::Pool;
-
-/// What one event did: at least one of both is there.
-#[derive(Clone, Debug)]
-pub struct Change {
-    /// The object as it was.
-    pub old: Option<Object>,
-    /// The object as it is.
-    pub new: Option<Object>,
-}
-
-/// What the watch, or a list, did to the store.
-#[derive(Clone, Debug)]
-pub(super) enum Shown {
-    /// It has changed.
-    Changed(Change),
-    /// It holds this already, or something newer under the same name.
-    Known(Object),
-    /// Nothing that concerns anybody.
-    Nothing,
-}
+pub use shown::Change;
+pub(super) use shown::Shown;
+use shown::{is_newer, is_same};
 
 /// Objects by namespace and name.
 #[derive(Debug, Default)]
@@ -404,18 +388,5 @@ impl Store {
         self.gone.add(&metadata.uid, at.max(held.shown));
         let old = Some(held.object);
         Shown::Changed(Change { old, new: None })
-    }
-}
-
-fn is_same(object: &Object, held: &Object) -> bool {
-    let (new, old) = (&object.metadata, &held.metadata);
-    (&new.uid, &new.resource_version) == (&old.uid, &old.resource_version)
-}
-
-fn is_newer(object: &Object, held: &Object) -> bool {
-    let (new, old) = (&object.metadata, &held.metadata);
-    match (new.version(), old.version()) {
-        (0, _) | (_, 0) => new.resource_version != old.resource_version,
-        (new, old) => new > old,
     }
 }

@@ -21,7 +21,7 @@ use crate::wire::Wire;
 use crate::world::{NAMESPACE, World};
 
 /// How often the stores are compared with the server: what a watch has lost is mended while the run heals.
-const AUDIT: Duration = Duration::from_secs(30);
+const AUDIT: Duration = Duration::from_secs(60);
 
 /// How long a host that stops waits for its passes.
 const GRACE: Duration = Duration::from_secs(20);

@@ -4,8 +4,8 @@ use windlass_simulation::door::Class;
 use windlass_simulation::fault::{Fault, What};
 use windlass_simulation::run::Case;
 
-use crate::all_hold;
 use crate::life::sent;
+use crate::{all_hold, all_meet_and_hold};
 
 /// One fault of each size at each of these places.
 fn cases(whats: impl Fn(What) -> bool, places: &(impl Iterator<Item = u64> + Clone)) -> Vec<Case> {
@@ -25,13 +25,13 @@ fn cases(whats: impl Fn(What) -> bool, places: &(impl Iterator<Item = u64> + Clo
 fn every_fault_of_a_write_is_survived_at_every_write() {
     let crashes = [What::CrashBefore, What::CrashDone, What::CrashAfter];
     let at_writes = |what: What| what.class() == Some(Class::Write) && !crashes.contains(&what);
-    all_hold(&cases(at_writes, &(0..sent(Class::Write))));
+    all_meet_and_hold(&cases(at_writes, &(0..sent(Class::Write))));
 }
 
 #[test]
 fn every_fault_of_a_read_or_a_watch_is_survived_at_each_of_them() {
     let reads = |what: What| what.class() == Some(Class::Read);
-    all_hold(&cases(reads, &(0..sent(Class::Read))));
+    all_meet_and_hold(&cases(reads, &(0..sent(Class::Read))));
     let lists = |what: What| matches!(what, What::ListStale | What::ListShuffled);
     all_hold(&cases(lists, &(0..3)));
     let watches = |what: What| what.class() == Some(Class::Watch);

@@ -12,24 +12,33 @@ mod standby;
 use windlass_simulation::run::Case;
 use windlass_simulation::suite::{Verdict, judge_all, shrink};
 
+/// As [`all_hold`], of cases with a fault each at a request that a run without faults sends as well.
+pub(crate) fn all_meet_and_hold(cases: &[Case]) {
+    let met = |verdict: &Verdict| !verdict.evidence.hit.is_empty();
+    let failed = judge_all(cases, |verdict| {
+        (!verdict.failures.is_empty() || !met(&verdict)).then_some(verdict)
+    });
+    let failed = failed.unwrap();
+    let never = failed.iter().filter(|verdict| !met(verdict));
+    let never: Vec<_> = never.map(|verdict| verdict.case.to_string()).collect();
+    assert!(never.is_empty(), "never happened: {never:#?}");
+    show(failed, cases.len());
+}
+
 /// Runs all cases; shows the first that fail, with as few faults as suffice.
 pub(crate) fn all_hold(cases: &[Case]) {
     let failed = judge_all(cases, |verdict| {
         (!verdict.failures.is_empty()).then_some(verdict)
     });
-    let failed = failed.unwrap();
+    show(failed.unwrap(), cases.len());
+}
+
+fn show(failed: Vec<Verdict>, of: usize) {
     let count = failed.len();
     let shown = failed
         .into_iter()
         .take(5)
         .map(|verdict| shrink(verdict).unwrap());
     let shown: Vec<String> = shown.map(|verdict: Verdict| verdict.report()).collect();
-    assert_eq!(
-        count,
-        0,
-        "{} of {} fail:\n{}",
-        count,
-        cases.len(),
-        shown.join("\n")
-    );
+    assert_eq!(count, 0, "{} of {} fail:\n{}", count, of, shown.join("\n"));
 }
