@@ -1,7 +1,7 @@
 //! The one door to the Kubernetes API: every request of the host, of a plugin or of its own.
 //!
 //! - Every request has a deadline, and every answer a largest size.
-//! - Requests run as host tasks, so a guest's thread never does I/O.
+//! - Requests and pauses run as host tasks: a guest's thread has neither I/O nor timers.
 //! - A plugin's writes pass the gate of its Lease.
 //! - Nothing is repeated here: whether that is safe is for the caller to know.
 
@@ -253,8 +253,13 @@ impl Api {
 
     /// Waits before a request is sent again, a little longer each time for somebody else.
     pub async fn pause(&self, wait: Duration) {
-        let wait = self.seams.rng.spread(wait, 0.5);
-        self.seams.clock.sleep(wait).await;
+        let (clock, wait) = (self.seams.clock, self.seams.rng.spread(wait, 0.5));
+        let pause = self
+            .seams
+            .spawn
+            .task(async move { clock.sleep(wait).await });
+        // It can only be lost with the host.
+        drop(pause.await);
     }
 
     /// The time, for who sends requests again.
@@ -325,4 +330,37 @@ fn refusal(head: &http::response::Parts, body: &[u8]) -> ApiError {
     let retry_after = head.headers.get(http::header::RETRY_AFTER);
     let retry_after = retry_after.and_then(|seconds| seconds.to_str().ok()?.parse().ok());
     ApiError::from_status(head.status.as_u16(), retry_after, body)
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::runtime::Handle;
+    use windlass_apiserver::seams as server;
+    use windlass_apiserver::server::Server;
+
+    use super::*;
+    use crate::seams::{Spawn, guest_threads};
+
+    #[tokio::test]
+    #[expect(clippy::disallowed_methods, reason = "a test is where tasks come from")]
+    async fn a_call_on_a_guests_thread_can_wait_before_it_asks_again() {
+        let guests = guest_threads(1).unwrap();
+        let seams = Seams {
+            clock: Clock::system(),
+            rng: Rng::seeded(1),
+            spawn: Spawn::on_threads(Handle::current(), guests.handle().clone()),
+        };
+        let clock = seams.clock;
+        let server = Server::new(server::Seams {
+            clock: server::Clock::new(move || clock.wall()),
+            rng: server::Rng::seeded(1),
+        });
+        let api = Api::new(kube::Client::new(server, "default"), seams.clone());
+        let call = seams.spawn.guest(async move {
+            api.pause(Duration::from_millis(1)).await;
+        });
+        let waited = call.await;
+        guests.shutdown_background();
+        assert!(waited.is_ok(), "{waited:?}");
+    }
 }
