@@ -41,7 +41,7 @@ pub(super) fn status(code: u16, retry_after: Option<u32>) -> Response<Body> {
     let body = json!({
         "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
         "message": "made up by the fault proxy", "reason": reason, "code": code,
-        "details": { "retryAfterSeconds": retry_after },
+        "details": retry_after.map(|seconds| json!({ "retryAfterSeconds": seconds })),
     });
     let mut response = whole(code, "application/json", body.to_string());
     if let Some(seconds) = retry_after {
