@@ -6,18 +6,19 @@
 //!   be read as of an earlier revision; older ones are compacted away (410).
 //! - Objects are kept as compact JSON, written once: lists and watches hand out the same bytes.
 
+mod bell;
 mod entry;
 mod table;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use serde_json::Value;
-use tokio::sync::watch;
-
+pub use bell::Listener;
 pub use entry::{Entry, Key, Labels};
+use serde_json::Value;
 pub use table::{Change, Event, Events, Gone, Happened, Snapshot};
 
+use bell::Bell;
 use entry::Draft;
 use table::Table;
 
@@ -121,7 +122,7 @@ impl Store {
         table.put(Arc::clone(&entry), deletes);
         inner.revision = revision;
         inner.deepest = inner.deepest.max(nesting);
-        inner.bell.send_replace(revision);
+        inner.bell.ring();
         Ok(entry)
     }
 
@@ -189,14 +190,13 @@ impl Store {
     }
 
     /// Rings with every write to anything, and with [`Store::ring`].
-    pub fn bell(&self) -> watch::Receiver<u64> {
-        self.inner().bell.subscribe()
+    pub fn bell(&self) -> Listener {
+        self.inner().bell.listen()
     }
 
     /// Rings without a write: something else has changed.
     pub fn ring(&self) {
-        let inner = self.inner();
-        inner.bell.send_replace(inner.revision);
+        self.inner().bell.ring();
     }
 
     /// Watches of a resource go back to this moment at most.
@@ -265,12 +265,9 @@ impl Events {
     /// # Errors
     /// [`Closed`] if nothing will, and everything has been taken.
     pub async fn changed(&mut self) -> Result<(), Closed> {
-        self.changed.changed().await.map_err(|_| Closed)
+        self.changed.changed().await
     }
 }
-
-/// Tells watches that there is something new.
-type Bell = watch::Sender<u64>;
 
 #[cfg(test)]
 mod tests {

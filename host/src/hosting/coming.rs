@@ -14,7 +14,7 @@ pub(super) enum Coming {
     /// A version that wants what one wants that is here: its code is all that changes.
     Swap(Arc<Version>),
     /// A version whose lists are in.
-    Next(Arc<Version>, Prepared),
+    Next(Arc<Version>, Box<Prepared>),
 }
 
 /// Waits until the newest version that was accepted is none of those that are `here`, and prepares it. A
@@ -37,7 +37,7 @@ pub(super) async fn coming(
         }
         let prepared = prepare(host, gate, &newest);
         if let Either::Left(prepared) = first(prepared, news(accepted)).await {
-            return Coming::Next(newest, prepared);
+            return Coming::Next(newest, Box::new(prepared));
         }
     }
 }

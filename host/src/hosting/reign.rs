@@ -89,28 +89,28 @@ impl<'a> Reign<'a> {
     /// Puts what has come in the place of what wants the same, or next in line.
     fn take_in(&mut self, coming: Coming) {
         match coming {
-            Coming::Swap(newest) => self.swap(newest),
+            Coming::Swap(newest) => self.swap(&newest),
             Coming::Next(version, prepared) => {
                 self.say_standby(&version);
-                self.next = Some((version, prepared));
+                self.next = Some((version, *prepared));
             }
         }
     }
 
-    fn swap(&mut self, newest: Arc<Version>) {
+    fn swap(&mut self, newest: &Arc<Version>) {
         let running = self.running.as_mut();
-        let running = running.filter(|(version, _)| version.takes_over(&newest));
+        let running = running.filter(|(version, _)| version.takes_over(newest));
         let next = self.next.as_mut();
-        let next = next.filter(|(version, _)| version.takes_over(&newest));
+        let next = next.filter(|(version, _)| version.takes_over(newest));
         if let Some((version, controller)) = running {
             controller.swap(newest.plugin.clone());
             let before = std::mem::replace(version, newest.clone());
             self.next = None;
-            self.say(&newest, Some(&before));
+            self.say(newest, Some(&before));
         } else if let Some((version, prepared)) = next {
             prepared.swap(newest.plugin.clone());
             *version = newest.clone();
-            self.say_standby(&newest);
+            self.say_standby(newest);
         }
     }
 

@@ -107,7 +107,7 @@ impl Auditor {
         }
         let resource = &self.watched.resource;
         let mut said = String::new();
-        loop {
+        while !self.is_absent().await {
             let asked = clock.now();
             match Census::take(&self.watched, &self.means).await {
                 Ok(census) => {
@@ -121,7 +121,6 @@ impl Auditor {
                     );
                     self.feed.list_again();
                 }
-                Err(error) if error.is_not_found() && self.feed.phase() == Phase::Absent => return,
                 Err(error) => {
                     let text = clean(&Chain(&error).to_string(), TEXT);
                     if text != said {
@@ -136,6 +135,13 @@ impl Auditor {
                 }
             }
         }
+    }
+
+    /// Whether the kind is not served, or is another one by now.
+    async fn is_absent(&self) -> bool {
+        let resource = &self.watched.resource;
+        self.feed.phase() == Phase::Absent
+            && matches!(self.means.discovery.serves(resource).await, Ok(false))
     }
 
     /// Waits until the store is as the census, or the watch has come past it.

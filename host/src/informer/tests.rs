@@ -2,6 +2,7 @@
 
 pub(crate) mod absence;
 mod audit;
+mod barrier;
 mod faults;
 mod fields;
 mod random;

@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use serde::Deserialize;
-use tokio::sync::watch;
 
 use crate::registry::Registry;
 use crate::server::Server;
-use crate::store::{Change, Entry, Gone, Happened, Key, Place};
+use crate::store::{Change, Entry, Gone, Happened, Key, Listener, Place};
 
 /// Something that the controllers learn.
 #[derive(Debug)]
@@ -137,7 +136,7 @@ impl Seen {
 #[derive(Debug)]
 pub(super) struct Feed {
     server: Server,
-    bell: watch::Receiver<u64>,
+    bell: Listener,
     /// How far it has read; nothing before the first time.
     seen: Option<u64>,
     registry: Arc<Registry>,

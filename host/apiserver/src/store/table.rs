@@ -3,10 +3,9 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use tokio::sync::watch;
-
+use super::bell::{Bell, Listener};
 use super::entry::{Entry, Key};
-use super::{Bell, Place, Store};
+use super::{Place, Store};
 use crate::mutants::{self, Mutant};
 
 /// Events kept per resource: a reader that is further behind has to list again.
@@ -71,7 +70,7 @@ pub struct Events {
     pub(super) store: Store,
     pub(super) place: Place,
     pub(super) seen: u64,
-    pub(super) changed: watch::Receiver<u64>,
+    pub(super) changed: Listener,
 }
 
 impl Table {
@@ -91,7 +90,6 @@ impl Table {
             (Some(_), false) => Change::Modified,
             (None, false) => Change::Added,
         };
-        let revision = entry.revision;
         self.events.push_back(Arc::new(Event {
             change,
             entry,
@@ -102,7 +100,7 @@ impl Table {
         {
             self.compacted = oldest.entry.revision;
         }
-        self.bell.send_replace(revision);
+        self.bell.ring();
     }
 
     pub(super) fn list(&self, namespace: Option<&str>) -> Vec<Arc<Entry>> {
@@ -150,12 +148,12 @@ impl Table {
         Ok(objects.into_values().collect())
     }
 
-    pub(super) fn follow(&self, revision: u64) -> Result<watch::Receiver<u64>, Gone> {
+    pub(super) fn follow(&self, revision: u64) -> Result<Listener, Gone> {
         let earliest = self.compacted.max(self.begins);
         if revision < earliest && !mutants::is(Mutant::TooOldVersionsAreServed) {
             return Err(Gone);
         }
-        let mut changed = self.bell.subscribe();
+        let mut changed = self.bell.listen();
         if self
             .events
             .back()

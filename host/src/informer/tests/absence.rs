@@ -122,3 +122,25 @@ async fn a_404_alone_takes_nothing_out() {
     world.wait(SECOND).await;
     assert_eq!(ears.told(), "+a +b~");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_barrier_passes_an_absent_kind_and_waits_for_one_that_has_come() {
+    let world = World::new();
+    let (things, _) = world.subscribe(things());
+    world.within(things.barrier()).await;
+    assert_eq!(things.phase(), Phase::Absent);
+    world.define("Namespaced", &["v1"]).await;
+    world.thing("a").await;
+    // So long discovery believes that something is absent.
+    world.wait(SECOND).await;
+    world.within(things.barrier()).await;
+    assert_eq!(things.objects(), 1);
+    world.undefine().await;
+    world.within(things.reached(Phase::Absent)).await;
+    // Its lists are another kind's.
+    world.define("Cluster", &["v1"]).await;
+    let body = json!({ "apiVersion": "x.dev/v1", "kind": "Thing", "metadata": { "name": "b" } });
+    world.send("POST", "/apis/x.dev/v1/things", &body).await;
+    world.within(things.barrier()).await;
+    assert_eq!(things.phase(), Phase::Absent);
+}

@@ -172,24 +172,3 @@ async fn an_answer_that_is_ahead_of_the_watch_is_no_difference() {
     world.wait(600 * SECOND).await;
     assert_eq!(maps.divergences(), 0);
 }
-
-#[tokio::test(start_paused = true)]
-async fn a_barrier_waits_for_what_was_written_before_it() {
-    let world = World::new();
-    let (maps, _) = maps(&world).await;
-    world.create("a").await;
-    let began = world.seams.clock.now();
-    world.within(maps.barrier()).await;
-    assert_eq!(names(&maps), "a");
-    assert!(
-        world.seams.clock.now() - began < SECOND,
-        "no bookmark is waited for"
-    );
-    world.fault(Verb::Watch, 0, 100, Fault::Slow(20 * SECOND));
-    world.wait(601 * SECOND).await;
-    world.create("b").await;
-    world.fault(Verb::List, 0, 1, Fault::Refuse(503));
-    assert_eq!(names(&maps), "a");
-    world.within(maps.barrier()).await;
-    assert_eq!(names(&maps), "ab");
-}

@@ -190,12 +190,16 @@ async fn a_server_that_is_busy_for_ten_minutes_is_heard_again_as_soon_as_it_spea
 #[tokio::test(start_paused = true)]
 async fn a_silently_dead_watch_is_noticed() {
     let world = World::new();
-    world.fault(Verb::Watch, 0, 1, Fault::Silent(2));
+    // The list comes in pages, and the watch after it is dead.
+    world.fault(Verb::Watch, 0, 1, Fault::Refuse(422));
+    world.fault(Verb::Watch, 1, 1, Fault::Silent(0));
     let (_maps, ears) = synced(&world).await;
     world.create("c").await;
-    world.wait(606 * SECOND).await;
+    world.wait(290 * SECOND).await;
+    assert_eq!(ears.told(), "");
+    world.wait(316 * SECOND).await;
     assert_eq!(ears.told(), "+c~");
-    assert_eq!(world.requests().0, 1, "and goes on where it was");
+    assert_eq!(world.requests().1, 1, "and goes on where it was");
 }
 
 #[tokio::test(start_paused = true)]

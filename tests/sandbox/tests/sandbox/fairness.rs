@@ -83,10 +83,7 @@ async fn of_a_hundred_plugins_one_floods_and_the_others_make_their_passes() {
         );
     }
     let passes = passes_of_flood.get();
-    assert!(
-        (1..32).contains(&passes),
-        "the flood has made {passes} passes"
-    );
+    assert!(passes < 32, "the flood has made {passes} passes");
 }
 
 #[tokio::test(start_paused = true)]

@@ -62,7 +62,7 @@ impl Host {
     /// The first host of the place `index`.
     async fn start(world: &Arc<World>, index: usize) -> Self {
         let place = tokio::spawn(replica::keep(world.clone(), index));
-        let there = || world.hosts()[index].clone();
+        let there = || world.hosts().get(index).cloned().flatten();
         until(world, || there().is_some()).await;
         let alive = there().unwrap();
         Self {
@@ -86,7 +86,7 @@ impl Host {
     fn die(self, world: &World) {
         self.place.abort();
         self.alive.process.kill();
-        world.hosts()[self.index] = None;
+        *world.hosts().get_mut(self.index).unwrap() = None;
     }
 
     /// Where in the trace it got the Lease.

@@ -1,0 +1,68 @@
+//! What must be seen before a plugin goes on, and what holds that back.
+
+use futures::future::join_all;
+
+use super::*;
+
+async fn maps(world: &World) -> Subscription {
+    let (maps, _) = world.subscribe(config_maps());
+    world.within(maps.synced()).await;
+    maps
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_barrier_waits_for_what_was_written_before_it() {
+    let world = World::new();
+    let maps = maps(&world).await;
+    world.create("a").await;
+    let began = world.seams.clock.now();
+    world.within(maps.barrier()).await;
+    assert_eq!(names(&maps), "a");
+    assert!(
+        world.seams.clock.now() - began < SECOND,
+        "no bookmark is waited for"
+    );
+    world.fault(Verb::Watch, 0, 100, Fault::Slow(20 * SECOND));
+    world.wait(601 * SECOND).await;
+    world.create("b").await;
+    world.fault(Verb::List, 0, 1, Fault::Refuse(503));
+    assert_eq!(names(&maps), "a");
+    world.within(maps.barrier()).await;
+    assert_eq!(names(&maps), "ab");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_dead_watch_does_not_show_is_listed() {
+    let world = World::new();
+    world.create("a").await;
+    // The list comes in pages, and the watch after it is dead.
+    world.fault(Verb::Watch, 0, 1, Fault::Refuse(422));
+    world.fault(Verb::Watch, 1, 1, Fault::Silent(0));
+    let maps = maps(&world).await;
+    world.create("b").await;
+    world.wait(10 * SECOND).await;
+    assert_eq!(names(&maps), "a");
+    let began = world.seams.clock.now();
+    world.within(maps.barrier()).await;
+    assert_eq!(names(&maps), "ab");
+    assert!(world.seams.clock.now() - began < 60 * SECOND);
+    assert_eq!(world.requests().1, 4, "each list, and how far each time");
+}
+
+#[tokio::test(start_paused = true)]
+async fn those_who_wait_at_the_same_time_ask_once() {
+    let world = World::new();
+    let mut all = Vec::new();
+    for _ in 0..100 {
+        all.push(maps(&world).await);
+    }
+    world.create("a").await;
+    world.fault(Verb::List, 0, u64::MAX, Fault::LateAnswer(SECOND));
+    world
+        .within(join_all(all.iter().map(|maps| maps.barrier())))
+        .await;
+    // What the first one is answered, the others may have asked for too late.
+    assert_eq!(world.requests().1, 2);
+    world.within(all[0].barrier()).await;
+    assert_eq!(world.requests().1, 3, "who comes later asks again");
+}
