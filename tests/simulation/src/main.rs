@@ -34,6 +34,9 @@ struct Flags {
     /// Hosts have this bug on purpose; `all`: one after the other, until each is found.
     #[arg(long)]
     bug: Option<String>,
+    /// Only looks for the first seed that finds the bug.
+    #[arg(long)]
+    first: bool,
     /// Shows everything that happens in the first seed.
     #[arg(long)]
     trace: bool,
@@ -80,7 +83,7 @@ const ALL: &str = "all";
 
 fn main() -> anyhow::Result<ExitCode> {
     let flags = Flags::parse();
-    if flags.bug.as_deref() == Some(ALL) {
+    if flags.first || flags.bug.as_deref() == Some(ALL) {
         return judge_the_judge(&flags);
     }
     if flags.trace {
@@ -129,7 +132,8 @@ fn judge_the_judge(flags: &Flags) -> anyhow::Result<ExitCode> {
             }
         }
     }
-    println!("{} of {} found", Bug::ALL.len() - missed, Bug::ALL.len());
+    let all = flags.bugs()?.len();
+    println!("{} of {all} found", all - missed);
     Ok(match missed {
         0 => ExitCode::SUCCESS,
         _ => ExitCode::FAILURE,

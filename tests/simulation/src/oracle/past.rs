@@ -6,6 +6,7 @@ use serde_json::Value;
 use windlass::selector::LabelSelector;
 use windlass::view::Key;
 use windlass_apiserver::history::Record;
+use windlass_apiserver::store::{Entry, Labels};
 
 use super::stable::is_exempt;
 use crate::run::Evidence;
@@ -42,9 +43,10 @@ impl<'a> Past<'a> {
 
     /// The last write to each object up to a revision.
     pub(super) fn state(&self, until: u64) -> impl Iterator<Item = (&(String, Key), &'a Record)> {
-        self.0.keys().filter_map(move |name| {
-            let last = self.last(&name.0, &name.1, until)?;
-            Some((name, last))
+        self.0.iter().filter_map(move |(name, writes)| {
+            let end = writes.partition_point(|record| record.revision <= until);
+            let last = writes.get(end.checked_sub(1)?)?;
+            Some((name, *last))
         })
     }
 }
@@ -71,26 +73,21 @@ pub(super) fn is_in(record: &Record, namespace: Option<&str>, selector: &LabelSe
         && record
             .after
             .as_ref()
-            .is_some_and(|entry| selects(&entry.value(), selector))
+            .is_some_and(|entry| selects(entry, selector))
 }
 
 /// Whether a record leaves or takes an object that is, or was, in a list.
 pub(super) fn concerns(record: &Record, namespace: Option<&str>, selector: &LabelSelector) -> bool {
     let place = namespace.is_none_or(|namespace| *record.key.namespace == *namespace);
     let mut sides = [&record.before, &record.after].into_iter().flatten();
-    place && sides.any(|entry| selects(&entry.value(), selector))
+    place && sides.any(|entry| selects(entry, selector))
 }
 
-fn selects(object: &Value, selector: &LabelSelector) -> bool {
-    let labels = object
-        .pointer("/metadata/labels")
-        .and_then(Value::as_object);
-    let labels = labels.into_iter().flatten();
-    let labels = labels.map(|(name, value)| {
-        let value = value.as_str().unwrap_or_default();
-        (name.clone(), value.to_owned())
-    });
-    selector.selects(&labels.collect())
+fn selects(entry: &Entry, selector: &LabelSelector) -> bool {
+    match &entry.labels {
+        Some(labels) => selector.selects(labels),
+        None => selector.selects(&Labels::new()),
+    }
 }
 
 /// A text in an object; empty if there is none.
