@@ -25,6 +25,10 @@ pub async fn happen(world: Arc<World>, fault: Fault) {
             world.door.deafen(span);
             world.clock.sleep(span).await;
         }
+        What::Busy => {
+            world.door.engage(span);
+            world.clock.sleep(span).await;
+        }
         What::LeaseDeleted => delete_lease(&world),
         What::Freeze => freeze(&world, span).await,
         What::Partition => {

@@ -50,6 +50,8 @@ struct Held {
     healed: bool,
     /// Until when renewals get lost.
     deaf: Option<Instant>,
+    /// Until when the server has no time.
+    busy: Option<Instant>,
     /// Which hosts are cut off, and until when.
     cut_off: Vec<(String, Instant)>,
     /// How often the streams of a host have broken off.
@@ -130,6 +132,7 @@ impl Door {
         let mut held = self.held();
         held.healed = true;
         held.deaf = None;
+        held.busy = None;
         held.cut_off.clear();
     }
 
@@ -186,6 +189,16 @@ impl Door {
         for verb in [Verb::Watch, Verb::List] {
             switch_on(server, verb, 0, 6, faults::Fault::Stale(revisions));
         }
+    }
+
+    /// The server has no time for as long.
+    pub fn engage(&self, duration: Duration) {
+        self.held().busy = Some(Instant::now() + duration);
+    }
+
+    /// Whether the server has no time now.
+    pub fn is_busy(&self) -> bool {
+        self.held().busy.is_some_and(|until| until > Instant::now())
     }
 
     /// Whether renewals get lost now.

@@ -117,6 +117,9 @@ whats! {
     /// After `at` ms another controller puts a finalizer on every Greeting, and takes it off after `size`
     /// seconds.
     ForeignFinalizer = "foreign-finalizer",
+    /// From `at` ms on, every request but those about Leases, which have a priority level of their own, is
+    /// refused with 429 for `size` seconds.
+    Busy = "busy",
     /// From write `at` on, `size` writes are refused with 403, as by a quota.
     Quota = "quota",
     /// From write `at` on, `size` writes are refused with 403, since the namespace is terminating.
@@ -195,7 +198,8 @@ impl What {
             | Self::Outage
             | Self::OldServer
             | Self::Rolling
-            | Self::ForeignFinalizer => return None,
+            | Self::ForeignFinalizer
+            | Self::Busy => return None,
         })
     }
 
@@ -211,6 +215,7 @@ impl What {
                 | Self::OldServer
                 | Self::Rolling
                 | Self::ForeignFinalizer
+                | Self::Busy
         )
     }
 
@@ -236,6 +241,8 @@ impl What {
             Self::Fight => &[1, 5],
             Self::ForeignFinalizer => &[1, 10],
             Self::Quota | Self::Terminating => &[1, 5, 12],
+            // A key whose failures were counted would wait beyond the end of the longer one.
+            Self::Busy => &[20, 750],
             Self::CrashBefore
             | Self::CrashDone
             | Self::CrashAfter
@@ -254,9 +261,10 @@ impl What {
 }
 
 impl Fault {
-    /// Any of them.
+    /// Any of them, but one: while the server is busy, no other fault meets a request.
     pub fn drawn(rng: &mut fastrand::Rng) -> Option<Self> {
-        let what = rng.choice(What::ALL.iter().copied())?;
+        let others = What::ALL.iter().copied().filter(|what| *what != What::Busy);
+        let what = rng.choice(others.collect::<Vec<_>>())?;
         let at = match what {
             what if what.is_timed() => rng.u64(0..15_000),
             What::LeaseConflict => rng.u64(0..10),

@@ -122,6 +122,9 @@ impl Wire {
         {
             return (Fate::Lost, None);
         }
+        if world.door.is_busy() && !request.uri().path().contains("/leases") {
+            return (Fate::Answered, Some(refusal(429, Some(1))));
+        }
         let faults = world.door.meet(class);
         for fault in &faults {
             world.trace.deed("chance", format_args!("{fault}"));
