@@ -29,8 +29,8 @@ pub(super) struct Census {
 #[derive(Deserialize)]
 struct List {
     metadata: About,
-    #[serde(default)]
-    items: Vec<Item>,
+    /// Null if there are none: so kube-apiserver writes a list of metadata.
+    items: Option<Vec<Item>>,
 }
 
 #[derive(Deserialize)]
@@ -75,7 +75,8 @@ impl Census {
                 .api
                 .fetch(Request::list(uri, Accept::Metadata))
                 .await?;
-            let items = list.items.into_iter().map(|item| item.metadata);
+            let items = list.items.into_iter().flatten();
+            let items = items.map(|item| item.metadata);
             let wanted = items.filter(|item| match &watched.finalizer {
                 Some(finalizer) => item.finalizers.contains(finalizer),
                 None => true,
@@ -160,6 +161,15 @@ mod tests {
         let want = ["stale", "ghost", "lost"].map(|name| digest(None, name));
         assert_eq!(suspects, HashSet::from(want));
         assert!(Census::default().suspects([].iter()).is_empty());
+    }
+
+    #[test]
+    fn a_list_of_nothing_is_read_in_all_its_forms() {
+        for items in ["", r#", "items": null"#, r#", "items": []"#] {
+            let text = format!(r#"{{ "metadata": {{ "resourceVersion": "7" }}{items} }}"#);
+            let list: List = serde_json::from_str(&text).unwrap();
+            assert_eq!(list.items.into_iter().flatten().count(), 0, "{text}");
+        }
     }
 
     #[test]
