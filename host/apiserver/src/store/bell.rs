@@ -91,6 +91,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
+    #[expect(clippy::disallowed_methods, reason = "a test is where tasks come from")]
     async fn those_who_wait_hear_in_the_order_in_which_they_began() {
         let bell = Bell::default();
         let order = Arc::new(Mutex::new(Vec::new()));
