@@ -143,6 +143,7 @@ judge-the-judge: toolchain ## Give simulated hosts one bug after the other, and 
 LEADERS := while_leaders_are_killed_and_frozen_nobody_writes_but_the_holder_of_the_lease
 test-long: toolchain go $(NPM) languages kube-rs-suite mutants judge-the-judge ## Every suite again, at other speeds, and other languages' plugins
 	@target/debug/simulate --runs 10000
+	@target/debug/simulate --days 30
 	@for threads in 1 2 8; do tests/summary --workspace -- --test-threads $$threads; done
 	@WINDLASS_STRIKES=50 WINDLASS_SEED=7 cargo test --workspace --test trouble -- $(LEADERS)
 	@WINDLASS_STRIKES=2 WINDLASS_LEASE_SECONDS=15 cargo test --workspace --test trouble -- $(LEADERS)

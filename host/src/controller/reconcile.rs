@@ -51,6 +51,14 @@ pub(super) enum PassError {
 }
 
 impl PassError {
+    /// How long the API server asked to wait, if it is that.
+    fn slow_down(&self) -> Option<Duration> {
+        match self {
+            Self::Finalizer(error) | Self::Read(error) => error.slow_down(),
+            Self::Call(_) => None,
+        }
+    }
+
     /// Names the failure in logs and metrics.
     pub(super) fn label(&self) -> &'static str {
         match self {
@@ -181,6 +189,7 @@ impl Reconciler {
             Progress::Pending(millis) => Done::After(millis),
         });
         if done && let Err(error) = self.settle(&whole.metadata, FinalizerPatch::Release).await {
+            pass.traffic.slow_down = pass.traffic.slow_down.max(error.slow_down());
             pass.outcome = Err(error);
         }
         pass
@@ -242,10 +251,7 @@ impl Reconciler {
 
 impl Pass {
     fn of(step: Step, outcome: Result<Done, PassError>) -> Self {
-        let slow_down = match &outcome {
-            Err(PassError::Finalizer(error) | PassError::Read(error)) => error.slow_down(),
-            Err(PassError::Call(_)) | Ok(_) => None,
-        };
+        let slow_down = outcome.as_ref().err().and_then(PassError::slow_down);
         let traffic = Traffic {
             requests: 0,
             slow_down,

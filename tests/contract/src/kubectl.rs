@@ -166,7 +166,26 @@ pub fn masked(output: &str) -> String {
         }
         lines.push(line.trim_end().to_owned());
     }
+    if lines.iter().any(|line| line.contains(REPAIRS)) {
+        lines = without_repairs(lines);
+    }
     lines.join("\n")
+}
+
+/// Who says now and then, while the machine has little time, that it repairs what is about to be right.
+const REPAIRS: &str = "  ipallocator-repair-controller  ";
+
+/// The lines without that Event, and without a table of no others.
+fn without_repairs(mut lines: Vec<String>) -> Vec<String> {
+    lines.retain(|line| !line.contains(REPAIRS));
+    let table = lines.len().saturating_sub(3);
+    let is_empty = lines.get(table).is_some_and(|line| line == "Events:")
+        && lines.last().is_some_and(|line| line.starts_with("  ----"));
+    if is_empty {
+        lines.truncate(table);
+        lines.push("Events:  <none>".to_owned());
+    }
+    lines
 }
 
 /// Where two transcripts differ, command by command.
@@ -252,6 +271,14 @@ mod tests {
             (
                 "kubernetes  ClusterIP   10.0.0.1     <none>",
                 "kubernetes  ClusterIP  ADDRESS  <none>",
+            ),
+            (
+                "Name:  web\nEvents:\n  Type     Reason  Age  From  Message\n  ----     ------  ----  ----  -------\n  Warning  ClusterIPNotAllocated  3s  ipallocator-repair-controller  it is not allocated",
+                "Name:  web\nEvents:  <none>",
+            ),
+            (
+                "Name:  web\nEvents:\n  Type    Reason  Age  From  Message\n  ----    ------  ----  ----  -------\n  Normal  Seen  3s  web  hello",
+                "Name:  web\nEvents:\n  Type  Reason  Age  From  Message\n  ----  ------  ----  ----  -------\n  Normal  Seen  AGE  web  hello",
             ),
         ];
         for (output, want) in cases {

@@ -47,6 +47,8 @@ pub struct Door {
 #[derive(Debug, Default)]
 struct Held {
     seen: BTreeMap<Class, u64>,
+    /// The same when everything was healed.
+    in_trouble: BTreeMap<Class, u64>,
     healed: bool,
     /// Until when renewals get lost.
     deaf: Option<Instant>,
@@ -130,6 +132,7 @@ impl Door {
     /// No fault happens any more.
     pub fn heal(&self) {
         let mut held = self.held();
+        held.in_trouble = held.seen.clone();
         held.healed = true;
         held.deaf = None;
         held.busy = None;
@@ -214,9 +217,10 @@ impl Door {
         cuts.find_map(|(_, until)| (*until > now).then_some(*until))
     }
 
-    /// How many requests of a class there were.
+    /// How many requests of a class there were before everything was healed.
     pub fn seen(&self, class: Class) -> u64 {
-        self.held().seen.get(&class).copied().unwrap_or_default()
+        let held = self.held();
+        held.in_trouble.get(&class).copied().unwrap_or_default()
     }
 
     /// The faults at requests that happened.

@@ -8,6 +8,7 @@
 //! trace    what happened, with the logs      -> oracle   what is wrong with it
 //! ```
 
+pub mod days;
 pub mod deeds;
 pub mod door;
 pub mod fault;

@@ -6,9 +6,11 @@ use std::process::ExitCode;
 use anyhow::ensure;
 use clap::Parser;
 use windlass::bugs::Bug;
+use windlass_simulation::days;
 use windlass_simulation::fault::Fault;
 use windlass_simulation::run::Case;
 use windlass_simulation::suite::{judge, judge_all, search, shrink};
+use windlass_simulation::which::Which;
 
 /// Seeds that are run before it is said how far it has come.
 const BATCH: u64 = 500;
@@ -34,6 +36,9 @@ struct Flags {
     /// Hosts have this bug on purpose; `all`: one after the other, until each is found.
     #[arg(long)]
     bug: Option<String>,
+    /// Instead of seeds, a steady life of so many days, with what each evening shows.
+    #[arg(long)]
+    days: Option<usize>,
     /// Only looks for the first seed that finds the bug.
     #[arg(long)]
     first: bool,
@@ -83,6 +88,16 @@ const ALL: &str = "all";
 
 fn main() -> anyhow::Result<ExitCode> {
     let flags = Flags::parse();
+    if let Some(count) = flags.days {
+        for which in Which::ALL {
+            let evenings = days::live(which, count)?;
+            for (day, evening) in evenings.iter().enumerate() {
+                println!("{which}, day {}: {evening}", day + 1);
+            }
+            days::judge(&evenings)?;
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
     if flags.first || flags.bug.as_deref() == Some(ALL) {
         return judge_the_judge(&flags);
     }

@@ -87,7 +87,7 @@ pub struct Evidence {
     pub panics: Vec<String>,
     /// A digest of everything that happened.
     pub hash: String,
-    /// How many requests of each class the hosts sent.
+    /// How many requests of each class the hosts sent before everything was healed.
     pub sent: BTreeMap<Class, u64>,
     /// The faults that met a request.
     pub hit: Vec<Fault>,
@@ -225,7 +225,7 @@ async fn become_stable(world: &World, soon: Duration) -> u64 {
 }
 
 /// The fewest of some looks: a host renews its Lease also at rest.
-async fn tasks_at_rest(world: &World) -> usize {
+pub(crate) async fn tasks_at_rest(world: &World) -> usize {
     let mut fewest = usize::MAX;
     for _ in 0..5 {
         let hosts: Vec<_> = world.hosts().iter().flatten().cloned().collect();

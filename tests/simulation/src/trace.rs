@@ -12,7 +12,8 @@ use tracing::Level;
 #[derive(Clone, Debug)]
 pub struct Trace {
     start: Instant,
-    lines: Arc<Mutex<Vec<Line>>>,
+    /// None if they are not kept.
+    lines: Option<Arc<Mutex<Vec<Line>>>>,
 }
 
 /// One thing that happened.
@@ -81,7 +82,15 @@ impl Trace {
     pub fn new() -> Self {
         Self {
             start: Instant::now(),
-            lines: Arc::default(),
+            lines: Some(Arc::default()),
+        }
+    }
+
+    /// A trace that begins now and keeps nothing.
+    pub fn of_nothing() -> Self {
+        Self {
+            start: Instant::now(),
+            lines: None,
         }
     }
 
@@ -93,7 +102,9 @@ impl Trace {
     /// Adds a line.
     pub fn add(&self, who: &Arc<str>, what: What) {
         let (at, who) = (self.now(), who.clone());
-        self.held().push(Line { at, who, what });
+        if let Some(mut lines) = self.held() {
+            lines.push(Line { at, who, what });
+        }
     }
 
     /// Somebody did something.
@@ -103,13 +114,13 @@ impl Trace {
 
     /// All lines so far.
     pub fn lines(&self) -> Vec<Line> {
-        self.held().clone()
+        self.held().map(|lines| lines.clone()).unwrap_or_default()
     }
 
     /// A digest of all of it.
     pub fn hash(&self) -> String {
         let mut hash = Sha256::new();
-        for line in self.held().iter() {
+        for line in self.held().iter().flat_map(|lines| lines.iter()) {
             hash.update(line.to_string());
         }
         hash.finalize()
@@ -118,8 +129,9 @@ impl Trace {
             .collect()
     }
 
-    fn held(&self) -> MutexGuard<'_, Vec<Line>> {
-        self.lines.lock().unwrap_or_else(PoisonError::into_inner)
+    fn held(&self) -> Option<MutexGuard<'_, Vec<Line>>> {
+        let lines = self.lines.as_ref()?;
+        Some(lines.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 

@@ -79,6 +79,18 @@ impl World {
     /// # Errors
     /// The kit could not be made.
     pub fn new(case: &Case) -> anyhow::Result<Arc<Self>> {
+        Self::with(case, true)
+    }
+
+    /// The same, where nothing is kept of what has happened.
+    ///
+    /// # Errors
+    /// The kit could not be made.
+    pub fn without_history(case: &Case) -> anyhow::Result<Arc<Self>> {
+        Self::with(case, false)
+    }
+
+    fn with(case: &Case, history: bool) -> anyhow::Result<Arc<Self>> {
         let (seed, faults) = (case.seed, &case.faults);
         let start: Timestamp = START.parse()?;
         let clock = Clock::starting_at(start);
@@ -88,7 +100,7 @@ impl World {
                 rng: server::Rng::seeded(seed),
             },
             Options {
-                history: true,
+                history,
                 ..Options::default()
             },
         );
@@ -99,7 +111,10 @@ impl World {
             which: case.which,
             server,
             clock,
-            trace: Trace::new(),
+            trace: match history {
+                true => Trace::new(),
+                false => Trace::of_nothing(),
+            },
             times: if about_leases {
                 Times::default()
             } else {
