@@ -105,8 +105,6 @@ impl Loaded {
         };
         let component: Arc<[u8]> = std::fs::read(guests::guest(which.name())?)?.into();
         let text = read("plugin.yaml")?;
-        // What is missed would be made good by a resync: two of them come while nothing is to happen.
-        let text = text.replace("spec:\n", "spec:\n  resync: 5m\n");
         let other = text.replace("  config:\n", "  config:\n    unused: other\n");
         anyhow::ensure!(text != other, "plugin.yaml has no configuration");
         let asked = candidate(&text, &component)?;
