@@ -222,6 +222,16 @@ impl Feed {
         census.suspects(self.store().objects())
     }
 
+    /// Whether there is nothing that is not as the census says. Then nothing older becomes true again.
+    pub(super) fn meets(&self, census: &Census) -> bool {
+        let mut store = self.store();
+        let meets = census.suspects(store.objects()).is_empty();
+        if meets {
+            store.is_level(census.version());
+        }
+        meets
+    }
+
     /// A list must be at least as new as this.
     pub(super) fn highest(&self) -> u64 {
         self.store().highest()

@@ -36,6 +36,8 @@ pub(super) struct Store {
     gone: Gone,
     /// Up to here the watch has shown everything.
     passed: u64,
+    /// At this version it was as the server, maybe before the watch had come so far.
+    level: u64,
     /// The highest version that was seen in anything.
     highest: u64,
     /// How many lists have begun.
@@ -129,8 +131,8 @@ impl Store {
                 return keys.filter_map(|key| self.get(key)).cloned().collect();
             }
         }
-        let objects = self.objects.range(first..);
-        let objects = objects.take_while(|(key, _)| inside(key));
+        let all = self.objects.range(first..);
+        let objects = all.take_while(|(key, _)| inside(key));
         objects.map(|(_, held)| held.object.clone()).collect()
     }
 
@@ -171,6 +173,11 @@ impl Store {
     /// How far the watch has come.
     pub(super) fn passed(&self) -> u64 {
         self.passed
+    }
+
+    /// It is as the server was at `version`.
+    pub(super) fn is_level(&mut self, version: u64) {
+        self.level = self.level.max(version);
     }
 
     /// A list must be at least as new as this.
@@ -240,14 +247,15 @@ impl Store {
         if self.gone.covers(&object.metadata.uid, version) {
             return Shown::Nothing;
         }
-        if let Some(listing) = &mut self.listing
-            && version <= listing.passed
-            && !self.objects.contains_key(&object.metadata.key())
-        {
-            listing.doubtful.push((object, edition));
-            return Shown::Nothing;
+        let is_new = !self.objects.contains_key(&object.metadata.key());
+        match &mut self.listing {
+            Some(listing) if is_new && version <= listing.passed => {
+                listing.doubtful.push((object, edition));
+                Shown::Nothing
+            }
+            None if is_new && version <= self.level => Shown::Nothing, // gone since
+            _ => self.put(object, edition),
         }
-        self.put(object, edition)
     }
 
     /// A watch shows that an object is gone, or has left what the informer looks for.
@@ -258,8 +266,7 @@ impl Store {
         self.left(object)
     }
 
-    /// Takes in an object that a request's answer showed, cut to the fields of this edition. `None` if
-    /// it is nothing new.
+    /// Takes in an object that a request's answer showed, cut to the fields of this edition, if it is new.
     pub(super) fn learn(&mut self, object: Object, edition: u32) -> Option<Change> {
         let (key, version) = (object.metadata.key(), object.metadata.version());
         let old = self.objects.get(&key);
@@ -301,7 +308,7 @@ impl Store {
 
     /// The kind is served no more: everything is gone.
     pub(super) fn clear(&mut self) -> Vec<Shown> {
-        self.listing = None;
+        (self.listing, self.level) = (None, 0);
         let keys: Vec<Key> = self.objects.keys().cloned().collect();
         keys.iter().map(|key| self.take_out(key, 0)).collect()
     }

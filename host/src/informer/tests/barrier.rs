@@ -32,6 +32,26 @@ async fn a_barrier_waits_for_what_was_written_before_it() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_had_come_and_gone_before_a_barrier_is_not_shown_after_it() {
+    let world = World::new();
+    // The list comes in pages, and the watch after it is slow.
+    world.fault(Verb::Watch, 0, 1, Fault::Refuse(422));
+    world.fault(Verb::Watch, 1, 1, Fault::Slow(20 * SECOND));
+    let maps = maps(&world).await;
+    world.create("a").await;
+    world.delete("a").await;
+    world.within(maps.barrier()).await;
+    assert_eq!(names(&maps), "");
+    for _ in 0..50 {
+        world.wait(SECOND).await;
+        assert_eq!(names(&maps), "");
+    }
+    world.create("b").await;
+    world.wait(21 * SECOND).await;
+    assert_eq!(names(&maps), "b");
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_a_dead_watch_does_not_show_is_listed() {
     let world = World::new();
     world.create("a").await;
