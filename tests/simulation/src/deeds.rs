@@ -9,6 +9,7 @@ use windlass::source::Folder;
 
 use crate::fault::{Fault, What};
 use crate::kit::folder;
+use crate::user;
 use crate::which::Which;
 use crate::world::{NAMESPACE, World};
 
@@ -41,9 +42,17 @@ pub async fn happen(world: Arc<World>, fault: Fault) {
             if let Some(victim) = world.victim() {
                 world.door.cut_off(&victim.name, span);
                 world.door.break_streams(&victim.name);
+                user::spoil(&world);
                 world.clock.sleep(span).await;
                 world.server.store().compact();
             }
+        }
+        What::Takeover => {
+            let Some(victim) = world.victim() else { return };
+            world.door.muffle(&victim.name, span);
+            world.clock.sleep(Duration::from_secs(1)).await;
+            victim.process.kill();
+            world.clock.sleep(span).await;
         }
         What::OldServer => {
             if let Some(victim) = world.victim() {

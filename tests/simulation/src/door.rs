@@ -56,6 +56,8 @@ struct Held {
     busy: Option<Instant>,
     /// Which hosts are cut off, and until when.
     cut_off: Vec<(String, Instant)>,
+    /// The one host that hears of its watches, and until when.
+    muffled: Option<(String, Instant)>,
     /// How often the streams of a host have broken off.
     breaks: BTreeMap<String, u64>,
     /// The faults that happened.
@@ -137,6 +139,7 @@ impl Door {
         held.deaf = None;
         held.busy = None;
         held.cut_off.clear();
+        held.muffled = None;
     }
 
     /// Counts a request, and says what happens to it. Requests have to be counted in the order in which
@@ -174,6 +177,18 @@ impl Door {
     pub fn cut_off(&self, host: &str, duration: Duration) {
         let until = Instant::now() + duration;
         self.held().cut_off.push((host.to_owned(), until));
+    }
+
+    /// All hosts but one hear nothing of their watches for as long.
+    pub fn muffle(&self, but: &str, duration: Duration) {
+        self.held().muffled = Some((but.to_owned(), Instant::now() + duration));
+    }
+
+    /// Until when a host hears nothing of its watches.
+    pub fn is_muffled(&self, host: &str) -> Option<Instant> {
+        let held = self.held();
+        let (but, until) = held.muffled.as_ref()?;
+        (but != host && *until > Instant::now()).then_some(*until)
     }
 
     /// All streams of a host break off, as soon as something is to come.

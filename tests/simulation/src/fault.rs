@@ -99,12 +99,15 @@ whats! {
     Freeze = "freeze",
     /// After `at` ms the host that writes is cut off from the server for `size` seconds.
     Partition = "partition",
-    /// After `at` ms the host that writes is cut off for `size` seconds, its watches break off, and what happened
-    /// until then is forgotten: they cannot be resumed.
+    /// After `at` ms the host that writes is cut off for `size` seconds, its watches break off, children are deleted,
+    /// and what happened until then is forgotten: watches cannot be resumed.
     Outage = "outage",
     /// After `at` ms the watches of the host that writes break off and cannot be resumed, and the next lists show
     /// the state of `size` revisions ago.
     OldServer = "old-server",
+    /// After `at` ms whoever stands by hears nothing of its watches for `size` seconds; a second later the host that
+    /// writes dies.
+    Takeover = "takeover",
     /// After `at` ms the hosts are restarted one after the other, every `size` seconds.
     Rolling = "rolling",
     /// A version with another configuration is swapped in at write `at`.
@@ -141,6 +144,7 @@ impl What {
                 | Self::Freeze
                 | Self::Partition
                 | Self::Outage
+                | Self::Takeover
                 | Self::Rolling
         )
     }
@@ -155,7 +159,11 @@ impl What {
     pub fn loses_events(self) -> bool {
         matches!(
             self,
-            Self::EventLost | Self::EventMerged | Self::EventPostponed | Self::WatchSlow
+            Self::EventLost
+                | Self::EventMerged
+                | Self::EventPostponed
+                | Self::WatchSlow
+                | Self::OldServer
         )
     }
 
@@ -197,6 +205,7 @@ impl What {
             | Self::Partition
             | Self::Outage
             | Self::OldServer
+            | Self::Takeover
             | Self::Rolling
             | Self::ForeignFinalizer
             | Self::Busy => return None,
@@ -213,6 +222,7 @@ impl What {
                 | Self::Partition
                 | Self::Outage
                 | Self::OldServer
+                | Self::Takeover
                 | Self::Rolling
                 | Self::ForeignFinalizer
                 | Self::Busy
@@ -236,6 +246,7 @@ impl What {
             Self::Freeze | Self::Partition => &[9, 20, 40],
             Self::Outage => &[3, 9, 20],
             Self::OldServer => &[1, 3, 10],
+            Self::Takeover => &[20, 40],
             Self::Rolling => &[3, 10],
             Self::Remove => &[1, 20],
             Self::Fight => &[1, 5],

@@ -8,6 +8,7 @@ use std::time::Duration;
 use anyhow::Context;
 use jiff::Timestamp;
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 use tokio::runtime::Builder;
 use tokio::time::Instant;
 use windlass::bugs::{self, Bug};
@@ -85,8 +86,6 @@ pub struct Evidence {
     pub grants: Value,
     /// What panicked.
     pub panics: Vec<String>,
-    /// A digest of everything that happened.
-    pub hash: String,
     /// How many requests of each class the hosts sent before everything was healed.
     pub sent: BTreeMap<Class, u64>,
     /// The faults that met a request.
@@ -144,11 +143,19 @@ impl Case {
         let places: Vec<_> = (0..self.hosts)
             .map(|index| tokio::spawn(replica::keep(world.clone(), index)))
             .collect();
-        self.trouble(&world).await;
+        let (meanwhile, afterwards) = script::halves(&self.script);
+        self.trouble(&world, meanwhile).await;
         world.heal();
         let audited = self.faults.iter().any(|fault| fault.what.loses_events());
         let soon = if audited { AUDITED } else { STABLE };
-        let stable = become_stable(&world, soon).await;
+        has_leader(&world).await;
+        let work = user::follow(&world, afterwards);
+        if world.clock.within(PATIENCE, work).await.is_none() {
+            world.trace.deed("user", "gives up");
+        }
+        world.clock.sleep(soon).await;
+        world.trace.deed("chance", "wants no more writes");
+        let stable = world.server.store().revision();
         let stable_at = world.clock.wall();
         world.clock.sleep(RESYNCS).await;
         let mut evidence = Evidence {
@@ -166,7 +173,6 @@ impl Case {
             trace: Vec::new(),
             passes: Vec::new(),
             panics: Vec::new(),
-            hash: String::new(),
             lives: 0,
             tasks_left: 0,
             bytes_left: 0,
@@ -182,19 +188,18 @@ impl Case {
         evidence.trace = world.trace.lines();
         let starts = |line: &&Line| matches!(&line.what, What::Deed(deed) if deed == "starts");
         evidence.lives = evidence.trace.iter().filter(starts).count();
-        evidence.hash = hash(&world);
         Ok(evidence)
     }
 
     /// The first phase: the user works while things go wrong.
-    async fn trouble(&self, world: &Arc<World>) {
+    async fn trouble(&self, world: &Arc<World>, script: &[Action]) {
         let happening: Vec<_> = world
             .door
             .timed()
             .into_iter()
             .map(|fault| tokio::spawn(deeds::happen(world.clone(), fault)))
             .collect();
-        let work = user::follow(world, &self.script);
+        let work = user::follow(world, script);
         if world.clock.within(PATIENCE, work).await.is_none() {
             world.trace.deed("user", "gives up");
         }
@@ -205,8 +210,8 @@ impl Case {
     }
 }
 
-/// Waits until a host has the Lease, and then for as long as it may take; answers the revision then.
-async fn become_stable(world: &World, soon: Duration) -> u64 {
+/// Waits until a host has the Lease, and keeps it.
+async fn has_leader(world: &World) {
     let begin = Instant::now();
     // A host that is to die because of an earlier fault has done so by then.
     let mut held = 0;
@@ -219,9 +224,6 @@ async fn become_stable(world: &World, soon: Duration) -> u64 {
         };
     }
     world.trace.deed("chance", "has given the hosts a leader");
-    world.clock.sleep(soon).await;
-    world.trace.deed("chance", "wants no more writes");
-    world.server.store().revision()
 }
 
 /// The fewest of some looks: a host renews its Lease also at rest.
@@ -249,17 +251,22 @@ async fn end(world: &World, evidence: &mut Evidence) {
     }
 }
 
-/// Of everything: the trace, and what is in the store in the end.
-fn hash(world: &World) -> String {
-    for record in world.server.history().records() {
-        let shown = record.after.as_ref().map(|entry| entry.json.clone());
-        let deed = format!(
-            "{} {:?} {} {} {:?}",
-            record.time, record.verb, record.place.plural, record.revision, shown
-        );
-        world.trace.deed(&record.user, deed);
+impl Evidence {
+    /// A digest of everything that happened: the trace, and every write.
+    pub fn hash(&self) -> [u8; 32] {
+        let mut hash = Sha256::new();
+        for line in &self.trace {
+            hash.update(line.to_string());
+        }
+        for record in &self.history {
+            hash.update(format!(
+                "{} {:?} {} {} {}",
+                record.time, record.verb, record.place.plural, record.revision, record.user
+            ));
+            hash.update(record.after.as_ref().map_or(&[][..], |entry| &entry.json));
+        }
+        hash.finalize().into()
     }
-    world.trace.hash()
 }
 
 impl Display for Case {

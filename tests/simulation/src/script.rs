@@ -2,6 +2,8 @@
 //!
 //! - Whatever a script does, the state that it asks for in the end does not depend on timing: who recreates
 //!   an object waits until the old one is gone.
+//! - The end of a drawn script comes when everything is healed: what a host lost for good before shows then, and
+//!   soon, before the next resync hides it.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -33,8 +35,10 @@ pub enum Action {
     Delete(&'static str),
     /// Puts a finalizer of its own on the primary, or takes it off.
     Hold(&'static str, bool),
-    /// Takes a child away from its owner, and waits until it is back.
+    /// Takes a child away from its owner.
     Disown(&'static str),
+    /// Waits until that child is back, or gone.
+    Readopt(&'static str),
     /// Gives the catalog a title, or takes the catalog away.
     Catalog(Option<&'static str>),
     /// Makes a note about a Bookcase, which it lists.
@@ -49,10 +53,12 @@ pub enum Action {
     Settle(&'static str),
     /// Waits for so many milliseconds.
     Wait(u64),
+    /// What follows comes when everything is healed.
+    Heal,
 }
 
 /// The names of the primaries.
-const NAMES: [&str; 2] = ["ada", "bob"];
+pub const NAMES: [&str; 2] = ["ada", "bob"];
 
 /// What they are greeted with.
 const TEXTS: [&str; 4] = ["Hello", "Good morning", "Ahoy", "Salve"];
@@ -84,6 +90,7 @@ pub fn life_of_a_bookcase() -> Vec<Action> {
         Action::Change("ada", "Hello", 1),
         Action::Settle("ada"),
         Action::Disown("ada"),
+        Action::Readopt("ada"),
         Action::Unlabel("ada", 0),
         Action::Wait(1000),
         Action::Delete("ada"),
@@ -146,7 +153,57 @@ pub fn drawn(which: Which, seed: u64) -> Vec<Action> {
             script.push(Action::Hold(name, false));
         }
     }
+    script.push(Action::Heal);
+    let there = NAMES.into_iter().zip(there);
+    let mut there: Vec<_> = there
+        .filter_map(|(name, there)| there.then_some(name))
+        .collect();
+    if there.is_empty() {
+        there.push("ada");
+        script.push(Action::Create("ada"));
+    }
+    for _ in 0..rng.usize(1..4) {
+        let name = rng.choice(there.iter().copied()).unwrap_or("ada");
+        script.extend(afterwards(which, name, &mut rng));
+        // A child without an owner is nobody's if it is not wanted any more.
+        if matches!(script.last(), Some(Action::Disown(_))) {
+            break;
+        }
+    }
     script
+}
+
+/// What is only done when everything is healed: one at a time, and each has an effect.
+fn afterwards(which: Which, name: &'static str, rng: &mut fastrand::Rng) -> Vec<Action> {
+    let part = rng.choice([Part::Text, Part::Pods]).unwrap_or(Part::Text);
+    let settle = Action::Settle(name);
+    match (which, rng.u32(..8)) {
+        (_, 0) => vec![settle, Action::DeletePart(name, part)],
+        (_, 1) => vec![settle, Action::Edit(name, part)],
+        (_, 2) => vec![settle, Action::Disown(name)],
+        (_, 3) => vec![Action::Change(name, "Hello", rng.u64(..4))],
+        (_, 4) => vec![
+            Action::Change(name, "Ahoy", 2),
+            settle,
+            Action::Change(name, "Hello", 2),
+        ],
+        (Which::Steward, 5) => vec![Action::Catalog(rng.choice(TEXTS))],
+        (Which::Steward, 6) => vec![Action::Note(name, 0), settle, Action::Expire(name, 0)],
+        (Which::Steward, _) => vec![Action::Note(name, 1), settle, Action::Unlabel(name, 1)],
+        (Which::Greeter, _) => vec![Action::Change(name, "Salve", rng.u64(..4))],
+    }
+}
+
+/// What is done while things go wrong, and what afterwards.
+pub fn halves(script: &[Action]) -> (&[Action], &[Action]) {
+    let is_heal = |action: &Action| *action == Action::Heal;
+    match script.iter().position(is_heal) {
+        Some(at) => (
+            script.get(..at).unwrap_or_default(),
+            script.get(at + 1..).unwrap_or_default(),
+        ),
+        None => (script, &[]),
+    }
 }
 
 /// What only concerns a Bookcase that is there.
@@ -163,7 +220,11 @@ fn about_bookcases(name: &'static str, rng: &mut fastrand::Rng) -> Vec<Action> {
             Action::Wait(rng.u64(..500)),
             Action::Renew(name, number, rng.u64(..60)),
         ],
-        _ => vec![Action::Settle(name), Action::Disown(name)],
+        _ => vec![
+            Action::Settle(name),
+            Action::Disown(name),
+            Action::Readopt(name),
+        ],
     }
 }
 
@@ -181,6 +242,7 @@ impl Display for Action {
             Self::Hold(name, true) => write!(out, "hold {name}"),
             Self::Hold(name, false) => write!(out, "let {name} go"),
             Self::Disown(name) => write!(out, "disown a child of {name}"),
+            Self::Readopt(name) => write!(out, "wait until {name} has it back"),
             Self::Catalog(Some(title)) => write!(out, "call the catalog {title:?}"),
             Self::Catalog(None) => write!(out, "take the catalog away"),
             Self::Note(name, number) => write!(out, "make note {number} about {name}"),
@@ -193,6 +255,7 @@ impl Display for Action {
             }
             Self::Settle(name) => write!(out, "wait until {name} has settled"),
             Self::Wait(millis) => write!(out, "wait {millis} ms"),
+            Self::Heal => write!(out, "wait until everything is healed"),
         }
     }
 }

@@ -14,7 +14,7 @@ use crate::script;
 use crate::which::Which;
 
 /// How many scripts there are: each has its runs without faults.
-pub const SCRIPTS: u64 = 20;
+pub const SCRIPTS: u64 = 40;
 
 /// How often a script is run without faults, each time by another schedule.
 const SCHEDULES: u64 = 3;

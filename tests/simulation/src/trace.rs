@@ -4,7 +4,6 @@ use std::fmt::{self, Display, Formatter};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 use tracing::Level;
 
@@ -115,18 +114,6 @@ impl Trace {
     /// All lines so far.
     pub fn lines(&self) -> Vec<Line> {
         self.held().map(|lines| lines.clone()).unwrap_or_default()
-    }
-
-    /// A digest of all of it.
-    pub fn hash(&self) -> String {
-        let mut hash = Sha256::new();
-        for line in self.held().iter().flat_map(|lines| lines.iter()) {
-            hash.update(line.to_string());
-        }
-        hash.finalize()
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect()
     }
 
     fn held(&self) -> Option<MutexGuard<'_, Vec<Line>>> {

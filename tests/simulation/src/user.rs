@@ -6,7 +6,7 @@ use http::Method;
 use serde_json::{Value, json};
 
 use crate::deeds::set_finalizer;
-use crate::script::{Action, Part};
+use crate::script::{Action, NAMES, Part};
 use crate::which::Which;
 use crate::world::World;
 
@@ -68,7 +68,15 @@ async fn act(world: &World, action: &Action) {
                 set_finalizer(world, &primary, HOLD, *on);
             }
         }
-        Action::Disown(name) => disown(world, &part_path(world.which, name, Part::Text)).await,
+        Action::Disown(name) => {
+            let patch = json!({ "metadata": { "ownerReferences": null } });
+            let path = part_path(world.which, name, Part::Text);
+            world.ask(Method::PATCH, &path, &patch);
+        }
+        Action::Readopt(name) => {
+            let path = part_path(world.which, name, Part::Text);
+            wait(world, || has_owner(world, &path)).await;
+        }
         Action::Catalog(Some(title)) => put(world, "catalog", &json!({ "title": title }), ""),
         Action::Catalog(None) => {
             world.ask(Method::DELETE, &format!("{MAPS}/catalog"), &Value::Null);
@@ -93,6 +101,16 @@ async fn act(world: &World, action: &Action) {
             world.clock.within(PATIENCE, settled).await;
         }
         Action::Wait(millis) => world.clock.sleep(Duration::from_millis(*millis)).await,
+        // It divides the script.
+        Action::Heal => {}
+    }
+}
+
+/// Deletes a child of each primary.
+pub fn spoil(world: &World) {
+    for name in NAMES {
+        let path = part_path(world.which, name, Part::Text);
+        world.ask(Method::DELETE, &path, &Value::Null);
     }
 }
 
@@ -167,15 +185,10 @@ fn expire(world: &World, path: &str) {
     world.ask(Method::PATCH, path, &patch);
 }
 
-/// Takes the owner off a child, and waits until it is back, or the child is gone.
-async fn disown(world: &World, path: &str) {
-    let patch = json!({ "metadata": { "ownerReferences": null } });
-    world.ask(Method::PATCH, path, &patch);
-    wait(world, || {
-        let (code, child) = world.ask(Method::GET, path, &Value::Null);
-        code == 404 || child.pointer("/metadata/ownerReferences/0").is_some()
-    })
-    .await;
+/// Whether a child has an owner, or is gone.
+fn has_owner(world: &World, path: &str) -> bool {
+    let (code, child) = world.ask(Method::GET, path, &Value::Null);
+    code == 404 || child.pointer("/metadata/ownerReferences/0").is_some()
 }
 
 /// Waits until `done` says so.

@@ -206,7 +206,9 @@ impl Wire {
             if wire.world.door.breaks(&wire.name) > breaks {
                 return None;
             }
-            if let Some(until) = wire.world.door.is_cut_off(&wire.name) {
+            let door = &wire.world.door;
+            let until = door.is_cut_off(&wire.name);
+            if let Some(until) = until.max(door.is_muffled(&wire.name)) {
                 wire.world.clock.sleep_until(until).await;
             }
             Some((chunk, (wire, chunks, breaks)))

@@ -35,6 +35,20 @@ impl<'a> Past<'a> {
         writes.get(end.checked_sub(1)?).copied()
     }
 
+    /// Whether an object is the same at two revisions, but for what says when and by whom it was written.
+    pub(super) fn is_same(&self, kind: &str, key: &Key, one: u64, other: u64) -> bool {
+        let at = |revision| {
+            let entry = self.last(kind, key, revision)?.after.as_ref()?;
+            let mut value = entry.value();
+            for field in ["managedFields", "resourceVersion"] {
+                value.get_mut("metadata")?.as_object_mut()?.remove(field);
+            }
+            value.as_object_mut()?.remove("status");
+            Some(value)
+        };
+        at(one) == at(other)
+    }
+
     /// All writes to objects of a kind.
     pub(super) fn writes(&self, kind: &str) -> impl Iterator<Item = &'a Record> {
         let of = self.0.iter().filter(move |((of, _), _)| of == kind);

@@ -82,7 +82,9 @@ fn missed(
         .writes(kind)
         .filter(|write| write.revision <= until && key_of(write) == pass.key && !is_of_host(write));
     let foreign = foreign.map(|write| write.revision).max().unwrap_or(0);
-    if number(&pass.version) < foreign {
+    // Two changes that come to nothing wake nobody if the first is never heard of.
+    let seen = number(&pass.version);
+    if seen < foreign && !past.is_same(kind, &pass.key, seen, until) {
         let text = format!("the last pass saw version {}, not {foreign}", pass.version);
         return Some(text);
     }
@@ -91,12 +93,13 @@ fn missed(
             return Some(text);
         }
     }
-    // What is owned wakes its owner, whoever reads it.
+    // What is or was owned wakes its owner, whoever reads it.
     let state = past.state(until);
     let mut owned = state.filter(|(_, write)| {
-        let entry = write.after.as_ref().or(write.before.as_ref());
-        let object = entry.map(|entry| entry.value()).unwrap_or_default();
-        text(&object, "/metadata/ownerReferences/0/uid") == uid && !is_of_host(write)
+        let mut sides = [&write.before, &write.after].into_iter().flatten();
+        let owned =
+            sides.any(|entry| text(&entry.value(), "/metadata/ownerReferences/0/uid") == uid);
+        owned && !is_of_host(write)
     });
     let (name, write) = owned.find(|(_, write)| write.time > pass.began)?;
     Some(format!(
@@ -118,7 +121,9 @@ fn is_out_of_date(saw: &Saw, pass: &Pass, until: u64, past: &Past<'_>) -> Option
             let now = last.filter(|last| last.after.is_some());
             let now = now.map_or(0, |last| last.revision);
             let own = last.is_some_and(is_of_host);
-            (now != seen && !own).then(|| format!("{kind} {key} was read as {seen}, and is {now}"))
+            let same = seen > 0 && past.is_same(kind, key, seen, until);
+            (now != seen && !own && !same)
+                .then(|| format!("{kind} {key} was read as {seen}, and is {now}"))
         }
         Saw::List {
             kind,

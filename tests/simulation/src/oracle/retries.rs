@@ -10,7 +10,6 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde_json::Value;
 use windlass::controller::Record as Pass;
-use windlass::view::Why;
 
 use super::Failure;
 use super::past::Past;
@@ -22,15 +21,18 @@ pub(super) fn judge(run: &Evidence) -> Vec<Failure> {
     let past = Past::of(run);
     let mut failures = Vec::new();
     for (host, passes) in &run.passes {
-        let mut last: BTreeMap<_, &Arc<Pass>> = BTreeMap::new();
+        let mut last: BTreeMap<_, (&Arc<Pass>, bool)> = BTreeMap::new();
         for pass in passes {
             failures.extend(deletion(pass, run, &past));
-            if let Some(before) = last.insert(&pass.key, pass)
+            let before = last.get(&pass.key).copied();
+            if let Some((before, early)) = before
                 && before.error.is_some()
                 && before.uid == pass.uid
             {
-                failures.extend(attempt(host, (before, pass), run, &past));
+                failures.extend(attempt(host, (before, early, pass), run, &past));
             }
+            let early = before.is_some_and(|(before, _)| is_early(before, pass));
+            last.insert(&pass.key, (pass, early));
         }
     }
     failures.truncate(1);
@@ -51,23 +53,27 @@ fn deletion(pass: &Pass, run: &Evidence, past: &Past<'_>) -> Option<Failure> {
     }
 }
 
+/// Whether a pass began before the retry of a failed one was due: then only a change has brought it about.
+fn is_early(before: &Pass, pass: &Pass) -> bool {
+    let due = before.next.and_then(|delay| {
+        let due = before.began.checked_add(before.took).ok()?;
+        due.checked_add(delay).ok()
+    });
+    before.error.is_some() && due.is_some_and(|due| pass.began < due)
+}
+
 fn attempt(
     host: &str,
-    (before, pass): (&Pass, &Pass),
+    (before, early, pass): (&Pass, bool, &Pass),
     run: &Evidence,
     past: &Past<'_>,
 ) -> Option<Failure> {
     let generation = |pass| of_version(pass, run, past, "/metadata/generation");
-    let retried = before
-        .whys
-        .first
-        .iter()
-        .any(|why| matches!(why, Why::Failed | Why::Requeued | Why::SlowedDown));
     let most = match () {
         () if generation(before) != generation(pass) => 0,
         () if is_throttled(host, before, run) => before.attempt,
-        () if retried => before.attempt + 1,
-        () => before.attempt.max(1),
+        () if early => before.attempt.max(1),
+        () => before.attempt + 1,
     };
     (pass.attempt > most).then(|| {
         let text = format!(

@@ -9,7 +9,7 @@ fn the_same_seed_gives_the_same_trace_again() {
         .flat_map(|seed| [Case::of_seed(seed), Case::of_seed(seed)])
         .collect();
     let hashes = judge_all(&cases, |verdict| {
-        Some((verdict.case.seed, verdict.evidence.hash))
+        Some((verdict.case.seed, verdict.evidence.hash()))
     });
     let hashes = hashes.unwrap();
     assert_eq!(hashes.len(), 200);
