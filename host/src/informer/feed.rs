@@ -280,7 +280,7 @@ impl Feed {
     }
 
     /// A watch shows that an object is gone.
-    pub(super) fn delete(&self, object: &Object) {
+    pub(super) fn delete(&self, object: Object) {
         let mut store = self.store();
         if let Shown::Changed(change) = store.delete(object) {
             self.tell(News::Changed(&change, Origin::Watch), None);

@@ -259,8 +259,9 @@ impl Watch<'_> {
                 self.pass(course, &version);
             }
             Event::Gone(object) => {
-                feed.delete(&object);
-                self.pass(course, &object.metadata.resource_version);
+                let version = object.metadata.resource_version.clone();
+                feed.delete(object);
+                self.pass(course, &version);
             }
             Event::Bookmark { version, end } => {
                 let number = version.parse().unwrap_or(0);

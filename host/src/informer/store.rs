@@ -7,6 +7,7 @@
 //!   its end.
 //! - Every change says what was there before, so whoever loses an object hears of it too.
 
+mod find;
 mod gone;
 mod index;
 mod pool;
@@ -104,36 +105,6 @@ impl Store {
     /// All objects, in the order of their keys.
     pub(super) fn objects(&self) -> impl Iterator<Item = &Object> {
         self.objects.values().map(|held| &held.object)
-    }
-
-    /// The objects in `namespace`, or everywhere, of which those with `label` are wanted: no others, if
-    /// that costs less than to look at them.
-    pub(super) fn find(
-        &mut self,
-        namespace: Option<&str>,
-        label: Option<(&str, &str)>,
-    ) -> Vec<Object> {
-        let first = Key {
-            namespace: namespace.map(str::to_owned),
-            name: String::new(),
-        };
-        let inside = |key: &Key| namespace.is_none() || key.namespace.as_deref() == namespace;
-        if let Some((name, value)) = label {
-            if !self.index.has_label(name) {
-                let all = self.objects.values().map(|held| &held.object);
-                self.index.add_label(name, all);
-            }
-            if let Some(keys) = self.index.labelled(name, value) {
-                let keys = keys
-                    .into_iter()
-                    .flat_map(|keys| keys.range(first.clone()..));
-                let keys = keys.take_while(|key| inside(key));
-                return keys.filter_map(|key| self.get(key)).cloned().collect();
-            }
-        }
-        let all = self.objects.range(first..);
-        let objects = all.take_while(|(key, _)| inside(key));
-        objects.map(|(_, held)| held.object.clone()).collect()
     }
 
     /// The objects that have the owner with this UID.
@@ -258,12 +229,20 @@ impl Store {
         }
     }
 
-    /// A watch shows that an object is gone, or has left what the informer looks for.
-    pub(super) fn delete(&mut self, object: &Object) -> Shown {
+    /// A watch shows that an object is gone, or has left what the informer looks for. Also if it was never
+    /// shown: whoever made it may count on it.
+    pub(super) fn delete(&mut self, object: Object) -> Shown {
         let (uid, version) = (&object.metadata.uid, object.metadata.version());
+        let known = self.gone.covers(uid, version) || version <= self.level;
         self.pass(version);
         self.gone.add(uid, version);
-        self.left(object)
+        match self.left(&object) {
+            Shown::Nothing if !known && !self.selective => Shown::Changed(Change {
+                old: Some(object),
+                new: None,
+            }),
+            shown => shown,
+        }
     }
 
     /// Takes in an object that a request's answer showed, cut to the fields of this edition, if it is new.

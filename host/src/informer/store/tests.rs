@@ -67,7 +67,7 @@ fn it_never_moves_back_in_time() {
 fn a_late_answer_does_not_bring_back_what_is_deleted() {
     let mut store = Store::new(false, None);
     store.show(object("x", "u", 10), 0);
-    assert_eq!(told(&store.delete(&object("x", "u", 11))), "-u@10");
+    assert_eq!(told(&store.delete(object("x", "u", 11))), "-u@10");
     assert!(store.learn(object("x", "u", 10), 0).is_none());
     assert_eq!(told(&store.show(object("x", "u", 10), 0)), "");
     assert_eq!(told(&store.show(object("x", "v", 12), 0)), "+v@12");
@@ -85,7 +85,7 @@ fn an_answer_about_what_the_watch_should_have_shown_is_too_late() {
 fn an_object_that_left_the_selector_may_come_back() {
     let mut store = Store::new(true, None);
     store.show(object("x", "u", 10), 0);
-    store.delete(&object("x", "u", 11));
+    store.delete(object("x", "u", 11));
     assert_eq!(told(&store.show(object("x", "u", 12), 0)), "+u@12");
     assert!(store.forget(&key("x"), "u", u64::MAX).is_some());
     assert_eq!(
@@ -100,7 +100,7 @@ fn what_the_watch_says_has_left_is_gone_though_an_answer_was_newer() {
     let mut store = Store::new(true, None);
     store.show(object("x", "u", 10), 0);
     store.learn(object("x", "u", 12), 0);
-    assert_eq!(told(&store.delete(&object("x", "u", 11))), "-u@12");
+    assert_eq!(told(&store.delete(object("x", "u", 11))), "-u@12");
     assert_eq!(told(&store.show(object("x", "u", 13), 0)), "+u@13");
 }
 
@@ -108,9 +108,9 @@ fn what_the_watch_says_has_left_is_gone_though_an_answer_was_newer() {
 fn an_old_deletion_shown_again_takes_nothing_out() {
     let mut store = Store::new(true, None);
     store.show(object("x", "u", 10), 0);
-    store.delete(&object("x", "u", 11));
+    store.delete(object("x", "u", 11));
     store.show(object("x", "u", 12), 0);
-    assert_eq!(told(&store.delete(&object("x", "u", 11))), "!");
+    assert_eq!(told(&store.delete(object("x", "u", 11))), "!");
     assert_eq!(version(&store, "x"), Some(12));
 }
 
@@ -119,8 +119,8 @@ fn delete_and_recreate_with_another_uid_is_one_change() {
     let mut store = Store::new(false, None);
     store.show(object("x", "u", 10), 0);
     assert_eq!(told(&store.show(object("x", "v", 12), 0)), "-u@10+v@12");
-    assert_eq!(told(&store.delete(&object("x", "u", 11))), "!");
-    store.delete(&object("x", "v", 13));
+    assert_eq!(told(&store.delete(object("x", "u", 11))), "!");
+    store.delete(object("x", "v", 13));
     assert_eq!(told(&store.show(object("x", "u", 10), 0)), "", "long gone");
 }
 
@@ -128,7 +128,7 @@ fn delete_and_recreate_with_another_uid_is_one_change() {
 fn the_end_of_a_successor_is_the_end_of_those_before_it() {
     let mut store = Store::new(false, None);
     store.show(object("x", "u", 10), 0);
-    assert_eq!(told(&store.delete(&object("x", "v", 13))), "-u@10");
+    assert_eq!(told(&store.delete(object("x", "v", 13))), "-u@10");
 }
 
 #[test]

@@ -38,6 +38,22 @@ async fn a_lost_event_is_healed_by_the_audit() {
     assert_eq!((ears.told().as_str(), maps.divergences()), ("", 1), "once");
 }
 
+#[tokio::test(start_paused = true)]
+async fn who_goes_without_ever_having_been_shown_is_heard_of() {
+    let world = audited();
+    world.fault(Verb::Watch, 0, 1, Fault::Lost(1));
+    let (maps, ears) = maps(&world).await;
+    for name in ["a", "b", "c"] {
+        world.create(name).await;
+    }
+    world.delete("b").await;
+    world.wait(SECOND).await;
+    assert_eq!(
+        (ears.told().as_str(), names(&maps).as_str()),
+        ("+a~ +c~ -b~", "ac")
+    );
+}
+
 /// etcd #17529, of a change: the store is stale.
 #[tokio::test(start_paused = true)]
 async fn a_lost_change_is_healed_by_the_audit() {
