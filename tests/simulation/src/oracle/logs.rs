@@ -4,7 +4,7 @@ use tracing::Level;
 
 use super::Failure;
 use crate::door::Class;
-use crate::fault::Fault;
+use crate::fault::{Fault, What as Fate};
 use crate::run::Evidence;
 use crate::trace::What;
 
@@ -20,15 +20,20 @@ const AUDIT: &str = "has lost events: listing everything again";
 /// What may be logged as an error when the server does not answer reads while a plugin gets a new version.
 const UNTESTED: &str = "the new version cannot be tested, since no object can be read for it";
 
+/// What may be logged as an error when a host stands still while a plugin gets a new version.
+const LATE: &str = "writes are not sent: plugin ran past its deadline";
+
 pub(super) fn judge(run: &Evidence) -> Vec<Failure> {
     let about_leases = run.faults.iter().any(|fault| fault.what.is_about_leases());
     let loses = run.faults.iter().any(|fault| fault.what.loses_events());
     let deaf = |fault: &Fault| fault.what.class() == Some(Class::Read);
     let deaf = run.faults.iter().any(deaf);
+    let frozen = run.faults.iter().any(|fault| fault.what == Fate::Freeze);
     let explained = |message: &str| {
         about_leases && LOST.contains(&message)
             || loses && message.ends_with(AUDIT)
             || deaf && message.contains(UNTESTED)
+            || frozen && message.contains(LATE)
     };
     let mut failures: Vec<Failure> = run
         .panics

@@ -51,11 +51,18 @@ pub(super) fn judge(run: &Evidence) -> Vec<Failure> {
 fn lost(run: &Evidence, past: &Past<'_>) -> Option<Failure> {
     let (_, kind) = run.which.kind();
     let primaries = past.state(run.stable).filter(|((of, _), _)| of == kind);
+    let leader = leader(run);
     for ((_, key), last) in primaries {
         let Some(object) = last.after.as_ref().map(|entry| entry.value()) else {
             continue;
         };
-        let all = run.passes.iter().flat_map(|(_, passes)| passes);
+        // Others may have passed over it since, by what they saw before they lost the Lease: they write nothing.
+        let leads = |(host, _): &&(Arc<str>, Vec<Arc<Pass>>)| **host == *leader;
+        let all = run
+            .passes
+            .iter()
+            .filter(leads)
+            .flat_map(|(_, passes)| passes);
         let of = all.filter(|pass| pass.key == *key && pass.error.is_none());
         let newest = of
             .filter(|pass| end_of(pass) <= run.stable_at)
@@ -180,6 +187,15 @@ fn back(run: &Evidence) -> Option<Failure> {
         }
     }
     None
+}
+
+/// Who has the Lease when all is to be stable.
+fn leader(run: &Evidence) -> String {
+    let mut leases = run.history.iter().rev();
+    let lease = leases.find(|it| it.place.plural == "leases" && it.revision <= run.stable);
+    let lease = lease.and_then(|record| record.after.as_ref());
+    let lease = lease.map(|entry| entry.value()).unwrap_or_default();
+    text(&lease, "/spec/holderIdentity").to_owned()
 }
 
 /// When each host first got the Lease: the revision.
