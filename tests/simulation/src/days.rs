@@ -75,6 +75,8 @@ pub fn live(which: Which, days: usize) -> anyhow::Result<Vec<Evening>> {
                 .clock
                 .sleep(morning.saturating_sub(world.trace.now()))
                 .await;
+            // As etcd is each five minutes: ten thousand events of each kind would be kept.
+            world.server.store().compact();
             evenings.push(evening(&world).await?);
         }
         places.iter().for_each(tokio::task::JoinHandle::abort);
