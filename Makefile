@@ -80,6 +80,7 @@ javascript: $(NPM)
 	node_modules/.bin/prettier --check --log-level warn .
 	node_modules/.bin/eslint --max-warnings 0 .
 	node_modules/.bin/tsc --project .
+	node_modules/.bin/tsc --project tests/page-js
 	@if grep --line-number --extended-regexp '"resolved": "[a-z]+:' $$(git ls-files '*package-lock.json'); then echo "a lock file names a registry: npm config set omit-lockfile-registry-resolved true, and lock again" >&2; exit 1; fi
 
 # Tools are built once, into the user's cache; the stamp carries the version.
@@ -109,18 +110,27 @@ image: static ## Build the image from that program alone, with buildah
 	@echo "the image is in target/windlass-$(VERSION).tar, an OCI archive"
 
 # Installs a package of Debian where that is allowed; otherwise says what to install.
-debian = { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get install -y -qq $(1) >&2; } || { echo "install $(1) first (Debian: apt-get install $(1))" >&2; exit 1; }
+debian = { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && { apt-get install -y -qq $(1) >&2 || { apt-get update -qq && apt-get install -y -qq $(1) >&2; }; }; } || { echo "install $(1) first (Debian: apt-get install $(1))" >&2; exit 1; }
+
+# The status page in a browser, with what `demo-built` has built.
+.PHONY: chromium page screenshots
+chromium:
+	@[ -x /usr/bin/chromium ] || $(call debian,chromium)
+page: demo-built chromium $(NPM) ## Test the host's status page in a headless browser
+	@cd tests/page-js && node --test --test-reporter=spec test/
+screenshots: demo-built chromium $(NPM) ## Take the pictures of the status page in docs/pictures
+	@node tests/page-js/src/pictures.js
 
 # One build for all suites: `--workspace` everywhere, so that no crate is built with other features.
 .PHONY: test-fast test test-embedded contract mutants kube-rs-suite test-long
 test-fast: toolchain $(NPM) ## Everything that needs no Go
 	@tests/summary --workspace --lib --test sandbox --test in_process --test controllers --test rbac --test port
-test: toolchain go $(NPM) ## Everything that decides right or wrong, on a real control plane and on the embedded server
-	@tests/summary --workspace -- --test-threads 4
+test: toolchain go demo-built chromium $(NPM) ## Everything that decides right or wrong, on a real control plane and on the embedded server
+	@NODE_SUITES=tests/page-js tests/summary --workspace -- --test-threads 4
 	@$(MAKE) --no-print-directory test-embedded
-# The embedded server has no Pod Security admission, and no controllers that make pods of Deployments.
+# `windlass dev` brings its own server. The embedded server has no Pod Security admission, and no controllers that make pods of Deployments.
 REAL_ONLY := a_pod_with_more_rights_than_restricted_allows_is_refused its_pods_are_admitted_and_its_budget_counts_them
-E2E := $(basename $(notdir $(wildcard tests/e2e/tests/*.rs) $(patsubst %/,%,$(dir $(wildcard tests/e2e/tests/*/main.rs)))))
+E2E := $(filter-out dev,$(basename $(notdir $(wildcard tests/e2e/tests/*.rs) $(patsubst %/,%,$(dir $(wildcard tests/e2e/tests/*/main.rs))))))
 test-embedded: toolchain go $(NPM) ## The end-to-end tests on the embedded API server
 	@WINDLASS_TEST_SERVER=embedded tests/summary --workspace $(E2E:%=--test %) -- --test-threads 4 $(REAL_ONLY:%=--skip %)
 contract: toolchain go ## Play the contract's scenarios on a real API server and on the embedded one

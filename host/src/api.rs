@@ -27,6 +27,7 @@ pub use resource::{BadName, Resource, api_path, group_of, segment};
 
 use crate::bugs::{self, Bug};
 use crate::lease::Gate;
+use crate::metrics::{Counted, Requests};
 use crate::seams::{Clock, Rng, Seams};
 
 /// An answer larger than this is refused. The API server itself takes objects of 3 MiB at most, and
@@ -96,6 +97,16 @@ impl Request {
         }
     }
 
+    /// The same, of which only so much is wanted.
+    #[must_use]
+    pub fn accepting(self, accept: Accept) -> Self {
+        let accept = match accept {
+            Accept::Whole => JSON,
+            Accept::Metadata => METADATA,
+        };
+        Self { accept, ..self }
+    }
+
     /// A JSON patch (RFC 6902).
     pub fn json_patch(uri: String, operations: &Value) -> Self {
         let body = Some((
@@ -155,6 +166,7 @@ pub struct Api {
     client: kube::Client,
     seams: Seams,
     gate: Option<Gate>,
+    requests: Requests,
 }
 
 impl Api {
@@ -164,7 +176,13 @@ impl Api {
             client,
             seams,
             gate: None,
+            requests: Requests::default(),
         }
+    }
+
+    /// What is counted of its requests.
+    pub fn requests(&self) -> Requests {
+        self.requests.clone()
     }
 
     /// The same door, but writes pass `gate` first, and must have ended while it is open.
@@ -197,9 +215,11 @@ impl Api {
             .header(http::header::ACCEPT_ENCODING, "identity")
             .body(Body::empty())
             .map_err(|error| ApiError::Garbled(error.to_string()))?;
+        let counted = self.requests.begin(Method::GET, self.seams.clock);
         let opened = async {
             let response = self.client.send(request).await;
             let response = response.map_err(|error| ApiError::from_client(&error))?;
+            counted.answered(response.status());
             if response.status().is_success() {
                 return Ok(Lines::new(response.into_body(), longest));
             }
@@ -229,6 +249,7 @@ impl Api {
         request: Request,
     ) -> Result<T, ApiError> {
         let (client, clock) = (self.client.clone(), self.seams.clock);
+        let requests = self.requests.clone();
         let gate = self.gate.clone().filter(|_| request.method != Method::GET);
         let exchange = self.seams.spawn.task(async move {
             // Asked as late as can be: the task may have waited for its turn.
@@ -238,8 +259,9 @@ impl Api {
                 None => REQUEST_DEADLINE,
             };
             let deadline = allowance.min(REQUEST_DEADLINE);
+            let counted = requests.begin(request.method.clone(), clock);
             clock
-                .within(deadline, exchange(client, request))
+                .within(deadline, exchange(client, request, counted))
                 .await
                 .unwrap_or_else(|| Err(late(deadline)))
         });
@@ -288,6 +310,7 @@ impl Api {
 async fn exchange<T: DeserializeOwned>(
     client: kube::Client,
     request: Request,
+    counted: Counted,
 ) -> Result<T, ApiError> {
     let mut builder = http::Request::builder()
         .method(request.method)
@@ -309,6 +332,7 @@ async fn exchange<T: DeserializeOwned>(
         .map_err(|error| ApiError::from_client(&error))?;
     let (head, body) = response.into_parts();
     let body = whole(body).await?;
+    counted.answered(head.status);
     if head.status.is_success() {
         return serde_json::from_slice(&body).map_err(|_| ApiError::not_json(&body));
     }

@@ -3,6 +3,7 @@
 //! - The kubeconfig is there while the server serves: it appears whole, and goes with it.
 //! - A file that this command did not write is never touched, nor one by which another server is reached.
 
+use std::convert::Infallible;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -15,7 +16,7 @@ use windlass_apiserver::seams as server;
 use windlass_apiserver::server::Server;
 
 use crate::args::ApiServer;
-use crate::seams::Seams;
+use crate::seams::{Seams, Task};
 use crate::shutdown;
 
 /// The first line of a kubeconfig that may be replaced.
@@ -27,34 +28,115 @@ const MARK: &str = "# Written by windlass apiserver, and gone when that ends.\n"
 /// The port or the kubeconfig's file cannot be had.
 pub async fn serve(flags: ApiServer, seams: Seams) -> anyhow::Result<()> {
     let ended = shutdown::signalled().context("cannot listen for signals")?;
-    let mut file = KubeconfigFile::claim(flags.kubeconfig_out)?;
-    let clock = seams.clock;
-    let certificates = Certificates::new()?;
-    let options = Options {
-        node: flags.node,
-        authorization: match flags.rbac {
-            true => Authorization::Rbac,
-            false => Authorization::AlwaysAllow,
-        },
-        ca: Some(certificates.authority.clone()),
-        ..Options::default()
-    };
-    let outside = server::Seams {
-        clock: server::Clock::new(move || clock.wall()),
-        rng: server::Rng::seeded(seams.rng.number()),
-    };
-    let server = Server::with(outside, options);
-    let _controllers = seams.spawn.task(server.controllers());
-    let listener = Listener::bind(server, flags.port, certificates)?;
-    file.write(&listener.kubeconfig(), &seams)?;
+    let server = Embedded::open(
+        flags.port,
+        flags.kubeconfig_out,
+        flags.node,
+        flags.rbac,
+        &seams,
+    )?;
     println!(
         "serving {}, kubeconfig {}",
-        listener.url(),
-        file.path.display()
+        server.url(),
+        server.kubeconfig().display()
     );
-    let spawn = seams.spawn.clone();
-    let spawn = listen::Spawn::new(move |task| spawn.detached(task));
-    Ok(listener.run(spawn, ended).await?)
+    server.run(&seams, ended).await
+}
+
+/// A server on a port of this machine, with its kubeconfig in a file for as long as it is there.
+pub struct Embedded {
+    listener: Listener,
+    file: KubeconfigFile,
+    _controllers: Task<Infallible>,
+}
+
+/// A server that serves.
+pub struct Started {
+    _file: KubeconfigFile,
+    _controllers: Task<Infallible>,
+    _task: Task,
+}
+
+impl Embedded {
+    /// Takes `port` (0 for any that is free), and writes the kubeconfig into `file`. With `node` pods run, and with
+    /// `rbac` roles decide.
+    ///
+    /// # Errors
+    /// The port or the file cannot be had.
+    pub fn open(
+        port: u16,
+        file: PathBuf,
+        node: bool,
+        rbac: bool,
+        seams: &Seams,
+    ) -> anyhow::Result<Self> {
+        let mut file = KubeconfigFile::claim(file)?;
+        let clock = seams.clock;
+        let certificates = Certificates::new()?;
+        let options = Options {
+            node,
+            authorization: match rbac {
+                true => Authorization::Rbac,
+                false => Authorization::AlwaysAllow,
+            },
+            ca: Some(certificates.authority.clone()),
+            ..Options::default()
+        };
+        let outside = server::Seams {
+            clock: server::Clock::new(move || clock.wall()),
+            rng: server::Rng::seeded(seams.rng.number()),
+        };
+        let server = Server::with(outside, options);
+        let controllers = seams.spawn.task(server.controllers());
+        let listener = Listener::bind(server, port, certificates)?;
+        file.write(&listener.kubeconfig(), seams)?;
+        Ok(Self {
+            listener,
+            file,
+            _controllers: controllers,
+        })
+    }
+
+    /// Its address.
+    pub fn url(&self) -> String {
+        self.listener.url()
+    }
+
+    /// The file by which it is reached.
+    pub fn kubeconfig(&self) -> &Path {
+        &self.file.path
+    }
+
+    /// Serves until what it answers is dropped; the kubeconfig goes with that.
+    pub fn start(self, seams: &Seams) -> Started {
+        let Self {
+            listener,
+            file,
+            _controllers: controllers,
+        } = self;
+        let spawn = seams.spawn.clone();
+        let spawn = listen::Spawn::new(move |task| spawn.detached(task));
+        let task = seams.spawn.task(async move {
+            if let Err(error) = listener.run(spawn, std::future::pending()).await {
+                tracing::error!("the API server has ended: {error}");
+            }
+        });
+        Started {
+            _file: file,
+            _controllers: controllers,
+            _task: task,
+        }
+    }
+
+    /// Serves until `ended`.
+    ///
+    /// # Errors
+    /// The port is lost.
+    pub async fn run(self, seams: &Seams, ended: impl Future<Output = ()>) -> anyhow::Result<()> {
+        let spawn = seams.spawn.clone();
+        let spawn = listen::Spawn::new(move |task| spawn.detached(task));
+        Ok(self.listener.run(spawn, ended).await?)
+    }
 }
 
 /// The file of the kubeconfig, locked for as long as its server runs. Dropping this removes it.

@@ -1,12 +1,19 @@
 //! Flags and environment: the only place that reads either.
 
+mod author;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::admin::BindAddress;
 use crate::lease::Times;
 use crate::manifest::is_dns_label;
+
+pub use author::{
+    BuildFlags, Dev, DevOutput, Doctor, Inspect, InspectOutput, Language, New, Render,
+};
 
 /// Runs Kubernetes controllers whose logic lives in sandboxed WebAssembly plugins.
 #[derive(Debug, Parser)]
@@ -20,18 +27,24 @@ pub struct Windlass {
         value_name = "FORMAT"
     )]
     pub log_format: Option<LogFormat>,
-    /// What is logged: a level, or a filter such as info,plugin=debug
-    #[arg(
-        long,
-        global = true,
-        env = "WINDLASS_LOG",
-        default_value = "info",
-        value_name = "FILTER"
-    )]
-    pub log: String,
+    /// What is logged: a level, or a filter such as info,plugin=debug [default: info; of dev, errors that it does not tell itself]
+    #[arg(long, global = true, env = "WINDLASS_LOG", value_name = "FILTER")]
+    pub log: Option<String>,
     /// What to do
     #[command(subcommand)]
     pub command: Command,
+}
+
+impl Windlass {
+    /// What is logged.
+    pub fn filter(&self) -> &str {
+        let usual = match self.command {
+            // What a plugin does is told, and not logged as well.
+            Command::Dev(_) => "error,windlass::hosting=off,windlass::controller=off",
+            _ => "info",
+        };
+        self.log.as_deref().unwrap_or(usual)
+    }
 }
 
 /// How the log is written.
@@ -46,12 +59,28 @@ pub enum LogFormat {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Make a project for a new plugin, in a folder of its name
+    New(New),
+    /// Run projects or components on an API server inside, and again whenever a file changes
+    Dev(Box<Dev>),
+    /// Build the component of a project, and check that a host would load it
+    Build(BuildFlags),
     /// Run every plugin of a config folder against a cluster
-    Run(Run),
+    Run(Box<Run>),
+    /// Look whether this machine can build and run plugins, and say what is missing
+    Doctor(Doctor),
+    /// Print what a plugin would write for objects, and write nothing
+    Render(Render),
     /// Take a plugin's finalizers off all objects, once no host runs it any more
     Release(Release),
     /// Print the roles that the grants of a config folder need, for `kubectl apply -f -`
     Rbac(Rbac),
+    /// Say why an object was reconciled, or was not: what woke it, what it read, wrote and waits for
+    Why(WhyFlags),
+    /// Say what a component is: what it reconciles, and what it wants to touch
+    Inspect(Inspect),
+    /// Print the completions of a shell, for example `source <(windlass completion bash)`
+    Completion(Completion),
     /// Serve a Kubernetes API from memory on this machine, to try plugins on; not for production
     Apiserver(ApiServer),
     /// Compile a component from standard input to standard output, for a host that started this
@@ -80,6 +109,25 @@ pub struct Run {
     /// Name of this host in leases and Events [default: host name and a random suffix]
     #[arg(long, env = "WINDLASS_IDENTITY", value_name = "NAME")]
     pub identity: Option<String>,
+    /// Where /metrics is served, such as :8080; 0 for nowhere
+    #[arg(
+        long,
+        env = "WINDLASS_METRICS_BIND_ADDRESS",
+        default_value = "0",
+        value_name = "ADDRESS"
+    )]
+    pub metrics_bind_address: BindAddress,
+    /// Where /livez and /readyz are served, such as :8081; 0 for nowhere
+    #[arg(
+        long,
+        env = "WINDLASS_HEALTH_PROBE_BIND_ADDRESS",
+        default_value = "0",
+        value_name = "ADDRESS"
+    )]
+    pub health_probe_bind_address: BindAddress,
+    /// Where the status of this host is served, and `windlass why` asks; 0 for nowhere [default: 127.0.0.1:8082, or any free port if that is taken]
+    #[arg(long, env = "WINDLASS_ADMIN_BIND_ADDRESS", value_name = "ADDRESS")]
+    pub admin_bind_address: Option<BindAddress>,
     /// Which cluster
     #[command(flatten)]
     pub cluster: Cluster,
@@ -144,6 +192,47 @@ pub struct ApiServer {
     /// File for the kubeconfig: written when the server is ready, removed when it ends
     #[arg(long, env = "WINDLASS_APISERVER_KUBECONFIG_OUT", value_name = "FILE")]
     pub kubeconfig_out: PathBuf,
+}
+
+/// Say why an object was reconciled, or was not.
+#[derive(Debug, Args)]
+pub struct WhyFlags {
+    /// The object, as KIND/NAME or KIND NAME; a kind, its plural, or either with .GROUP behind it
+    #[arg(required = true, num_args = 1..=2, value_name = "KIND/NAME")]
+    pub object: Vec<String>,
+    /// The object's namespace
+    #[arg(long, short, default_value = "default", value_name = "NAMESPACE")]
+    pub namespace: String,
+    /// How the answer is written
+    #[arg(long, short, default_value = "text", value_name = "FORMAT")]
+    pub output: WhyOutput,
+    /// Where the host's status page is
+    #[arg(
+        long,
+        env = "WINDLASS_ADMIN_URL",
+        default_value = "http://127.0.0.1:8082",
+        value_name = "URL"
+    )]
+    pub admin_url: String,
+}
+
+/// Print the completions of a shell.
+#[derive(Debug, Args)]
+pub struct Completion {
+    /// Which shell
+    #[arg(value_name = "SHELL")]
+    pub shell: clap_complete::Shell,
+}
+
+/// How an answer is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum WhyOutput {
+    /// For people.
+    Text,
+    /// One document.
+    Json,
+    /// A graph, for Graphviz.
+    Dot,
 }
 
 /// How objects are written.

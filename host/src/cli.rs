@@ -4,12 +4,18 @@ use std::io::{stdin, stdout};
 use std::process::ExitCode;
 use std::thread::available_parallelism;
 
-use crate::args::{Command, Run, Windlass};
+use clap::CommandFactory;
+
+use crate::args::{Command, Windlass};
 use crate::error::Chain;
 use crate::plugin::admission::Refused;
 use crate::plugin::compiler::{CompileError, REFUSED, compile_child};
 use crate::seams::{Clock, Rng, Seams, Spawn, guest_threads};
-use crate::{apiserver, rbac, release, runtime};
+use crate::text::clean_lines;
+use crate::{apiserver, dev, inspect, project, rbac, release, runtime, why};
+
+/// The longest line of an error.
+const LONGEST: usize = 64 << 10;
 
 /// Does what the command line says. `log` is started for commands that log; tests bring their own.
 pub fn main(windlass: Windlass, log: impl FnOnce(&Windlass) -> anyhow::Result<()>) -> ExitCode {
@@ -22,7 +28,9 @@ pub fn main(windlass: Windlass, log: impl FnOnce(&Windlass) -> anyhow::Result<()
                 ExitCode::from(REFUSED)
             }
             _ => {
-                eprintln!("error: {}", Chain(&*error));
+                // Some of it may be what a guest or a server said.
+                let said = Chain(&*error).to_string();
+                eprintln!("error: {}", clean_lines(&said, LONGEST));
                 ExitCode::FAILURE
             }
         },
@@ -36,14 +44,17 @@ fn start(
     if matches!(windlass.command, Command::Compile) {
         return Ok(compile_child(&mut stdin().lock(), &mut stdout().lock())?);
     }
+    if let Command::Completion(flags) = &windlass.command {
+        let mut command = Windlass::command();
+        clap_complete::generate(flags.shell, &mut command, "windlass", &mut stdout().lock());
+        return Ok(());
+    }
     log(&windlass)?;
-    let threads = match &windlass.command {
-        Command::Run(Run {
-            guest_threads: Some(count),
-            ..
-        }) => usize::from(*count),
-        _ => available_parallelism().map_or(1, usize::from),
+    let asked = match &windlass.command {
+        Command::Run(flags) => flags.guest_threads.map(usize::from),
+        _ => None,
     };
+    let threads = asked.unwrap_or_else(|| available_parallelism().map_or(1, usize::from));
     let host = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()?;
@@ -56,11 +67,18 @@ fn start(
     };
     let ended = host.block_on(async {
         match windlass.command {
-            Command::Run(flags) => runtime::run(flags, threads, seams).await,
+            Command::Run(flags) => runtime::run(*flags, threads, seams).await,
             Command::Release(flags) => release::release(flags, seams).await,
             Command::Rbac(flags) => rbac::print(flags, threads, seams).await,
+            Command::Why(flags) => why::ask(flags, seams).await,
             Command::Apiserver(flags) => apiserver::serve(flags, seams).await,
-            Command::Compile => Ok(()),
+            Command::Dev(flags) => dev::run(*flags, threads, seams).await,
+            Command::Render(flags) => dev::render(flags, threads, seams).await,
+            Command::Doctor(flags) => project::doctor(flags, threads, seams).await,
+            Command::New(flags) => project::new(&flags, &seams),
+            Command::Build(flags) => project::build(flags, threads, seams).await,
+            Command::Inspect(flags) => inspect::print(flags, threads, seams).await,
+            Command::Completion(_) | Command::Compile => Ok(()),
         }
     });
     // Whatever still blocks is not waited for.

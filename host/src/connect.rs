@@ -57,6 +57,7 @@ pub async fn connect(cluster: &Cluster, seams: &Seams) -> anyhow::Result<(Api, S
         .unwrap_or_else(|| config.default_namespace.clone());
     let client = kube::Client::try_from(config).map_err(|error| unusable(&error))?;
     let api = Api::new(client, seams.clone());
+    api.requests().go_to(address(server));
     match api.send(Request::get("/apis".to_owned())).await {
         Ok(_) => Ok((api, namespace)),
         Err(error) if error.code() == Some(401) => bail!(
@@ -83,6 +84,12 @@ pub async fn connect(cluster: &Cluster, seams: &Seams) -> anyhow::Result<(Api, S
             Chain(&error)
         ),
     }
+}
+
+/// Host and port of a URL, as client-go names a server in metrics.
+fn address(server: &str) -> &str {
+    let rest = server.split_once("://").map_or(server, |(_, rest)| rest);
+    rest.split('/').next().unwrap_or(rest)
 }
 
 async fn config(cluster: &Cluster) -> anyhow::Result<kube::Config> {

@@ -6,8 +6,11 @@
 //!   holds a plugin back.
 
 mod backoff;
+mod count;
+mod facts;
 mod finalizer;
 mod hot;
+mod insight;
 mod queue;
 mod reconcile;
 mod record;
@@ -17,9 +20,11 @@ mod watches;
 mod work;
 mod worker;
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+pub use facts::{Delayed, Facts, Place, Sight};
+pub use insight::{Insight, Insights};
 pub use reconcile::{FinalizerPatch, settle_finalizer};
 pub use record::{Archive, Record, Records};
 pub use work::Whys;
@@ -31,7 +36,8 @@ use crate::bugs::{self, Bug};
 use crate::events::Recorder;
 use crate::grants::Grants;
 use crate::informer::Informers;
-use crate::plugin::cluster::{Door, Writes};
+use crate::metrics::{Backlog, Meters};
+use crate::plugin::cluster::{Door, Sheet, Writes};
 use crate::plugin::{Cancel, Plugin};
 use crate::seams::{Seams, Task};
 use crate::view::{View, Why};
@@ -61,6 +67,10 @@ pub struct Parts {
     pub resync: Duration,
     /// Where passes are recorded.
     pub records: Records,
+    /// Where they are counted.
+    pub meters: Arc<Meters>,
+    /// Where the controller is found by whoever asks.
+    pub insights: Insights,
     /// Time, randomness and tasks.
     pub seams: Seams,
 }
@@ -71,6 +81,8 @@ pub struct Prepared {
     view: Arc<View>,
     worker: Arc<Worker>,
     queue: Arc<WorkQueue>,
+    insight: Arc<Insight>,
+    insights: Insights,
     cancel: Cancel,
     watches: Watches,
     resync: Duration,
@@ -85,6 +97,7 @@ pub struct Controller {
     cancel: Cancel,
     workers: Vec<Task>,
     _resync: Task,
+    _insight: Arc<Insight>,
     watches: Watches,
 }
 
@@ -101,9 +114,11 @@ impl Prepared {
             events,
             resync,
             records,
+            meters,
+            insights,
             seams,
         } = parts;
-        let queue = Arc::new(WorkQueue::new(seams.clock));
+        let queue = Arc::new(WorkQueue::new(seams.clock, meters.clone()));
         let outlook = plugin.description.outlook(&plugin.name, primary.clone());
         let wake = queue.clone();
         let view = Arc::new(View::new(outlook, Box::new(move |wakeup| wake.add(wakeup))));
@@ -116,29 +131,43 @@ impl Prepared {
         if !bugs::is(Bug::ListsAreNotWaitedFor) {
             watches.synced().await;
         }
+        let granted = grants.clone();
         let door = Arc::new(Door {
             plugin: plugin.name.clone(),
             api,
             discovery,
+            used: meters.used.clone(),
             grants,
             view: view.clone(),
             events,
             api_calls: plugin.limits().api_calls,
             writes: Writes::Sent,
+            sheet: Sheet::default(),
         });
         let cancel = Cancel::default();
-        let reconciler = Reconciler::new(plugin.clone(), door, primary, cancel.clone());
+        let reconciler = Reconciler::new(plugin.clone(), door, primary.clone(), cancel.clone());
         let worker = Arc::new(Worker::new(
             Arc::new(reconciler),
             queue.clone(),
-            records,
+            (records.clone(), meters.clone()),
             seams.clone(),
         ));
+        let insight = Arc::new(Insight {
+            primary,
+            view: view.clone(),
+            queue: queue.clone(),
+            worker: worker.clone(),
+            records,
+            meters: meters.clone(),
+            grants: granted,
+        });
         Self {
             plugin,
             view,
             worker,
             queue,
+            insight,
+            insights,
             cancel,
             watches,
             resync,
@@ -171,14 +200,22 @@ impl Prepared {
             view,
             worker,
             queue,
+            insight,
+            insights,
             cancel,
             watches,
             resync,
             seams,
         } = self;
+        let backlog: Weak<dyn Backlog> = Arc::<WorkQueue>::downgrade(&queue);
+        insight.meters.waits_in(backlog);
+        let workers = u64::try_from(plugin.limits().concurrency).unwrap_or(0);
+        insight.meters.max_concurrent.set(workers);
         // In this order: what changes meanwhile is in the queue for that, or is in the stores.
         queue.open();
         view.rerun_all(&Why::Listed);
+        // Whoever finds it finds its keys in the queue.
+        insights.set(&plugin.name, &insight);
         let workers = (0..plugin.limits().concurrency).map(|_| {
             let worker = worker.clone();
             seams.spawn.task(async move { worker.run().await })
@@ -200,6 +237,7 @@ impl Prepared {
             cancel,
             workers,
             _resync: resync,
+            _insight: insight,
             watches,
         }
     }

@@ -4,6 +4,7 @@
 //! - A grant is *plain*, *powerful* (only with `acknowledge: true`) or *never* given to a plugin.
 
 mod power;
+mod used;
 
 use std::fmt;
 
@@ -11,6 +12,7 @@ use serde::Deserialize;
 
 use crate::api::Resource;
 pub use power::Power;
+pub use used::{Unused, Used};
 
 /// The verbs that grants know, and `*` for all of them. Applying takes `create` and `patch`.
 const VERBS: [&str; 7] = ["get", "list", "watch", "create", "patch", "delete", "*"];

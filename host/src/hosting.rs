@@ -32,10 +32,11 @@ use windlass_code_cache::CodeCache;
 pub use last_good::LastGood;
 
 use crate::api::{Api, Discovery};
-use crate::controller::Archive;
+use crate::controller::{Archive, Insights};
 use crate::events::Recorder;
 use crate::informer::Informers;
 use crate::lease::Times;
+use crate::metrics::Metrics;
 use crate::plugin::Sandboxes;
 use crate::seams::{Either, Seams, Task, first};
 use crate::shutdown::{Phase, Phases, advance, reached};
@@ -71,6 +72,10 @@ pub struct Host {
     pub grace: Duration,
     /// What the newest passes of each plugin did.
     pub records: Archive,
+    /// What is counted.
+    pub metrics: Metrics,
+    /// Where controllers are found by whoever asks.
+    pub insights: Insights,
 }
 
 /// What a plugin is asked to be; none while its document cannot be read.
@@ -297,6 +302,8 @@ impl Plugins {
 
     fn forget(&self, name: &str) {
         self.host.records.forget(name);
+        self.host.metrics.forget(name);
+        self.host.insights.forget(name);
         if let Some(last_good) = &self.host.last_good
             && let Err(error) = last_good.forget(name)
         {

@@ -70,6 +70,10 @@ fn name_of(plugin: &str) -> String {
     format!("windlass-{plugin}")
 }
 
+fn collection(namespace: &str) -> String {
+    format!("/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases")
+}
+
 impl Record {
     fn of(lease: &Value) -> Self {
         let text = |path: &str| {
@@ -122,6 +126,11 @@ impl Lease {
     /// The gate for the plugin's writes: open while the Lease is certainly ours.
     pub fn gate(&self) -> Gate {
         self.gate.clone()
+    }
+
+    /// Where the Lease of `plugin` is.
+    pub fn path(namespace: &str, plugin: &str) -> String {
+        format!("{}/{}", collection(namespace), name_of(plugin))
     }
 
     /// The namespaces that have a Lease of `plugin`.
@@ -301,7 +310,10 @@ impl Lease {
                 self.gate.open(sent);
                 Ok(None)
             }
-            Err(error) if error.is_race() => Ok(Some("another host, which was first".to_owned())),
+            Err(error) if error.is_race() => {
+                let now = self.seams.clock.now();
+                Ok(Some(watched.was_beaten(now, self.times.lease_duration)))
+            }
             Err(error) => Err(error),
         }
     }
@@ -326,10 +338,8 @@ impl Lease {
     }
 
     async fn read(&self) -> Result<Option<Record>, ApiError> {
-        let read = self
-            .api
-            .read(format!("{}/{}", self.collection(), self.name))
-            .await?;
+        let uri = format!("{}/{}", self.collection(), self.name);
+        let read = self.api.read(uri).await?;
         Ok(read.map(|lease| Record::of(&lease)))
     }
 
@@ -346,12 +356,8 @@ impl Lease {
         let transitions = record.transitions + changes;
         let lease = self.lease(holder, transitions, Some(&record.version), acquired);
         let uri = format!("{}/{}", self.collection(), self.name);
-        Ok(Record::of(
-            &self
-                .api
-                .send(Request::json(Method::PUT, uri, &lease))
-                .await?,
-        ))
+        let request = Request::json(Method::PUT, uri, &lease);
+        Ok(Record::of(&self.api.send(request).await?))
     }
 
     fn lease(
@@ -382,10 +388,7 @@ impl Lease {
     }
 
     fn collection(&self) -> String {
-        format!(
-            "/apis/coordination.k8s.io/v1/namespaces/{}/leases",
-            self.namespace
-        )
+        collection(&self.namespace)
     }
 }
 

@@ -11,11 +11,16 @@
 //! view               the cluster as one plugin sees it: shares in informers, own writes, wake-ups
 //! controller         queue -> worker -> pass -> retry -> queue
 //! plugin             a fresh sandbox for each call      -> cluster   grants, then store or api
+//! status             what each plugin does, and what is wrong with it
+//! why                the one reason for what a plugin does with an object, or does not
+//! project, dev       an author's project: made, built, run while it is written
 //! rbac               what the API server must allow the host, from the same grants
+//! metrics            what is counted                    -> admin     what may be asked of a running host
 //! api                every request to the API server    <- seams     time, chance, tasks
 //! bugs               on purpose, one at a time, for whoever judges the judges; none in a release
 //! ```
 
+pub mod admin;
 pub mod api;
 pub mod apiserver;
 pub mod args;
@@ -23,23 +28,31 @@ pub mod bugs;
 pub mod cli;
 pub mod connect;
 pub mod controller;
+pub mod describe;
+pub mod dev;
 pub mod error;
 pub mod events;
 pub mod grants;
 pub mod hosting;
 pub mod informer;
+pub mod inspect;
 pub mod lease;
 pub mod manifest;
 pub mod memory;
+pub mod metrics;
 pub mod plugin;
+pub mod project;
 pub mod projection;
 pub mod rbac;
 pub mod release;
 pub mod runtime;
+pub mod screen;
 pub mod seams;
 pub mod selector;
 pub mod shutdown;
 pub mod source;
+pub mod status;
 pub mod telemetry;
 pub mod text;
 pub mod view;
+pub mod why;

@@ -22,7 +22,7 @@ const API_VERSION: &str = "windlass.dev/v1alpha1";
 const KIND: &str = "Plugin";
 
 /// As controller-runtime's `SyncPeriod`.
-const RESYNC: Duration = Duration::from_secs(10 * 3600);
+pub(crate) const RESYNC: Duration = Duration::from_secs(10 * 3600);
 const SHORTEST_RESYNC: Duration = Duration::from_secs(60);
 
 /// A Plugin document, checked.
@@ -42,6 +42,20 @@ pub struct Plugin {
     pub limits: Limits,
     /// How often everything is looked at again, though nothing seems to have changed.
     pub resync: Duration,
+    /// How the component is made; `windlass run` does not look at it.
+    pub build: Option<Build>,
+}
+
+/// How a component is made from source, for `windlass build` and `windlass dev`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Build {
+    /// A command line for the shell, run in the document's folder.
+    pub command: String,
+    /// The component that the command makes, seen from that folder; none if it is `source.file`.
+    pub output: Option<PathBuf>,
+    /// The files that it is made from, as patterns of .gitignore's kind: `src/**`.
+    pub watch: Vec<String>,
 }
 
 /// A document that cannot be used, with everything that a person needs to mend it.
@@ -79,6 +93,7 @@ struct Spec {
     #[serde(default)]
     limits: limits::Raw,
     resync: Option<units::Time>,
+    build: Option<Build>,
 }
 
 #[derive(Deserialize)]
@@ -160,6 +175,7 @@ fn check(file: &Path, document: Document) -> Result<Plugin, ManifestError> {
         grants,
         limits,
         resync,
+        build: document.spec.build,
         name,
     })
 }
@@ -175,7 +191,7 @@ pub fn is_dns_label(name: &str) -> bool {
 }
 
 /// The parser's error with its source line, and the word that was perhaps meant.
-fn explain(file: &Path, error: &serde_saphyr::Error) -> ManifestError {
+pub(crate) fn explain(file: &Path, error: &serde_saphyr::Error) -> ManifestError {
     let name = file.display().to_string();
     let options = serde_saphyr::render_options! { source_name: Some(name.as_str()) };
     let mut message = error.render_with_options(options).trim_end().to_owned();
@@ -221,14 +237,13 @@ const WORDS: [(&str, &str); 5] = [
 ];
 
 /// Fields of the agreed document that this version has not built.
-const LATER: [&str; 7] = [
+const LATER: [&str; 6] = [
     "oci",
     "configMap",
     "verify",
     "serviceAccount",
     "http",
     "crds",
-    "build",
 ];
 
 #[cfg(test)]

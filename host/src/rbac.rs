@@ -9,17 +9,14 @@ mod primary;
 mod rules;
 
 use std::io::Write;
-use std::path::Path;
-use std::sync::Arc;
 
 use anyhow::{Context, bail};
-use windlass_code_cache::CodeCache;
 
-use crate::args::{self, Output, Rbac};
+use crate::args::{Output, Rbac};
+use crate::describe::Describe;
 use crate::error::Chain;
 use crate::manifest::Plugin;
-use crate::memory::guest_budget;
-use crate::plugin::{Compiler, Description, Sandboxes};
+use crate::plugin::Description;
 use crate::seams::Seams;
 use crate::source::{read_component, read_folder};
 use crate::text::clean;
@@ -43,7 +40,7 @@ pub async fn print(flags: Rbac, threads: usize, seams: Seams) -> anyhow::Result<
     }
     let problems = folder.problems.iter().map(ToString::to_string);
     let mut problems: Vec<String> = problems.collect();
-    let describe = Describe::new(&flags, threads, seams)?;
+    let describe = Describe::new(flags.code_cache, threads, &seams)?;
     let account = Account {
         namespace: flags.namespace,
         name: flags.service_account,
@@ -81,7 +78,7 @@ async fn roles(
     account: &Account,
 ) -> Result<Vec<Printed>, String> {
     let (name, file) = (&plugin.name, plugin.file.display().to_string());
-    let description = describe.component(plugin).await?;
+    let description = component(describe, plugin).await?;
     let missing = description.missing(&plugin.grants);
     if !missing.is_empty() {
         return Err(format!(
@@ -95,47 +92,16 @@ async fn roles(
     Ok(objects::roles(name, &clean(&file, PATH), rules, account))
 }
 
-/// Asks components what they are, without a cluster.
-struct Describe {
-    sandboxes: Arc<Sandboxes>,
-    cache: CodeCache,
-}
-
-impl Describe {
-    fn new(flags: &Rbac, threads: usize, seams: Seams) -> anyhow::Result<Self> {
-        let code = flags.code_cache.clone().or_else(args::user_code_cache);
-        let code = code
-            .context("neither HOME nor XDG_CACHE_HOME is set: name a folder with --code-cache")?;
-        let cache = CodeCache::open(&code)
-            .context("cannot use the code cache; name another folder with --code-cache")?;
-        let sandboxes = Sandboxes::new(
-            seams,
-            threads,
-            guest_budget(Path::new("/")),
-            Compiler::Child,
-        );
-        let sandboxes = sandboxes
-            .map_err(|error| anyhow::anyhow!("cannot start the WebAssembly engine: {error:#}"))?;
-        Ok(Self { sandboxes, cache })
-    }
-
-    async fn component(&self, plugin: &Plugin) -> Result<Description, String> {
-        let bytes = read_component(plugin)?;
-        let loading = self.sandboxes.load(
-            &plugin.name,
-            &bytes,
-            &plugin.config,
-            plugin.limits,
-            &self.cache,
-        );
-        let loaded = loading.await.map_err(|error| {
-            format!(
-                "{}: component {}: {}",
-                plugin.file.display(),
-                plugin.component.display(),
-                Chain(&error)
-            )
-        })?;
-        Ok(loaded.description)
-    }
+async fn component(describe: &Describe, plugin: &Plugin) -> Result<Description, String> {
+    let bytes = read_component(plugin)?;
+    let loading = describe.load(&plugin.name, &bytes, &plugin.config, plugin.limits);
+    let loaded = loading.await.map_err(|error| {
+        format!(
+            "{}: component {}: {}",
+            plugin.file.display(),
+            plugin.component.display(),
+            Chain(&error)
+        )
+    })?;
+    Ok(loaded.description)
 }

@@ -1,23 +1,29 @@
 //! Wires a host: from flags to running plugins, and back to nothing.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Context;
 use windlass_code_cache::CodeCache;
 
-use crate::api::Discovery;
+use crate::admin::{self, Ports};
+use crate::api::{Api, Discovery};
 use crate::args::{self, Run};
 use crate::connect::connect;
-use crate::controller::Archive;
+use crate::controller::{Archive, Insights};
 use crate::events::Recorder;
 use crate::hosting::{Host, LastGood};
 use crate::informer::{Informers, Settings};
+use crate::lease::Times;
 use crate::memory::guest_budget;
+use crate::metrics::Metrics;
 use crate::plugin::{Compiler, Sandboxes};
-use crate::seams::Seams;
+use crate::seams::{Seams, Task};
 use crate::shutdown;
 use crate::source::Watch;
+use crate::status::Board;
+use crate::why::Finder;
 
 /// Runs every plugin of the config folder until a signal comes.
 ///
@@ -27,32 +33,128 @@ pub async fn run(flags: Run, guest_threads: usize, seams: Seams) -> anyhow::Resu
     let (watch, folder) = Watch::start(&flags.config, &seams)
         .with_context(|| format!("cannot read the config folder {}", flags.config.display()))?;
     let times = flags.leases.times().map_err(anyhow::Error::msg)?;
-    let code = flags.code_cache.clone().or_else(args::user_code_cache);
-    let code =
-        code.context("neither HOME nor XDG_CACHE_HOME is set: name a folder with --code-cache")?;
-    let cache = CodeCache::open(&code)
-        .context("cannot use the code cache; name another folder with --code-cache")?;
+    let cache = code_cache(flags.code_cache.clone())?;
     let last_good = flags.state_dir.as_deref().map(LastGood::open).transpose();
     let last_good =
         last_good.context("cannot use the state folder; name another one with --state-dir")?;
-    let budget = guest_budget(Path::new("/"));
-    let sandboxes = Sandboxes::new(seams.clone(), guest_threads, budget, Compiler::Child);
-    let sandboxes = sandboxes
-        .map_err(|error| anyhow::anyhow!("cannot start the WebAssembly engine: {error:#}"))?;
+    let sandboxes = sandboxes(guest_threads, &seams)?;
     let (api, namespace) = connect(&flags.cluster, &seams).await?;
-    let identity = flags.identity.clone().unwrap_or_else(|| identity(&seams));
-    let (events, _recorder) = Recorder::start(api.clone(), &seams, &identity);
-    let discovery = Arc::new(Discovery::new(api.clone(), seams.clock));
-    let host = Host {
-        informers: Informers::new(
-            api.clone(),
-            discovery.clone(),
-            seams.clone(),
-            Settings::default(),
-        ),
-        discovery,
+    let ports = Ports {
+        metrics: flags.metrics_bind_address,
+        probes: flags.health_probe_bind_address,
+        status: flags.admin_bind_address,
+    };
+    let means = Means {
+        api,
+        namespace,
+        cache,
+        last_good,
+        sandboxes,
+        identity: flags.identity.clone().unwrap_or_else(|| identity(&seams)),
+        times,
         grace: flags.graceful_shutdown_timeout,
-        records: Archive::default(),
+    };
+    let wired = wire(means, &seams);
+    let _served = admin::serve(ports, wired.finder, wired.board, &seams).await?;
+    let (phase, phases, _signals) =
+        shutdown::listen(&seams).context("cannot listen for signals")?;
+    wired.host.run(watch, folder, &phase, &phases).await?;
+    tracing::info!("stopped");
+    Ok(())
+}
+
+/// Where guests run, on so many threads.
+///
+/// # Errors
+/// The machine runs none.
+pub fn sandboxes(threads: usize, seams: &Seams) -> anyhow::Result<Arc<Sandboxes>> {
+    let budget = guest_budget(Path::new("/"));
+    let sandboxes = Sandboxes::new(seams.clone(), threads, budget, Compiler::Child);
+    sandboxes.map_err(|error| anyhow::anyhow!("cannot start the WebAssembly engine: {error:#}"))
+}
+
+/// Where compiled code is kept: in `folder`, or in the user's cache folder.
+///
+/// # Errors
+/// The folder cannot be used.
+pub fn code_cache(folder: Option<PathBuf>) -> anyhow::Result<CodeCache> {
+    let folder = folder.or_else(args::user_code_cache);
+    let folder = folder
+        .context("neither HOME nor XDG_CACHE_HOME is set: name a folder with --code-cache")?;
+    CodeCache::open(&folder)
+        .context("cannot use the code cache; name another folder with --code-cache")
+}
+
+/// What a host is made with.
+pub struct Means {
+    /// The door to the API server.
+    pub api: Api,
+    /// The namespace of the leases.
+    pub namespace: String,
+    /// Where compiled code is kept.
+    pub cache: CodeCache,
+    /// Where the last good versions are kept, if they are.
+    pub last_good: Option<LastGood>,
+    /// Where guests run.
+    pub sandboxes: Arc<Sandboxes>,
+    /// The name of the host.
+    pub identity: String,
+    /// The times of the leases.
+    pub times: Times,
+    /// How long passes may take to end.
+    pub grace: Duration,
+}
+
+/// A host, and who can be asked about it.
+pub struct Wired {
+    /// The host, which does not run yet.
+    pub host: Arc<Host>,
+    /// Why an object was reconciled or was not.
+    pub finder: Finder,
+    /// What each plugin does.
+    pub board: Board,
+    _recorder: Task,
+}
+
+/// Puts a host together.
+pub fn wire(means: Means, seams: &Seams) -> Wired {
+    let Means {
+        api,
+        namespace,
+        cache,
+        last_good,
+        sandboxes,
+        identity,
+        times,
+        grace,
+    } = means;
+    let metrics = Metrics::new(api.requests());
+    let (insights, records) = (Insights::default(), Archive::default());
+    let finder = Finder {
+        metrics: metrics.clone(),
+        insights: insights.clone(),
+        api: api.clone(),
+        leases: namespace.clone(),
+        seams: seams.clone(),
+    };
+    let board = Board {
+        host: identity.clone(),
+        metrics: metrics.clone(),
+        records: records.clone(),
+        insights: insights.clone(),
+        clock: seams.clock,
+        began: seams.clock.now(),
+    };
+    let (events, recorder) = Recorder::start(api.clone(), seams, &identity);
+    let discovery = Arc::new(Discovery::new(api.clone(), seams.clock));
+    let settings = Settings::default();
+    let host = Host {
+        informers: Informers::new(api.clone(), discovery.clone(), seams.clone(), settings),
+        discovery,
+        grace,
+        records,
+        metrics,
+        insights,
         seams: seams.clone(),
         api,
         events,
@@ -63,15 +165,16 @@ pub async fn run(flags: Run, guest_threads: usize, seams: Seams) -> anyhow::Resu
         identity,
         times,
     };
-    let (phase, phases, _signals) =
-        shutdown::listen(&seams).context("cannot listen for signals")?;
-    Arc::new(host).run(watch, folder, &phase, &phases).await?;
-    tracing::info!("stopped");
-    Ok(())
+    Wired {
+        host: Arc::new(host),
+        finder,
+        board,
+        _recorder: recorder,
+    }
 }
 
 /// The host's name and something random: two hosts on one machine are two.
-fn identity(seams: &Seams) -> String {
+pub fn identity(seams: &Seams) -> String {
     let uname = rustix::system::uname();
     format!(
         "{}_{:016x}",

@@ -10,6 +10,7 @@ mod files;
 mod first;
 mod process;
 mod rng;
+mod shell;
 mod spawn;
 
 pub use child::Ended;

@@ -49,6 +49,17 @@ pub fn signalled() -> std::io::Result<impl Future<Output = ()>> {
     Ok(async move { either(&mut terminate, &mut interrupt).await })
 }
 
+/// Waits until the terminal is gone.
+///
+/// # Errors
+/// The operating system refused.
+pub fn hung_up() -> std::io::Result<impl Future<Output = ()>> {
+    let mut hangup = signal(SignalKind::hangup())?;
+    Ok(async move {
+        hangup.recv().await;
+    })
+}
+
 /// Moves on to `phase`; never back.
 pub fn advance(sender: &watch::Sender<Phase>, phase: Phase) {
     sender.send_if_modified(|held| {

@@ -1,4 +1,6 @@
-//! Text from elsewhere, made fit to be shown; and the nearest name to a wrong one.
+//! Text from elsewhere, made fit to be shown; times and sizes as people say them; and the nearest name to a wrong one.
+
+use std::time::Duration;
 
 /// `text` without control characters (newlines and tabs become escapes), cut to `limit` bytes.
 ///
@@ -24,6 +26,12 @@ pub fn clean(text: &str, limit: usize) -> String {
     clean
 }
 
+/// As [`clean`], line by line: for text that has lines of its own, and in it what somebody else said.
+pub fn clean_lines(text: &str, limit: usize) -> String {
+    let lines: Vec<String> = text.lines().map(|line| clean(line, limit)).collect();
+    lines.join("\n")
+}
+
 /// The name that is nearest to `wrong`, if any is near enough to be what was meant.
 pub fn nearest<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let near = names
@@ -31,6 +39,25 @@ pub fn nearest<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Opt
         .map(|name| (strsim::osa_distance(wrong, name), name));
     let (distance, name) = near.min()?;
     (distance <= 1 + wrong.len() / 3).then(|| name.to_owned())
+}
+
+/// A time as people say it: `300 µs`, `3 ms`, `1.5 s`, `2 min`, `9h58m`.
+pub fn spell(time: Duration) -> String {
+    let (seconds, millis) = (time.as_secs(), time.subsec_millis());
+    match seconds {
+        0 if millis == 0 && !time.is_zero() => format!("{} µs", time.subsec_micros()),
+        0 => format!("{millis} ms"),
+        1..10 => format!("{:.1} s", time.as_secs_f64()),
+        10..120 => format!("{seconds} s"),
+        120..7200 => format!("{} min", seconds / 60),
+        _ => format!("{}h{:02}m", seconds / 3600, seconds % 3600 / 60),
+    }
+}
+
+/// Bytes as people say them: `1.1 MiB`.
+#[expect(clippy::cast_precision_loss, reason = "one digit is shown")]
+pub fn mebibytes(bytes: u64) -> String {
+    format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20))
 }
 
 #[cfg(test)]
@@ -45,6 +72,10 @@ mod tests {
         );
         assert_eq!(clean("safe\u{202e}evil", 100), "safeevil");
         assert_eq!(clean("ééééé", 5), "éé…");
+        assert_eq!(
+            clean_lines("a\u{1b}b\nc\u{7}", 100),
+            "a\u{fffd}b\nc\u{fffd}"
+        );
     }
 
     #[test]
@@ -53,5 +84,27 @@ mod tests {
         assert_eq!(nearest("configmap", names).as_deref(), Some("configmaps"));
         assert_eq!(nearest("frobnicators", names), None);
         assert_eq!(nearest("x", []), None);
+    }
+
+    #[test]
+    fn times_are_said_as_people_say_them() {
+        let cases = [
+            (0, "0 ms"),
+            (999, "999 ms"),
+            (1_500, "1.5 s"),
+            (42_000, "42 s"),
+            (150_000, "2 min"),
+            (35_880_000, "9h58m"),
+        ];
+        for (millis, said) in cases {
+            assert_eq!(spell(Duration::from_millis(millis)), said);
+        }
+        assert_eq!(spell(Duration::from_micros(420)), "420 µs");
+    }
+
+    #[test]
+    fn sizes_are_said_as_people_say_them() {
+        assert_eq!(mebibytes(0), "0.0 MiB");
+        assert_eq!(mebibytes(1_153_434), "1.1 MiB");
     }
 }

@@ -120,6 +120,16 @@ impl View {
         self.covers(resource, key.namespace.as_deref()) && !unselected
     }
 
+    /// Whether the plugin watches `resource` in `namespace`, whichever objects it selects there.
+    pub fn looks_into(&self, resource: &Resource, namespace: Option<&str>) -> bool {
+        self.covers(resource, namespace)
+    }
+
+    /// The plugin's finalizer.
+    pub fn finalizer(&self) -> &str {
+        &self.outlook.finalizer
+    }
+
     /// Whether the store answers for all objects in `namespace`, or everywhere.
     pub fn holds_all(&self, resource: &Resource, namespace: Option<&str>) -> bool {
         self.covers(resource, namespace) && !self.is_selected_primary(resource)

@@ -147,11 +147,13 @@ pub fn list<'a>(
         Form::Object | Form::Discovery => Answer::body(code, items(resource, entries, page)),
         Form::Metadata { beta, .. } => {
             let all = entries.map(|entry| metadata_only(&value(resource, entry), beta));
+            let all: Vec<Value> = all.collect();
             let list = json!({
                 "kind": "PartialObjectMetadataList",
                 "apiVersion": meta_version(beta),
                 "metadata": page.metadata(false),
-                "items": all.collect::<Value>(),
+                // Go's way with an empty slice: some clients cannot read it.
+                "items": if all.is_empty() { Value::Null } else { Value::Array(all) },
             });
             Answer::json(code, &list)
         }

@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::task::{Context, Poll};
 
 use bytes::Buf;
@@ -42,6 +42,8 @@ struct Shared {
     authorizer: Authorizer,
     store: Store,
     registry: RwLock<Arc<Registry>>,
+    /// Held by whoever works out what is served: the later of two must also be the one with the later list.
+    following: Mutex<()>,
     tokens: Tokens,
     history: History,
     faults: Faults,
@@ -61,6 +63,7 @@ impl Server {
             seams,
             store: Store::default(),
             registry: RwLock::new(Arc::new(registry)),
+            following: Mutex::new(()),
             history: History::new(options.history),
             authorizer: Authorizer::new(options.authorization),
             options,
@@ -126,6 +129,8 @@ impl Server {
         let before = before.filter(|before| Some(before.revision) == expected);
         self.0.history.add(call, before, &entry, deleted);
         if definitions::is_crd(call.resource) {
+            let following = self.0.following.lock();
+            let _following = following.unwrap_or_else(PoisonError::into_inner);
             definitions::follow(self);
         }
         Ok(entry)

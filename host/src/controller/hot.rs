@@ -28,6 +28,8 @@ pub(super) struct HotLoops<N, T> {
 struct Rewrites<T> {
     recent: VecDeque<T>,
     last: T,
+    /// The version that the last write led to, of an object that the host keeps no copy of.
+    version: Option<String>,
     hot: bool,
 }
 
@@ -51,8 +53,9 @@ impl<N, T> Default for HotLoops<N, T> {
 }
 
 impl<N: Eq + Hash, T: Copy + Sub<T, Output = Duration>> HotLoops<N, T> {
-    /// A write has changed this field at `now`.
-    pub(super) fn rewrote(&mut self, field: N, now: T) -> Heat {
+    /// A write has changed this field at `now`. Whether it has, only the `version` of the answer tells where the
+    /// host keeps no copy of the object: the same one again is no change.
+    pub(super) fn rewrote(&mut self, field: N, version: Option<&str>, now: T) -> Heat {
         if self.fields.len() >= MOST {
             self.fields
                 .retain(|_, rewrites| now - rewrites.last < WINDOW || rewrites.hot);
@@ -63,12 +66,17 @@ impl<N: Eq + Hash, T: Copy + Sub<T, Output = Duration>> HotLoops<N, T> {
         let fresh = || Rewrites {
             recent: VecDeque::new(),
             last: now,
+            version: None,
             hot: false,
         };
         let rewrites = self.fields.entry(field).or_insert_with(fresh);
         if now - rewrites.last >= COOL {
             *rewrites = fresh();
         }
+        if version.is_some() && rewrites.version.as_deref() == version {
+            return Heat::Calm;
+        }
+        rewrites.version = version.map(str::to_owned);
         rewrites.last = now;
         rewrites.recent.push_back(now);
         while rewrites
@@ -108,12 +116,13 @@ mod tests {
     #[test]
     fn many_rewrites_within_a_minute_are_hot_until_the_field_is_left_alone() {
         let mut loops = HotLoops::default();
-        let calm = (0..39).all(|second| loops.rewrote(".data.time", At(second)) == Heat::Calm);
+        let calm =
+            (0..39).all(|second| loops.rewrote(".data.time", None, At(second)) == Heat::Calm);
         assert!(calm);
-        assert_eq!(loops.rewrote(".data.other", At(39)), Heat::Calm);
-        assert_eq!(loops.rewrote(".data.time", At(39)), Heat::New(40));
-        assert_eq!(loops.rewrote(".data.time", At(500)), Heat::Hot);
-        assert_eq!(loops.rewrote(".data.time", At(1100)), Heat::Calm);
+        assert_eq!(loops.rewrote(".data.other", None, At(39)), Heat::Calm);
+        assert_eq!(loops.rewrote(".data.time", None, At(39)), Heat::New(40));
+        assert_eq!(loops.rewrote(".data.time", None, At(500)), Heat::Hot);
+        assert_eq!(loops.rewrote(".data.time", None, At(1100)), Heat::Calm);
     }
 
     #[test]
@@ -123,15 +132,26 @@ mod tests {
         assert!(
             times
                 .into_iter()
-                .all(|second| loops.rewrote("f", At(second)) == Heat::Calm)
+                .all(|second| loops.rewrote("f", None, At(second)) == Heat::Calm)
         );
+    }
+
+    #[test]
+    fn of_an_object_that_nobody_sees_only_new_versions_count() {
+        let mut loops = HotLoops::default();
+        let writes = |loops: &mut HotLoops<_, _>, version: fn(u64) -> u64| {
+            let write = |n| loops.rewrote("", Some(&version(n).to_string()), At(0));
+            (0..40).map(write).last()
+        };
+        assert_eq!(writes(&mut loops, |_| 7), Some(Heat::Calm));
+        assert_eq!(writes(&mut loops, |n| 7 + n), Some(Heat::New(40)));
     }
 
     #[test]
     fn a_flood_of_fields_is_bounded() {
         let mut loops = HotLoops::default();
         for number in 0..100_000 {
-            loops.rewrote(number, At(0));
+            loops.rewrote(number, None, At(0));
         }
         assert!(loops.fields.len() <= MOST);
     }

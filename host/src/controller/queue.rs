@@ -52,6 +52,19 @@ pub(super) struct Taken<K> {
     pub(super) priority: Priority,
 }
 
+/// Where a key is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place<T> {
+    /// Not in the queue.
+    Nowhere,
+    /// It waits to be taken.
+    Waiting { low: bool },
+    /// It waits for its time; held back, if it is slowed.
+    Delayed { due: T, slowed: bool },
+    /// It was taken, and is to run again if it was added since.
+    Running { again: bool },
+}
+
 /// Which keys run first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Priority {
@@ -201,6 +214,42 @@ impl<K: Clone + Ord + Hash, T: Copy + Ord> Queue<K, T> {
     /// How many keys wait to run, not counting delayed ones.
     pub(super) fn depth(&self) -> usize {
         self.ready.len() + self.is_low.len()
+    }
+
+    /// Of those, how many are low.
+    pub(super) fn low(&self) -> usize {
+        self.is_low.len()
+    }
+
+    /// How many keys wait for their time.
+    pub(super) fn delayed(&self) -> usize {
+        self.delayed.len()
+    }
+
+    /// Where `key` is.
+    pub(super) fn place(&self, key: &K) -> Place<T> {
+        let is_dirty = self.dirty.contains(key);
+        if self.running.contains(key) {
+            return Place::Running { again: is_dirty };
+        }
+        if is_dirty {
+            let low = self.is_low.contains(key);
+            return Place::Waiting { low };
+        }
+        match self.delayed.get(key) {
+            Some(due) => Place::Delayed {
+                due: *due,
+                slowed: self.slowed.get(key) == Some(due),
+            },
+            None => Place::Nowhere,
+        }
+    }
+
+    /// The keys that are next, of either priority.
+    pub(super) fn heads(&self) -> impl Iterator<Item = &K> {
+        let mut low = self.low.iter();
+        let low = low.find(|key| self.is_low.contains(key));
+        self.ready.front().into_iter().chain(low)
     }
 
     /// How many keys run now.

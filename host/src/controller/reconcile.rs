@@ -105,7 +105,8 @@ impl Reconciler {
         *self.plugin.write().unwrap_or_else(PoisonError::into_inner) = plugin;
     }
 
-    fn plugin(&self) -> Arc<Plugin> {
+    /// The version that runs.
+    pub(super) fn plugin(&self) -> Arc<Plugin> {
         let plugin = self.plugin.read().unwrap_or_else(PoisonError::into_inner);
         plugin.clone()
     }

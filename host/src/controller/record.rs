@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use jiff::Timestamp;
+use tokio::sync::mpsc;
 
 use super::work::Whys;
 use crate::view::{Journal, Key, Saw, Wrote};
@@ -49,8 +50,39 @@ pub struct Record {
     pub outcome: &'static str,
     /// What went wrong, in words.
     pub error: Option<String>,
+    /// What the guest wrote to standard output and error, if its call failed.
+    pub output: String,
     /// When it runs next, if nothing happens before.
     pub next: Option<Duration>,
+}
+
+#[cfg(test)]
+impl Record {
+    /// A pass over `n/ada` at version 7 that did nothing, and rests.
+    pub(crate) fn settled() -> Self {
+        Self {
+            key: Key {
+                namespace: Some("n".into()),
+                name: "ada".into(),
+            },
+            uid: "u".into(),
+            version: "7".into(),
+            whys: Whys::default(),
+            low: false,
+            step: "reconcile",
+            attempt: 0,
+            began: Timestamp::UNIX_EPOCH,
+            took: Duration::from_millis(3),
+            cpu: Duration::from_millis(1),
+            memory: 0,
+            requests: 0,
+            journal: Journal::default(),
+            outcome: "rest",
+            error: None,
+            output: String::new(),
+            next: None,
+        }
+    }
 }
 
 impl Record {
@@ -67,7 +99,11 @@ impl Record {
                 .map(|one| one.path.len() + option(&one.before) + option(&one.after) + 72);
             size_of::<Wrote>() + wrote.key.name.len() + fields.sum::<usize>()
         });
-        size_of::<Self>() + option(&self.error) + reads.sum::<usize>() + writes.sum::<usize>()
+        size_of::<Self>()
+            + self.output.len()
+            + option(&self.error)
+            + reads.sum::<usize>()
+            + writes.sum::<usize>()
     }
 }
 
@@ -80,6 +116,14 @@ impl Archive {
     pub fn of(&self, plugin: &str) -> Records {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         all.entry(plugin.to_owned()).or_default().clone()
+    }
+
+    /// The records of `plugin` that are kept, the oldest first.
+    pub fn all_of(&self, plugin: &str) -> Vec<Arc<Record>> {
+        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let records = all.get(plugin).cloned();
+        drop(all);
+        records.map_or_else(Vec::new, |records| records.all())
     }
 
     /// The plugin has ended.
@@ -97,14 +141,21 @@ pub struct Records(Arc<Mutex<Ring>>);
 struct Ring {
     records: VecDeque<(Arc<Record>, usize)>,
     bytes: usize,
+    /// Who is told of each.
+    follower: Option<mpsc::Sender<Arc<Record>>>,
 }
 
 impl Records {
     /// Keeps one more.
     pub(super) fn push(&self, record: Record) {
         let bytes = record.bytes();
+        let record = Arc::new(record);
         let mut ring = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        ring.records.push_back((Arc::new(record), bytes));
+        if let Some(follower) = &ring.follower {
+            // Who is slow misses some: a pass waits for nobody.
+            let _ = follower.try_send(record.clone());
+        }
+        ring.records.push_back((record, bytes));
         ring.bytes += bytes;
         while ring.records.len() > PASSES || ring.bytes > BYTES && ring.records.len() > 1 {
             let oldest = ring.records.pop_front();
@@ -112,11 +163,27 @@ impl Records {
         }
     }
 
+    /// Each pass from now on, until somebody else follows. So many wait for whoever is slow.
+    pub fn follow(&self, most: usize) -> mpsc::Receiver<Arc<Record>> {
+        let (sender, receiver) = mpsc::channel(most);
+        let mut ring = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        ring.follower = Some(sender);
+        receiver
+    }
+
     /// Those that are kept, the oldest first.
     pub fn all(&self) -> Vec<Arc<Record>> {
         let ring = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let records = ring.records.iter();
         records.map(|(record, _)| record.clone()).collect()
+    }
+
+    /// The newest passes over this primary, the newest first.
+    pub fn of(&self, key: &Key, most: usize) -> Vec<Arc<Record>> {
+        let ring = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let records = ring.records.iter().rev();
+        let found = records.filter(|(record, _)| record.key == *key).take(most);
+        found.map(|(record, _)| record.clone()).collect()
     }
 
     /// The newest pass over this primary.
@@ -138,21 +205,8 @@ mod tests {
                 namespace: None,
                 name: name.into(),
             },
-            uid: "u".into(),
-            version: "1".into(),
-            whys: Whys::default(),
-            low: false,
-            step: "reconcile",
-            attempt: 0,
-            began: Timestamp::UNIX_EPOCH,
-            took: Duration::ZERO,
-            cpu: Duration::ZERO,
-            memory: 0,
-            requests: 0,
-            journal: Journal::default(),
-            outcome: "rest",
             error,
-            next: None,
+            ..Record::settled()
         }
     }
 
@@ -170,6 +224,22 @@ mod tests {
         assert!(records.all().len() < 10);
         records.push(record("large", Some("x".repeat(2 * BYTES))));
         assert_eq!(records.all().len(), 1, "the newest is always kept");
+    }
+
+    #[test]
+    fn who_follows_is_told_of_each_pass_and_waited_for_by_none() {
+        let records = Records::default();
+        records.push(record("before", None));
+        let mut follower = records.follow(2);
+        for name in ["a", "b", "missed"] {
+            records.push(record(name, None));
+        }
+        let mut next = || Some(follower.try_recv().ok()?.key.name.clone());
+        assert_eq!(
+            [next(), next(), next()],
+            [Some("a".into()), Some("b".into()), None]
+        );
+        assert_eq!(records.all().len(), 4);
     }
 
     #[test]

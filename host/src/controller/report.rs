@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::hot::WINDOW;
 use super::reconcile::{Done, Pass, PassError};
 use super::record::Record;
+use super::retry::SHORTEST_REQUEUE;
 use crate::error::Chain;
 use crate::events::{Note, Severity};
 use crate::plugin::cluster::{Door, Primary};
@@ -73,12 +74,24 @@ pub(super) fn pass(door: &Door, primary: &Primary, pass: &Pass, record: &Record)
     }
 }
 
+/// A plugin asks for its next pass sooner than it may have it.
+pub(super) fn too_soon(door: &Door, primary: &Primary, asked: u32) {
+    let (plugin, object) = (&*door.plugin, primary.to_string());
+    let least = SHORTEST_REQUEUE.as_millis();
+    tracing::warn!(
+        plugin,
+        object,
+        "the plugin asks for the next pass after {asked} ms, and gets it after {least}: let it wait for a change, or longer"
+    );
+}
+
 /// A plugin keeps rewriting a field, or making the same object.
 pub(super) fn hot(door: &Door, primary: &Primary, wrote: &Wrote, field: &str, times: usize) {
     let plugin = &*door.plugin;
     let (kind, key, seconds) = (&wrote.kind, &wrote.key, WINDOW.as_secs());
     let what = match &wrote.end {
-        End::Created => format!("made {kind} {key}"),
+        End::Created(_) => format!("made {kind} {key}"),
+        End::Unseen => format!("wrote {kind} {key}"),
         _ => format!("rewrote {kind} {key} {field}"),
     };
     let note = format!("{plugin} {what} {times} times in {seconds} s");

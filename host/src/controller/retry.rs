@@ -7,7 +7,7 @@ use crate::bugs::{self, Bug};
 use crate::plugin::{CallError, Failure};
 
 /// A guest that asks for less is given this: it must not make the host spin.
-const SHORTEST_REQUEUE: Duration = Duration::from_millis(100);
+pub(super) const SHORTEST_REQUEUE: Duration = Duration::from_millis(100);
 
 /// What happens to a key once its pass has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,13 +1,15 @@
 //! The queue that a plugin's workers share: [`Queue`] with a lock, a clock and somebody to wake.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use super::queue::{Cause, Priority, Queue};
+use super::facts::{Delayed, Place};
+use super::queue::{self, Cause, Priority, Queue};
+use crate::metrics::{Backlog, Meters, Waiting};
 use crate::seams::{Clock, first};
 use crate::view::{Key, Wakeup, Why};
 
@@ -21,6 +23,7 @@ pub(super) struct WorkQueue {
     clock: Clock,
     changed: Notify,
     state: Mutex<State>,
+    meters: Arc<Meters>,
 }
 
 #[derive(Debug, Default)]
@@ -28,6 +31,10 @@ struct State {
     queue: Queue<Key, Instant>,
     /// Why each key in the queue is there: the first reasons.
     whys: HashMap<Key, Whys>,
+    /// Since when each key waits for a worker; a delayed one, from when it will.
+    since: HashMap<Key, Instant>,
+    /// When each key that runs was handed out.
+    started: HashMap<Key, Instant>,
     stage: Stage,
     /// Nothing is handed out before this: the API server asked the plugin to slow down.
     paused_until: Option<Instant>,
@@ -69,12 +76,13 @@ enum Turn {
 }
 
 impl WorkQueue {
-    /// An empty queue, which is yet to be opened.
-    pub(super) fn new(clock: Clock) -> Self {
+    /// An empty queue, which is yet to be opened; `meters` counts what goes through it.
+    pub(super) fn new(clock: Clock, meters: Arc<Meters>) -> Self {
         Self {
             clock,
             changed: Notify::new(),
             state: Mutex::default(),
+            meters,
         }
     }
 
@@ -86,12 +94,14 @@ impl WorkQueue {
 
     /// Marks a key as needing work now, or after what needs it more.
     pub(super) fn add(&self, wakeup: Wakeup) {
+        let now = self.clock.now();
         let mut state = self.state();
         if state.stage == Stage::Asleep {
             return;
         }
         let Wakeup { key, why, low } = wakeup;
         state.note(&key, why);
+        self.waits(&mut state, &key, now);
         match low {
             true => state.queue.add_low(key),
             false => state.queue.add(key),
@@ -103,8 +113,10 @@ impl WorkQueue {
     /// Marks `key` as needing work after `delay`.
     pub(super) fn add_after(&self, key: Key, delay: Duration, why: Why, priority: Priority) {
         let due = self.clock.now() + delay;
+        self.meters.retries.inc();
         let mut state = self.state();
         state.note(&key, why);
+        self.waits(&mut state, &key, due);
         state.queue.add_at(key, due, priority);
         drop(state);
         self.changed.notify_one();
@@ -140,7 +152,13 @@ impl WorkQueue {
 
     /// Hands `key` back.
     pub(super) fn done(&self, key: &Key) {
-        self.state().queue.done(key);
+        let now = self.clock.now();
+        let mut state = self.state();
+        state.queue.done(key);
+        if let Some(started) = state.started.remove(key) {
+            self.meters.worked.observe((now - started).as_secs_f64());
+        }
+        drop(state);
         self.changed.notify_one();
     }
 
@@ -149,6 +167,41 @@ impl WorkQueue {
         self.state().stage = Stage::Closed;
         self.changed.notify_waiters();
         self.changed.notify_one();
+    }
+
+    /// Where `key` is, and how long the whole queue is still held back, if it is.
+    pub(super) fn place(&self, key: &Key) -> (Place, Option<Duration>) {
+        let now = self.clock.now();
+        let state = self.state();
+        let since = |times: &HashMap<Key, Instant>| {
+            let since = times.get(key);
+            since.map_or(Duration::ZERO, |since| {
+                now.saturating_duration_since(*since)
+            })
+        };
+        let place = match state.queue.place(key) {
+            queue::Place::Nowhere => Place::Nowhere,
+            queue::Place::Waiting { low } => Place::Waiting {
+                low,
+                since: since(&state.since),
+            },
+            queue::Place::Delayed { due, slowed } => Place::Delayed(Delayed {
+                left: due.saturating_duration_since(now),
+                why: state
+                    .whys
+                    .get(key)
+                    .and_then(|whys| whys.first.last().cloned()),
+                slowed,
+            }),
+            queue::Place::Running { again } => Place::Running {
+                since: since(&state.started),
+                again,
+            },
+        };
+        let paused = state
+            .paused_until
+            .map(|until| until.saturating_duration_since(now));
+        (place, paused.filter(|left| !left.is_zero()))
     }
 
     /// How many keys wait and how many run.
@@ -177,6 +230,11 @@ impl WorkQueue {
                 if state.queue.depth() > 0 {
                     self.changed.notify_one();
                 }
+                if let Some(since) = state.since.remove(&taken.key) {
+                    let waited = now.saturating_duration_since(since);
+                    self.meters.queued.observe(waited.as_secs_f64());
+                }
+                state.started.insert(taken.key.clone(), now);
                 Turn::Run(Taken {
                     whys: state.whys.remove(&taken.key).unwrap_or_default(),
                     key: taken.key,
@@ -188,8 +246,39 @@ impl WorkQueue {
         }
     }
 
+    /// The key waits for a worker from then on, if it does not already.
+    fn waits(&self, state: &mut State, key: &Key, from: Instant) {
+        match state.since.get_mut(key) {
+            Some(since) => *since = from.min(*since),
+            None => {
+                self.meters.adds.inc();
+                state.since.insert(key.clone(), from);
+            }
+        }
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Backlog for WorkQueue {
+    fn waiting(&self) -> Waiting {
+        let now = self.clock.now();
+        let state = self.state();
+        let queue = &state.queue;
+        let waits = queue.heads().filter_map(|key| state.since.get(key));
+        let waits = waits.map(|since| now.saturating_duration_since(*since));
+        let work = state.started.values().map(|started| now - *started);
+        Waiting {
+            normal: queue.depth() - queue.low(),
+            low: queue.low(),
+            delayed: queue.delayed(),
+            oldest: waits.max().unwrap_or_default(),
+            running: queue.running(),
+            unfinished: work.clone().sum(),
+            longest: work.max().unwrap_or_default(),
+        }
     }
 }
 
@@ -224,14 +313,14 @@ mod tests {
     }
 
     fn queue() -> WorkQueue {
-        let queue = WorkQueue::new(Clock::system());
+        let queue = WorkQueue::new(Clock::system(), Arc::default());
         queue.open();
         queue
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_queue_collects_nothing_before_it_is_opened() {
-        let queue = WorkQueue::new(Clock::system());
+        let queue = WorkQueue::new(Clock::system(), Arc::default());
         queue.add(wakeup("early", Why::Listed));
         let mut waiting = Box::pin(queue.take());
         assert!((&mut waiting).now_or_never().is_none());

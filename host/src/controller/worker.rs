@@ -1,21 +1,25 @@
 //! Takes a key, makes a pass, settles it: forever, and with one record for each.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::time::Instant;
 
 use super::backoff::Backoff;
+use super::count::count;
 use super::hot::{Heat, HotLoops};
 use super::queue::Priority;
-use super::reconcile::Reconciler;
+use super::reconcile::{Done, Reconciler};
 use super::record::{Record, Records};
 use super::report;
-use super::retry::{Next, next};
+use super::retry::{Next, SHORTEST_REQUEUE, next};
 use super::work::{Taken, WorkQueue};
 use crate::error::Chain;
-use crate::plugin::Plugin;
+use crate::manifest::Limits;
+use crate::metrics::Meters;
 use crate::plugin::cluster::Primary;
+use crate::plugin::{Description, Plugin};
 use crate::seams::Seams;
 use crate::text::clean;
 use crate::view::{End, Journal, Key, Wakeup, Why};
@@ -35,7 +39,10 @@ pub(super) struct Worker {
     queue: Arc<WorkQueue>,
     backoff: Mutex<Backoff<Key>>,
     hot: Mutex<HotLoops<Field, Instant>>,
+    /// Whether it has been said that this version asks for passes too soon.
+    hurried: AtomicBool,
     records: Records,
+    meters: Arc<Meters>,
     seams: Seams,
 }
 
@@ -47,7 +54,7 @@ impl Worker {
     pub(super) fn new(
         reconciler: Arc<Reconciler>,
         queue: Arc<WorkQueue>,
-        records: Records,
+        (records, meters): (Records, Arc<Meters>),
         seams: Seams,
     ) -> Self {
         Self {
@@ -55,7 +62,9 @@ impl Worker {
             queue,
             backoff: Mutex::default(),
             hot: Mutex::default(),
+            hurried: AtomicBool::new(false),
             records,
+            meters,
             seams,
         }
     }
@@ -65,7 +74,23 @@ impl Worker {
         self.reconciler.swap(plugin);
         *self.backoff() = Backoff::default();
         *self.hot() = HotLoops::default();
+        self.hurried.store(false, Ordering::Relaxed);
         self.reconciler.door().view.rerun_all(&Why::Swapped);
+    }
+
+    /// What the version that runs says of itself.
+    pub(super) fn description(&self) -> Description {
+        self.reconciler.plugin().description.clone()
+    }
+
+    /// How much the version that runs may use.
+    pub(super) fn limits(&self) -> Limits {
+        *self.reconciler.plugin().limits()
+    }
+
+    /// How often `key` has failed in a row at this generation.
+    pub(super) fn failures(&self, key: &Key, generation: Option<i64>) -> u32 {
+        self.backoff().attempt(key, generation)
     }
 
     /// Makes passes until the queue is closed.
@@ -100,6 +125,12 @@ impl Worker {
         }
         let delay = self.settle(taken, generation, next);
         let primary = self.reconciler.primary(&object.metadata);
+        if let Ok(Done::After(asked)) = &pass.outcome
+            && u128::from(*asked) < SHORTEST_REQUEUE.as_millis()
+            && !self.hurried.swap(true, Ordering::Relaxed)
+        {
+            report::too_soon(door, &primary, *asked);
+        }
         self.cool(&primary, generation, &journal);
         let error = pass.outcome.as_ref().err();
         let record = Record {
@@ -118,8 +149,10 @@ impl Worker {
             journal,
             outcome: report::label(&pass.outcome),
             error: error.map(|error| clean(&Chain(error).to_string(), TEXT)),
+            output: clean(pass.output.trim(), TEXT),
             next: delay,
         };
+        count(&self.meters, &pass, &record);
         report::pass(door, &primary, &pass, &record);
         self.records.push(record);
     }
@@ -163,18 +196,23 @@ impl Worker {
     fn cool(&self, primary: &Primary, generation: Option<i64>, journal: &Journal) {
         let (now, key) = (self.seams.clock.now(), &primary.key);
         for wrote in &journal.writes {
-            let field = match &wrote.end {
-                End::Created => Some(""),
-                End::Changed(fields) => fields.first().map(|field| field.path.as_str()),
-                End::Deleted | End::Failed => None,
+            let (field, answer) = match &wrote.end {
+                End::Created(_) => ("", None),
+                End::Unseen => ("", wrote.version.as_deref()),
+                End::Changed(fields) => match fields.first() {
+                    Some(field) => (field.path.as_str(), None),
+                    None => continue,
+                },
+                End::Deleted | End::Failed => continue,
             };
-            let Some(field) = field else { continue };
             let (kind, object, path) = (wrote.kind.clone(), wrote.key.clone(), field.to_owned());
-            let heat = self.hot().rewrote((kind, object, path, generation), now);
+            let field_of = (kind, object, path, generation);
+            let heat = self.hot().rewrote(field_of, answer, now);
             if heat != Heat::Calm {
                 self.queue.slow(key, HOT);
             }
             if let Heat::New(times) = heat {
+                self.meters.hot_loops.inc();
                 report::hot(self.reconciler.door(), primary, wrote, field, times);
             }
         }

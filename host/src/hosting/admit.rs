@@ -13,6 +13,7 @@ use super::{Asked, Host};
 use crate::api::Resource;
 use crate::error::Chain;
 use crate::grants::Scope;
+use crate::metrics::Stage;
 use crate::plugin::compiler::CompileError;
 use crate::plugin::{CallError, Description, LoadError};
 use crate::release::carriers;
@@ -69,11 +70,18 @@ impl Host {
                 Ok(version) => {
                     current = version;
                     said.clear();
+                    self.metrics.of(name).refuses(None);
                     None
                 }
                 Err((version, refusal)) => {
                     current = version;
                     if refusal.why != said {
+                        let meters = self.metrics.of(name);
+                        meters.refused.inc();
+                        meters.refuses(Some(&refusal.why));
+                        if current.is_none() {
+                            meters.reached(Stage::Refused(refusal.why.clone()));
+                        }
                         say(name, &refusal, current.as_ref());
                     }
                     said = refusal.why;

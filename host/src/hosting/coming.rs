@@ -7,6 +7,7 @@ use super::plugin::{Accepted, news};
 use super::version::Version;
 use crate::controller::{Parts, Prepared};
 use crate::lease::Gate;
+use crate::metrics::Stage;
 use crate::seams::{Either, first};
 
 /// What comes.
@@ -34,6 +35,9 @@ pub(super) async fn coming(
         };
         if here.iter().any(|one| one.takes_over(&newest)) {
             return Coming::Swap(newest);
+        }
+        if here.is_empty() {
+            host.metrics.of(&newest.plugin.name).reached(Stage::Syncing);
         }
         let prepared = prepare(host, gate, &newest);
         if let Either::Left(prepared) = first(prepared, news(accepted)).await {
@@ -64,6 +68,8 @@ fn parts(host: &Host, gate: &Gate, version: &Version) -> Parts {
         events: host.events.clone(),
         resync: version.candidate.document.resync,
         records: host.records.of(&version.plugin.name),
+        meters: host.metrics.of(&version.plugin.name),
+        insights: host.insights.clone(),
         seams: host.seams.clone(),
     }
 }

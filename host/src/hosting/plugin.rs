@@ -13,6 +13,7 @@ use crate::api::Resource;
 use crate::bugs::{self, Bug};
 use crate::grants::split_subresource;
 use crate::lease::{Lease, Watched};
+use crate::metrics::Stage;
 use crate::plugin::Description;
 use crate::seams::{Either, first};
 use crate::shutdown::{Phase, Phases, reached};
@@ -56,7 +57,7 @@ impl Host {
         let asked = || reached(phases, Phase::Drain);
         // One after the other, so that whoever waits for a kind does not want a lease.
         let ready = async {
-            let (version, _) = self.startable(&mut accepted).await;
+            let (version, _) = self.startable(name, &mut accepted).await;
             self.check_needs(&version).await;
         };
         if let Either::Right(()) = first(ready, asked()).await {
@@ -71,9 +72,11 @@ impl Host {
             self.times,
         );
         let (elect, elected) = watch::channel(false);
+        let meters = self.metrics.of(name);
         let mut lost = pin!(async {
             lease.acquire(Watched::default()).await;
             elect.send_replace(true);
+            meters.leads.set(1);
             lease.hold().await;
         });
         let mut reign = Reign::new(self, name, lease.gate(), elected);
@@ -88,6 +91,7 @@ impl Host {
                 ended = Ended::Asked;
             }
         }
+        meters.leads.set(0);
         reign.abort().await;
         self.events.flush().await;
         if ended == Ended::Asked && *elect.borrow() {
@@ -98,7 +102,7 @@ impl Host {
     }
 
     /// The newest version, once its primary kind is served and granted.
-    async fn startable(&self, accepted: &mut Accepted) -> (Arc<Version>, Resource) {
+    async fn startable(&self, name: &str, accepted: &mut Accepted) -> (Arc<Version>, Resource) {
         loop {
             let version = accepted.borrow_and_update().clone();
             let found = async {
@@ -111,6 +115,7 @@ impl Host {
                 (Either::Left(Ok(primary)), Some(version)) => return (version, primary),
                 (Either::Left(Err(problem)), Some(version)) => {
                     tracing::error!(plugin = &*version.plugin.name, "{problem}");
+                    self.waits(name, &problem);
                     news(accepted).await;
                 }
                 (_, _) => {}
@@ -138,9 +143,18 @@ impl Host {
             };
             if news != said {
                 tracing::warn!(plugin, "{news}");
+                self.waits(plugin, &news);
                 said = news;
             }
             self.seams.clock.sleep(ABSENT).await;
+        }
+    }
+
+    /// The plugin waits, unless it runs in another version.
+    fn waits(&self, plugin: &str, why: &str) {
+        let meters = self.metrics.of(plugin);
+        if !matches!(meters.stage(), Stage::Running | Stage::StandingBy) {
+            meters.reached(Stage::Waiting(why.to_owned()));
         }
     }
 

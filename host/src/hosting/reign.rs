@@ -17,6 +17,7 @@ use super::version::Version;
 use crate::bugs::{self, Bug};
 use crate::controller::{Controller, Prepared};
 use crate::lease::Gate;
+use crate::metrics::{Meters, Stage};
 use crate::seams::{Either, first};
 use crate::shutdown::{Phase, Phases, reached};
 use crate::view::finalizer_of;
@@ -173,6 +174,10 @@ impl<'a> Reign<'a> {
     }
 
     fn say_standby(&self, version: &Version) {
+        self.meters().is(version.about());
+        if self.running.is_none() {
+            self.meters().reached(Stage::StandingBy);
+        }
         if *self.elected.borrow() {
             return;
         }
@@ -181,14 +186,21 @@ impl<'a> Reign<'a> {
         tracing::info!(plugin, version = number, digest, "standing by");
     }
 
+    fn meters(&self) -> Arc<Meters> {
+        self.host.metrics.of(self.plugin)
+    }
+
     fn say(&self, version: &Version, before: Option<&Arc<Version>>) {
-        let plugin = self.plugin;
+        let (plugin, meters) = (self.plugin, self.meters());
+        meters.is(version.about());
+        meters.reached(Stage::Running);
         let (digest, number) = (
             version.digest.to_string(),
             &version.plugin.description.version,
         );
         match before {
             Some(before) => {
+                meters.swapped.inc();
                 let old = before.digest.to_string();
                 tracing::info!(
                     plugin,

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use super::Host;
 use super::version::Version;
 use crate::api::{ApiError, Request, Resource};
-use crate::grants::Scope;
-use crate::plugin::cluster::{Call, Door, Primary, Writes};
+use crate::grants::{Scope, Used};
+use crate::plugin::cluster::{Call, Door, Primary, Sheet, Writes};
 use crate::plugin::{CallError, Cancel, Description};
 use crate::view::{Object, View};
 use serde_json::Value;
@@ -54,11 +54,13 @@ impl Smoke {
             plugin: plugin.name.clone(),
             api: host.api.clone(),
             discovery: host.discovery.clone(),
+            used: Used::default(),
             grants: version.candidate.document.grants.clone(),
             view: Arc::new(view),
             events: host.events.clone(),
             api_calls: plugin.limits().api_calls,
             writes: Writes::Captured,
+            sheet: Sheet::default(),
         };
         let primary = Primary {
             key: object.metadata.key(),

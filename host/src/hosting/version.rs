@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::metrics::About;
 use crate::plugin::Plugin;
 use crate::source::{Candidate, Digest};
 
@@ -16,6 +17,17 @@ pub(super) struct Version {
 }
 
 impl Version {
+    /// What people are told of it.
+    pub(super) fn about(&self) -> About {
+        let described = &self.plugin.description;
+        About {
+            version: described.version.clone(),
+            digest: self.digest.to_string(),
+            api_version: described.api_version.clone(),
+            kind: described.kind.clone(),
+        }
+    }
+
     /// Whether `other` can take over from this one between two passes: it watches the same, may
     /// touch the same, and has as many workers.
     pub(super) fn takes_over(&self, other: &Self) -> bool {

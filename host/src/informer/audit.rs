@@ -34,6 +34,16 @@ const LATE: Duration = Duration::from_secs(30);
 /// The longest error that is shown.
 const TEXT: usize = 500;
 
+/// How far a store is behind the server.
+enum Level {
+    /// It is not.
+    There,
+    /// Its watch is late.
+    Late,
+    /// Its watch is not, but so many objects are.
+    Lost(usize),
+}
+
 /// Audits one feed.
 #[derive(Clone)]
 pub(super) struct Auditor {
@@ -109,12 +119,21 @@ impl Auditor {
         let mut said = String::new();
         while !self.is_absent().await {
             let asked = clock.now();
-            match Census::take(&self.watched, &self.means).await {
-                Ok(census) => {
-                    if clock.within(LATE, self.passes(&census)).await.is_some() {
-                        *passed = Some(asked);
-                        return;
-                    }
+            match self.level().await {
+                Ok(Level::There) => {
+                    *passed = Some(asked);
+                    return;
+                }
+                Ok(Level::Lost(different)) => {
+                    tracing::error!(
+                        different,
+                        "the watch of {resource} has lost events: listing everything again"
+                    );
+                    let mut state = self.feed.state();
+                    self.feed.diverged(different);
+                    let _ = clock.within(LATE, state.changed()).await;
+                }
+                Ok(Level::Late) => {
                     let seconds = LATE.as_secs();
                     tracing::warn!(
                         "the watch of {resource} is more than {seconds} s late: listing everything again before a plugin goes on that reads them"
@@ -133,6 +152,28 @@ impl Auditor {
                         .sleep(RETRY.max(error.slow_down().unwrap_or_default()))
                         .await;
                 }
+            }
+        }
+    }
+
+    /// Whether the store has all that the server has now, if the watch comes so far in time. One that has come so
+    /// far without an object has lost it, unless that has gone meanwhile: so it is looked at twice.
+    async fn level(&self) -> Result<Level, ApiError> {
+        let mut lost: Option<HashSet<Name>> = None;
+        loop {
+            let census = Census::take(&self.watched, &self.means).await?;
+            let passed = self.passes(&census);
+            if self.means.seams.clock.within(LATE, passed).await.is_none() {
+                return Ok(Level::Late);
+            }
+            let suspects = self.feed.suspects(&census);
+            match &lost {
+                _ if suspects.is_empty() => return Ok(Level::There),
+                Some(before) => match suspects.intersection(before).count() {
+                    0 => return Ok(Level::There),
+                    different => return Ok(Level::Lost(different)),
+                },
+                None => lost = Some(suspects),
             }
         }
     }

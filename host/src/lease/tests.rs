@@ -83,6 +83,12 @@ fn map(name: &str) -> Request {
     Request::json(Method::POST, path.to_owned(), &map)
 }
 
+async fn delete_lease_of(lease: &Lease) {
+    let path = Lease::path("default", "greeter");
+    let delete = Request::json(Method::DELETE, path, &json!({}));
+    lease.api.send(delete).await.unwrap();
+}
+
 async fn holder_of(lease: &Lease) -> String {
     lease.read().await.unwrap().unwrap().holder
 }
@@ -216,13 +222,33 @@ async fn a_lease_that_somebody_deletes_stays_with_a_holder_that_was_seen_alive()
     let mut watched = Watched::default();
     let seen = other.try_acquire(&mut watched).await.unwrap();
     assert_eq!(seen.as_deref(), Some("holder"));
-    let path = "/apis/coordination.k8s.io/v1/namespaces/default/leases/windlass-greeter";
-    let delete = Request::json(Method::DELETE, path.to_owned(), &json!({}));
-    other.api.send(delete).await.unwrap();
+    delete_lease_of(&other).await;
     let seen = other.try_acquire(&mut watched).await.unwrap();
     assert_eq!(seen.as_deref(), Some("holder"), "it may not know yet");
     // It is dead, as nobody renews.
     world.wait(Times::default().lease_duration).await;
     assert_eq!(other.try_acquire(&mut watched).await.unwrap(), None);
     assert_eq!(holder_of(&other).await, "other");
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_was_beaten_to_a_lease_waits_when_it_is_deleted() {
+    let world = World::new();
+    let (holder, other) = (world.lease("holder"), world.lease("other"));
+    // It hears late that there was no Lease.
+    world.next(Verb::Get, Fault::LateAnswer(SECOND));
+    let mut watched = Watched::default();
+    let beaten = other.try_acquire(&mut watched);
+    let meanwhile = async {
+        world.wait(SECOND / 2).await;
+        holder.acquire(Watched::default()).await;
+    };
+    let (beaten, ()) = join(beaten, meanwhile).await;
+    let first = "another host, which was first";
+    assert_eq!(beaten.unwrap().as_deref(), Some(first));
+    delete_lease_of(&other).await;
+    let seen = other.try_acquire(&mut watched).await.unwrap();
+    assert_eq!(seen.as_deref(), Some(first), "it may not know yet");
+    world.wait(Times::default().lease_duration).await;
+    assert_eq!(other.try_acquire(&mut watched).await.unwrap(), None);
 }

@@ -2,9 +2,13 @@
 
 use std::time::Duration;
 
+use serde_json::Value;
 use tokio::time::Instant;
 
 use super::Record;
+
+/// Whoever was first, before it is known who that was.
+const FIRST: &str = "another host, which was first";
 
 /// A Lease as it was last seen to change, and when that was.
 #[derive(Debug, Default)]
@@ -42,6 +46,20 @@ impl Watched {
                 false
             }
         }
+    }
+
+    /// Somebody else was there first `now`, for at least that long: alive, whoever it is. Answers what to call it.
+    pub(super) fn was_beaten(&mut self, now: Instant, lasts: Duration) -> String {
+        let record = Record {
+            holder: FIRST.to_owned(),
+            ..Record::of(&Value::Null)
+        };
+        self.0 = Some(Seen {
+            record,
+            since: now,
+            lasts,
+        });
+        FIRST.to_owned()
     }
 
     /// Who else held what is not there `now`, and may not know yet that somebody has deleted it.

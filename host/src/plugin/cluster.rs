@@ -29,11 +29,12 @@ use super::bindings::cluster::Error;
 use super::bindings::types::ObjectRef;
 use crate::api::{Api, ApiError, Discovery, Request, Resource, group_of};
 use crate::events::Recorder;
-use crate::grants::{Access, Grants};
+use crate::grants::{Access, Grants, Used};
 use crate::text::clean;
 use crate::view::{Key, Object, View};
 
 use captured::Captured;
+pub use captured::{Sheet, Unsent};
 pub use check::owned_by;
 
 /// Lines that the host writes about what a call may not do or does not find.
@@ -49,6 +50,8 @@ pub struct Door {
     pub discovery: Arc<Discovery>,
     /// What the plugin may touch.
     pub grants: Grants,
+    /// What of it has been used.
+    pub used: Used,
     /// What the plugin watches.
     pub view: Arc<View>,
     /// Where Events go.
@@ -57,6 +60,8 @@ pub struct Door {
     pub api_calls: u32,
     /// What becomes of its writes.
     pub writes: Writes,
+    /// Where those are noted that are not sent.
+    pub sheet: Sheet,
 }
 
 /// What becomes of the writes of a call.
@@ -64,7 +69,7 @@ pub struct Door {
 pub enum Writes {
     /// They are sent.
     Sent,
-    /// They are answered as if they had been sent: the call is a smoke test.
+    /// They are answered as if they had been sent: the call is not meant.
     Captured,
 }
 
@@ -221,6 +226,7 @@ impl Call {
     fn permit_access(&mut self, access: &Access<'_>) -> Result<(), Error> {
         let home = self.primary.key.namespace.as_deref();
         if self.door.grants.allow(access, home) {
+            self.door.used.note(access);
             return Ok(());
         }
         Err(self.deny(&format!("{access}: add it to grants")))

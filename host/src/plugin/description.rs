@@ -59,6 +59,31 @@ pub struct Need {
     pub fields: Fields,
 }
 
+#[cfg(test)]
+impl Description {
+    /// A plugin for the kind `X` of `x.dev/v1` that wants `verbs` on one resource.
+    pub(crate) fn asking(group: &str, resource: &str, verbs: &[&str]) -> Self {
+        Self {
+            name: "x".into(),
+            version: "1".into(),
+            api_version: "x.dev/v1".into(),
+            kind: "X".into(),
+            label_selector: None,
+            field_selector: None,
+            spec_change_only: false,
+            fields: Fields::default(),
+            finalizes: false,
+            needs: vec![Need {
+                group: group.into(),
+                resource: resource.into(),
+                names: Vec::new(),
+                verbs: verbs.iter().map(|&verb| verb.to_owned()).collect(),
+                fields: Fields::default(),
+            }],
+        }
+    }
+}
+
 impl Description {
     /// Reads what the guest answered.
     ///

@@ -33,12 +33,68 @@ pub(super) fn differences(before: &Value, after: &Value) -> Vec<Difference> {
     let patch = json_patch::diff(before, after);
     let paths = patch.iter().map(|operation| operation.path());
     let paths = paths.filter(|path| !counted(path.as_str())).take(MOST);
-    let difference = |path: &json_patch::jsonptr::Pointer| Difference {
-        path: spelled(before, path),
-        before: shown(path.resolve(before).ok()),
-        after: shown(path.resolve(after).ok()),
+    let difference = |path: &json_patch::jsonptr::Pointer| {
+        let (old, new) = (path.resolve(before).ok(), path.resolve(after).ok());
+        let path = spelled(before, path);
+        match (old, new) {
+            // What is new is told field by field, as of an object that was made.
+            (None, Some(new)) => leaves(path, new, secret),
+            _ => vec![Difference {
+                path,
+                before: shown(old),
+                after: shown(new),
+            }],
+        }
     };
-    paths.map(difference).collect()
+    paths.flat_map(difference).take(MOST).collect()
+}
+
+/// The fields of an object that was made, but for its metadata. Of a Secret no value is shown.
+pub(super) fn fields(made: &Value) -> Vec<Difference> {
+    let secret = made.get("kind").and_then(Value::as_str) == Some("Secret");
+    let own = made.as_object().into_iter().flatten();
+    let own = own.filter(|(name, _)| !OF_ALL.contains(&name.as_str()));
+    let fields = own.flat_map(|(name, value)| leaves(step(name), value, secret));
+    fields.take(MOST).collect()
+}
+
+/// The fields of `value`, which is new at `path`.
+fn leaves(path: String, value: &Value, secret: bool) -> Vec<Difference> {
+    let mut leaves = Vec::new();
+    let mut wait = vec![(path, value)];
+    // The first field first: what waits is a stack.
+    while let Some((path, value)) = wait.pop() {
+        if leaves.len() == MOST {
+            break;
+        }
+        match value {
+            Value::Object(inner) if !inner.is_empty() => {
+                let inner = inner.iter().rev();
+                wait.extend(inner.map(|(name, value)| (format!("{path}{}", step(name)), value)));
+            }
+            _ => leaves.push(Difference {
+                path,
+                before: None,
+                after: Some(match secret {
+                    true => "…".to_owned(),
+                    false => short(value),
+                }),
+            }),
+        }
+    }
+    leaves
+}
+
+/// What every object has.
+const OF_ALL: [&str; 3] = ["apiVersion", "kind", "metadata"];
+
+/// A field as a step of a path.
+fn step(field: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    match field.chars().all(plain) {
+        true => format!(".{field}"),
+        false => format!("['{field}']"),
+    }
 }
 
 /// Whether the server changes this field by itself with every write.
@@ -62,9 +118,6 @@ fn spelled(object: &Value, path: &json_patch::jsonptr::Pointer) -> String {
     let mut at = Some(object);
     for token in path.tokens() {
         let field = token.decoded();
-        let plain = field
-            .chars()
-            .all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
         let index: Option<usize> = field.parse().ok();
         match (at, index) {
             (Some(Value::Array(items)), Some(index)) => {
@@ -72,10 +125,7 @@ fn spelled(object: &Value, path: &json_patch::jsonptr::Pointer) -> String {
                 at = items.get(index);
             }
             _ => {
-                match plain {
-                    true => spelled.push_str(&format!(".{field}")),
-                    false => spelled.push_str(&format!("['{field}']")),
-                }
+                spelled.push_str(&step(&field));
                 at = at.and_then(|at| at.get(&*field));
             }
         }
@@ -101,7 +151,7 @@ mod tests {
         let cases = [
             (json!({"a": 1}), json!({"a": 2}), vec![".a 1 2"]),
             (json!({"a": 1}), json!({}), vec![".a 1 -"]),
-            (json!({}), json!({"a": {"b": []}}), vec![r#".a - {"b":[]}"#]),
+            (json!({}), json!({"a": {"b": []}}), vec![".a.b - []"]),
             (
                 json!({"data": {"app.conf": "x"}}),
                 json!({"data": {"app.conf": "y"}}),
@@ -122,6 +172,30 @@ mod tests {
         for (before, after, want) in cases {
             assert_eq!(told(&before, &after), want, "{before} {after}");
         }
+    }
+
+    #[test]
+    fn what_was_made_is_told_field_by_field() {
+        let told = |made: &Value| -> Vec<String> {
+            let all = fields(made).into_iter();
+            all.map(|one| format!("{} {}", one.path, one.after.unwrap()))
+                .collect()
+        };
+        let map = json!({
+            "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"},
+            "data": {"app.conf": "x", "text": "y"}, "empty": {}, "list": [1, 2],
+        });
+        let want = [
+            r#".data['app.conf'] "x""#,
+            r#".data.text "y""#,
+            ".empty {}",
+            ".list [1,2]",
+        ];
+        assert_eq!(told(&map), want);
+        let secret = json!({"kind": "Secret", "data": {"password": "x"}, "type": "Opaque"});
+        assert_eq!(told(&secret), [".data.password …", ".type …"]);
+        let many = (0..1000).map(|n| (format!("f{n}"), json!(n))).collect();
+        assert_eq!(told(&Value::Object(many)).len(), MOST);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! What informers tell: it wakes whom it concerns.
 
+use super::own_writes::Seen;
 use super::{Key, Name, OwnWrites, View, Wakeup, Why, why};
 use crate::api::Resource;
 use crate::informer::{Change, Known, News, Origin};
@@ -32,7 +33,13 @@ impl View {
                 let name = (resource.clone(), new.metadata.key());
                 let version = new.metadata.version();
                 for key in keys {
-                    if !own.withhold(&name, version, &key) {
+                    let more = self.wakes.is_news_to_author(resource, change, &key);
+                    let seen = match origin {
+                        Origin::List => Seen::Sum(version),
+                        Origin::Watch | Origin::Answer if more => Seen::More(version),
+                        Origin::Watch | Origin::Answer => Seen::One(version),
+                    };
+                    if !own.withhold(&name, seen, &key) {
                         (self.wake)(wakeup(key));
                     }
                 }
@@ -83,11 +90,13 @@ fn is_news(own: &mut OwnWrites<Name, Key>, name: &Name, known: &Known, key: &Key
     let version = known.version;
     match known.origin {
         // What was before the answer is in the list's version too, and its author has not seen it.
-        Origin::List => own.has_answered(name, version, key) && !own.defer(name, version, key),
+        Origin::List => {
+            own.has_answered(name, version, key) && !own.defer(name, Seen::Sum(version), key)
+        }
         Origin::Watch => {
             let newer = known.held.metadata.version() > version;
             let unseen = known.late && newer || own.has_answered(name, version + 1, key);
-            unseen && !own.withhold(name, version, key)
+            unseen && !own.withhold(name, Seen::One(version), key)
         }
         Origin::Answer => false,
     }

@@ -60,10 +60,12 @@ pub struct Wrote {
 /// How a write ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
-    /// The object was made.
-    Created,
+    /// The object was made, with these fields.
+    Created(Vec<Difference>),
     /// These fields have changed; none, if the object was as it should be already.
     Changed(Vec<Difference>),
+    /// The object is of a kind that the host keeps no copies of: something has changed, or nothing.
+    Unseen,
     /// The object is gone, or will be.
     Deleted,
     /// It failed, or nobody knows.
@@ -71,11 +73,11 @@ pub enum End {
 }
 
 impl End {
-    /// The fields that have changed.
+    /// The fields that have changed, or were made.
     pub fn differences(&self) -> &[Difference] {
         match self {
-            Self::Changed(differences) => differences,
-            Self::Created | Self::Deleted | Self::Failed => &[],
+            Self::Created(differences) | Self::Changed(differences) => differences,
+            Self::Unseen | Self::Deleted | Self::Failed => &[],
         }
     }
 }

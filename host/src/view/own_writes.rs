@@ -7,6 +7,8 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 
+use super::Extent;
+
 /// The own writes of one plugin. `N` names an object, `K` a key of the queue.
 #[derive(Debug)]
 pub(super) struct OwnWrites<N, K> {
@@ -36,8 +38,38 @@ struct Writes<K> {
 struct UnderWay<K> {
     id: u64,
     by: K,
-    /// Versions that were seen meanwhile, and whose wake-up is withheld until the answer is there.
-    withheld: Vec<u64>,
+    extent: Extent,
+    /// What was seen meanwhile, and whose wake-up is withheld until the answer is there.
+    withheld: Vec<Seen>,
+}
+
+/// What was seen of an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Seen {
+    /// A version, with the one change that led to it.
+    One(u64),
+    /// As [`Seen::One`], and that change is of more than a write of a status makes.
+    More(u64),
+    /// A version, and others' changes before it may be in it.
+    Sum(u64),
+}
+
+impl Seen {
+    fn version(self) -> u64 {
+        match self {
+            Self::One(version) | Self::More(version) | Self::Sum(version) => version,
+        }
+    }
+
+    /// Whether it can be nothing but the echo of a write to `extent` that led to the version `own`.
+    fn is_echo_of(self, own: Option<u64>, extent: Extent) -> bool {
+        let alone = match self {
+            Self::One(_) => true,
+            Self::More(_) => extent != Extent::Status,
+            Self::Sum(_) => false,
+        };
+        alone && own == Some(self.version())
+    }
 }
 
 impl<N, K> Default for OwnWrites<N, K> {
@@ -51,11 +83,12 @@ impl<N, K> Default for OwnWrites<N, K> {
 
 impl<N: Clone + Eq + Hash, K: Clone + Eq> OwnWrites<N, K> {
     /// A write by `by` is being sent. The answer names it.
-    pub(super) fn begin(&mut self, object: &N, by: &K) -> u64 {
+    pub(super) fn begin(&mut self, object: &N, by: &K, extent: Extent) -> u64 {
         self.next += 1;
         let write = UnderWay {
             id: self.next,
             by: by.clone(),
+            extent,
             withheld: Vec::new(),
         };
         let empty = || Writes {
@@ -83,34 +116,35 @@ impl<N: Clone + Eq + Hash, K: Clone + Eq> OwnWrites<N, K> {
             Answer::None => None,
             Answer::Echoed(version) => Some(version),
             Answer::New(version) => {
-                writes.answered.push((version, write.by));
+                writes.answered.push((version, write.by.clone()));
                 Some(version)
             }
         };
-        let news = write.withheld.iter().any(|version| Some(*version) != own);
+        let is_news = |seen: &Seen| !seen.is_echo_of(own, write.extent);
+        let news = write.withheld.iter().any(is_news);
         self.tidy(object);
         news
     }
 
-    /// A watch shows `version` of the object. `true` if the wake-up of `key` is withheld, since the
-    /// change is its own or may turn out to be.
-    pub(super) fn withhold(&mut self, object: &N, version: u64, key: &K) -> bool {
+    /// The object is `seen`. `true` if the wake-up of `key` is withheld, since the change is its own or may turn
+    /// out to be.
+    pub(super) fn withhold(&mut self, object: &N, seen: Seen, key: &K) -> bool {
         let writes = self.objects.get(object);
         let mut answered = writes.iter().flat_map(|writes| &writes.answered);
-        let own = answered.any(|(own, by)| *own == version && by == key);
-        own || self.defer(object, version, key)
+        let own = answered.any(|(own, by)| *own == seen.version() && by == key);
+        own || self.defer(object, seen, key)
     }
 
     /// Something has happened to the object. `true` if a write of `key` is under way, whose end will say
     /// that the key must run again.
-    pub(super) fn defer(&mut self, object: &N, version: u64, key: &K) -> bool {
+    pub(super) fn defer(&mut self, object: &N, seen: Seen, key: &K) -> bool {
         let Some(writes) = self.objects.get_mut(object) else {
             return false;
         };
         let under_way = writes.under_way.iter_mut();
         let mut deferred = false;
         for write in under_way.filter(|write| write.by == *key) {
-            write.withheld.push(version);
+            write.withheld.push(seen);
             deferred = true;
         }
         deferred
@@ -156,10 +190,10 @@ mod tests {
     #[test]
     fn the_echo_after_the_answer_wakes_only_others() {
         let mut own = Own::default();
-        let id = own.begin(&"child", &"a");
+        let id = own.begin(&"child", &"a", Extent::Whole);
         assert!(!own.end(&"child", id, Answer::New(10)));
-        assert!(own.withhold(&"child", 10, &"a"));
-        assert!(!own.withhold(&"child", 10, &"b"));
+        assert!(own.withhold(&"child", Seen::One(10), &"a"));
+        assert!(!own.withhold(&"child", Seen::One(10), &"b"));
         own.shown(&"child", 10);
         assert!(own.objects.is_empty(), "nothing is remembered for ever");
     }
@@ -167,9 +201,9 @@ mod tests {
     #[test]
     fn the_echo_before_the_answer_wakes_only_others() {
         let mut own = Own::default();
-        let id = own.begin(&"child", &"a");
-        assert!(own.withhold(&"child", 10, &"a"));
-        assert!(!own.withhold(&"child", 10, &"b"));
+        let id = own.begin(&"child", &"a", Extent::Whole);
+        assert!(own.withhold(&"child", Seen::One(10), &"a"));
+        assert!(!own.withhold(&"child", Seen::One(10), &"b"));
         own.shown(&"child", 10);
         assert!(
             !own.end(&"child", id, Answer::Echoed(10)),
@@ -181,27 +215,44 @@ mod tests {
     #[test]
     fn a_change_by_somebody_else_is_never_taken_for_an_echo() {
         let mut own = Own::default();
-        let id = own.begin(&"child", &"a");
-        assert!(own.withhold(&"child", 9, &"a"));
+        let id = own.begin(&"child", &"a", Extent::Whole);
+        assert!(own.withhold(&"child", Seen::One(9), &"a"));
         assert!(
             own.end(&"child", id, Answer::New(10)),
             "9 was somebody else's"
         );
         assert!(
-            !own.withhold(&"child", 8, &"a"),
+            !own.withhold(&"child", Seen::One(8), &"a"),
             "older than the answer, and not ours"
         );
-        assert!(!own.withhold(&"child", 11, &"a"));
-        assert!(own.withhold(&"child", 10, &"a"));
+        assert!(!own.withhold(&"child", Seen::One(11), &"a"));
+        assert!(own.withhold(&"child", Seen::One(10), &"a"));
+    }
+
+    #[test]
+    fn an_echo_that_shows_more_than_the_write_is_news() {
+        let cases = [
+            (Extent::Status, Seen::One(10), false),
+            (Extent::Status, Seen::More(10), true),
+            (Extent::Whole, Seen::More(10), false),
+            (Extent::Whole, Seen::Sum(10), true),
+        ];
+        for (extent, seen, news) in cases {
+            let mut own = Own::default();
+            let id = own.begin(&"primary", &"a", extent);
+            assert!(own.withhold(&"primary", seen, &"a"));
+            let end = own.end(&"primary", id, Answer::Echoed(10));
+            assert_eq!(end, news, "{extent:?} {seen:?}");
+        }
     }
 
     #[test]
     fn after_a_write_without_an_answer_whatever_was_seen_counts() {
         let mut own = Own::default();
-        let id = own.begin(&"child", &"a");
-        assert!(own.withhold(&"child", 10, &"a"));
+        let id = own.begin(&"child", &"a", Extent::Whole);
+        assert!(own.withhold(&"child", Seen::One(10), &"a"));
         assert!(own.end(&"child", id, Answer::None));
-        let id = own.begin(&"child", &"a");
+        let id = own.begin(&"child", &"a", Extent::Whole);
         assert!(!own.end(&"child", id, Answer::None), "nothing was seen");
         assert!(own.objects.is_empty());
     }

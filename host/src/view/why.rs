@@ -39,6 +39,8 @@ pub enum Why {
     Swapped,
     /// It is time to look at everything again.
     Resync,
+    /// Somebody asked for it.
+    Asked,
 }
 
 impl fmt::Display for Why {
@@ -52,6 +54,7 @@ impl fmt::Display for Why {
             Self::Failed => write!(out, "it failed before"),
             Self::SlowedDown => write!(out, "the API server was busy"),
             Self::Swapped => write!(out, "the plugin has a new version"),
+            Self::Asked => write!(out, "somebody asked for it"),
             Self::Resync => write!(out, "everything is looked at again"),
         }
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::applied::{Extent, is_idle};
-use super::difference::differences;
+use super::difference::{differences, fields};
 use super::journal::{End, Wrote};
 use super::key::Key;
 use super::object::Object;
@@ -31,7 +31,7 @@ enum Before {
 
 impl Write {
     pub(super) fn begin(view: Arc<View>, object: Name, by: Key, extent: Extent) -> Self {
-        let id = Some(view.own().begin(&object, &by));
+        let id = Some(view.own().begin(&object, &by, extent));
         let before = match view.get(&object.0, &object.1) {
             Some(held) => Before::There(held),
             None if view.holds(&object.0, &object.1) => Before::Absent,
@@ -51,8 +51,8 @@ impl Write {
     pub fn answered(mut self, object: &Object) {
         let (view, version) = (self.view.clone(), object.metadata.version());
         let end = match &self.before {
-            Before::Absent => End::Created,
-            Before::Unknown => End::Changed(Vec::new()),
+            Before::Absent => End::Created(fields(&object.value())),
+            Before::Unknown => End::Unseen,
             Before::There(before) => End::Changed(differences(&before.value(), &object.value())),
         };
         self.note(end, Some(object));

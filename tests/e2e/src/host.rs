@@ -14,13 +14,22 @@ use windlass_controlplane::eventually;
 use crate::DEADLINE;
 use crate::built::{host_binary, workspace};
 
-/// Runs any other command of the host's program to its end, and waits for it.
+/// Runs any other command of the host's program on a cluster, and waits for its end.
 ///
 /// # Errors
 /// It could not be built or started.
 pub fn windlass(arguments: &[&str], kubeconfig: &Path) -> Result<Output> {
+    let file = kubeconfig.to_str().context("a path is text")?;
+    windlass_alone(&[arguments, &["--kubeconfig", file]].concat())
+}
+
+/// As [`windlass()`], of a command that speaks to no cluster.
+///
+/// # Errors
+/// It could not be built or started.
+pub fn windlass_alone(arguments: &[&str]) -> Result<Output> {
     let mut command = Command::new(host_binary()?);
-    command.args(arguments).arg("--kubeconfig").arg(kubeconfig);
+    command.args(arguments);
     command.env_remove("KUBECONFIG").stdin(Stdio::null());
     command.output().context("cannot start the host's program")
 }

@@ -5,23 +5,28 @@
 //! - Every wait is for a condition, with a deadline that is far longer than the condition needs.
 
 mod account;
+mod ask;
 mod built;
 mod cluster;
+mod dev;
 mod epochs;
 mod host;
 mod plugins;
 mod pod;
 mod scene;
 mod server;
+pub mod transcript;
 pub mod variant;
 
 use std::time::Duration;
 
 pub use account::{Account, HOME, documents, rbac};
+pub use ask::{ask, ask_as};
 pub use built::{host_binary, workspace};
 pub use cluster::{Cluster, apply, control_plane};
+pub use dev::Dev;
 pub use epochs::{Epochs, group};
-pub use host::{Host, Line, windlass};
+pub use host::{Host, Line, windlass, windlass_alone};
 pub use plugins::{ALL, Acknowledge, Greeter, Plugins};
 pub use pod::{Pod, Volume};
 pub use scene::Scene;

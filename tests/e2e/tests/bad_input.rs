@@ -426,6 +426,16 @@ async fn flags_that_do_not_fit_together_are_refused_by_name() {
     let said = last_words(plugins.folder(), &kubeconfig, &[short]).await;
     let want = "--leader-elect-lease-duration must be longer than --leader-elect-renew-deadline";
     assert!(said.contains(want), "{said}");
+    let held = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = held.local_addr().unwrap();
+    for flag in ["--metrics-bind-address", "--health-probe-bind-address"] {
+        let there = format!("{flag}={taken}");
+        let said = last_words(plugins.folder(), &kubeconfig, &[&there]).await;
+        let want = format!(
+            "cannot listen on {taken}: name another address with {flag}, or 0 for none: Address already in use"
+        );
+        assert!(said.contains(&want), "{said}");
+    }
     let long = "--leader-elect-retry-period=10s";
     let said = last_words(plugins.folder(), &kubeconfig, &[long]).await;
     assert!(

@@ -224,6 +224,35 @@ async fn what_a_call_waits_for_is_not_charged_to_it() {
 }
 
 #[tokio::test]
+async fn a_plugin_that_rewrites_a_field_with_each_pass_is_named_and_slowed_down() {
+    let cluster = Cluster::new("hurries").await.unwrap();
+    let plugins = Plugins::new(&cluster.namespace).unwrap();
+    let maps = plugins.grant("", &["configmaps"], &["get", "create", "patch"]);
+    let plugins = plugins
+        .hostile("hasty", "hurry", &json!({}), &[maps])
+        .unwrap();
+    let host = run(&cluster, &plugins);
+    cluster
+        .greet("ada", json!({ "name": "Ada" }))
+        .await
+        .unwrap();
+    let hot = host.says("hot loop: hasty wrote ConfigMap ").await;
+    let hot = hot.unwrap();
+    let map = format!("{}/ada-clock 40 times", cluster.namespace);
+    assert!(hot.message.contains(&map), "{hot:?}");
+    let events: Api<Event> = Api::namespaced(cluster.client(), &cluster.namespace);
+    let told = eventually(DEADLINE, "an Event about it", async || {
+        let mut all = events.list(&Default::default()).await?.items.into_iter();
+        Ok(all.find(|event| event.reason.as_deref() == Some("HotLoop")))
+    });
+    let note = told.await.unwrap().note.unwrap_or_default();
+    assert!(note.contains("look for another writer"), "{note}");
+    // It has asked for each pass at once, and was told once what it gets.
+    let told = |line: &Line| line.message.contains("gets it after 100");
+    assert_eq!(host.count(told), 1);
+}
+
+#[tokio::test]
 async fn a_guest_that_spins_between_log_lines_is_stopped() {
     let cluster = Cluster::new("spins").await.unwrap();
     let limits = json!({ "cpu": "100ms" });

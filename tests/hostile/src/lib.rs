@@ -55,6 +55,7 @@ pub const ATTACKS: &[(&str, Attack)] = &[
     ("flood_events", flood::events),
     ("flood_api", flood::api),
     ("wait_api", flood::wait_api),
+    ("hurry", flood::hurry),
     // trespass.rs: writes what a grant must not cover.
     ("write_secret", trespass::write_secret),
     ("foreign_owner", trespass::foreign_owner),

@@ -131,7 +131,7 @@ pub(crate) fn healthy_write(primary: &Primary) -> Outcome {
 }
 
 /// A ConfigMap `<primary>-<suffix>` beside the primary.
-fn config_map(primary: &Primary, suffix: &str) -> Value {
+pub(crate) fn config_map(primary: &Primary, suffix: &str) -> Value {
     json!({
         "apiVersion": "v1", "kind": "ConfigMap",
         "metadata": { "name": format!("{}-{suffix}", primary.name), "namespace": primary.namespace },

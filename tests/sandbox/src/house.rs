@@ -9,9 +9,9 @@ use tokio::runtime::{Handle, Runtime};
 use windlass::api::{Api, Discovery};
 use windlass::controller::{FinalizerPatch, settle_finalizer};
 use windlass::events::Recorder;
-use windlass::grants::Grants;
+use windlass::grants::{Grants, Used};
 use windlass::manifest::Limits;
-use windlass::plugin::cluster::{Call, Door, Primary, Writes};
+use windlass::plugin::cluster::{Call, Door, Primary, Sheet, Writes};
 use windlass::plugin::{
     Action, Called, Cancel, Compiler, LoadError, Plugin, Progress, Request, Sandboxes,
 };
@@ -128,11 +128,13 @@ impl House {
             plugin: plugin.name.clone(),
             api: self.door.clone(),
             discovery: self.discovery.clone(),
+            used: Used::default(),
             grants,
             view: Arc::new(view),
             events: self.events.clone(),
             api_calls: plugin.limits().api_calls,
             writes: Writes::Sent,
+            sheet: Sheet::default(),
         };
         Ok(Tenant {
             plugin,

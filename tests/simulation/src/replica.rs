@@ -6,10 +6,11 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, watch};
 use windlass::api::{Api, Discovery};
-use windlass::controller::Archive;
+use windlass::controller::{Archive, Insights};
 use windlass::events::Recorder;
 use windlass::hosting::Host;
 use windlass::informer::{Informers, Settings};
+use windlass::metrics::Metrics;
 use windlass::plugin::Sandboxes;
 use windlass::seams::{Process, Rng, Seams, Spawn};
 use windlass::shutdown::{Phase, advance};
@@ -136,6 +137,8 @@ async fn live(
         times: world.times,
         grace: GRACE,
         records,
+        metrics: Metrics::default(),
+        insights: Insights::default(),
     });
     let (hand, held) = mpsc::channel(1);
     let _hands = seams.spawn.task(async move {

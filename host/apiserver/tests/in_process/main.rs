@@ -10,6 +10,7 @@
     reason = "time is tokio's here, and paused"
 )]
 
+mod definitions;
 mod faults;
 mod hostile;
 mod judge;

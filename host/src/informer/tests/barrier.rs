@@ -70,6 +70,24 @@ async fn what_a_dead_watch_does_not_show_is_listed() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_a_watch_has_lost_is_listed() {
+    let world = World::new();
+    world.fault(Verb::Watch, 0, 1, Fault::Lost(0));
+    let maps = maps(&world).await;
+    for name in ["a", "b"] {
+        world.create(name).await;
+    }
+    world.wait(SECOND).await;
+    assert_eq!(names(&maps), "b");
+    world.within(maps.barrier()).await;
+    assert_eq!(names(&maps), "ab");
+    assert_eq!(maps.divergences(), 1);
+    let lists = world.requests().1;
+    world.within(maps.barrier()).await;
+    assert_eq!(world.requests().1, lists + 1, "all is well");
+}
+
+#[tokio::test(start_paused = true)]
 async fn those_who_wait_at_the_same_time_ask_once() {
     let world = World::new();
     let mut all = Vec::new();

@@ -1,6 +1,7 @@
-//! The writes of a smoke test: answered here, and never sent.
+//! The writes of a call that is not meant: answered here, noted, and never sent.
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Map, Value, json};
 
@@ -10,7 +11,47 @@ use crate::api::{Request, Resource};
 use crate::grants::Access;
 use crate::plugin::bindings::cluster::Error;
 use crate::selector::LabelSelector;
-use crate::view::{Key, Object};
+use crate::view::{Extent, Key, Object};
+
+/// A write that was not sent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Unsent {
+    /// `apply`, `apply-status`, `create`, `create-subresource`, `patch` or `delete`.
+    pub verb: &'static str,
+    /// The object's kind.
+    pub kind: String,
+    /// Its name.
+    pub key: Key,
+    /// What would have been sent, but for what the host adds; of a delete nothing.
+    pub body: Option<Value>,
+}
+
+/// The writes that calls would have made, in order. Clones are the same.
+#[derive(Clone, Debug, Default)]
+pub struct Sheet(Arc<Mutex<Vec<Unsent>>>);
+
+impl Sheet {
+    /// Those so far.
+    pub fn all(&self) -> Vec<Unsent> {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    fn note(&self, verb: &'static str, target: &Target, body: Option<Value>) {
+        let unsent = Unsent {
+            verb,
+            kind: target.resource.kind.clone(),
+            key: target.key.clone(),
+            body,
+        };
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(unsent);
+    }
+}
 
 /// What a call would have made of the cluster; `None` is what it would have deleted.
 #[derive(Default)]
@@ -58,7 +99,13 @@ impl Call {
         &mut self,
         target: &Target,
         intent: Map<String, Value>,
+        extent: Extent,
     ) -> Result<String, Error> {
+        let verb = match extent {
+            Extent::Status => "apply-status",
+            Extent::Rest | Extent::Whole => "apply",
+        };
+        self.note(verb, target, Some(Value::Object(intent.clone())));
         let mut object = match self.there(target).await? {
             Some(object) => object.value(),
             None => Value::Object(Map::new()),
@@ -75,7 +122,11 @@ impl Call {
     ) -> Result<String, Error> {
         match self.there(target).await? {
             Some(_) => Err(Error::Conflict),
-            None => self.capture(target, Value::Object(object)),
+            None => {
+                let object = Value::Object(object);
+                self.note("create", target, Some(object.clone()));
+                self.capture(target, object)
+            }
         }
     }
 
@@ -88,6 +139,7 @@ impl Call {
         if self.is_surely_absent(target).await? {
             return Err(Error::NotFound);
         }
+        self.note("patch", target, Some(patch.value()));
         let object = match self.there(target).await? {
             Some(object) => object.value(),
             None => unread(target),
@@ -97,10 +149,15 @@ impl Call {
     }
 
     /// Answers what is posted to a subresource.
-    pub(super) async fn capture_post(&mut self, target: &Target) -> Result<String, Error> {
+    pub(super) async fn capture_post(
+        &mut self,
+        target: &Target,
+        object: Map<String, Value>,
+    ) -> Result<String, Error> {
         if self.is_surely_absent(target).await? {
             return Err(Error::NotFound);
         }
+        self.note("create-subresource", target, Some(Value::Object(object)));
         Ok(json!({ "apiVersion": "v1", "kind": "Status", "status": "Success" }).to_string())
     }
 
@@ -126,8 +183,13 @@ impl Call {
         if self.is_surely_absent(target).await? {
             return Err(Error::NotFound);
         }
+        self.note("delete", target, None);
         self.captured.set(target, None);
         Ok(())
+    }
+
+    fn note(&self, verb: &'static str, target: &Target, body: Option<Value>) {
+        self.door.sheet.note(verb, target, body);
     }
 
     async fn is_surely_absent(&mut self, target: &Target) -> Result<bool, Error> {

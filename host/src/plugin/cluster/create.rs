@@ -95,7 +95,7 @@ impl Call {
             return Err(self.deny(&format!("{reason}: no grant covers that")));
         }
         if self.door.writes == Writes::Captured {
-            return self.capture_post(&target).await;
+            return self.capture_post(&target, object).await;
         }
         let seen = self.seen(&target).map(|seen| seen.uid.clone());
         let body = about(object, seen);

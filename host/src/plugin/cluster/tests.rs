@@ -15,10 +15,10 @@ use windlass_apiserver::history::Record;
 use windlass_apiserver::seams as server;
 use windlass_apiserver::server::{Options, Server};
 
-use super::{Call, Door, Primary, Writes};
+use super::{Call, Door, Primary, Sheet, Writes};
 use crate::api::{Api, Discovery, Resource};
 use crate::events::Recorder;
-use crate::grants::{Grants, Scope};
+use crate::grants::{Grants, Scope, Used};
 use crate::informer::{Informers, News, Settings, Subscription, Watched};
 use crate::plugin::bindings::cluster::{Consistency, DeleteOptions, Error, PatchType};
 use crate::plugin::bindings::types::ObjectRef;
@@ -111,11 +111,13 @@ impl World {
             plugin: "greeter".into(),
             api,
             discovery,
+            used: Used::default(),
             grants: grants(setting.verbs),
             view: Arc::new(view),
             events,
             api_calls: 100,
             writes: setting.writes,
+            sheet: Sheet::default(),
         };
         let world = Self {
             server,

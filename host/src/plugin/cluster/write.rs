@@ -137,7 +137,7 @@ impl Call {
         extent: Extent,
     ) -> Result<String, Error> {
         if self.door.writes == Writes::Captured {
-            return self.capture_apply(target, object).await;
+            return self.capture_apply(target, object, extent).await;
         }
         let slot = (self.field_manager(target, &object), extent);
         // Before the host adds what the call has read: that is a condition, not what is wanted.

@@ -11,6 +11,9 @@ use windlass_controlplane::{Fault, RequestHead, RequestRecord, Rule};
 
 use crate::{DEADLINE, Scene, create};
 
+/// The config map of every namespace comes when its controller gets to it.
+const NOT_THE_AUTHORITY: &str = "metadata.name!=kube-root-ca.crt";
+
 /// A watch through the proxy: the names of what was added, then how it ended.
 struct Watched {
     names: mpsc::UnboundedReceiver<String>,
@@ -23,7 +26,7 @@ impl Watched {
         let version = list.metadata.resource_version.unwrap();
         let path = format!("/api/v1/namespaces/{}/configmaps", scene.namespace);
         let request = Request::new(path)
-            .watch(&WatchParams::default(), &version)
+            .watch(&WatchParams::default().fields(NOT_THE_AUTHORITY), &version)
             .unwrap();
         let client = scene.through.clone();
         let (sender, names) = mpsc::unbounded_channel();

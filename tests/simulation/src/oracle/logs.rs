@@ -26,8 +26,10 @@ const LATE: &str = "writes are not sent: plugin ran past its deadline";
 pub(super) fn judge(run: &Evidence) -> Vec<Failure> {
     let about_leases = run.faults.iter().any(|fault| fault.what.is_about_leases());
     let loses = run.faults.iter().any(|fault| fault.what.loses_events());
-    let deaf =
-        |fault: &Fault| fault.what.class() == Some(Class::Read) || fault.what == Fate::Takeover;
+    let deaf = |fault: &Fault| {
+        fault.what.class() == Some(Class::Read)
+            || matches!(fault.what, Fate::Takeover | Fate::Outage | Fate::OldServer)
+    };
     let deaf = run.faults.iter().any(deaf);
     let frozen = run.faults.iter().any(|fault| fault.what == Fate::Freeze);
     let explained = |message: &str| {

@@ -49,6 +49,14 @@ impl Patch {
         }
     }
 
+    /// It as JSON.
+    pub(in crate::plugin::cluster) fn value(&self) -> Value {
+        match self {
+            Self::Json(operations) => Value::Array(operations.clone()),
+            Self::Merge(fields) => Value::Object(fields.clone()),
+        }
+    }
+
     /// Whether it would touch finalizers, owner references or managed fields.
     pub(in crate::plugin::cluster) fn touches_guarded(&self) -> bool {
         match self {

@@ -1,0 +1,55 @@
+//! Greets whoever a `Greeting` names.
+
+use serde::Deserialize;
+use serde_json::json;
+use windlass_sdk::{Action, Cluster, Failure, Needs, Object, Reconciler, export, manage};
+
+/// What somebody wants, as greeting.crd.yaml says.
+#[derive(Deserialize)]
+pub struct Spec {
+    name: String,
+}
+
+#[derive(Default)]
+pub struct Controller;
+
+impl Reconciler for Controller {
+    const WATCHES: (&'static str, &'static str) = ("greeter.example.dev/v1", "Greeting");
+    type Object = Object<Spec>;
+
+    /// What else it touches; plugin.yaml grants it.
+    fn needs() -> Needs {
+        manage("v1", "ConfigMap")
+    }
+
+    /// Called when the Greeting changes, or anything that an earlier call has read or written.
+    fn reconcile(&self, greeting: &Self::Object, cluster: &dyn Cluster) -> Result<Action, Failure> {
+        let text = format!("Hello, {}!", greeting.spec.name);
+        let name = format!("{}-greeting", greeting.name());
+        cluster.apply_set([greeting.child("v1", "ConfigMap", name).data("text", &text)])?;
+        cluster.apply_status(greeting, json!({ "text": text }))?;
+        Ok(Action::AwaitChange)
+    }
+}
+
+export!(Controller);
+
+#[cfg(test)]
+mod tests {
+    use windlass_sdk::testing::FakeCluster;
+
+    use super::*;
+
+    #[test]
+    fn whoever_is_named_is_greeted() {
+        let mut cluster = FakeCluster::new();
+        let ada = json!({
+            "apiVersion": "greeter.example.dev/v1", "kind": "Greeting",
+            "metadata": { "name": "ada", "namespace": "default" }, "spec": { "name": "Ada" },
+        });
+        cluster.put(ada).unwrap();
+        let pass = cluster.reconcile(&Controller, "ada");
+        let written = ["ConfigMap/default/ada-greeting", "Greeting/default/ada"];
+        assert_eq!(pass.written(), written);
+    }
+}

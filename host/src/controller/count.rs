@@ -1,0 +1,43 @@
+//! What is counted of a pass, as controller-runtime counts reconciliations.
+
+use super::reconcile::{Done, Pass, PassError};
+use super::record::Record;
+use crate::metrics::Meters;
+use crate::plugin::{CallError, Failure};
+
+/// Counts a pass that has ended.
+pub(super) fn count(meters: &Meters, pass: &Pass, record: &Record) {
+    meters.time.observe(record.took.as_secs_f64());
+    meters.cpu.inc_by(record.cpu.as_secs_f64());
+    meters.requests.inc_by(record.requests.into());
+    let memory = u64::try_from(record.memory).unwrap_or(u64::MAX);
+    if memory > meters.memory.get() {
+        meters.memory.set(memory);
+    }
+    let error = match &pass.outcome {
+        Ok(done) => {
+            let result = match done {
+                Done::Rest => &meters.success,
+                Done::Again => &meters.requeue,
+                Done::After(_) => &meters.requeue_after,
+            };
+            result.inc();
+            return;
+        }
+        Err(error) => error,
+    };
+    meters.error.inc();
+    meters.failed(error.label());
+    match error {
+        PassError::Call(CallError::Failed(Failure::Terminal(_))) => meters.terminal.inc(),
+        PassError::Call(CallError::Trapped(_)) => meters.panics.inc(),
+        PassError::Call(CallError::DeadlineExceeded(_) | CallError::CpuExceeded(_)) => {
+            meters.timeouts.inc()
+        }
+        PassError::Call(
+            CallError::Failed(Failure::Transient(_)) | CallError::Host(_) | CallError::Stopped,
+        )
+        | PassError::Finalizer(_)
+        | PassError::Read(_) => 0,
+    };
+}

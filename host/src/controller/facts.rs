@@ -1,0 +1,91 @@
+//! What is known of one object and one plugin, taken at one moment.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::record::Record;
+use crate::metrics::Stage;
+use crate::view::{Metadata, Why};
+
+/// What a host knows of an object that a plugin could reconcile.
+#[derive(Clone, Debug)]
+pub struct Facts {
+    /// How far the plugin is.
+    pub stage: Stage,
+    /// Who has the plugin's Lease, if that is another host and it is known.
+    pub holder: Option<String>,
+    /// What the plugin's store shows.
+    pub sight: Sight,
+    /// Where the key is in the queue.
+    pub place: Place,
+    /// The whole queue is held back for so long: the API server asked for it.
+    pub paused: Option<Duration>,
+    /// How often the last passes failed in a row.
+    pub failures: u32,
+    /// The last passes that are remembered, the newest first.
+    pub passes: Vec<Arc<Record>>,
+    /// The plugin's finalizer.
+    pub finalizer: String,
+    /// Which primaries it selects by label.
+    pub label_selector: Option<String>,
+    /// Which primaries it selects by field.
+    pub field_selector: Option<String>,
+    /// Whether a change of the status alone does not concern it.
+    pub spec_change_only: bool,
+    /// Whether it declared which fields of its primaries it reads.
+    pub declares_fields: bool,
+}
+
+impl Facts {
+    /// The last pass that is remembered.
+    pub fn last(&self) -> Option<&Arc<Record>> {
+        self.passes.first()
+    }
+}
+
+/// What a plugin's store shows of an object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Sight {
+    /// Nobody looks into that namespace.
+    NotWatched,
+    /// The plugin looks there, and it is not there.
+    Absent,
+    /// It is there.
+    There(Arc<Metadata>),
+    /// It is outside the plugin's selector, but carries its finalizer.
+    Stray(Arc<Metadata>),
+}
+
+/// Where a key is in the queue.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Not in it.
+    Nowhere,
+    /// It waits for a worker.
+    Waiting {
+        /// After what needs it more.
+        low: bool,
+        /// For how long.
+        since: Duration,
+    },
+    /// It waits for its time.
+    Delayed(Delayed),
+    /// A worker has it.
+    Running {
+        /// For how long.
+        since: Duration,
+        /// It runs again when that has ended.
+        again: bool,
+    },
+}
+
+/// A key that waits for its time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Delayed {
+    /// How long it still waits.
+    pub left: Duration,
+    /// Why it runs then.
+    pub why: Option<Why>,
+    /// It is held back, since it rewrites something again and again.
+    pub slowed: bool,
+}

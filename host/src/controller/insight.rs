@@ -1,0 +1,151 @@
+//! What is known of one key, for whoever asks.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use futures::future::join_all;
+
+use super::facts::{Facts, Sight};
+use super::record::Records;
+use super::work::WorkQueue;
+use super::worker::Worker;
+use crate::api::Resource;
+use crate::grants::{Grants, Unused};
+use crate::manifest::Limits;
+use crate::metrics::Meters;
+use crate::plugin::Description;
+use crate::view::{Key, Object, View, Why};
+
+/// So many passes over one object are shown.
+const PASSES: usize = 20;
+
+/// A controller, as far as one may look into it.
+pub struct Insight {
+    pub(super) primary: Resource,
+    pub(super) view: Arc<View>,
+    pub(super) queue: Arc<WorkQueue>,
+    pub(super) worker: Arc<Worker>,
+    pub(super) records: Records,
+    pub(super) meters: Arc<Meters>,
+    pub(super) grants: Grants,
+}
+
+impl Insight {
+    /// The kind that the plugin reconciles.
+    pub fn primary(&self) -> &Resource {
+        &self.primary
+    }
+
+    /// What the plugin says of itself.
+    pub fn description(&self) -> Description {
+        self.worker.description()
+    }
+
+    /// What it is granted and has never used, since the host began.
+    pub fn unused(&self) -> Vec<Unused> {
+        let used = &self.meters.used;
+        for resource in self.watched() {
+            used.watches(&resource.group, &resource.plural);
+        }
+        let Resource { group, plural, .. } = &self.primary;
+        used.watches(group, plural);
+        if self.description().finalizes {
+            used.add("patch", group, plural);
+        }
+        used.unused(&self.grants)
+    }
+
+    /// How much the plugin may use.
+    pub fn limits(&self) -> Limits {
+        self.worker.limits()
+    }
+
+    /// What is known of `key`. Takes each lock for a moment, one after the other.
+    pub fn facts(&self, key: &Key) -> Facts {
+        let description = self.description();
+        let sight = self.sight(key);
+        let generation = match &sight {
+            Sight::There(held) | Sight::Stray(held) => held.generation,
+            Sight::NotWatched | Sight::Absent => None,
+        };
+        let (place, paused) = self.queue.place(key);
+        Facts {
+            stage: self.meters.stage(),
+            holder: None,
+            sight,
+            place,
+            paused,
+            failures: self.worker.failures(key, generation),
+            passes: self.records.of(key, PASSES),
+            finalizer: self.view.finalizer().to_owned(),
+            spec_change_only: description.spec_change_only,
+            declares_fields: description.fields != crate::projection::Fields::default(),
+            label_selector: description.label_selector,
+            field_selector: description.field_selector,
+        }
+    }
+
+    /// Waits until everything that the plugin watches has been seen as the server has it now.
+    pub async fn barrier(&self) {
+        let shares = self.view.all_shares();
+        join_all(shares.iter().map(|share| share.barrier())).await;
+    }
+
+    /// Runs every key again: somebody wants to see it.
+    pub fn run_all(&self) {
+        self.view.rerun_all(&Why::Asked);
+    }
+
+    /// What the plugin watches.
+    pub fn watched(&self) -> Vec<Resource> {
+        let watches = self.view.watches().into_iter();
+        watches.filter_map(|(_, resource)| resource).collect()
+    }
+
+    /// An object of what it watches, as its store shows it.
+    pub fn held(&self, resource: &Resource, key: &Key) -> Option<Object> {
+        self.view.get(resource, key)
+    }
+
+    fn sight(&self, key: &Key) -> Sight {
+        if let Some(held) = self.view.get(&self.primary, key) {
+            return Sight::There(held.metadata);
+        }
+        match self.view.stray(key) {
+            Some(stray) => Sight::Stray(stray.metadata),
+            None if self
+                .view
+                .looks_into(&self.primary, key.namespace.as_deref()) =>
+            {
+                Sight::Absent
+            }
+            None => Sight::NotWatched,
+        }
+    }
+}
+
+/// The controllers of a host, by plugin. Clones are the same.
+#[derive(Clone, Default)]
+pub struct Insights(Arc<Mutex<BTreeMap<String, Weak<Insight>>>>);
+
+impl Insights {
+    /// From now on this is the controller of `plugin`.
+    pub(super) fn set(&self, plugin: &str, insight: &Arc<Insight>) {
+        self.all()
+            .insert(plugin.to_owned(), Arc::downgrade(insight));
+    }
+
+    /// The controller of `plugin`, if it has one.
+    pub fn of(&self, plugin: &str) -> Option<Arc<Insight>> {
+        self.all().get(plugin).and_then(Weak::upgrade)
+    }
+
+    /// The plugin has ended.
+    pub(crate) fn forget(&self, plugin: &str) {
+        self.all().remove(plugin);
+    }
+
+    fn all(&self) -> MutexGuard<'_, BTreeMap<String, Weak<Insight>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

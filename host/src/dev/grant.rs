@@ -1,0 +1,119 @@
+//! What a plugin is granted while it is developed: what it asks for.
+
+use crate::api::Resource;
+use crate::grants::{Grant, Grants, Namespaces};
+use crate::plugin::Description;
+
+/// Everything that `description` asks for, wherever it is, beside what the document grants; `primary` as the
+/// server knows it, if it does. What no plugin is ever given is left out, and named by whoever loads it.
+pub(super) fn asked(
+    granted: &Grants,
+    description: &Description,
+    primary: Option<&Resource>,
+) -> Grants {
+    let mut all: Vec<Grant> = granted.iter().cloned().collect();
+    let mut more: Vec<Grant> = description
+        .needs
+        .iter()
+        .map(|need| Grant {
+            resource_names: need.names.clone(),
+            ..everywhere(&need.group, &need.resource, &need.verbs)
+        })
+        .collect();
+    if let Some(primary) = primary {
+        let words = |words: &[&str]| {
+            words
+                .iter()
+                .map(|&word| word.to_owned())
+                .collect::<Vec<_>>()
+        };
+        let (group, plural) = (&primary.group, &primary.plural);
+        more.push(everywhere(
+            group,
+            plural,
+            &words(&["get", "list", "watch", "patch"]),
+        ));
+        more.push(everywhere(
+            group,
+            &format!("{plural}/status"),
+            &words(&["patch"]),
+        ));
+    }
+    // One by one: what is never given takes nothing else with it.
+    all.extend(
+        more.into_iter()
+            .filter(|grant| Grants::new(vec![grant.clone()]).is_ok()),
+    );
+    Grants::new(all).unwrap_or_else(|_| granted.clone())
+}
+
+fn everywhere(group: &str, resource: &str, verbs: &[String]) -> Grant {
+    Grant {
+        api_groups: vec![group.to_owned()],
+        resources: vec![resource.to_owned()],
+        resource_names: Vec::new(),
+        verbs: verbs.to_vec(),
+        namespaces: Namespaces::All,
+        acknowledge: true,
+    }
+}
+
+/// What it asks for, a line for each resource: `configmaps: get list watch`.
+pub(super) fn told(description: &Description) -> Vec<String> {
+    let needs = description.needs.iter();
+    needs
+        .map(|need| {
+            let names = match need.names.is_empty() {
+                true => String::new(),
+                false => format!(" {}", need.names.join(" ")),
+            };
+            format!("{}{names}: {}", need.resource, need.verbs.join(" "))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn needs(resource: &str, verbs: &[&str]) -> Description {
+        Description::asking("", resource, verbs)
+    }
+
+    #[test]
+    fn what_is_asked_for_is_granted_everywhere_but_for_what_never_is() {
+        let plain = asked(
+            &Grants::default(),
+            &needs("configmaps", &["get", "create"]),
+            None,
+        );
+        assert!(plain.cover_need("create", "", "configmaps", &[]));
+        assert!(!plain.cover_need("delete", "", "configmaps", &[]));
+        let powerful = asked(&Grants::default(), &needs("secrets", &["get"]), None);
+        assert!(powerful.cover_need("get", "", "secrets", &[]));
+        let leases = Description::asking("coordination.k8s.io", "leases", &["get"]);
+        let never = asked(&Grants::default(), &leases, None);
+        assert!(!never.cover_need("get", "coordination.k8s.io", "leases", &[]));
+    }
+
+    #[test]
+    fn the_primary_is_granted_as_the_server_knows_it() {
+        let primary = Resource {
+            group: "x.dev".into(),
+            version: "v1".into(),
+            kind: "X".into(),
+            plural: "exes".into(),
+            namespaced: true,
+        };
+        let all = asked(
+            &Grants::default(),
+            &needs("configmaps", &["get"]),
+            Some(&primary),
+        );
+        assert!(all.cover_need("patch", "x.dev", "exes/status", &[]));
+        assert_eq!(
+            all.watch_scope("x.dev", "exes", None),
+            crate::grants::Scope::All
+        );
+    }
+}

@@ -1,0 +1,338 @@
+//! What `windlass dev` says, as data: for people a line with what belongs to it, for tools one document.
+
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::screen::Tone;
+use crate::text::spell;
+use crate::why::{Node, PassAnswer, Written};
+
+/// So many fields of one write are shown.
+const FIELDS: usize = 8;
+
+/// Something that happened.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(
+    tag = "event",
+    rename_all = "camelCase",
+    rename_all_fields = "camelCase"
+)]
+pub(super) enum News {
+    /// The API server is there.
+    Serving {
+        /// Its address.
+        url: String,
+    },
+    /// A toolchain begins.
+    Building {
+        /// Its command line.
+        command: String,
+    },
+    /// There is a component.
+    Built {
+        /// The plugin.
+        plugin: String,
+        /// Its version.
+        version: String,
+        /// Its digest.
+        digest: String,
+        /// Its size.
+        bytes: usize,
+        /// How long it took.
+        took_ms: u64,
+    },
+    /// A build made what runs already.
+    Same {
+        /// The plugin.
+        plugin: String,
+        /// The digest of its component.
+        digest: String,
+    },
+    /// There is none, or none that a host would load.
+    BuildFailed {
+        /// What went wrong.
+        message: String,
+        /// Whether an earlier version runs on.
+        runs_on: bool,
+    },
+    /// What a plugin may touch.
+    Granted {
+        /// The plugin.
+        plugin: String,
+        /// What it asks for: `configmaps: get list watch`.
+        needs: Vec<String>,
+        /// Of those, what its document does not grant.
+        missing: Vec<String>,
+    },
+    /// An object of the project was applied.
+    Applied {
+        /// The object.
+        object: Node,
+        /// The file that holds it.
+        file: String,
+    },
+    /// An object of the project was refused.
+    NotApplied {
+        /// The file that holds it.
+        file: String,
+        /// What is wrong.
+        message: String,
+    },
+    /// A file has changed.
+    Changed {
+        /// Which one.
+        file: String,
+    },
+    /// A file changes whenever the component is built, and is not watched any more.
+    Unwatched {
+        /// Which one.
+        file: String,
+    },
+    /// A version runs.
+    Running {
+        /// The plugin.
+        plugin: String,
+        /// The digest of its component.
+        digest: String,
+        /// Of the version before, if there was one.
+        before: Option<String>,
+    },
+    /// A plugin, or a new version of it, does not run.
+    Held {
+        /// The plugin.
+        plugin: String,
+        /// Why.
+        message: String,
+    },
+    /// A pass.
+    Pass {
+        /// The plugin.
+        plugin: String,
+        /// The object.
+        object: Node,
+        /// When it runs next, if nothing happens before.
+        next_ms: Option<u64>,
+        /// What it did.
+        #[serde(flatten)]
+        pass: Box<PassAnswer>,
+    },
+    /// Everything is at rest for the first time.
+    Ready {
+        /// How long that took.
+        took_ms: u64,
+        /// Where the page is.
+        page: Option<String>,
+        /// Where the kubeconfig is.
+        kubeconfig: Option<String>,
+    },
+}
+
+/// What is said in the terminal: how it is meant, the verb, and the text.
+pub(super) type Said = (Tone, &'static str, String);
+
+impl News {
+    /// For people who have heard `before` about the same object: what is the same again is not said again.
+    pub(super) fn said_after(&self, before: Option<&PassAnswer>) -> Said {
+        match (self, before) {
+            (
+                Self::Pass {
+                    object,
+                    next_ms,
+                    pass,
+                    ..
+                },
+                Some(before),
+            ) if pass.error.is_some()
+                && (&pass.error, &pass.output, &pass.wrote)
+                    == (&before.error, &before.output, &before.wrote) =>
+            {
+                let text = format!("{object}  the same again; {}", attempt(*next_ms, pass));
+                (Tone::Bad, "Failed", text)
+            }
+            _ => self.said(),
+        }
+    }
+
+    /// For people.
+    pub(super) fn said(&self) -> Said {
+        match self {
+            Self::Serving { url } => {
+                let text = format!("Kubernetes API on {url}  (in memory, gone on exit)");
+                (Tone::Good, "Serving", text)
+            }
+            Self::Building { command } => (Tone::Good, "Building", command.clone()),
+            Self::Built {
+                plugin,
+                version,
+                digest,
+                bytes,
+                took_ms,
+            } => {
+                let (kib, took) = (bytes.div_ceil(1024), millis(*took_ms));
+                let text = format!("{plugin} {version}  {kib} KiB  {}  {took}", short(digest));
+                (Tone::Good, "Built", text)
+            }
+            Self::Same { plugin, digest } => {
+                let text = format!("{plugin}  {}  as before", short(digest));
+                (Tone::Good, "Built", text)
+            }
+            Self::BuildFailed { message, runs_on } => {
+                let more = match runs_on {
+                    true => "\nthe version before runs on",
+                    false => "",
+                };
+                (Tone::Bad, "Failed", format!("{message}{more}"))
+            }
+            Self::Granted {
+                plugin,
+                needs,
+                missing,
+            } => granted(plugin, needs, missing),
+            Self::Applied { object, file } => (Tone::Good, "Applied", format!("{object}  {file}")),
+            Self::NotApplied { file, message } => {
+                (Tone::Bad, "Refused", format!("{file}: {message}"))
+            }
+            Self::Changed { file } => (Tone::Good, "Changed", file.clone()),
+            Self::Unwatched { file } => {
+                let text = format!(
+                    "{file} changes with every build, and is not watched any more: put it into .gitignore, or leave it out of spec.build.watch"
+                );
+                (Tone::Warning, "Ignored", text)
+            }
+            Self::Running {
+                plugin,
+                digest,
+                before,
+            } => match before {
+                Some(before) => {
+                    let text = format!("{plugin}  {} -> {}", short(before), short(digest));
+                    (Tone::Good, "Swapped", text)
+                }
+                None => (
+                    Tone::Good,
+                    "Running",
+                    format!("{plugin}  {}", short(digest)),
+                ),
+            },
+            Self::Held { plugin, message } => {
+                (Tone::Warning, "Held", format!("{plugin}: {message}"))
+            }
+            Self::Pass {
+                object,
+                next_ms,
+                pass,
+                ..
+            } => pass_said(object, *next_ms, pass),
+            Self::Ready {
+                took_ms,
+                page,
+                kubeconfig,
+            } => ready(*took_ms, page.as_deref(), kubeconfig.as_deref()),
+        }
+    }
+}
+
+fn granted(plugin: &str, needs: &[String], missing: &[String]) -> Said {
+    let mut text = needs.join("\n");
+    if missing.is_empty() {
+        return (Tone::Good, "Granted", text);
+    }
+    text.push_str(&format!(
+        "\nplugin.yaml does not grant {plugin} all of that; `windlass run` would refuse it for: {}",
+        missing.join("; ")
+    ));
+    (Tone::Warning, "Granted", text)
+}
+
+fn ready(took_ms: u64, page: Option<&str>, kubeconfig: Option<&str>) -> Said {
+    let mut text = format!("in {}", millis(took_ms));
+    if let Some(page) = page {
+        text.push_str(&format!("        page {page}"));
+    }
+    if let Some(kubeconfig) = kubeconfig {
+        text.push_str(&format!("\ntry: kubectl --kubeconfig {kubeconfig} get all"));
+    }
+    (Tone::Good, "Ready", text)
+}
+
+fn pass_said(object: &Node, next_ms: Option<u64>, pass: &PassAnswer) -> Said {
+    let why = pass.woken_by.first().map_or("", String::as_str);
+    let (took, writes) = (
+        millis(pass.took_ms),
+        pass.wrote.iter().filter(has_effect).count(),
+    );
+    let mut text = format!("{object}  {why}  {took}  {writes} writes");
+    for wrote in pass.wrote.iter().filter(has_effect) {
+        for line in wrote_lines(wrote) {
+            text.push_str(&format!("\n{line}"));
+        }
+    }
+    let Some(error) = &pass.error else {
+        let verb = match &*pass.step {
+            "protect" => "Protect",
+            "finalize" => "Finalize",
+            "release" => "Release",
+            _ => "Reconcile",
+        };
+        return (Tone::Good, verb, text);
+    };
+    text.push_str(&format!("\nerror: {error}"));
+    // A record has its guest's words in one line.
+    for line in pass.output.split("\\n").filter(|line| !line.is_empty()) {
+        text.push_str(&format!("\n  {line}"));
+    }
+    text.push_str(&format!("\n{}", attempt(next_ms, pass)));
+    (Tone::Bad, "Failed", text)
+}
+
+fn attempt(next_ms: Option<u64>, pass: &PassAnswer) -> String {
+    let next = next_ms.map_or_else(
+        || "it is not tried again before something changes".to_owned(),
+        |next| format!("it is tried again in {}", millis(next)),
+    );
+    format!("attempt {}; {next}", pass.attempt + 1)
+}
+
+/// Whether it is known that a write changed something, or failed.
+fn has_effect(wrote: &&Written) -> bool {
+    !matches!(&*wrote.end, "same" | "unseen")
+}
+
+fn wrote_lines(wrote: &Written) -> Vec<String> {
+    let mark = match &*wrote.end {
+        "created" => '+',
+        "deleted" => '-',
+        "failed" => '!',
+        _ => '~',
+    };
+    let node = &wrote.node;
+    let mut lines = vec![format!("{mark} {node}")];
+    for field in wrote.fields.iter().take(FIELDS) {
+        let side = |side: &Option<String>| side.clone().unwrap_or_else(|| "<none>".to_owned());
+        let value = match &field.before {
+            None => side(&field.after),
+            Some(before) => format!("{before} -> {}", side(&field.after)),
+        };
+        lines.push(format!(
+            "    {}: {value}",
+            field.path.trim_start_matches('.')
+        ));
+    }
+    if wrote.fields.len() > FIELDS {
+        lines.push(format!("    and {} more", wrote.fields.len() - FIELDS));
+    }
+    lines
+}
+
+/// The first digits of a digest.
+fn short(digest: &str) -> &str {
+    digest.get(.."sha256:".len() + 12).unwrap_or(digest)
+}
+
+fn millis(millis: u64) -> String {
+    spell(Duration::from_millis(millis))
+}
+
+#[cfg(test)]
+mod tests;

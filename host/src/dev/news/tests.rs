@@ -1,0 +1,129 @@
+use super::*;
+use crate::controller::Record;
+use crate::view::{Difference, End, Key, Wrote};
+
+fn wrote(name: &str, end: End) -> Wrote {
+    Wrote {
+        kind: "ConfigMap".into(),
+        key: Key {
+            namespace: Some("n".into()),
+            name: name.into(),
+        },
+        end,
+        version: None,
+    }
+}
+
+fn field(path: &str, before: Option<&str>, after: Option<&str>) -> Difference {
+    Difference {
+        path: path.into(),
+        before: before.map(str::to_owned),
+        after: after.map(str::to_owned),
+    }
+}
+
+fn pass(record: &Record) -> News {
+    News::Pass {
+        plugin: "greeter".into(),
+        object: Node::new("Greeting", &record.key),
+        next_ms: record.next.map(|_| 20),
+        pass: Box::new(PassAnswer::of(record, Duration::ZERO)),
+    }
+}
+
+#[test]
+fn a_pass_is_told_by_what_it_did_to_fields() {
+    let mut record = Record::settled();
+    let made = field(".data.text", None, Some("\"Hello, Ada!\""));
+    let more = field(".text", Some("\"a\""), Some("\"b\""));
+    record.journal.writes = vec![
+        wrote("made", End::Created(vec![made])),
+        wrote("changed", End::Changed(vec![more])),
+        wrote("same", End::Changed(Vec::new())),
+        wrote("gone", End::Deleted),
+    ];
+    let (tone, verb, text) = pass(&record).said();
+    assert_eq!((tone, verb), (Tone::Good, "Reconcile"));
+    let want = "Greeting/n/ada    3 ms  3 writes
++ ConfigMap/n/made
+    data.text: \"Hello, Ada!\"
+~ ConfigMap/n/changed
+    text: \"a\" -> \"b\"
+- ConfigMap/n/gone";
+    assert_eq!(text, want);
+}
+
+#[test]
+fn a_failure_is_told_with_what_the_guest_said_and_when_it_is_tried_again() {
+    let record = Record {
+        error: Some("it trapped".into()),
+        output: r"panicked at src/lib.rs:14\nnote".into(),
+        attempt: 2,
+        next: Some(Duration::from_millis(20)),
+        ..Record::settled()
+    };
+    let (tone, verb, text) = pass(&record).said();
+    assert_eq!((tone, verb), (Tone::Bad, "Failed"));
+    let want = "error: it trapped\n  panicked at src/lib.rs:14\n  note\nattempt 3; it is tried again in 20 ms";
+    assert!(text.ends_with(want), "{text}");
+    let News::Pass { pass: before, .. } = pass(&record) else {
+        unreachable!()
+    };
+    let (_, _, again) = pass(&record).said_after(Some(&before));
+    assert_eq!(
+        again,
+        "Greeting/n/ada  the same again; attempt 3; it is tried again in 20 ms"
+    );
+    let terminal = Record {
+        next: None,
+        ..record
+    };
+    let (_, _, text) = pass(&terminal).said();
+    assert!(
+        text.ends_with("not tried again before something changes"),
+        "{text}"
+    );
+}
+
+#[test]
+fn many_fields_are_counted() {
+    let fields = (0..20).map(|n| field(&format!(".f{n}"), None, Some("1")));
+    let mut record = Record::settled();
+    record.journal.writes = vec![wrote("made", End::Created(fields.collect()))];
+    let (_, _, text) = pass(&record).said();
+    assert!(text.ends_with("    f7: 1\n    and 12 more"), "{text}");
+}
+
+#[test]
+fn what_is_not_granted_in_the_document_is_said() {
+    let granted = |missing: &[&str]| News::Granted {
+        plugin: "greeter".into(),
+        needs: vec!["configmaps: get".into()],
+        missing: missing.iter().map(|&one| one.to_owned()).collect(),
+    };
+    assert_eq!(granted(&[]).said().0, Tone::Good);
+    let (tone, _, text) = granted(&["get configmaps"]).said();
+    assert_eq!(tone, Tone::Warning);
+    assert!(
+        text.ends_with("would refuse it for: get configmaps"),
+        "{text}"
+    );
+}
+
+#[test]
+fn each_is_a_document_that_names_its_event() {
+    let record = Record::settled();
+    let json = serde_json::to_value(pass(&record)).unwrap();
+    let head = (&json["event"], &json["object"]["name"], &json["tookMs"]);
+    assert_eq!(head, (&"pass".into(), &"ada".into(), &3.into()));
+    let swapped = News::Running {
+        plugin: "p".into(),
+        digest: "sha256:0123456789abcdef".into(),
+        before: Some("sha256:fedcba9876543210".into()),
+    };
+    assert_eq!(
+        swapped.said().2,
+        "p  sha256:fedcba987654 -> sha256:0123456789ab"
+    );
+    assert_eq!(serde_json::to_value(swapped).unwrap()["event"], "running");
+}

@@ -1,0 +1,323 @@
+//! `windlass render`: what a plugin would write for objects, without writing anything.
+//!
+//! - The component runs in the sandbox of a host, on an API server in memory that holds the objects; its writes are
+//!   answered as a smoke test's are, and noted.
+
+use std::io::{Read, Write, stdin, stdout};
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context, bail};
+use serde::Serialize;
+use serde_json::Value;
+use windlass_apiserver::options::Options;
+use windlass_apiserver::seams as server;
+use windlass_apiserver::server::Server;
+
+use super::apply::{Wanted, in_order, objects};
+use super::news::News;
+use super::target::{Target, Version};
+use crate::api::{Api, Request, Resource};
+use crate::args::{Output, Render};
+use crate::error::Chain;
+use crate::grants::Used;
+use crate::hosting::Host;
+use crate::lease::Times;
+use crate::plugin::cluster::{Call, Door, Primary, Sheet, Unsent, Writes};
+use crate::plugin::{Action, Cancel, Plugin, Progress};
+use crate::project::Maker;
+use crate::runtime::{Means, code_cache, identity, sandboxes, wire};
+use crate::screen::{Tone, say};
+use crate::seams::Seams;
+use crate::text::clean;
+use crate::view::{Object, View};
+use crate::why::Node;
+
+/// The longest text of a guest that is shown.
+const TEXT: usize = 2 << 10;
+/// The namespace of what has none.
+const HOME: &str = "default";
+
+/// What would come of objects.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Rendering {
+    api_version: &'static str,
+    kind: &'static str,
+    calls: Vec<Rendered>,
+}
+
+/// What would come of one object.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Rendered {
+    object: Node,
+    /// What the plugin answers.
+    returned: String,
+    /// What went wrong.
+    error: Option<String>,
+    writes: Vec<WriteOf>,
+}
+
+/// A write that was not sent.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct WriteOf {
+    verb: &'static str,
+    #[serde(flatten)]
+    node: Node,
+    body: Option<Value>,
+}
+
+/// Prints what the plugin would write for each object of its kind that is given.
+///
+/// # Errors
+/// There is no such object, or a call failed.
+pub async fn render(flags: Render, threads: usize, seams: Seams) -> anyhow::Result<()> {
+    let target = Target::open(&flags.target)?;
+    let clock = seams.clock;
+    let outside = server::Seams {
+        clock: server::Clock::new(move || clock.wall()),
+        // UIDs are the same each time, so that two renderings can be compared; for that no controller may
+        // make objects meanwhile.
+        rng: server::Rng::seeded(1),
+    };
+    let server = Server::with(outside, Options::default());
+    let means = Means {
+        api: Api::new(kube::Client::new(server, HOME), seams.clone()),
+        namespace: HOME.to_owned(),
+        cache: code_cache(flags.code_cache.clone())?,
+        last_good: None,
+        sandboxes: sandboxes(threads, &seams)?,
+        identity: identity(&seams),
+        times: Times::default(),
+        grace: super::GRACE,
+    };
+    let wired = wire(means, &seams);
+    let host = &wired.host;
+    apply(given(&flags, &target)?, host).await?;
+    let maker = Maker {
+        seams: seams.clone(),
+    };
+    let made = target.make(&maker, |command| {
+        let _ = say(Tone::Good, "Building", command);
+    });
+    let version = target.version(made.await?, host).await?;
+    let calls = call_all(&version, host, flags.finalize).await?;
+    let failed = calls.iter().filter(|call| call.error.is_some()).count();
+    let number = calls.len();
+    let rendering = Rendering {
+        api_version: "windlass.dev/v1alpha1",
+        kind: "Rendering",
+        calls,
+    };
+    let shown = match flags.output {
+        Output::Yaml => yaml(&rendering)?,
+        Output::Json => serde_json::to_string_pretty(&rendering)? + "\n",
+    };
+    stdout().lock().write_all(shown.as_bytes())?;
+    if failed > 0 {
+        bail!("{failed} of {number} calls failed");
+    }
+    Ok(())
+}
+
+/// The objects of the project and of the files that are named: of the project alone its kinds, if there are files.
+fn given(flags: &Render, target: &Target) -> anyhow::Result<Vec<Wanted>> {
+    let mut wanted = Vec::new();
+    if let Target::Project(_) = target {
+        let held = target
+            .inputs()
+            .look()
+            .context("cannot look at the project's files")?;
+        for path in held.documents.keys() {
+            wanted.extend(read(path)?);
+        }
+        if !flags.filename.is_empty() {
+            wanted.retain(Wanted::is_surroundings);
+        }
+    }
+    for path in &flags.filename {
+        wanted.extend(read(path)?);
+    }
+    in_order(&mut wanted);
+    Ok(wanted)
+}
+
+fn read(path: &Path) -> anyhow::Result<Vec<Wanted>> {
+    let mut text = String::new();
+    match path == Path::new("-") {
+        true => stdin().lock().read_to_string(&mut text),
+        false => std::fs::File::open(path).and_then(|mut file| file.read_to_string(&mut text)),
+    }
+    .with_context(|| format!("cannot read {}", path.display()))?;
+    objects(path, &text).map_err(anyhow::Error::msg)
+}
+
+async fn apply(wanted: Vec<Wanted>, host: &Host) -> anyhow::Result<()> {
+    for wanted in wanted {
+        let applied = wanted
+            .apply(&host.api, &host.discovery, host.seams.clock)
+            .await;
+        if let News::NotApplied { file, message } = applied {
+            bail!("{file}: {message}");
+        }
+    }
+    Ok(())
+}
+
+/// Calls the plugin about each object of its kind.
+async fn call_all(
+    version: &Version,
+    host: &Arc<Host>,
+    finalize: bool,
+) -> anyhow::Result<Vec<Rendered>> {
+    let document = &version.candidate.document;
+    let loading = host.sandboxes.load(
+        &document.name,
+        &version.made.bytes,
+        &document.config,
+        document.limits,
+        &host.cache,
+    );
+    let plugin = loading.await?;
+    let (api_version, kind) = (&plugin.description.api_version, &plugin.description.kind);
+    let resource = host.discovery.by_kind(api_version, kind).await?;
+    let resource = resource.with_context(|| {
+        format!("{kind} of {api_version} is not defined: give its CustomResourceDefinition with -f")
+    })?;
+    let path = resource.path(None, None, None)?;
+    let list = host.api.send(Request::get(path)).await?;
+    let items = list.get("items").and_then(Value::as_array);
+    let mut calls = Vec::new();
+    for item in items.into_iter().flatten() {
+        let mut item = item.clone();
+        if let Some(fields) = item.as_object_mut() {
+            fields.insert("apiVersion".into(), resource.api_version().into());
+            fields.insert("kind".into(), resource.kind.clone().into());
+        }
+        let object = Object::new(item).context("an object has a name")?;
+        calls.push(call(&plugin, version, host, &resource, &object, finalize).await);
+    }
+    if calls.is_empty() {
+        bail!("there is no {kind} to render: give one with -f");
+    }
+    Ok(calls)
+}
+
+async fn call(
+    plugin: &Plugin,
+    version: &Version,
+    host: &Host,
+    resource: &Resource,
+    object: &Object,
+    finalize: bool,
+) -> Rendered {
+    let view = View::unwatched(plugin.description.outlook(&plugin.name, resource.clone()));
+    let request = crate::plugin::Request {
+        object: view.show(resource, object),
+        attempt: 0,
+    };
+    let sheet = Sheet::default();
+    let door = Door {
+        plugin: plugin.name.clone(),
+        api: host.api.clone(),
+        discovery: host.discovery.clone(),
+        used: Used::default(),
+        grants: version.candidate.document.grants.clone(),
+        view: Arc::new(view),
+        events: host.events.clone(),
+        api_calls: plugin.limits().api_calls,
+        writes: Writes::Captured,
+        sheet: sheet.clone(),
+    };
+    let primary = Primary {
+        key: object.metadata.key(),
+        uid: object.metadata.uid.clone(),
+        resource: resource.clone(),
+    };
+    let node = Node::new(&resource.kind, &primary.key);
+    let (call, cancel) = (Call::new(Arc::new(door), primary), Cancel::default());
+    let (answer, output) = match finalize {
+        true => {
+            let called = plugin.finalize(request, call, &cancel).await;
+            (
+                called.answer.map(|progress| progress_said(&progress)),
+                called.output,
+            )
+        }
+        false => {
+            let called = plugin.reconcile(request, call, &cancel).await;
+            (
+                called.answer.map(|action| action_said(&action)),
+                called.output,
+            )
+        }
+    };
+    let (returned, error) = match answer {
+        Ok(returned) => (returned, None),
+        Err(error) => {
+            let output = output.trim();
+            let cause = Chain(&error).to_string();
+            let whole = match output.is_empty() {
+                true => cause,
+                false => format!("{cause}: {output}"),
+            };
+            ("failed".to_owned(), Some(clean(&whole, TEXT)))
+        }
+    };
+    Rendered {
+        object: node,
+        returned,
+        error,
+        writes: sheet.all().into_iter().map(WriteOf::from).collect(),
+    }
+}
+
+fn action_said(action: &Action) -> String {
+    match action {
+        Action::AwaitChange => "awaitChange".to_owned(),
+        Action::RequeueAfter(millis) => format!("requeueAfter {millis} ms"),
+    }
+}
+
+fn progress_said(progress: &Progress) -> String {
+    match progress {
+        Progress::Done => "done".to_owned(),
+        Progress::Pending(millis) => format!("pending {millis} ms"),
+    }
+}
+
+impl From<Unsent> for WriteOf {
+    fn from(unsent: Unsent) -> Self {
+        Self {
+            verb: unsent.verb,
+            node: Node::new(&unsent.kind, &unsent.key),
+            body: unsent.body,
+        }
+    }
+}
+
+/// Documents for `kubectl apply -f -`: what is not applied or created is a comment.
+fn yaml(rendering: &Rendering) -> anyhow::Result<String> {
+    let mut out = String::new();
+    for call in &rendering.calls {
+        out.push_str(&format!("# {}: {}\n", call.object, call.returned));
+        if let Some(error) = &call.error {
+            out.push_str(&format!("# error: {error}\n"));
+        }
+        for write in &call.writes {
+            let applied = matches!(write.verb, "apply" | "create");
+            let text = match &write.body {
+                Some(body) => serde_saphyr::to_string(body).context("cannot write YAML")?,
+                None => String::new(),
+            };
+            out.push_str(&format!("---\n# {} {}\n", write.verb, write.node));
+            for line in text.lines() {
+                let mark = if applied { "" } else { "#   " };
+                out.push_str(&format!("{mark}{line}\n"));
+            }
+        }
+    }
+    Ok(out)
+}

@@ -1,0 +1,192 @@
+//! What `windlass dev` is asked to run: a project, or a component alone.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, bail};
+
+use super::grant;
+use super::inputs::Inputs;
+use super::news::News;
+use crate::error::Chain;
+use crate::grants::Grants;
+use crate::hosting::Host;
+use crate::manifest::{Limits, Plugin, is_dns_label};
+use crate::plugin::Description;
+use crate::project::{Failed, Made, Maker, Project};
+use crate::source::{Candidate, digest};
+
+/// What to run.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Target {
+    /// A folder with a document.
+    Project(Box<Project>),
+    /// A component, which says itself what it is.
+    Component(PathBuf),
+}
+
+/// A version of a target that a host can be asked for, and what is said of it.
+pub(super) struct Version {
+    /// For the host.
+    pub(super) candidate: Candidate,
+    /// What was made.
+    pub(super) made: Made,
+    /// It was made, and what it is granted.
+    pub(super) news: [News; 2],
+}
+
+impl Target {
+    /// What `path` is: a folder with a plugin.yaml, or a component.
+    ///
+    /// # Errors
+    /// Neither.
+    pub(super) fn open(path: &Path) -> anyhow::Result<Self> {
+        let about =
+            fs::metadata(path).with_context(|| format!("cannot read {}", path.display()))?;
+        match about.is_dir() {
+            true => Ok(Self::Project(Box::new(Project::open(path)?))),
+            false => Ok(Self::Component(path.to_owned())),
+        }
+    }
+
+    /// Its folder.
+    pub(super) fn folder(&self) -> &Path {
+        match self {
+            Self::Project(project) => &project.folder,
+            Self::Component(file) => match file.parent() {
+                Some(parent) if parent != Path::new("") => parent,
+                _ => Path::new("."),
+            },
+        }
+    }
+
+    /// What it is made from.
+    pub(super) fn inputs(&self) -> Inputs {
+        match self {
+            Self::Project(project) => match project.how() {
+                Some(build) => Inputs::new(&project.folder, &build.watch, &project.output()),
+                // It is made elsewhere: the component itself is what changes.
+                None => Inputs::of_component(&project.folder, &project.output()),
+            },
+            Self::Component(file) => Inputs::of_component(self.folder(), file),
+        }
+    }
+
+    /// The document as it is now.
+    ///
+    /// # Errors
+    /// It cannot be read, or is wrong.
+    pub(super) fn reopened(&self) -> anyhow::Result<Self> {
+        match self {
+            Self::Project(project) => Ok(Self::Project(Box::new(Project::open(&project.folder)?))),
+            Self::Component(_) => Ok(self.clone()),
+        }
+    }
+
+    /// Makes the component; `begins` is told of each command before it runs.
+    ///
+    /// # Errors
+    /// As [`Maker::make`].
+    pub(super) async fn make(&self, maker: &Maker, begins: impl Fn(&str)) -> Result<Made, Failed> {
+        match self {
+            Self::Project(project) => maker.make(project, begins).await,
+            Self::Component(file) => {
+                let bytes = fs::read(file)
+                    .with_context(|| format!("cannot read the component {}", file.display()))?;
+                Ok(Made {
+                    digest: digest(&bytes),
+                    bytes: bytes.into(),
+                    took: std::time::Duration::ZERO,
+                })
+            }
+        }
+    }
+
+    /// Asks what was made what it is, and grants it what it asks for.
+    ///
+    /// # Errors
+    /// A host would not load it.
+    pub(super) async fn version(&self, made: Made, host: &Host) -> anyhow::Result<Version> {
+        let document = match self {
+            Self::Project(project) => project.document.clone(),
+            Self::Component(file) => alone(file),
+        };
+        let Plugin {
+            name,
+            config,
+            limits,
+            ..
+        } = &document;
+        let loading = host
+            .sandboxes
+            .load(name, &made.bytes, config, *limits, &host.cache);
+        let loaded = loading.await.map_err(|error| {
+            anyhow::anyhow!("{}: {}", document.component.display(), Chain(&error))
+        })?;
+        let description = &loaded.description;
+        let document = match self {
+            Self::Project(_) => document,
+            Self::Component(_) => Plugin {
+                name: own_name(description)?,
+                ..document
+            },
+        };
+        let kind = (&description.api_version, &description.kind);
+        let primary = host.discovery.by_kind(kind.0, kind.1).await.ok().flatten();
+        let missing = match self {
+            Self::Project(_) => description.missing(&document.grants),
+            Self::Component(_) => Vec::new(),
+        };
+        let news = [
+            News::Built {
+                plugin: document.name.clone(),
+                version: description.version.clone(),
+                digest: made.digest.to_string(),
+                bytes: made.bytes.len(),
+                took_ms: u64::try_from(made.took.as_millis()).unwrap_or(u64::MAX),
+            },
+            News::Granted {
+                plugin: document.name.clone(),
+                needs: grant::told(description),
+                missing,
+            },
+        ];
+        let grants = grant::asked(&document.grants, description, primary.as_ref());
+        let text: Arc<str> = match self {
+            Self::Project(project) => project.text.as_str().into(),
+            Self::Component(_) => "".into(),
+        };
+        let document = Plugin { grants, ..document };
+        Ok(Version {
+            candidate: Candidate::new(document, text, made.bytes.clone()),
+            made,
+            news,
+        })
+    }
+}
+
+/// The document of a component without one.
+fn alone(file: &Path) -> Plugin {
+    Plugin {
+        name: "component".to_owned(),
+        file: file.to_owned(),
+        component: file.to_owned(),
+        config: "{}".to_owned(),
+        grants: Grants::default(),
+        limits: Limits::default(),
+        resync: crate::manifest::RESYNC,
+        build: None,
+    }
+}
+
+/// What a component calls itself: its finalizer and its field manager follow it.
+fn own_name(description: &Description) -> anyhow::Result<String> {
+    if !is_dns_label(&description.name) {
+        bail!(
+            "the component calls itself {:?}, which is no DNS label: give it a document, plugin.yaml, that says its name",
+            description.name
+        );
+    }
+    Ok(description.name.clone())
+}

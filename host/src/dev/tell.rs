@@ -1,0 +1,121 @@
+//! Says what happened, at once and in order: a build's own words come between ours.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde::Serialize;
+use tokio::sync::watch;
+
+use super::news::News;
+use crate::args::DevOutput;
+use crate::screen::{Tone, say};
+use crate::why::{Node, PassAnswer};
+
+/// Whoever says it. Clones are the same.
+#[derive(Clone)]
+pub(super) struct Teller {
+    output: DevOutput,
+    heard: Arc<watch::Sender<bool>>,
+    last: Arc<Mutex<Last>>,
+}
+
+/// What was told last.
+#[derive(Default)]
+struct Last {
+    /// The object that was reconciled last.
+    object: Option<Node>,
+    /// The last pass over each object whose last pass failed.
+    failed: BTreeMap<Node, PassAnswer>,
+}
+
+impl Last {
+    fn of(&self, news: &News) -> Option<&PassAnswer> {
+        match news {
+            News::Pass { object, .. } => self.failed.get(object),
+            _ => None,
+        }
+    }
+
+    fn take(&mut self, news: &News) {
+        if let News::Pass { object, pass, .. } = news {
+            self.object = Some(object.clone());
+            match pass.error {
+                Some(_) => self.failed.insert(object.clone(), (**pass).clone()),
+                None => self.failed.remove(object),
+            };
+        }
+    }
+}
+
+/// A piece of news as a document.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Document<'a> {
+    api_version: &'static str,
+    kind: &'static str,
+    #[serde(flatten)]
+    news: &'a News,
+}
+
+impl Teller {
+    pub(super) fn new(output: DevOutput) -> Self {
+        Self {
+            output,
+            heard: Arc::new(watch::Sender::new(true)),
+            last: Arc::default(),
+        }
+    }
+
+    /// Says it: to standard error for people, or a line of JSON to standard output.
+    pub(super) fn tell(&self, news: &News) {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let told = match self.output {
+            DevOutput::Text => {
+                let before = last.of(news);
+                let (tone, verb, text) = news.said_after(before);
+                say(tone, verb, &text)
+            }
+            DevOutput::Json => document(news),
+        };
+        last.take(news);
+        drop(last);
+        self.was_heard(&told);
+    }
+
+    /// Says something that only people need.
+    pub(super) fn hint(&self, tone: Tone, verb: &str, text: &str) {
+        if self.output == DevOutput::Text {
+            self.was_heard(&say(tone, verb, text));
+        }
+    }
+
+    /// The object that was reconciled last.
+    pub(super) fn last(&self) -> Option<Node> {
+        let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        last.object.clone()
+    }
+
+    /// Waits until nobody listens any more: the terminal is gone.
+    pub(super) async fn alone(&self) {
+        // This holds the sender.
+        let _ = self.heard.subscribe().wait_for(|heard| !*heard).await;
+    }
+
+    fn was_heard(&self, told: &io::Result<()>) {
+        if told.is_err() {
+            self.heard.send_replace(false);
+        }
+    }
+}
+
+fn document(news: &News) -> io::Result<()> {
+    let document = Document {
+        api_version: "windlass.dev/v1alpha1",
+        kind: "DevEvent",
+        news,
+    };
+    let mut line = serde_json::to_vec(&document)?;
+    line.push(b'\n');
+    io::stdout().lock().write_all(&line)
+}

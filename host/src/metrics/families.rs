@@ -1,0 +1,298 @@
+//! The families of series that each plugin has: one table, which is all that a dashboard need know.
+
+use std::fmt;
+use std::sync::Arc;
+
+use prometheus_client::encoding::{EncodeMetric, MetricEncoder};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::counter::ConstCounter;
+use prometheus_client::metrics::gauge::ConstGauge;
+
+use super::meters::{Meters, Stage};
+
+/// A family of series.
+pub(super) struct Family {
+    /// Its name; that of a counter without its `_total`.
+    pub(super) name: &'static str,
+    /// What it means.
+    pub(super) help: &'static str,
+    pub(super) kind: MetricType,
+    /// Which labels say whose it is.
+    pub(super) labelled: Labelled,
+    /// Its series of one plugin.
+    pub(super) rows: fn(&Meters, &mut Rows<'_>) -> fmt::Result,
+}
+
+/// Which labels say whose a series is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Labelled {
+    /// `controller`
+    Controller,
+    /// `name` and `controller`, as work queues have it
+    Queue,
+    /// `name`, as leader election has it
+    Name,
+}
+
+/// Writes the series of one family.
+pub(super) struct Rows<'a> {
+    encoder: MetricEncoder<'a>,
+    labels: Vec<(&'static str, Arc<str>)>,
+}
+
+impl<'a> Rows<'a> {
+    pub(super) fn new(encoder: MetricEncoder<'a>) -> Self {
+        let labels = Vec::new();
+        Self { encoder, labels }
+    }
+
+    /// What follows is about `plugin`.
+    pub(super) fn of(&mut self, labelled: Labelled, plugin: &Arc<str>) {
+        let names: &[&str] = match labelled {
+            Labelled::Controller => &["controller"],
+            Labelled::Queue => &["name", "controller"],
+            Labelled::Name => &["name"],
+        };
+        self.labels = names.iter().map(|name| (*name, plugin.clone())).collect();
+    }
+
+    fn row(&mut self, more: &[(&'static str, &str)], value: &impl EncodeMetric) -> fmt::Result {
+        let mut labels = self.labels.clone();
+        labels.extend(more.iter().map(|(name, text)| (*name, Arc::from(*text))));
+        value.encode(self.encoder.encode_family(&labels)?)
+    }
+
+    fn count(&mut self, more: &[(&'static str, &str)], count: u64) -> fmt::Result {
+        self.row(more, &ConstCounter::new(count))
+    }
+
+    fn gauge(&mut self, value: f64) -> fmt::Result {
+        self.row(&[], &ConstGauge::new(value))
+    }
+
+    fn level(&mut self, more: &[(&'static str, &str)], value: u64) -> fmt::Result {
+        self.row(more, &ConstGauge::new(value))
+    }
+}
+
+fn number(count: usize) -> u64 {
+    u64::try_from(count).unwrap_or(u64::MAX)
+}
+
+/// All of them.
+pub(super) const FAMILIES: &[Family] = &[
+    Family {
+        name: "controller_runtime_reconcile",
+        help: "Total number of reconciliations per controller",
+        kind: MetricType::Counter,
+        labelled: Labelled::Controller,
+        rows: |meters, rows| {
+            rows.count(&[("result", "success")], meters.success.get())?;
+            rows.count(&[("result", "error")], meters.error.get())?;
+            rows.count(&[("result", "requeue")], meters.requeue.get())?;
+            rows.count(&[("result", "requeue_after")], meters.requeue_after.get())
+        },
+    },
+    Family {
+        name: "controller_runtime_reconcile_errors",
+        help: "Total number of reconciliation errors per controller",
+        kind: MetricType::Counter,
+        labelled: Labelled::Controller,
+        rows: |meters, rows| rows.row(&[], &meters.error),
+    },
+    Family {
+        name: "controller_runtime_terminal_reconcile_errors",
+        help: "Total number of terminal reconciliation errors per controller",
+        kind: MetricType::Counter,
+        labelled: Labelled::Controller,
+        rows: |meters, rows| rows.row(&[], &meters.terminal),
+    },
+    Family {
+        name: "controller_runtime_reconcile_panics",
+        help: "Total number of reconciliation panics per controller",
+        kind: MetricType::Counter,
+        labelled: Labelled::Controller,
+        rows: |meters, rows| rows.row(&[], &meters.panics),
+    },
+    Family {
+        name: "controller_runtime_reconcile_timeouts",
+        help: "Total number of reconciliation timeouts per controller",
+        kind: MetricType::Counter,
+        labelled: Labelled::Controller,
+        rows: |meters, rows| rows.row(&[], &meters.timeouts),
+    },
+    Family {
+        name: "controller_runtime_reconcile_time_seconds",
+        help: "Length of time per reconciliation per controller",
+        kind: MetricType::Histogram,
+        labelled: Labelled::Controller,
+        rows: |meters, rows| rows.row(&[], &meters.time),
+    },
+    Family {
+        name: "controller_runtime_max_concurrent_reconciles",
+        help: "Maximum number of concurrent reconciles per controller",
+        kind: MetricType::Gauge,
+        labelled: Labelled::Controller,
+        rows: |meters, rows| rows.row(&[], &meters.max_concurrent),
+    },
+    Family {
+        name: "controller_runtime_active_workers",
+        help: "Number of currently used workers per controller",
+        kind: MetricType::Gauge,
+        labelled: Labelled::Controller,
+        rows: |meters, rows| rows.level(&[], number(meters.waiting().running)),
+    },
+    Family {
+        name: "workqueue_depth",
+        help: "Current depth of workqueue by workqueue and priority",
+        kind: MetricType::Gauge,
+        labelled: Labelled::Queue,
+        rows: |meters, rows| {
+            let waiting = meters.waiting();
+            rows.level(&[("priority", "0")], number(waiting.normal))?;
+            // handler.LowPriority
+            rows.level(&[("priority", "-100")], number(waiting.low))
+        },
+    },
+    Family {
+        name: "workqueue_adds",
+        help: "Total number of adds handled by workqueue",
+        kind: MetricType::Counter,
+        labelled: Labelled::Queue,
+        rows: |meters, rows| rows.row(&[], &meters.adds),
+    },
+    Family {
+        name: "workqueue_retries",
+        help: "Total number of retries handled by workqueue",
+        kind: MetricType::Counter,
+        labelled: Labelled::Queue,
+        rows: |meters, rows| rows.row(&[], &meters.retries),
+    },
+    Family {
+        name: "workqueue_queue_duration_seconds",
+        help: "How long in seconds an item stays in workqueue before being requested",
+        kind: MetricType::Histogram,
+        labelled: Labelled::Queue,
+        rows: |meters, rows| rows.row(&[], &meters.queued),
+    },
+    Family {
+        name: "workqueue_work_duration_seconds",
+        help: "How long in seconds processing an item from workqueue takes",
+        kind: MetricType::Histogram,
+        labelled: Labelled::Queue,
+        rows: |meters, rows| rows.row(&[], &meters.worked),
+    },
+    Family {
+        name: "workqueue_unfinished_work_seconds",
+        help: "How many seconds of work has been done that is in progress and hasn't been observed by work_duration. Large values indicate stuck threads",
+        kind: MetricType::Gauge,
+        labelled: Labelled::Queue,
+        rows: |meters, rows| rows.gauge(meters.waiting().unfinished.as_secs_f64()),
+    },
+    Family {
+        name: "workqueue_longest_running_processor_seconds",
+        help: "How many seconds has the longest running processor for workqueue been running",
+        kind: MetricType::Gauge,
+        labelled: Labelled::Queue,
+        rows: |meters, rows| rows.gauge(meters.waiting().longest.as_secs_f64()),
+    },
+    Family {
+        name: "leader_election_master_status",
+        help: "Whether this host has the Lease of the plugin: 1 means that it has, 0 that it stands by",
+        kind: MetricType::Gauge,
+        labelled: Labelled::Name,
+        rows: |meters, rows| rows.row(&[], &meters.leads),
+    },
+    Family {
+        name: "windlass_plugin_info",
+        help: "The version of the plugin that runs or stands by",
+        kind: MetricType::Gauge,
+        labelled: Labelled::Controller,
+        rows: |meters, rows| match meters.about() {
+            Some(about) => rows.level(
+                &[
+                    ("version", &about.version),
+                    ("digest", &about.digest),
+                    ("api_version", &about.api_version),
+                    ("kind", &about.kind),
+                ],
+                1,
+            ),
+            None => Ok(()),
+        },
+    },
+    Family {
+        name: "windlass_plugin_state",
+        help: "How far the plugin is: 1 for that state",
+        kind: MetricType::Gauge,
+        labelled: Labelled::Controller,
+        rows: |meters, rows| {
+            let held = meters.stage().label();
+            let mut all = Stage::LABELS.iter();
+            all.try_for_each(|state| rows.level(&[("state", state)], u64::from(*state == held)))
+        },
+    },
+    Family {
+        name: "windlass_failures",
+        help: "Passes that failed, by how they did",
+        kind: MetricType::Counter,
+        labelled: Labelled::Controller,
+        rows: |meters, rows| {
+            let failures = meters.failures();
+            let mut all = failures.iter();
+            all.try_for_each(|(how, count)| rows.count(&[("reason", how)], *count))
+        },
+    },
+    Family {
+        name: "windlass_guest_cpu_seconds",
+        help: "CPU time that the plugin's calls took",
+        kind: MetricType::Counter,
+        labelled: Labelled::Controller,
+        rows: |meters, rows| rows.row(&[], &meters.cpu),
+    },
+    Family {
+        name: "windlass_guest_memory_peak_bytes",
+        help: "The most memory that a call of the plugin took so far",
+        kind: MetricType::Gauge,
+        labelled: Labelled::Controller,
+        rows: |meters, rows| rows.row(&[], &meters.memory),
+    },
+    Family {
+        name: "windlass_api_requests",
+        help: "Requests to the API server for the plugin's passes",
+        kind: MetricType::Counter,
+        labelled: Labelled::Controller,
+        rows: |meters, rows| rows.row(&[], &meters.requests),
+    },
+    Family {
+        name: "windlass_hot_loops",
+        help: "Fields that the plugin rewrote so often that it was slowed down",
+        kind: MetricType::Counter,
+        labelled: Labelled::Controller,
+        rows: |meters, rows| rows.row(&[], &meters.hot_loops),
+    },
+    Family {
+        name: "windlass_reloads",
+        help: "New versions of the plugin, by what became of them",
+        kind: MetricType::Counter,
+        labelled: Labelled::Controller,
+        rows: |meters, rows| {
+            rows.count(&[("result", "swapped")], meters.swapped.get())?;
+            rows.count(&[("result", "refused")], meters.refused.get())
+        },
+    },
+    Family {
+        name: "windlass_delayed_keys",
+        help: "Keys that wait for their time: a retry, or what the plugin asked for",
+        kind: MetricType::Gauge,
+        labelled: Labelled::Controller,
+        rows: |meters, rows| rows.level(&[], number(meters.waiting().delayed)),
+    },
+    Family {
+        name: "windlass_oldest_key_seconds",
+        help: "How long the key has waited that has waited longest for a worker",
+        kind: MetricType::Gauge,
+        labelled: Labelled::Controller,
+        rows: |meters, rows| rows.gauge(meters.waiting().oldest.as_secs_f64()),
+    },
+];

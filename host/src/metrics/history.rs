@@ -1,0 +1,71 @@
+//! What a plugin did in the last ten minutes, in steps of five seconds: enough for a line of little bars.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// How long a step is.
+pub const STEP: Duration = Duration::from_secs(5);
+/// So many steps are kept.
+const STEPS: usize = 120;
+
+/// What a plugin did in one step.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Step {
+    /// Passes that ended.
+    pub passes: u32,
+    /// Fields that became hot.
+    pub hot_loops: u32,
+}
+
+/// The steps, the oldest first.
+#[derive(Debug, Default)]
+pub(super) struct History {
+    steps: VecDeque<Step>,
+    passes: u64,
+    hot_loops: u64,
+}
+
+impl History {
+    /// A step is over; so many there were in all by then.
+    pub(super) fn ends(&mut self, passes: u64, hot_loops: u64) {
+        let since = |now: u64, before: u64| u32::try_from(now - before).unwrap_or(u32::MAX);
+        self.steps.push_back(Step {
+            passes: since(passes, self.passes),
+            hot_loops: since(hot_loops, self.hot_loops),
+        });
+        (self.passes, self.hot_loops) = (passes, hot_loops);
+        if self.steps.len() > STEPS {
+            self.steps.pop_front();
+        }
+    }
+
+    /// Those that are kept.
+    pub(super) fn steps(&self) -> Vec<Step> {
+        self.steps.iter().copied().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_step_has_its_own_and_ten_minutes_are_kept() {
+        let mut history = History::default();
+        for (passes, hot_loops) in [(3, 0), (3, 1), (10, 1)] {
+            history.ends(passes, hot_loops);
+        }
+        let told = |history: &History| {
+            let steps = history.steps().into_iter();
+            steps
+                .map(|step| (step.passes, step.hot_loops))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(told(&history), [(3, 0), (0, 1), (7, 0)]);
+        for more in 0..200 {
+            history.ends(10 + more, 1);
+        }
+        assert_eq!(told(&history).len(), 120);
+        assert_eq!(STEP * 120, Duration::from_secs(600));
+    }
+}

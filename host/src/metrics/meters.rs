@@ -1,0 +1,295 @@
+//! What is counted of one plugin, in whatever version.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+
+use tokio::sync::watch;
+
+use super::history::{History, Step};
+use crate::grants::Used;
+
+/// A number that may have a fraction, such as of seconds.
+pub(super) type Seconds = Counter<f64, AtomicU64>;
+
+/// A gauge of what cannot be negative.
+pub(super) type Level = Gauge<u64, AtomicU64>;
+
+/// The upper bounds of `controller_runtime_reconcile_time_seconds`
+/// (controller-runtime, `pkg/internal/controller/metrics`).
+const RECONCILE_TIME: [f64; 40] = [
+    0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9,
+    1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 15.0, 20.0,
+    25.0, 30.0, 40.0, 50.0, 60.0,
+];
+
+/// What is counted of one plugin.
+#[derive(Debug)]
+pub struct Meters {
+    /// Passes that ended well, and rest.
+    pub(crate) success: Counter,
+    /// Passes that failed.
+    pub(crate) error: Counter,
+    /// Passes that are to run again at once.
+    pub(crate) requeue: Counter,
+    /// Passes that are to run again after a time.
+    pub(crate) requeue_after: Counter,
+    /// Failures that only a change can mend.
+    pub(crate) terminal: Counter,
+    /// Calls that trapped.
+    pub(crate) panics: Counter,
+    /// Calls that were too slow.
+    pub(crate) timeouts: Counter,
+    /// How long passes took, in seconds.
+    pub(crate) time: Histogram,
+    /// Workers.
+    pub(crate) max_concurrent: Level,
+    /// Keys that came into the queue.
+    pub(crate) adds: Counter,
+    /// Keys that were to come into the queue after a delay.
+    pub(crate) retries: Counter,
+    /// How long keys waited for a worker, in seconds.
+    pub(crate) queued: Histogram,
+    /// How long workers had keys, in seconds.
+    pub(crate) worked: Histogram,
+    /// Whether this host has the plugin's Lease.
+    pub(crate) leads: Level,
+    /// CPU time of the guest, in seconds.
+    pub(crate) cpu: Seconds,
+    /// The guest's memory at its peak so far, in bytes.
+    pub(crate) memory: Level,
+    /// Requests to the API server.
+    pub(crate) requests: Counter,
+    /// Fields that became hot.
+    pub(crate) hot_loops: Counter,
+    /// Versions that took over.
+    pub(crate) swapped: Counter,
+    /// Versions that were refused.
+    pub(crate) refused: Counter,
+    /// What of its grants it has used.
+    pub(crate) used: Used,
+    /// Calls that did not end well, by how they ended.
+    failures: Mutex<BTreeMap<&'static str, u64>>,
+    stage: Mutex<Stage>,
+    refusal: Mutex<Option<String>>,
+    history: Mutex<History>,
+    about: Mutex<Option<About>>,
+    moved: watch::Sender<()>,
+    backlog: Mutex<Option<Weak<dyn Backlog>>>,
+}
+
+/// How far a plugin is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Stage {
+    /// Its first version is being checked and compiled.
+    #[default]
+    Loading,
+    /// Its first version was refused, for this reason.
+    Refused(String),
+    /// It waits for something that others must do, such as to install its kind.
+    Waiting(String),
+    /// Its first lists are not in yet.
+    Syncing,
+    /// Its lists are in, and another host has its Lease.
+    StandingBy,
+    /// It makes passes.
+    Running,
+}
+
+impl Stage {
+    /// All labels.
+    pub(super) const LABELS: [&str; 6] = [
+        "loading",
+        "refused",
+        "waiting",
+        "syncing",
+        "standing_by",
+        "running",
+    ];
+
+    /// Names the stage in metrics. The set is closed.
+    pub fn label(&self) -> &'static str {
+        match self {
+            Self::Loading => "loading",
+            Self::Refused(_) => "refused",
+            Self::Waiting(_) => "waiting",
+            Self::Syncing => "syncing",
+            Self::StandingBy => "standing_by",
+            Self::Running => "running",
+        }
+    }
+}
+
+/// The version of a plugin that runs, or stands by.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct About {
+    /// What it says its version is.
+    pub version: String,
+    /// The digest of its component.
+    pub digest: String,
+    /// The group and version of its primary kind.
+    pub api_version: String,
+    /// Its primary kind.
+    pub kind: String,
+}
+
+/// What waits, and what is worked on.
+pub(crate) trait Backlog: Send + Sync {
+    /// As it is now.
+    fn waiting(&self) -> Waiting;
+}
+
+/// What waits in a queue now.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Waiting {
+    /// Keys that wait for a worker.
+    pub normal: usize,
+    /// Keys that wait for those.
+    pub low: usize,
+    /// Keys that wait for their time.
+    pub delayed: usize,
+    /// How long the oldest of the first two has waited.
+    pub oldest: Duration,
+    /// Keys that workers have.
+    pub running: usize,
+    /// How long they have had them, in all.
+    pub unfinished: Duration,
+    /// How long one of them has had its key.
+    pub longest: Duration,
+}
+
+impl Default for Meters {
+    fn default() -> Self {
+        // client-go's buckets of the work queue: 10 ns to 1000 s.
+        let queue = || Histogram::new(exponential_buckets(10e-9, 10.0, 12));
+        Self {
+            success: Counter::default(),
+            error: Counter::default(),
+            requeue: Counter::default(),
+            requeue_after: Counter::default(),
+            terminal: Counter::default(),
+            panics: Counter::default(),
+            timeouts: Counter::default(),
+            time: Histogram::new(RECONCILE_TIME),
+            max_concurrent: Level::default(),
+            adds: Counter::default(),
+            retries: Counter::default(),
+            queued: queue(),
+            worked: queue(),
+            leads: Level::default(),
+            cpu: Seconds::default(),
+            memory: Level::default(),
+            requests: Counter::default(),
+            hot_loops: Counter::default(),
+            swapped: Counter::default(),
+            refused: Counter::default(),
+            used: Used::default(),
+            failures: Mutex::default(),
+            stage: Mutex::default(),
+            refusal: Mutex::default(),
+            history: Mutex::default(),
+            about: Mutex::default(),
+            moved: watch::Sender::new(()),
+            backlog: Mutex::default(),
+        }
+    }
+}
+
+impl fmt::Debug for dyn Backlog {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.waiting().fmt(formatter)
+    }
+}
+
+impl Meters {
+    /// A call did not end well; `how` is one of a closed set.
+    pub(crate) fn failed(&self, how: &'static str) {
+        let mut failures = lock(&self.failures);
+        *failures.entry(how).or_default() += 1;
+    }
+
+    /// How often calls did not end well.
+    pub(super) fn failures(&self) -> BTreeMap<&'static str, u64> {
+        lock(&self.failures).clone()
+    }
+
+    /// The plugin is that far now.
+    pub(crate) fn reached(&self, stage: Stage) {
+        *lock(&self.stage) = stage;
+        self.moved.send_replace(());
+    }
+
+    /// How far the plugin is.
+    pub fn stage(&self) -> Stage {
+        lock(&self.stage).clone()
+    }
+
+    /// The newest version that was asked for was refused, for this reason; or it was not.
+    pub(crate) fn refuses(&self, why: Option<&str>) {
+        *lock(&self.refusal) = why.map(str::to_owned);
+        self.moved.send_replace(());
+    }
+
+    /// Why the newest version that was asked for was refused, if it was.
+    pub fn refusal(&self) -> Option<String> {
+        lock(&self.refusal).clone()
+    }
+
+    /// How many passes have ended.
+    pub fn passes(&self) -> u64 {
+        let ends = [
+            &self.success,
+            &self.error,
+            &self.requeue,
+            &self.requeue_after,
+        ];
+        ends.iter().map(|end| end.get()).sum()
+    }
+
+    /// A step of its history is over.
+    pub(super) fn ticks(&self) {
+        lock(&self.history).ends(self.passes(), self.hot_loops.get());
+    }
+
+    /// What it did in the last ten minutes, the oldest step first.
+    pub fn history(&self) -> Vec<Step> {
+        lock(&self.history).steps()
+    }
+
+    /// This version runs now, or stands by.
+    pub(crate) fn is(&self, about: About) {
+        *lock(&self.about) = Some(about);
+        self.moved.send_replace(());
+    }
+
+    /// Notices that the plugin has moved on: its stage, its version, or what was refused.
+    pub fn moves(&self) -> watch::Receiver<()> {
+        self.moved.subscribe()
+    }
+
+    /// The version that runs, or stands by.
+    pub fn about(&self) -> Option<About> {
+        lock(&self.about).clone()
+    }
+
+    /// Where keys wait from now on.
+    pub(crate) fn waits_in(&self, queue: Weak<dyn Backlog>) {
+        *lock(&self.backlog) = Some(queue);
+    }
+
+    /// What waits now.
+    pub fn waiting(&self) -> Waiting {
+        let queue = lock(&self.backlog).as_ref().and_then(Weak::upgrade);
+        queue.map_or_else(Waiting::default, |queue: Arc<dyn Backlog>| queue.waiting())
+    }
+}
+
+fn lock<T>(held: &Mutex<T>) -> MutexGuard<'_, T> {
+    held.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,172 @@
+//! `windlass build`: runs the project's own toolchain, whose words are passed on as they are, and looks
+//! at what it made.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+
+use super::sdk::Sdk;
+use super::toolchain::{check, wants_packages};
+use super::{DOCUMENT, Project};
+use crate::args::BuildFlags;
+use crate::describe::Describe;
+use crate::error::Chain;
+use crate::screen::{Tone, say};
+use crate::seams::{Ended, Seams};
+use crate::source::{Digest, digest};
+use crate::text::spell;
+
+/// What installs the packages of a project in JavaScript.
+const PACKAGES: &str = "npm install --no-audit --no-fund --no-progress";
+
+/// A component that was made, or was there.
+#[derive(Clone, Debug)]
+pub struct Made {
+    /// The component.
+    pub bytes: Arc<[u8]>,
+    /// Its digest.
+    pub digest: Digest,
+    /// How long it took.
+    pub took: Duration,
+}
+
+/// Why there is no component.
+#[derive(Debug, thiserror::Error)]
+pub enum Failed {
+    /// The toolchain said why.
+    #[error("`{0}` failed: {1}")]
+    Command(String, String),
+    /// Something is missing, or in the way.
+    #[error("{}", Chain(&**.0))]
+    Other(#[from] anyhow::Error),
+}
+
+/// Whoever runs toolchains.
+#[derive(Clone)]
+pub struct Maker {
+    /// Time, randomness and processes.
+    pub seams: Seams,
+}
+
+impl Maker {
+    /// Makes the component of `project`; `begins` is told of each command before it runs. A project that
+    /// is not built from source has its component already.
+    ///
+    /// # Errors
+    /// A tool is missing, the command fails, or there is no component after it.
+    pub async fn make(&self, project: &Project, begins: impl Fn(&str)) -> Result<Made, Failed> {
+        let began = self.seams.clock.now();
+        if let Some(build) = project.how() {
+            if let Some(sdk) = Sdk::of(&project.folder) {
+                sdk.put(&project.folder, &self.seams.rng)?;
+            }
+            check(&build.command, &project.folder, &self.seams.spawn).await?;
+            if wants_packages(&build.command, &project.folder) {
+                self.run(PACKAGES, &project.folder, &begins).await?;
+            }
+            self.run(&build.command, &project.folder, &begins).await?;
+        }
+        let output = project.output();
+        let bytes = fs::read(&output).with_context(|| match project.how() {
+            Some(build) => format!(
+                "`{}` succeeded, but there is no component {}: does spec.build.output of {DOCUMENT} name it?",
+                build.command,
+                output.display()
+            ),
+            None => format!("cannot read the component {}", output.display()),
+        })?;
+        Ok(Made {
+            digest: digest(&bytes),
+            bytes: bytes.into(),
+            took: self.seams.clock.now() - began,
+        })
+    }
+
+    async fn run(
+        &self,
+        command: &str,
+        folder: &Path,
+        begins: &impl Fn(&str),
+    ) -> Result<(), Failed> {
+        begins(command);
+        let ended = self.seams.spawn.shell(command, folder).await;
+        let ended = ended.with_context(|| format!("cannot start `{command}`"))?;
+        let how = match ended {
+            Ended::Code(0) => return Ok(()),
+            Ended::Code(code) => format!("exit code {code}"),
+            Ended::Signal(signal) => format!("signal {signal}"),
+            Ended::Late => "it took too long".to_owned(),
+        };
+        Err(Failed::Command(command.to_owned(), how))
+    }
+}
+
+/// Builds the project in a folder, and puts its component beside its document.
+///
+/// # Errors
+/// It cannot be built, or a host would not load it.
+pub async fn build(flags: BuildFlags, threads: usize, seams: Seams) -> anyhow::Result<()> {
+    let project = Project::open(&flags.folder)?;
+    if project.how().is_none() {
+        bail!(
+            "{}: spec.build is not there: say how the component is made, with command, output and watch",
+            project.document.file.display()
+        );
+    }
+    let maker = Maker {
+        seams: seams.clone(),
+    };
+    let made = maker.make(&project, |command| {
+        let _ = say(Tone::Good, "Building", command);
+    });
+    let made = made.await?;
+    let describe = Describe::new(flags.code_cache, threads, &seams)?;
+    let document = &project.document;
+    let loading = describe.load(
+        &document.name,
+        &made.bytes,
+        &document.config,
+        document.limits,
+    );
+    let plugin = loading
+        .await
+        .map_err(|error| anyhow::anyhow!("{}: {}", project.output().display(), Chain(&error)))?;
+    let missing = plugin.description.missing(&document.grants);
+    if !missing.is_empty() {
+        let text = format!(
+            "{} does not grant what the plugin needs: {}; no host starts it before it does",
+            document.file.display(),
+            missing.join("; ")
+        );
+        say(Tone::Warning, "Missing", &text)?;
+    }
+    put(&project, &made, &seams)?;
+    let text = format!(
+        "{} {}  {} KiB  {}  {}\n{}",
+        plugin.description.name,
+        plugin.description.version,
+        made.bytes.len().div_ceil(1024),
+        made.digest,
+        spell(made.took),
+        document.component.display(),
+    );
+    say(Tone::Good, "Built", &text)?;
+    Ok(())
+}
+
+/// Puts the component where the document says; whoever reads it there sees the old one or the new one.
+fn put(project: &Project, made: &Made, seams: &Seams) -> anyhow::Result<()> {
+    let component = &project.document.component;
+    if *component == project.output() {
+        return Ok(());
+    }
+    let draft = component.with_extension(format!("{:016x}", seams.rng.number()));
+    let written = fs::write(&draft, &made.bytes).and_then(|()| fs::rename(&draft, component));
+    if written.is_err() {
+        let _ = fs::remove_file(&draft);
+    }
+    written.with_context(|| format!("cannot write the component {}", component.display()))
+}

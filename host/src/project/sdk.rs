@@ -1,0 +1,195 @@
+//! The SDKs, which this program carries and puts into projects: nothing of ours need be published.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use rust_embed::{EmbeddedFile, RustEmbed};
+use sha2::{Digest, Sha256};
+
+use crate::seams::Rng;
+
+/// Where a project keeps what is put there.
+pub(super) const PRIVATE: &str = ".windlass";
+/// The digest of the SDK that was put there.
+const STAMP: &str = ".digest";
+
+#[derive(RustEmbed)]
+#[folder = "../guest-sdk/rust"]
+#[exclude = "target/*"]
+struct Rust;
+
+#[derive(RustEmbed)]
+#[folder = "../guest-sdk/js"]
+#[exclude = "node_modules/*"]
+#[exclude = "test/*"]
+struct JavaScript;
+
+#[derive(RustEmbed)]
+#[folder = "../wit"]
+struct Wit;
+
+/// A language with an SDK.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sdk {
+    /// For Rust.
+    Rust,
+    /// For JavaScript.
+    JavaScript,
+}
+
+impl Sdk {
+    const ALL: [Self; 2] = [Self::Rust, Self::JavaScript];
+
+    /// Its folder in a project, and what a manifest says that uses it.
+    fn path(self) -> &'static str {
+        match self {
+            Self::Rust => ".windlass/sdk/rust",
+            Self::JavaScript => ".windlass/sdk/js",
+        }
+    }
+
+    /// The file of a project that names it.
+    fn manifest(self) -> &'static str {
+        match self {
+            Self::Rust => "Cargo.toml",
+            Self::JavaScript => "package.json",
+        }
+    }
+
+    fn files(self) -> Vec<(PathBuf, EmbeddedFile)> {
+        match self {
+            Self::Rust => all::<Rust>(),
+            Self::JavaScript => all::<JavaScript>(),
+        }
+    }
+
+    /// The SDK that the project in `folder` uses, if any.
+    pub(super) fn of(folder: &Path) -> Option<Self> {
+        Self::ALL.into_iter().find(|sdk| {
+            let manifest = fs::read_to_string(folder.join(sdk.manifest()));
+            manifest.is_ok_and(|text| text.contains(sdk.path()))
+        })
+    }
+
+    /// Puts it into the project in `folder`, unless it is there as this program has it.
+    pub(super) fn put(self, folder: &Path, rng: &Rng) -> anyhow::Result<()> {
+        let contract = (Path::new(PRIVATE).join("wit"), all::<Wit>());
+        let own = (PathBuf::from(self.path()), self.files());
+        for (path, files) in [contract, own] {
+            let path = folder.join(path);
+            put(&path, &files, rng)
+                .with_context(|| format!("cannot put the SDK into {}", path.display()))?;
+        }
+        Ok(())
+    }
+}
+
+/// Every file of an embedded folder, by its path in it.
+pub(super) fn all<E: RustEmbed>() -> Vec<(PathBuf, EmbeddedFile)> {
+    let named = |path: std::borrow::Cow<'static, str>| {
+        let file = E::get(&path)?;
+        Some((PathBuf::from(&*path), file))
+    };
+    E::iter().filter_map(named).collect()
+}
+
+fn put(folder: &Path, files: &[(PathBuf, EmbeddedFile)], rng: &Rng) -> io::Result<()> {
+    let digest = digest(files);
+    if fs::read_to_string(folder.join(STAMP)).is_ok_and(|held| held == digest) {
+        return Ok(());
+    }
+    // Whole or not at all, under the name by which it is used.
+    let draft = folder.with_extension(format!("{:016x}", rng.number()));
+    let written = write(&draft, files)
+        .and_then(|()| fs::write(draft.join(STAMP), digest))
+        .and_then(|()| match fs::remove_dir_all(folder) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => fs::rename(&draft, folder),
+        });
+    if written.is_err() {
+        let _ = fs::remove_dir_all(&draft);
+    }
+    written
+}
+
+/// Writes files below `folder`.
+pub(super) fn write(folder: &Path, files: &[(PathBuf, EmbeddedFile)]) -> io::Result<()> {
+    for (path, file) in files {
+        let path = folder.join(path);
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent)?;
+        }
+        fs::write(path, &file.data)?;
+    }
+    Ok(())
+}
+
+fn digest(files: &[(PathBuf, EmbeddedFile)]) -> String {
+    let mut hash = Sha256::new();
+    for (path, file) in files {
+        hash.update(path.as_os_str().as_encoded_bytes());
+        hash.update([0]);
+        hash.update(file.metadata.sha256_hash());
+    }
+    hash.finalize()
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_carried_is_what_the_repository_has() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        for (folder, files) in [
+            ("guest-sdk/rust", all::<Rust>()),
+            ("guest-sdk/js", all::<JavaScript>()),
+            ("wit", all::<Wit>()),
+        ] {
+            assert!(!files.is_empty());
+            for (path, file) in files {
+                let path = root.join(folder).join(path);
+                assert_eq!(fs::read(&path).unwrap(), &*file.data, "{}", path.display());
+            }
+        }
+        let names: Vec<_> = Sdk::JavaScript
+            .files()
+            .into_iter()
+            .map(|(path, _)| path)
+            .collect();
+        assert!(
+            names.contains(&"build/windlass-build.js".into()),
+            "{names:?}"
+        );
+        let foreign = |path: &PathBuf| path.starts_with("node_modules") || path.starts_with("test");
+        assert!(!names.iter().any(foreign), "{names:?}");
+    }
+
+    #[test]
+    fn a_project_gets_the_sdk_that_it_names_and_an_old_one_is_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(Sdk::of(folder.path()), None);
+        let manifest = r#"windlass-sdk = { path = ".windlass/sdk/rust" }"#;
+        fs::write(folder.path().join("Cargo.toml"), manifest).unwrap();
+        let sdk = Sdk::of(folder.path()).unwrap();
+        assert_eq!(sdk, Sdk::Rust);
+        let rng = Rng::seeded(1);
+        sdk.put(folder.path(), &rng).unwrap();
+        let sdk_folder = folder.path().join(sdk.path());
+        let library = sdk_folder.join("src/lib.rs");
+        assert!(library.exists() && folder.path().join(".windlass/wit/world.wit").exists());
+        let before = fs::metadata(&library).unwrap().modified().unwrap();
+        sdk.put(folder.path(), &rng).unwrap();
+        let after = fs::metadata(&library).unwrap().modified().unwrap();
+        assert_eq!(before, after, "what is there is left alone");
+        fs::write(sdk_folder.join(STAMP), "old").unwrap();
+        fs::write(sdk_folder.join("src/gone.rs"), "").unwrap();
+        sdk.put(folder.path(), &rng).unwrap();
+        assert!(!sdk_folder.join("src/gone.rs").exists());
+    }
+}

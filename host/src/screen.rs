@@ -1,0 +1,81 @@
+//! What the commands for people say while they work: a verb to the right, as cargo's, on standard error.
+
+use std::io::{self, Write};
+
+use anstyle::{AnsiColor, Style};
+
+use crate::text::clean_lines;
+
+/// The verbs end here.
+const VERB: usize = 12;
+/// The longest line of a text.
+const LONGEST: usize = 4 << 10;
+
+/// How a line is meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tone {
+    /// Work that goes on, or is done.
+    Good,
+    /// Somebody should look at it.
+    Warning,
+    /// It failed.
+    Bad,
+}
+
+/// Says `verb` and `text`, whose further lines stand below its first.
+///
+/// # Errors
+/// Nobody can hear it: the terminal is gone.
+pub fn say(tone: Tone, verb: &str, text: &str) -> io::Result<()> {
+    let style = match tone {
+        Tone::Good => AnsiColor::Green,
+        Tone::Warning => AnsiColor::Yellow,
+        Tone::Bad => AnsiColor::Red,
+    };
+    let styled = Style::new().bold().fg_color(Some(style.into()));
+    let line = laid_out(verb, text);
+    let (verb, rest) = line.split_at_checked(VERB).unwrap_or(("", &line));
+    // One write, so that no other line comes between.
+    let whole = format!("{styled}{verb}{styled:#}{rest}\n");
+    anstream::stderr().write_all(whole.as_bytes())
+}
+
+/// Says a line that belongs to the one before.
+///
+/// # Errors
+/// As [`say`].
+pub fn go_on(text: &str) -> io::Result<()> {
+    say(Tone::Good, "", text)
+}
+
+/// The verb to the right, and each line of the text behind it, without what moves a cursor: some of it is a guest's.
+fn laid_out(verb: &str, text: &str) -> String {
+    let text = clean_lines(text, LONGEST);
+    let mut lines = text.lines();
+    let first = lines.next().unwrap_or_default();
+    let mut out = format!("{verb:>VERB$} {first}");
+    for line in lines {
+        out.push_str(&format!("\n{:VERB$} {line}", ""));
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_verb_is_to_the_right_and_the_text_in_a_column() {
+        assert_eq!(laid_out("Created", "a/"), "     Created a/");
+        assert_eq!(laid_out("", "a\nb"), "             a\n             b");
+    }
+
+    #[test]
+    fn nothing_that_a_guest_says_moves_a_cursor() {
+        let said = laid_out("Held", "greeter: \u{1b}[2Jgone\n\u{7}line");
+        assert_eq!(
+            said,
+            "        Held greeter: \u{fffd}[2Jgone\n             \u{fffd}line"
+        );
+    }
+}

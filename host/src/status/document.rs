@@ -1,0 +1,135 @@
+//! The status as a document: what `?o=json` answers, and what all other forms are made of.
+
+use serde::{Deserialize, Serialize};
+
+/// What a host does.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Status {
+    /// `windlass.dev/v1alpha1`.
+    pub api_version: String,
+    /// `Status`.
+    pub kind: String,
+    /// The host's name in Leases and Events.
+    pub host: String,
+    /// The host's version.
+    pub version: String,
+    /// For how long it has run.
+    pub up_ms: u64,
+    /// Its plugins, by name.
+    pub plugins: Vec<PluginStatus>,
+}
+
+/// What one plugin does.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PluginStatus {
+    /// Its name.
+    pub name: String,
+    /// `loading`, `refused`, `waiting`, `syncing`, `standing_by` or `running`.
+    pub state: String,
+    /// Why, if it does not run or another version was refused.
+    pub message: Option<String>,
+    /// Its version.
+    pub version: Option<String>,
+    /// The digest of its component.
+    pub digest: Option<String>,
+    /// The group and version of its primary kind.
+    pub reconciles_api_version: Option<String>,
+    /// Its primary kind.
+    pub reconciles: Option<String>,
+    /// Keys that wait for a worker.
+    pub depth: usize,
+    /// Of those, the ones that wait for the others.
+    pub low: usize,
+    /// Keys that wait for their time.
+    pub delayed: usize,
+    /// Keys that workers have.
+    pub running: usize,
+    /// How long the key has waited that has waited longest for a worker.
+    pub oldest_ms: u64,
+    /// What its passes did.
+    pub passes: Passes,
+    /// The guest's memory at its peak so far, in bytes.
+    pub memory_peak: u64,
+    /// The most that it may take.
+    pub memory_limit: Option<u64>,
+    /// CPU time of its calls, in seconds.
+    pub cpu_seconds: f64,
+    /// Passes in each five seconds of the last ten minutes, the oldest first; shorter for a younger plugin.
+    pub sparkline: Vec<u32>,
+    /// What somebody should look at.
+    pub warnings: Vec<Warning>,
+}
+
+/// One plugin, closer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PluginDetails {
+    /// `windlass.dev/v1alpha1`.
+    pub api_version: String,
+    /// `PluginStatus`.
+    pub kind: String,
+    /// What it does.
+    pub status: PluginStatus,
+    /// Objects whose last remembered pass failed, the newest first.
+    pub failing: Vec<KeyStatus>,
+    /// Objects whose last remembered pass took longest.
+    pub slowest: Vec<KeyStatus>,
+    /// What it is granted, and has never used since the host began.
+    pub unused_grants: Vec<GrantStatus>,
+}
+
+/// Verbs on a resource that a plugin is granted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct GrantStatus {
+    /// `deployments.apps/scale`.
+    pub resource: String,
+    /// `delete`.
+    pub verbs: Vec<String>,
+}
+
+/// The last remembered pass over an object.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct KeyStatus {
+    /// The object's namespace, if it has one.
+    pub namespace: Option<String>,
+    /// Its name.
+    pub name: String,
+    /// How long the pass took, in microseconds.
+    pub took_us: u64,
+    /// How often it had failed before.
+    pub attempt: u32,
+    /// How it ended.
+    pub returned: String,
+    /// What went wrong.
+    pub error: Option<String>,
+}
+
+/// What passes did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Passes {
+    /// How many there were.
+    pub total: u64,
+    /// How many of those failed.
+    pub failed: u64,
+    /// How many there were in the last minute.
+    pub last_minute: u64,
+    /// Half of the remembered ones took no longer, in microseconds.
+    pub p50_us: u64,
+    /// Nearly all took no longer.
+    pub p99_us: u64,
+}
+
+/// What somebody should look at.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Warning {
+    /// A word of a closed set.
+    pub reason: String,
+    /// A sentence, with what to do.
+    pub message: String,
+}

@@ -1,0 +1,166 @@
+//! What a host finds by itself that somebody should look at: tokio-console's idea.
+//!
+//! - A pure function of what is counted and recorded; each warning has a word, a sentence with what to do, and a
+//!   situation in the tests.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::document::Warning;
+use crate::controller::Record;
+use crate::metrics::Waiting;
+use crate::view::{Why, Wrote};
+
+/// A key that has failed so often in a row is worth a look.
+const MANY_FAILURES: u32 = 10;
+/// A key that waits so long for a worker is worth a look.
+const LONG_WAIT: Duration = Duration::from_secs(5);
+/// So many passes of one kind in a row are a habit.
+const HABIT: usize = 10;
+/// So much of a limit is near it, in percent.
+const NEAR: u64 = 80;
+
+/// What is known of a plugin.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Known {
+    /// Why the newest version that was asked for does not run.
+    pub(super) refused: Option<String>,
+    /// Its passes, the oldest first.
+    pub(super) records: Vec<Arc<Record>>,
+    /// What waits.
+    pub(super) waiting: Waiting,
+    /// Fields that became hot in the last ten minutes.
+    pub(super) hot_loops: u64,
+    /// The guest's memory at its peak, and the most that it may take.
+    pub(super) memory: (u64, Option<u64>),
+    /// The most CPU time that a call may take.
+    pub(super) cpu_limit: Option<Duration>,
+    /// The kind that it reconciles.
+    pub(super) kind: Option<String>,
+}
+
+/// What should be looked at, the most urgent first.
+pub(super) fn warnings(known: &Known) -> Vec<Warning> {
+    let all = [
+        refused(known),
+        fails(known),
+        hot_loop(known),
+        queue_slow(known),
+        near_memory(known),
+        near_cpu(known),
+        polls(known),
+        writes_status(known),
+    ];
+    let told = all.into_iter().flatten();
+    told.map(|(reason, message)| Warning {
+        reason: reason.to_owned(),
+        message,
+    })
+    .collect()
+}
+
+type Told = Option<(&'static str, String)>;
+
+fn refused(known: &Known) -> Told {
+    let why = known.refused.as_ref()?;
+    Some(("Refused", format!("the newest version does not run: {why}")))
+}
+
+fn fails(known: &Known) -> Told {
+    let mut newest = known.records.iter().rev();
+    let worst = newest.find(|record| record.error.is_some() && record.attempt >= MANY_FAILURES)?;
+    let Record { key, attempt, .. } = &**worst;
+    let times = attempt + 1;
+    let text = format!("{key} has failed {times} times in a row: ask `windlass why` about it");
+    Some(("FailsAgainAndAgain", text))
+}
+
+fn hot_loop(known: &Known) -> Told {
+    let times = known.hot_loops;
+    (times > 0).then(|| {
+        let text = format!("{times} fields were rewritten again and again in the last ten minutes: look at the Events HotLoop for which, and for another writer");
+        ("HotLoop", text)
+    })
+}
+
+fn queue_slow(known: &Known) -> Told {
+    let oldest = known.waiting.oldest;
+    (oldest >= LONG_WAIT).then(|| {
+        let seconds = oldest.as_secs();
+        let text = format!("a key has waited {seconds} s for a worker: raise limits.concurrency, or make passes shorter");
+        ("QueueSlow", text)
+    })
+}
+
+fn near_memory(known: &Known) -> Told {
+    let (peak, Some(limit)) = known.memory else {
+        return None;
+    };
+    (peak.saturating_mul(100) >= limit.saturating_mul(NEAR)).then(|| {
+        let (peak, limit) = (peak >> 20, limit >> 20);
+        let text =
+            format!("a call took {peak} of {limit} MiB: raise limits.memory before one traps");
+        ("NearMemoryLimit", text)
+    })
+}
+
+fn near_cpu(known: &Known) -> Told {
+    let limit = known.cpu_limit?;
+    let most = known.records.iter().map(|record| record.cpu).max()?;
+    (most * 100 >= limit * u32::try_from(NEAR).unwrap_or(100)).then(|| {
+        let (most, limit) = (most.as_millis(), limit.as_millis());
+        let text = format!(
+            "a call took {most} of {limit} ms of CPU time: raise limits.cpu before one is stopped"
+        );
+        ("NearCPULimit", text)
+    })
+}
+
+/// Passes that only the plugin itself asked for, and that found nothing to do.
+fn polls(known: &Known) -> Told {
+    let newest: Vec<_> = known.records.iter().rev().take(HABIT).collect();
+    let asked = |record: &&Arc<Record>| {
+        let asked = |why: &Why| *why == Why::Requeued;
+        record.whys.first.iter().all(asked) && !record.whys.first.is_empty()
+    };
+    let idle = |record: &&Arc<Record>| !record.journal.writes.iter().any(has_effect);
+    let habit = newest.len() == HABIT && newest.iter().all(|it| asked(it) && idle(it));
+    habit.then(|| {
+        let text = format!("the last {HABIT} passes ran only since the plugin asked for them, and changed nothing: let it wait for a change, or longer");
+        ("PollsForNothing", text)
+    })
+}
+
+fn writes_status(known: &Known) -> Told {
+    let kind = known.kind.as_ref()?;
+    let newest = known.records.iter().rev();
+    let newest = newest.filter(|record| record.step == "reconcile");
+    let newest: Vec<_> = newest.take(HABIT).collect();
+    let writes = |record: &&Arc<Record>| {
+        let mut writes = record.journal.writes.iter();
+        writes.any(|wrote| {
+            let own = wrote.kind == *kind && wrote.key == record.key;
+            own && wrote
+                .end
+                .differences()
+                .iter()
+                .any(|one| one.path.starts_with(".status"))
+        })
+    };
+    let same_version = newest.iter().map(|record| (&record.key, &record.uid));
+    let keys: std::collections::BTreeSet<_> = same_version.collect();
+    let habit = newest.len() == HABIT && keys.len() < HABIT / 2 && newest.iter().all(writes);
+    habit.then(|| {
+        let text = format!("each of the last {HABIT} passes changed its object's status: is there a time or a counter in it?");
+        ("WritesStatusEachTime", text)
+    })
+}
+
+fn has_effect(wrote: &Wrote) -> bool {
+    use crate::view::End;
+    match &wrote.end {
+        End::Changed(fields) => !fields.is_empty(),
+        End::Created(_) | End::Deleted | End::Failed => true,
+        End::Unseen => false,
+    }
+}

@@ -1,0 +1,23 @@
+//! Why an object was reconciled, or was not: the facts, the one reason that they come to, and how both are told.
+//!
+//! ```text
+//! a plugin's controller ─> facts ─┐
+//! the API server ──────> truth ───┴─> reason ─> answer ─> text, JSON, dot
+//! ```
+//! - The reason is a pure function of the facts: what is told is what the host would do.
+
+mod answer;
+mod ask;
+mod dot;
+mod find;
+mod reason;
+mod text;
+mod truth;
+
+pub use answer::{Answer, Node, PassAnswer, PluginAnswer, Written};
+pub use ask::ask;
+pub use dot::dot;
+pub use find::{Finder, Question};
+pub use reason::{Reason, judge};
+pub use text::text;
+pub use truth::Truth;

@@ -1,0 +1,292 @@
+//! The answer to "why", as a document: what `-o json` prints, and what all other forms are made of.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::reason::judge;
+use super::truth::Truth;
+use crate::controller::{Facts, Record, Sight};
+use crate::metrics::About;
+use crate::text::clean;
+use crate::view::{End, Key, Saw, Wrote};
+
+/// The longest text of a guest or a server that is shown.
+const TEXT: usize = 2 << 10;
+
+/// Why an object was reconciled, or was not.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Answer {
+    /// `windlass.dev/v1alpha1`.
+    pub api_version: String,
+    /// `Why`.
+    pub kind: String,
+    /// The object.
+    pub object: Node,
+    /// Its owners: what to ask about, if no plugin reconciles it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub owners: Vec<Node>,
+    /// What each plugin that reconciles its kind has to say.
+    pub plugins: Vec<PluginAnswer>,
+    /// What the plugins of this host reconcile, if none reconciles this.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kinds: Vec<String>,
+}
+
+/// An object, or a list of them.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Node {
+    /// Its kind.
+    pub kind: String,
+    /// Its namespace, if it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
+    /// Its name; of a list the label selector.
+    pub name: String,
+}
+
+/// What one plugin has to say of an object.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PluginAnswer {
+    /// Its name.
+    pub plugin: String,
+    /// Its version.
+    pub version: Option<String>,
+    /// The digest of its component.
+    pub digest: Option<String>,
+    /// Why things are as they are, in a word of a closed set.
+    pub reason: String,
+    /// The same as a sentence, with what to do.
+    pub message: String,
+    /// When it runs next, if that is known.
+    pub next_in_ms: Option<u64>,
+    /// The object's generation, as the plugin's store shows it.
+    pub generation: Option<i64>,
+    /// Its version there.
+    pub resource_version: Option<String>,
+    /// The last passes that are remembered, the newest first.
+    pub passes: Vec<PassAnswer>,
+}
+
+/// A pass.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PassAnswer {
+    /// When it began.
+    pub began: String,
+    /// How long it took.
+    pub took_ms: u64,
+    /// How long ago it ended.
+    pub ago_ms: u64,
+    /// Why it ran: the first reasons.
+    pub woken_by: Vec<String>,
+    /// How many reasons there were.
+    pub reasons: usize,
+    /// What it did: `protect`, `reconcile`, `finalize`, `release` or `ignore`.
+    pub step: String,
+    /// How often it had failed before.
+    pub attempt: u32,
+    /// The version that it saw.
+    pub resource_version: String,
+    /// What it read from the store.
+    pub read: Vec<ReadAnswer>,
+    /// What it wrote.
+    pub wrote: Vec<Written>,
+    /// How many more reads and writes there were.
+    pub left_out: usize,
+    /// How it ended.
+    pub returned: String,
+    /// What went wrong.
+    pub error: Option<String>,
+    /// What the guest wrote to standard output and error, if its call failed.
+    pub output: String,
+    /// CPU time of the guest.
+    pub cpu_us: u64,
+    /// The guest's memory at its peak, in bytes.
+    pub memory: usize,
+    /// Requests to the API server.
+    pub requests: u32,
+}
+
+/// A read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ReadAnswer {
+    /// What was read.
+    #[serde(flatten)]
+    pub node: Node,
+    /// Of one object: its version; none if it was absent.
+    pub resource_version: Option<String>,
+    /// Of a list: how many there were.
+    pub count: Option<usize>,
+}
+
+/// A write.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Written {
+    /// What was written.
+    #[serde(flatten)]
+    pub node: Node,
+    /// `created`, `changed`, `same`, `unseen`, `deleted` or `failed`.
+    pub end: String,
+    /// The fields that changed.
+    pub fields: Vec<FieldAnswer>,
+}
+
+/// A field that changed. Of a Secret no value is shown.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FieldAnswer {
+    /// Its path.
+    pub path: String,
+    /// What was there, as JSON.
+    pub before: Option<String>,
+    /// What is there now.
+    pub after: Option<String>,
+}
+
+impl Answer {
+    /// An answer about `object`, of no plugin yet.
+    pub fn about(object: Node) -> Self {
+        Self {
+            api_version: "windlass.dev/v1alpha1".to_owned(),
+            kind: "Why".to_owned(),
+            object,
+            owners: Vec::new(),
+            plugins: Vec::new(),
+            kinds: Vec::new(),
+        }
+    }
+}
+
+impl Node {
+    /// The object of this kind and name.
+    pub fn new(kind: &str, key: &Key) -> Self {
+        Self {
+            kind: kind.to_owned(),
+            namespace: key.namespace.clone(),
+            name: key.name.clone(),
+        }
+    }
+}
+
+impl std::fmt::Display for Node {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.namespace {
+            Some(namespace) => write!(out, "{}/{namespace}/{}", self.kind, self.name),
+            None => write!(out, "{}/{}", self.kind, self.name),
+        }
+    }
+}
+
+impl PluginAnswer {
+    /// What `plugin` has to say, given what is known, and how long `ago` a pass ended.
+    pub fn of(
+        plugin: &str,
+        about: Option<About>,
+        facts: &Facts,
+        truth: &Truth,
+        ago: impl Fn(&Record) -> Duration,
+    ) -> Self {
+        let passes = facts.passes.iter();
+        let passes = passes.map(|record| PassAnswer::of(record, ago(record)));
+        let reason = judge(facts, truth);
+        let held = match &facts.sight {
+            Sight::There(held) | Sight::Stray(held) => Some(held),
+            Sight::NotWatched | Sight::Absent => None,
+        };
+        let (version, digest) = about.map(|about| (about.version, about.digest)).unzip();
+        Self {
+            plugin: plugin.to_owned(),
+            version,
+            digest,
+            reason: reason.word().to_owned(),
+            message: clean(&reason.sentence(), TEXT),
+            next_in_ms: reason.left().map(millis),
+            generation: held.and_then(|held| held.generation),
+            resource_version: held.map(|held| held.resource_version.clone()),
+            passes: passes.collect(),
+        }
+    }
+}
+
+impl PassAnswer {
+    /// The pass, which ended so long ago.
+    pub fn of(record: &Record, ago: Duration) -> Self {
+        let whys = record.whys.first.iter().map(ToString::to_string);
+        let journal = &record.journal;
+        Self {
+            began: record.began.to_string(),
+            took_ms: millis(record.took),
+            ago_ms: millis(ago),
+            woken_by: whys.collect(),
+            reasons: record.whys.count,
+            step: record.step.to_owned(),
+            attempt: record.attempt,
+            resource_version: record.version.clone(),
+            read: journal.reads.iter().map(read).collect(),
+            wrote: journal.writes.iter().map(written).collect(),
+            left_out: journal.left_out,
+            returned: record.outcome.to_owned(),
+            error: record.error.as_deref().map(|error| clean(error, TEXT)),
+            output: record.output.clone(),
+            cpu_us: u64::try_from(record.cpu.as_micros()).unwrap_or(u64::MAX),
+            memory: record.memory,
+            requests: record.requests,
+        }
+    }
+}
+
+fn read(saw: &Saw) -> ReadAnswer {
+    match saw {
+        Saw::Object { kind, key, version } => ReadAnswer {
+            node: Node::new(kind, key),
+            resource_version: version.clone(),
+            count: None,
+        },
+        Saw::List {
+            kind,
+            namespace,
+            selector,
+            count,
+        } => ReadAnswer {
+            node: Node {
+                kind: kind.clone(),
+                namespace: namespace.clone(),
+                name: clean(selector, TEXT),
+            },
+            resource_version: None,
+            count: Some(*count),
+        },
+    }
+}
+
+fn written(wrote: &Wrote) -> Written {
+    let end = match &wrote.end {
+        End::Created(_) => "created",
+        End::Changed(fields) if fields.is_empty() => "same",
+        End::Changed(_) => "changed",
+        End::Unseen => "unseen",
+        End::Deleted => "deleted",
+        End::Failed => "failed",
+    };
+    let shown = |text: &Option<String>| text.as_deref().map(|text| clean(text, TEXT));
+    let fields = wrote.end.differences().iter().map(|field| FieldAnswer {
+        path: clean(&field.path, TEXT),
+        before: shown(&field.before),
+        after: shown(&field.after),
+    });
+    Written {
+        node: Node::new(&wrote.kind, &wrote.key),
+        end: end.to_owned(),
+        fields: fields.collect(),
+    }
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}

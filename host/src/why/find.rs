@@ -1,0 +1,241 @@
+//! Finds out, on the host, why an object was reconciled or was not.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::answer::{Answer, Node, PluginAnswer};
+use super::truth::Truth;
+use crate::api::{Accept, Api, Request, Resource};
+use crate::controller::{Facts, Insight, Insights, Place, Record, Sight};
+use crate::error::Chain;
+use crate::lease::Lease;
+use crate::metrics::{About, Meters, Metrics, Stage};
+use crate::seams::Seams;
+use crate::text::clean;
+use crate::view::{Key, Object, finalizer_of};
+
+/// The longest name of a host that is shown.
+const NAME: usize = 200;
+
+/// What is asked about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Question {
+    /// A kind, its plural or its singular, with the group behind a dot if one likes.
+    pub kind: String,
+    /// Of an object that lives in one.
+    pub namespace: String,
+    /// The object's name.
+    pub name: String,
+}
+
+/// Whoever can answer on a host. Cheap to clone.
+#[derive(Clone)]
+pub struct Finder {
+    /// How far each plugin is.
+    pub metrics: Metrics,
+    /// What their controllers know.
+    pub insights: Insights,
+    /// The door to the API server; nothing is written.
+    pub api: Api,
+    /// The namespace of the Leases.
+    pub leases: String,
+    /// The time.
+    pub seams: Seams,
+}
+
+impl Finder {
+    /// Answers. Asks the API server for the object, once for each plugin that reconciles its kind.
+    pub async fn find(&self, question: &Question) -> Answer {
+        let mut answer = Answer::about(Node {
+            kind: question.kind.clone(),
+            namespace: Some(question.namespace.clone()),
+            name: question.name.clone(),
+        });
+        let mut unclear = Vec::new();
+        for (plugin, meters) in self.metrics.plugins() {
+            let about = meters.about();
+            match self.insights.of(&plugin) {
+                Some(insight) if question.means(insight.primary()) => {
+                    let key = question.key(insight.primary());
+                    answer.object = Node::new(&insight.primary().kind, &key);
+                    let facts = insight.facts(&key);
+                    let truth = self.truth(insight.primary(), &key).await;
+                    let ago = |record: &Record| self.ago(record);
+                    let said = PluginAnswer::of(&plugin, about, &facts, &truth, ago);
+                    answer.plugins.push(said);
+                }
+                Some(insight) => {
+                    answer.kinds.push(insight.primary().kind.clone());
+                    answer.owners.extend(question.owners(&insight));
+                }
+                // Without a controller it has said at most what it reconciles.
+                None => match &about {
+                    Some(known) if question.names(&known.kind, &known.api_version) => {
+                        let said = self.without_controller(&plugin, &meters, about);
+                        answer.plugins.push(said.await);
+                    }
+                    Some(known) => answer.kinds.push(known.kind.clone()),
+                    None => unclear.push((plugin, meters)),
+                },
+            }
+        }
+        // Only who is asked about what nobody else reconciles may have meant these.
+        if answer.plugins.is_empty() {
+            for (plugin, meters) in unclear {
+                let said = self.without_controller(&plugin, &meters, None);
+                answer.plugins.push(said.await);
+            }
+        }
+        answer.kinds.sort();
+        answer.kinds.dedup();
+        answer.owners.sort();
+        answer.owners.dedup();
+        answer
+    }
+
+    async fn without_controller(
+        &self,
+        plugin: &str,
+        meters: &Arc<Meters>,
+        about: Option<About>,
+    ) -> PluginAnswer {
+        let stage = meters.stage();
+        let holder = match stage {
+            Stage::StandingBy => self.holder(plugin).await,
+            _ => None,
+        };
+        let facts = Facts {
+            stage,
+            holder,
+            sight: Sight::NotWatched,
+            place: Place::Nowhere,
+            paused: None,
+            failures: 0,
+            passes: Vec::new(),
+            finalizer: finalizer_of(plugin),
+            label_selector: None,
+            field_selector: None,
+            spec_change_only: false,
+            declares_fields: false,
+        };
+        PluginAnswer::of(plugin, about, &facts, &Truth::Absent, |_| Duration::ZERO)
+    }
+
+    /// Who has the plugin's Lease, if that can be read.
+    async fn holder(&self, plugin: &str) -> Option<String> {
+        let uri = Lease::path(&self.leases, plugin);
+        let lease = self.api.read(uri).await.ok()??;
+        let holder = lease.pointer("/spec/holderIdentity")?.as_str()?;
+        (!holder.is_empty()).then(|| clean(holder, NAME))
+    }
+
+    fn ago(&self, last: &Record) -> Duration {
+        let ago = self.seams.clock.wall().duration_since(last.began);
+        let ago = Duration::try_from(ago).unwrap_or_default();
+        ago.saturating_sub(last.took)
+    }
+
+    async fn truth(&self, resource: &Resource, key: &Key) -> Truth {
+        let uri = match resource.path(key.namespace.as_deref(), Some(&key.name), None) {
+            Ok(uri) => uri,
+            Err(error) => return Truth::Unknown(error.to_string()),
+        };
+        let request = Request::get(uri).accepting(Accept::Metadata);
+        match self.api.send(request).await {
+            Ok(object) => match Object::new(object) {
+                Some(object) => Truth::There(object.metadata),
+                None => Truth::Unknown("it answered with something that is no object".into()),
+            },
+            Err(error) if error.is_not_found() => Truth::Absent,
+            Err(error) => Truth::Unknown(Chain(&error).to_string()),
+        }
+    }
+}
+
+impl Question {
+    /// Whether it is about objects of `resource`.
+    fn means(&self, resource: &Resource) -> bool {
+        let (word, group) = self.split();
+        let words = [&resource.plural, &resource.kind];
+        let named = words.iter().any(|name| name.eq_ignore_ascii_case(word));
+        named && group.is_none_or(|group| resource.group == group)
+    }
+
+    /// Whether it is about objects of this kind, of which no more is known.
+    fn names(&self, kind: &str, api_version: &str) -> bool {
+        let (word, group) = self.split();
+        let word = word.to_ascii_lowercase();
+        let kind = kind.to_ascii_lowercase();
+        let own = crate::api::group_of(api_version);
+        // Of the plural nothing is known but how it mostly begins.
+        (word == kind || word.starts_with(&kind)) && group.is_none_or(|group| group == own)
+    }
+
+    fn split(&self) -> (&str, Option<&str>) {
+        match self.kind.split_once('.') {
+            Some((word, group)) => (word, Some(group)),
+            None => (&self.kind, None),
+        }
+    }
+
+    fn key(&self, resource: &Resource) -> Key {
+        Key {
+            namespace: resource.namespaced.then(|| self.namespace.clone()),
+            name: self.name.clone(),
+        }
+    }
+
+    /// The object's owners, if a plugin watches its kind.
+    fn owners(&self, insight: &Insight) -> Vec<Node> {
+        let watched = insight.watched();
+        let Some(resource) = watched.iter().find(|resource| self.means(resource)) else {
+            return Vec::new();
+        };
+        let key = self.key(resource);
+        let Some(object) = insight.held(resource, &key) else {
+            return Vec::new();
+        };
+        let owners = object.metadata.owners.iter().map(|owner| Node {
+            kind: owner.kind.clone(),
+            namespace: key.namespace.clone(),
+            name: owner.name.clone(),
+        });
+        owners.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kind_is_named_as_kubectl_takes_it() {
+        let resource = Resource {
+            group: "examples.windlass.dev".into(),
+            version: "v1".into(),
+            kind: "Greeting".into(),
+            plural: "greetings".into(),
+            namespaced: true,
+        };
+        let cases = [
+            ("greeting", true),
+            ("Greeting", true),
+            ("greetings", true),
+            ("greetings.examples.windlass.dev", true),
+            ("greeting.examples.windlass.dev", true),
+            ("greetings.other.dev", false),
+            ("greet", false),
+            ("configmap", false),
+        ];
+        for (kind, expected) in cases {
+            let question = Question {
+                kind: kind.into(),
+                namespace: "n".into(),
+                name: "ada".into(),
+            };
+            assert_eq!(question.means(&resource), expected, "{kind}");
+            let names = question.names("Greeting", "examples.windlass.dev/v1");
+            assert_eq!(names, expected, "{kind}");
+        }
+    }
+}

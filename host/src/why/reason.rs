@@ -1,0 +1,296 @@
+//! The one reason that facts come to.
+
+use std::time::Duration;
+
+use super::truth::Truth;
+use crate::controller::{Facts, Place, Sight};
+use crate::metrics::Stage;
+use crate::selector::LabelSelector;
+use crate::text::spell;
+use crate::view::{Metadata, Why};
+
+/// Why an object is as it is with a plugin. The set is closed: each has a word, a sentence and a situation that leads
+/// to it (see the tests).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// The plugin's first version is being checked and compiled.
+    Loading,
+    /// The plugin's first version was refused.
+    Refused(String),
+    /// The plugin waits for what others must do: its kind, or a grant.
+    Waiting(String),
+    /// The plugin's first lists are not in.
+    Syncing,
+    /// Another host has the plugin's Lease.
+    StandingBy(Option<String>),
+    /// No grant lets the plugin watch that namespace.
+    NamespaceNotGranted,
+    /// There is no such object.
+    NotThere,
+    /// The object's labels are not those that the plugin selects.
+    NotSelectedByLabels(String),
+    /// The object's fields are not those that the plugin selects.
+    NotSelectedByFields(String),
+    /// The object is there, and the plugin's watch has not shown it yet.
+    NotSeenYet,
+    /// The plugin's store does not show the object, and the API server could not be asked.
+    NotSeenAndUnknown(String),
+    /// The object is gone from the server, and the plugin's watch has not shown that yet.
+    GoneNotSeenYet,
+    /// A worker has it.
+    Running(Duration),
+    /// A worker has it, and it has changed meanwhile.
+    RunningAndAgain(Duration),
+    /// Nothing runs for a time, since the API server asked for it.
+    Paused(Duration),
+    /// It waits for a worker.
+    Queued(Duration),
+    /// It waits for a worker, after what needs it more.
+    QueuedLow(Duration),
+    /// It failed, and is tried again.
+    Backoff {
+        /// How long until then.
+        left: Duration,
+        /// How often it failed.
+        failures: u32,
+    },
+    /// The API server was busy.
+    Throttled(Duration),
+    /// It rewrites something again and again, and is slowed down.
+    HotLoop(Duration),
+    /// The plugin asked for it.
+    Requeued(Duration),
+    /// The plugin's `finalize` is not done yet.
+    FinalizePending(Duration),
+    /// It is to run at a time, for another reason.
+    Delayed(Duration),
+    /// The newest version of the object has not been shown to the plugin yet.
+    NewerNotSeenYet,
+    /// The object is on its way out, and others hold it.
+    HeldByOthers(Vec<String>),
+    /// The object is on its way out, and the plugin never had a finalizer on it.
+    LeavesWithoutUs,
+    /// It failed in a way that only a change can mend.
+    Terminal,
+    /// Its last pass was told to stop.
+    Interrupted,
+    /// It failed, and nothing says that it is tried again.
+    Failed,
+    /// No pass over it is remembered.
+    Forgotten,
+    /// What has changed since is what the plugin itself wrote.
+    OwnWrite,
+    /// What has changed since is the status alone, which does not concern the plugin.
+    FilteredByTrigger,
+    /// What has changed since is nothing that the plugin declared to read.
+    FilteredByFields,
+    /// All is done.
+    Settled,
+}
+
+impl Reason {
+    /// Its word, for machines.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Loading => "Loading",
+            Self::Refused(_) => "Refused",
+            Self::Waiting(_) => "Waiting",
+            Self::Syncing => "Syncing",
+            Self::StandingBy(_) => "StandingBy",
+            Self::NamespaceNotGranted => "NamespaceNotGranted",
+            Self::NotThere => "NotThere",
+            Self::NotSelectedByLabels(_) => "NotSelectedByLabels",
+            Self::NotSelectedByFields(_) => "NotSelectedByFields",
+            Self::NotSeenYet => "NotSeenYet",
+            Self::NotSeenAndUnknown(_) => "NotSeenAndUnknown",
+            Self::GoneNotSeenYet => "GoneNotSeenYet",
+            Self::Running(_) => "Running",
+            Self::RunningAndAgain(_) => "RunningAndAgain",
+            Self::Paused(_) => "Paused",
+            Self::Queued(_) => "Queued",
+            Self::QueuedLow(_) => "QueuedLow",
+            Self::Backoff { .. } => "Backoff",
+            Self::Throttled(_) => "Throttled",
+            Self::HotLoop(_) => "HotLoop",
+            Self::Requeued(_) => "Requeued",
+            Self::FinalizePending(_) => "FinalizePending",
+            Self::Delayed(_) => "Delayed",
+            Self::NewerNotSeenYet => "NewerNotSeenYet",
+            Self::HeldByOthers(_) => "HeldByOthers",
+            Self::LeavesWithoutUs => "LeavesWithoutUs",
+            Self::Terminal => "Terminal",
+            Self::Interrupted => "Interrupted",
+            Self::Failed => "Failed",
+            Self::Forgotten => "Forgotten",
+            Self::OwnWrite => "OwnWrite",
+            Self::FilteredByTrigger => "FilteredByTrigger",
+            Self::FilteredByFields => "FilteredByFields",
+            Self::Settled => "Settled",
+        }
+    }
+
+    /// What it means, and what to do.
+    pub fn sentence(&self) -> String {
+        match self {
+            Self::Loading => "the plugin's first version is being checked and compiled".into(),
+            Self::Refused(why) => format!("the plugin does not run, since it was refused: {why}"),
+            Self::Waiting(why) => format!("the plugin does not run: {why}"),
+            Self::Syncing => "the plugin waits for its first lists; if that lasts, see the log for what the API server refuses".into(),
+            Self::StandingBy(Some(holder)) => format!("this host stands by: {holder} runs the plugin, ask there"),
+            Self::StandingBy(None) => "this host stands by: another one runs the plugin, ask there".into(),
+            Self::NamespaceNotGranted => "no grant lets the plugin watch this namespace: add it to grants, if it is to".into(),
+            Self::NotThere => "there is no such object".into(),
+            Self::NotSelectedByLabels(selector) => format!("its labels do not match the plugin's selector {selector}"),
+            Self::NotSelectedByFields(selector) => format!("its fields do not match the plugin's selector {selector}"),
+            Self::NotSeenYet => "it is there, and the plugin's watch has not shown it yet: wait a moment, or see the log for its informer".into(),
+            Self::NotSeenAndUnknown(why) => format!("the plugin's watch does not show it, and the API server could not be asked: {why}"),
+            Self::GoneNotSeenYet => "it is gone, and the plugin's watch has not shown that yet".into(),
+            Self::Running(since) => format!("a pass over it runs, for {} now", spell(*since)),
+            Self::RunningAndAgain(since) => format!("a pass over it runs, for {} now, and another one follows: something changed meanwhile", spell(*since)),
+            Self::Paused(left) => format!("the API server is busy and asked the plugin to wait: {} more", spell(*left)),
+            Self::Queued(since) => format!("it has waited for a worker for {}: raise spec.limits.concurrency if that is long", spell(*since)),
+            Self::QueuedLow(since) => format!("it has waited for {} behind what has changed: nothing new is known of it", spell(*since)),
+            Self::Backoff { left, failures } => format!("it has failed {failures} times in a row, and is tried again in {}, or when it changes", spell(*left)),
+            Self::Throttled(left) => format!("the API server was busy: it is tried again in {}", spell(*left)),
+            Self::HotLoop(left) => format!("it rewrites the same field again and again, and is slowed down: it runs in {}; look for another writer of that field", spell(*left)),
+            Self::Requeued(left) => format!("the plugin asked to see it again in {}", spell(*left)),
+            Self::FinalizePending(left) => format!("it is being deleted, and the plugin's finalize is not done: it is asked again in {}", spell(*left)),
+            Self::Delayed(left) => format!("it runs in {}", spell(*left)),
+            Self::NewerNotSeenYet => "it has changed, and the plugin's watch has not shown that yet: wait a moment, or see the log for its informer".into(),
+            Self::HeldByOthers(finalizers) => format!("it is being deleted, the plugin is done with it, and others hold it: {}", finalizers.join(", ")),
+            Self::LeavesWithoutUs => "it is being deleted, and the plugin has no finalizer on it: there is nothing to do".into(),
+            Self::Terminal => "the plugin said that trying again is of no use: it runs when something that it read changes".into(),
+            Self::Interrupted => "its last pass was told to stop: whoever runs the plugin next begins anew".into(),
+            Self::Failed => "its last pass failed, and it runs when something that it read changes".into(),
+            Self::Forgotten => "no pass over it is remembered: it was long ago, or before this host ran the plugin".into(),
+            Self::OwnWrite => "all is done: what has changed since is what the plugin itself wrote".into(),
+            Self::FilteredByTrigger => "all is done: what has changed since is its status, and the plugin asked for changes of the spec alone (trigger)".into(),
+            Self::FilteredByFields => "all is done: what has changed since is nothing that the plugin declared to read (fields)".into(),
+            Self::Settled => "all is done: it runs when something that it read changes".into(),
+        }
+    }
+
+    /// How long until it runs, if that is known.
+    pub fn left(&self) -> Option<Duration> {
+        match self {
+            Self::Paused(left)
+            | Self::Backoff { left, .. }
+            | Self::Throttled(left)
+            | Self::HotLoop(left)
+            | Self::Requeued(left)
+            | Self::FinalizePending(left)
+            | Self::Delayed(left) => Some(*left),
+            _ => None,
+        }
+    }
+}
+
+/// Judges. `truth` is what the API server says now.
+pub fn judge(facts: &Facts, truth: &Truth) -> Reason {
+    match &facts.stage {
+        Stage::Loading => return Reason::Loading,
+        Stage::Refused(why) => return Reason::Refused(why.clone()),
+        Stage::Waiting(why) => return Reason::Waiting(why.clone()),
+        Stage::Syncing => return Reason::Syncing,
+        Stage::StandingBy => return Reason::StandingBy(facts.holder.clone()),
+        Stage::Running => {}
+    }
+    if let Some(reason) = queued(facts) {
+        return reason;
+    }
+    match &facts.sight {
+        Sight::NotWatched => Reason::NamespaceNotGranted,
+        Sight::Absent => unseen(facts, truth),
+        Sight::There(held) | Sight::Stray(held) => seen(facts, held, truth),
+    }
+}
+
+/// The reason, if the key is in the queue.
+fn queued(facts: &Facts) -> Option<Reason> {
+    let finalizes = facts.last().is_some_and(|last| last.step == "finalize");
+    let reason = match &facts.place {
+        Place::Nowhere => return None,
+        Place::Running {
+            since,
+            again: false,
+        } => Reason::Running(*since),
+        Place::Running { since, again: true } => Reason::RunningAndAgain(*since),
+        Place::Waiting { low, since } => match (facts.paused, low) {
+            (Some(left), _) => Reason::Paused(left),
+            (None, false) => Reason::Queued(*since),
+            (None, true) => Reason::QueuedLow(*since),
+        },
+        Place::Delayed(delayed) if delayed.slowed => Reason::HotLoop(delayed.left),
+        Place::Delayed(delayed) => match delayed.why {
+            Some(Why::Failed) => Reason::Backoff {
+                left: delayed.left,
+                failures: facts.failures,
+            },
+            Some(Why::SlowedDown) => Reason::Throttled(delayed.left),
+            Some(Why::Requeued) if finalizes => Reason::FinalizePending(delayed.left),
+            Some(Why::Requeued) => Reason::Requeued(delayed.left),
+            _ => Reason::Delayed(delayed.left),
+        },
+    };
+    Some(reason)
+}
+
+/// The reason, if the plugin's store does not show the object.
+fn unseen(facts: &Facts, truth: &Truth) -> Reason {
+    let there = match truth {
+        Truth::Unknown(why) => return Reason::NotSeenAndUnknown(why.clone()),
+        Truth::Absent => return Reason::NotThere,
+        Truth::There(there) => there,
+    };
+    if let Some(selector) = &facts.label_selector {
+        let parsed = LabelSelector::parse(selector);
+        if parsed.is_ok_and(|parsed| !parsed.selects(&there.labels)) {
+            return Reason::NotSelectedByLabels(selector.clone());
+        }
+    }
+    match &facts.field_selector {
+        Some(selector) => Reason::NotSelectedByFields(selector.clone()),
+        None => Reason::NotSeenYet,
+    }
+}
+
+/// The reason, if the plugin's store shows the object as it is `held`, and it is not in the queue.
+fn seen(facts: &Facts, held: &Metadata, truth: &Truth) -> Reason {
+    match truth {
+        Truth::Absent => return Reason::GoneNotSeenYet,
+        Truth::There(there) if there.uid != held.uid || there.version() > held.version() => {
+            return Reason::NewerNotSeenYet;
+        }
+        Truth::There(_) | Truth::Unknown(_) => {}
+    }
+    if held.deleting && !held.has_finalizer(&facts.finalizer) {
+        return match held.finalizers.is_empty() {
+            true => Reason::LeavesWithoutUs,
+            false => Reason::HeldByOthers(held.finalizers.clone()),
+        };
+    }
+    let Some(last) = facts.last().filter(|last| last.uid == held.uid) else {
+        return Reason::Forgotten;
+    };
+    match last.outcome {
+        "terminal" => return Reason::Terminal,
+        "stopped" => return Reason::Interrupted,
+        _ if last.error.is_some() => return Reason::Failed,
+        _ => {}
+    }
+    if last.version == held.resource_version {
+        return Reason::Settled;
+    }
+    let mut writes = last.journal.writes.iter();
+    if writes.any(|wrote| wrote.version.as_ref() == Some(&held.resource_version)) {
+        return Reason::OwnWrite;
+    }
+    match (facts.spec_change_only, facts.declares_fields) {
+        (true, _) => Reason::FilteredByTrigger,
+        (false, true) => Reason::FilteredByFields,
+        (false, false) => Reason::Settled,
+    }
+}
+
+#[cfg(test)]
+mod tests;

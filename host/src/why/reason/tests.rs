@@ -1,0 +1,302 @@
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::controller::{Delayed, Record};
+use crate::view::{End, Key, Object, Wrote};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// An object at version 7, with what `more` says of its metadata.
+fn object(more: &Value) -> Arc<Metadata> {
+    let mut metadata = json!({ "name": "ada", "namespace": "n", "uid": "u", "resourceVersion": "7", "generation": 2 });
+    for (field, value) in more.as_object().unwrap() {
+        metadata[field] = value.clone();
+    }
+    Object::new(json!({ "metadata": metadata }))
+        .unwrap()
+        .metadata
+}
+
+fn key() -> Key {
+    Key {
+        namespace: Some("n".into()),
+        name: "ada".into(),
+    }
+}
+
+/// A settled object.
+fn settled() -> Facts {
+    Facts {
+        stage: Stage::Running,
+        holder: None,
+        sight: Sight::There(object(&json!({}))),
+        place: Place::Nowhere,
+        paused: None,
+        failures: 0,
+        passes: vec![Arc::new(Record::settled())],
+        finalizer: "windlass.dev/greeter".into(),
+        label_selector: None,
+        field_selector: None,
+        spec_change_only: false,
+        declares_fields: false,
+    }
+}
+
+/// The settled object, changed.
+fn facts(change: impl FnOnce(&mut Facts)) -> Facts {
+    let mut facts = settled();
+    change(&mut facts);
+    facts
+}
+
+/// The same, of which the last pass is changed.
+fn last(change: impl FnOnce(&mut Record)) -> Facts {
+    let mut last = Record::settled();
+    change(&mut last);
+    facts(|facts| facts.passes = vec![Arc::new(last)])
+}
+
+fn there(more: &Value) -> Truth {
+    Truth::There(object(more))
+}
+
+fn delayed(why: Option<Why>, slowed: bool) -> Facts {
+    let left = SECOND;
+    facts(|facts| facts.place = Place::Delayed(Delayed { left, why, slowed }))
+}
+
+/// Each reason, and a situation that leads to it.
+fn situations() -> Vec<(Reason, Facts, Truth)> {
+    let same = || there(&json!({}));
+    let stage = |stage: Stage| facts(|facts| facts.stage = stage);
+    let place = |place: Place| facts(|facts| facts.place = place);
+    let waiting = |low| Place::Waiting { low, since: SECOND };
+    let running = |again| Place::Running {
+        since: SECOND,
+        again,
+    };
+    let absent = |change: fn(&mut Facts)| {
+        facts(|facts| {
+            facts.sight = Sight::Absent;
+            change(facts);
+        })
+    };
+    let leaving = |finalizers: Value| {
+        let leaving = object(
+            &json!({ "deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": finalizers }),
+        );
+        facts(|facts| facts.sight = Sight::There(leaving))
+    };
+    let older = |change: fn(&mut Facts)| {
+        let mut facts = last(|last| last.version = "6".into());
+        change(&mut facts);
+        facts
+    };
+    let wrote = |last: &mut Record| {
+        last.version = "6".into();
+        last.journal.writes.push(Wrote {
+            kind: "Greeting".into(),
+            key: key(),
+            end: End::Changed(Vec::new()),
+            version: Some("7".into()),
+        });
+    };
+    let finalizing = || {
+        let mut facts = delayed(Some(Why::Requeued), false);
+        let mut last = Record::settled();
+        last.step = "finalize";
+        facts.passes = vec![Arc::new(last)];
+        facts
+    };
+    let failing = || {
+        let mut facts = delayed(Some(Why::Failed), false);
+        facts.failures = 3;
+        facts
+    };
+    let labels = BTreeMap::from([("app", "other")]);
+    vec![
+        (Reason::Loading, stage(Stage::Loading), same()),
+        (
+            Reason::Refused("x".into()),
+            stage(Stage::Refused("x".into())),
+            same(),
+        ),
+        (
+            Reason::Waiting("no kind".into()),
+            stage(Stage::Waiting("no kind".into())),
+            same(),
+        ),
+        (Reason::Syncing, stage(Stage::Syncing), same()),
+        (Reason::StandingBy(None), stage(Stage::StandingBy), same()),
+        (
+            Reason::NamespaceNotGranted,
+            facts(|facts| facts.sight = Sight::NotWatched),
+            same(),
+        ),
+        (Reason::NotThere, absent(|_| {}), Truth::Absent),
+        (
+            Reason::NotSelectedByLabels("app=web".into()),
+            absent(|facts| facts.label_selector = Some("app=web".into())),
+            there(&json!({ "labels": labels })),
+        ),
+        (
+            Reason::NotSelectedByFields("spec.a=b".into()),
+            absent(|facts| facts.field_selector = Some("spec.a=b".into())),
+            same(),
+        ),
+        (Reason::NotSeenYet, absent(|_| {}), same()),
+        (
+            Reason::NotSeenAndUnknown("x".into()),
+            absent(|_| {}),
+            Truth::Unknown("x".into()),
+        ),
+        (Reason::GoneNotSeenYet, settled(), Truth::Absent),
+        (Reason::Running(SECOND), place(running(false)), same()),
+        (
+            Reason::RunningAndAgain(SECOND),
+            place(running(true)),
+            same(),
+        ),
+        (
+            Reason::Paused(SECOND),
+            facts(|facts| {
+                facts.place = waiting(true);
+                facts.paused = Some(SECOND);
+            }),
+            same(),
+        ),
+        (Reason::Queued(SECOND), place(waiting(false)), same()),
+        (Reason::QueuedLow(SECOND), place(waiting(true)), same()),
+        (
+            Reason::Backoff {
+                left: SECOND,
+                failures: 3,
+            },
+            failing(),
+            same(),
+        ),
+        (
+            Reason::Throttled(SECOND),
+            delayed(Some(Why::SlowedDown), false),
+            same(),
+        ),
+        (
+            Reason::HotLoop(SECOND),
+            delayed(Some(Why::Requeued), true),
+            same(),
+        ),
+        (
+            Reason::Requeued(SECOND),
+            delayed(Some(Why::Requeued), false),
+            same(),
+        ),
+        (Reason::FinalizePending(SECOND), finalizing(), same()),
+        (Reason::Delayed(SECOND), delayed(None, false), same()),
+        (
+            Reason::NewerNotSeenYet,
+            settled(),
+            there(&json!({ "resourceVersion": "8" })),
+        ),
+        (
+            Reason::NewerNotSeenYet,
+            settled(),
+            there(&json!({ "uid": "v", "resourceVersion": "1" })),
+        ),
+        (
+            Reason::HeldByOthers(vec!["x.dev/y".into()]),
+            leaving(json!(["x.dev/y"])),
+            Truth::Unknown(String::new()),
+        ),
+        (
+            Reason::LeavesWithoutUs,
+            leaving(json!([])),
+            Truth::Unknown(String::new()),
+        ),
+        (
+            Reason::Terminal,
+            last(|last| {
+                last.outcome = "terminal";
+                last.error = Some("x".into());
+            }),
+            same(),
+        ),
+        (
+            Reason::Interrupted,
+            last(|last| {
+                last.outcome = "stopped";
+                last.error = Some("x".into());
+            }),
+            same(),
+        ),
+        (
+            Reason::Failed,
+            last(|last| {
+                last.outcome = "read";
+                last.error = Some("x".into());
+            }),
+            same(),
+        ),
+        (
+            Reason::Forgotten,
+            facts(|facts| facts.passes.clear()),
+            same(),
+        ),
+        (
+            Reason::Forgotten,
+            last(|last| last.uid = "older".into()),
+            same(),
+        ),
+        (Reason::OwnWrite, last(wrote), same()),
+        (
+            Reason::FilteredByTrigger,
+            older(|facts| facts.spec_change_only = true),
+            same(),
+        ),
+        (
+            Reason::FilteredByFields,
+            older(|facts| facts.declares_fields = true),
+            same(),
+        ),
+        (Reason::Settled, settled(), same()),
+        (Reason::Settled, settled(), Truth::Unknown("x".into())),
+    ]
+}
+
+#[test]
+fn each_situation_has_its_reason() {
+    for (reason, facts, truth) in situations() {
+        assert_eq!(judge(&facts, &truth), reason, "{facts:#?} {truth:?}");
+    }
+}
+
+/// A reason that is added to the enum has to be added to `Reason::word`, and so to this source.
+#[test]
+fn each_reason_has_a_situation_and_a_sentence() {
+    let source = include_str!("../reason.rs");
+    let words = source.split("=> \"").skip(1);
+    let words = words.filter_map(|rest| Some(rest.split_once('"')?.0));
+    let words: Vec<&str> = words
+        .filter(|word| word.starts_with(char::is_uppercase))
+        .collect();
+    assert!(words.len() >= 30, "{words:?}");
+    let situations = situations();
+    for word in words {
+        let mut all = situations.iter().map(|(reason, ..)| reason);
+        assert!(
+            all.any(|reason| reason.word() == word),
+            "{word} has no situation"
+        );
+    }
+    for (reason, ..) in situations {
+        let sentence = reason.sentence();
+        let word = reason.word();
+        assert!(
+            sentence.len() > 15 && !sentence.ends_with('.'),
+            "{word}: {sentence}"
+        );
+        assert!(format!("{reason:?}").starts_with(word));
+    }
+}

@@ -1,0 +1,205 @@
+//! The answer for people.
+
+use std::fmt::Write;
+use std::time::Duration;
+
+use super::answer::{Answer, Node, PassAnswer, PluginAnswer, ReadAnswer, Written};
+use crate::text::{mebibytes, spell};
+
+/// So many earlier passes are told, of those that wrote or failed.
+const EARLIER: usize = 5;
+
+/// The answer as text; each line ends.
+pub fn text(answer: &Answer) -> String {
+    let mut out = String::new();
+    if answer.plugins.is_empty() {
+        nobody(answer, &mut out);
+    }
+    for (number, plugin) in answer.plugins.iter().enumerate() {
+        if number > 0 {
+            out.push('\n');
+        }
+        said(&answer.object, plugin, &mut out);
+    }
+    out
+}
+
+fn nobody(answer: &Answer, out: &mut String) {
+    let kind = &answer.object.kind;
+    line(
+        out,
+        &format!(
+            "{}   no plugin of this host reconciles {kind}",
+            answer.object
+        ),
+    );
+    if !answer.owners.is_empty() {
+        row(out, "OWNED BY", &join(&answer.owners));
+        row(
+            out,
+            "NEXT",
+            &format!(
+                "ask for the owner: windlass why {}",
+                answer
+                    .owners
+                    .first()
+                    .map_or_else(String::new, |owner| format!(
+                        "{}/{}",
+                        owner.kind.to_lowercase(),
+                        owner.name
+                    ))
+            ),
+        );
+    } else if !answer.kinds.is_empty() {
+        row(
+            out,
+            "NEXT",
+            &format!("ask for one of {}", answer.kinds.join(", ")),
+        );
+    }
+}
+
+fn said(object: &Node, plugin: &PluginAnswer, out: &mut String) {
+    let generation = plugin.generation.map_or_else(String::new, |generation| {
+        format!("   generation {generation}")
+    });
+    let version = plugin
+        .version
+        .as_deref()
+        .map_or_else(String::new, |version| format!(" {version}"));
+    let digest = plugin
+        .digest
+        .as_deref()
+        .map_or_else(String::new, |digest| format!(" ({digest})"));
+    line(
+        out,
+        &format!(
+            "{object}{generation}, by {}{version}{digest}",
+            plugin.plugin
+        ),
+    );
+    row(out, "STATE", &plugin.message);
+    let mut passes = plugin.passes.iter();
+    if let Some(last) = passes.next() {
+        pass(last, out);
+    }
+    // What they found is in the newest, or does not matter any more: what they wrote, and how they failed, does.
+    let told = passes.filter(|pass| pass.error.is_some() || pass.wrote.iter().any(has_effect));
+    let told: Vec<String> = told.take(EARLIER).flat_map(earlier).collect();
+    rows(out, "BEFORE", &told);
+}
+
+/// A pass in one line, and one for each field that it changed.
+fn earlier(pass: &PassAnswer) -> Vec<String> {
+    let ago = spell(Duration::from_millis(pass.ago_ms));
+    let woken = pass.woken_by.first().map_or("", String::as_str);
+    let error = pass.error.as_deref().unwrap_or_default();
+    let mut told = vec![format!(
+        "{} {ago} ago, since {woken}: {} {error}",
+        pass.step, pass.returned
+    )];
+    let wrote = pass.wrote.iter().filter(|wrote| has_effect(wrote));
+    told.extend(wrote.flat_map(wrote_lines).map(|line| format!("  {line}")));
+    told.iter().map(|line| line.trim_end().to_owned()).collect()
+}
+
+/// Whether it is known that a write changed something.
+fn has_effect(wrote: &Written) -> bool {
+    !matches!(&*wrote.end, "same" | "unseen")
+}
+
+fn pass(last: &PassAnswer, out: &mut String) {
+    let ago = spell(Duration::from_millis(last.ago_ms));
+    let again = match last.attempt {
+        0 => String::new(),
+        attempt => format!(", attempt {}", attempt + 1),
+    };
+    row(
+        out,
+        "LAST PASS",
+        &format!("{}, {ago} ago{again}", last.step),
+    );
+    let more = last.reasons.saturating_sub(last.woken_by.len());
+    let mut woken = last.woken_by.clone();
+    if more > 0 {
+        woken.push(format!("and {more} more"));
+    }
+    rows(out, "WOKEN BY", &woken);
+    rows(out, "READ", &last.read.iter().map(read).collect::<Vec<_>>());
+    rows(
+        out,
+        "WROTE",
+        &last.wrote.iter().flat_map(wrote_lines).collect::<Vec<_>>(),
+    );
+    if last.left_out > 0 {
+        row(
+            out,
+            "",
+            &format!("and {} more that are not kept", last.left_out),
+        );
+    }
+    let used = format!(
+        "{}   {}, {} API calls, {} peak",
+        last.returned,
+        spell(Duration::from_millis(last.took_ms)),
+        last.requests,
+        mebibytes(u64::try_from(last.memory).unwrap_or(u64::MAX)),
+    );
+    row(out, "RETURNED", &used);
+    if let Some(error) = &last.error {
+        row(out, "ERROR", error);
+    }
+    if !last.output.is_empty() {
+        row(out, "OUTPUT", &last.output);
+    }
+}
+
+fn read(read: &ReadAnswer) -> String {
+    match (read.count, &read.resource_version) {
+        (Some(count), _) => format!("{} ({count} objects)", read.node),
+        (None, Some(_)) => read.node.to_string(),
+        (None, None) => format!("{} (absent)", read.node),
+    }
+}
+
+fn wrote_lines(wrote: &Written) -> Vec<String> {
+    let node = &wrote.node;
+    if wrote.fields.is_empty() {
+        return vec![format!("{node}   {}", wrote.end)];
+    }
+    let fields = wrote.fields.iter().map(|field| {
+        let side = |side: &Option<String>| side.clone().unwrap_or_else(|| "<none>".to_owned());
+        format!(
+            "{node}   {}: {} -> {}",
+            field.path,
+            side(&field.before),
+            side(&field.after)
+        )
+    });
+    fields.collect()
+}
+
+fn join(nodes: &[Node]) -> String {
+    let nodes: Vec<String> = nodes.iter().map(ToString::to_string).collect();
+    nodes.join(", ")
+}
+
+fn rows(out: &mut String, head: &str, all: &[String]) {
+    let mut head = head;
+    for one in all {
+        row(out, head, one);
+        head = "";
+    }
+}
+
+fn row(out: &mut String, head: &str, text: &str) {
+    line(out, &format!("{head:<11}{text}"));
+}
+
+fn line(out: &mut String, text: &str) {
+    // Writing into memory does not fail.
+    let _ = writeln!(out, "{text}");
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,110 @@
+use serde_json::json;
+
+use super::*;
+use crate::why::dot;
+
+fn answer() -> Answer {
+    let node = |kind: &str, name: &str| json!({ "kind": kind, "namespace": "n", "name": name });
+    let with = |mut node: serde_json::Value, more: serde_json::Value| {
+        for (field, value) in more.as_object().unwrap() {
+            node[field] = value.clone();
+        }
+        node
+    };
+    let change = json!({ "path": ".data.text", "before": "\"x\"", "after": "\"Ahoy\"" });
+    let added = json!({ "path": ".data.more", "before": null, "after": "1" });
+    let answer = json!({
+        "apiVersion": "windlass.dev/v1alpha1",
+        "kind": "Why",
+        "object": node("Greeting", "ada"),
+        "plugins": [{
+            "plugin": "greeter", "version": "0.1.0", "digest": "sha256:77a0e31b9c55",
+            "reason": "Backoff", "message": "it has failed 2 times in a row", "nextInMs": 20,
+            "generation": 2, "resourceVersion": "7",
+            "passes": [{
+                "began": "2026-11-22T10:00:00Z", "tookMs": 3, "agoMs": 12_000,
+                "wokenBy": ["ConfigMap n/ada-greeting has changed"], "reasons": 3,
+                "step": "reconcile", "attempt": 1, "resourceVersion": "7",
+                "read": [
+                    with(node("Greeting", "ada"), json!({ "resourceVersion": "7" })),
+                    with(node("Secret", "key"), json!({ "resourceVersion": null })),
+                    with(node("Pod", "app=web"), json!({ "count": 3 })),
+                ],
+                "wrote": [
+                    with(node("ConfigMap", "ada-greeting"), json!({ "end": "changed", "fields": [change, added] })),
+                    with(node("Deployment", "ada"), json!({ "end": "created", "fields": [] })),
+                ],
+                "leftOut": 0, "returned": "transient", "error": "no luck",
+                "cpuUs": 300, "memory": 1_258_291, "requests": 2, "output": "",
+            }],
+        }],
+    });
+    let mut answer: Answer = serde_json::from_value(answer).unwrap();
+    let plugin = &mut answer.plugins[0];
+    let mut before = plugin.passes[0].clone();
+    before.ago_ms = 60_000;
+    before.error = None;
+    before.returned = "rest".into();
+    plugin.passes.push(before.clone());
+    // One that did nothing is not worth a line.
+    before.wrote.clear();
+    plugin.passes.push(before);
+    answer
+}
+
+#[test]
+fn an_answer_is_told_line_by_line() {
+    let told = "\
+Greeting/n/ada   generation 2, by greeter 0.1.0 (sha256:77a0e31b9c55)
+STATE      it has failed 2 times in a row
+LAST PASS  reconcile, 12 s ago, attempt 2
+WOKEN BY   ConfigMap n/ada-greeting has changed
+           and 2 more
+READ       Greeting/n/ada
+           Secret/n/key (absent)
+           Pod/n/app=web (3 objects)
+WROTE      ConfigMap/n/ada-greeting   .data.text: \"x\" -> \"Ahoy\"
+           ConfigMap/n/ada-greeting   .data.more: <none> -> 1
+           Deployment/n/ada   created
+RETURNED   transient   3 ms, 2 API calls, 1.2 MiB peak
+ERROR      no luck
+BEFORE     reconcile 60 s ago, since ConfigMap n/ada-greeting has changed: rest
+             ConfigMap/n/ada-greeting   .data.text: \"x\" -> \"Ahoy\"
+             ConfigMap/n/ada-greeting   .data.more: <none> -> 1
+             Deployment/n/ada   created
+";
+    assert_eq!(text(&answer()), told);
+}
+
+#[test]
+fn an_answer_of_nobody_says_whom_to_ask() {
+    let object = |kind: &str| Node {
+        kind: kind.into(),
+        namespace: Some("n".into()),
+        name: "ada".into(),
+    };
+    let mut answer = Answer::about(object("configmap"));
+    answer.kinds = vec!["Greeting".into()];
+    let nobody = "configmap/n/ada   no plugin of this host reconciles configmap\n";
+    assert_eq!(
+        text(&answer),
+        format!("{nobody}NEXT       ask for one of Greeting\n")
+    );
+    answer.owners = vec![object("Greeting")];
+    let owned =
+        "OWNED BY   Greeting/n/ada\nNEXT       ask for the owner: windlass why greeting/ada\n";
+    assert_eq!(text(&answer), format!("{nobody}{owned}"));
+}
+
+#[test]
+fn a_graph_cannot_be_broken_out_of() {
+    let mut answer = answer();
+    answer.object.name = "a\"]; evil [label=\"\\".into();
+    let graph = dot(&answer);
+    assert!(
+        graph.contains(r#""Greeting/n/a\"]; evil [label=\"\\" -> "#),
+        "{graph}"
+    );
+    assert!(graph.contains(r#""Secret/n/key" -> "greeter: Backoff" [label="read: absent"];"#));
+    assert!(graph.contains(r#""greeter: Backoff" -> "Deployment/n/ada" [label="created"];"#));
+}

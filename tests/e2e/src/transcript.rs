@@ -1,0 +1,142 @@
+//! Commands of a page, run as they stand there; what they print is compared with what it says, line by line.
+//! `[..]` stands for anything within a line, and a line `...` for any lines.
+
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use rustix::process::{Pid, Signal, kill_process_group};
+use snapbox::{Assert, Data};
+
+use crate::built::{host_binary, workspace};
+
+/// What the shell prints after each command, before its exit code.
+const END: &str = "<<end of command>>";
+/// How long a command may take: a build from nothing, on a machine that has much to do.
+const PATIENCE: Duration = Duration::from_secs(600);
+
+/// The contents of a text's `console` blocks.
+///
+/// # Errors
+/// One does not end.
+pub fn transcripts(text: &str) -> Result<Vec<&str>> {
+    let blocks = text.split("```console\n").skip(1);
+    let blocks = blocks.map(|block| block.split_once("```").context("a block ends"));
+    blocks.map(|block| Ok(block?.0)).collect()
+}
+
+/// Compares what was printed with what a page says.
+///
+/// # Errors
+/// How they differ.
+pub fn compare(page: &str, actual: &str, expected: &str) -> Result<()> {
+    let (actual, expected) = (Data::text(actual), Data::text(expected));
+    let compared = Assert::new()
+        .normalize_paths(false)
+        .try_eq(Some(&page), actual, expected);
+    compared.map_err(|difference| anyhow::anyhow!("{difference}"))
+}
+
+/// A shell that takes one command after the other. All that it started is killed with it.
+pub struct Shell {
+    child: Child,
+    group: Pid,
+    stdin: ChildStdin,
+    lines: Receiver<String>,
+}
+
+impl Shell {
+    /// A shell in `folder`, with this build of `windlass` and what else is `beside` it on the path, and with
+    /// the cluster of `kubeconfig`, if there is one.
+    ///
+    /// # Errors
+    /// It could not be started.
+    pub fn start(folder: &Path, beside: Option<&Path>, kubeconfig: Option<&Path>) -> Result<Self> {
+        let windlass = host_binary()?;
+        let own = [Some(&*windlass), beside].map(|it| it.and_then(Path::parent));
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let own = own.into_iter().flatten().map(Path::to_owned);
+        let path = own.chain(std::env::split_paths(&path));
+        let mut command = Command::new("bash");
+        for name in ["RUST_LOG", "WINDLASS_LOG", "WINDLASS_LOG_FORMAT"] {
+            command.env_remove(name);
+        }
+        command.env("PATH", std::env::join_paths(path)?);
+        command.env_remove("KUBECONFIG");
+        if let Some(kubeconfig) = kubeconfig {
+            command.env("KUBECONFIG", kubeconfig);
+        }
+        command.env("WINDLASS_CODE_CACHE", workspace().join("target/code-cache"));
+        // What npm has to say about the settings of whoever runs this is not the page's.
+        command.env("NPM_CONFIG_LOGLEVEL", "error");
+        command.current_dir(folder).process_group(0);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().context("cannot start bash")?;
+        let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+        let group = group.context("a process has an id")?;
+        let mut stdin = child.stdin.take().context("it has standard input")?;
+        let stdout = child.stdout.take().context("it has standard output")?;
+        // If the test binary ends in whatever way, the input does, and so does all that was started.
+        writeln!(stdin, "exec 2>&1; trap 'kill -KILL 0' EXIT")?;
+        let (sender, lines) = channel();
+        std::thread::spawn(move || {
+            let printed = BufReader::new(stdout).lines().map_while(Result::ok);
+            printed.for_each(|line| drop(sender.send(line)));
+        });
+        Ok(Self {
+            child,
+            group,
+            stdin,
+            lines,
+        })
+    }
+
+    /// Runs the commands of `expected`, and compares what they print.
+    ///
+    /// # Errors
+    /// Something differs, or does not end.
+    pub fn play(&mut self, page: &str, expected: &str) -> Result<()> {
+        let mut printed = String::new();
+        for command in expected.lines().filter_map(|line| line.strip_prefix("$ ")) {
+            let output = self.run(command)?;
+            printed.push_str(&format!("$ {command}\n{output}"));
+        }
+        compare(page, &printed, expected)
+    }
+
+    /// Runs `command` to its end; answers what it printed, and its exit code if that is not 0.
+    ///
+    /// # Errors
+    /// It does not end.
+    pub fn run(&mut self, command: &str) -> Result<String> {
+        ensure!(!command.is_empty(), "there is no command");
+        writeln!(self.stdin, "{{ {command}\n}} </dev/null; echo \"{END}$?\"")?;
+        let mut printed = String::new();
+        loop {
+            let line = self.lines.recv_timeout(PATIENCE);
+            let line = line.with_context(|| format!("{command} does not end: {printed}"))?;
+            let Some((last, code)) = line.split_once(END) else {
+                printed.push_str(&format!("{line}\n"));
+                continue;
+            };
+            if !last.is_empty() {
+                printed.push_str(&format!("{last}\n"));
+            }
+            if code != "0" {
+                printed.push_str(&format!("(exit code {code})\n"));
+            }
+            return Ok(printed);
+        }
+    }
+}
+
+impl Drop for Shell {
+    fn drop(&mut self) {
+        let _ = kill_process_group(self.group, Signal::KILL);
+        let _ = self.child.wait();
+    }
+}

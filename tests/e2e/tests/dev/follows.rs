@@ -1,0 +1,162 @@
+//! Files change, and what runs follows: the bugs of other tools' watch loops among them.
+
+use std::fs;
+
+use anyhow::{Context, Result};
+use windlass_e2e::{Cluster, Dev, control_plane};
+
+use super::{COMPILER, document, project, source};
+
+#[tokio::test]
+async fn a_saved_file_is_swapped_in_and_a_saved_object_applied() -> Result<()> {
+    let home = project(COMPILER)?;
+    let folder = home.path();
+    let dev = Dev::start(folder, &[])?;
+    dev.writes("b0001 v0 Ada").await?;
+    dev.tells("it is ready", |event| event["event"] == "ready")
+        .await?;
+    source(folder, 2)?;
+    dev.writes("b0002 v0 Ada").await?;
+    let swapped =
+        |event: &serde_json::Value| event["event"] == "running" && event["before"].is_string();
+    dev.tells("it is swapped", swapped).await?;
+    let ada = fs::read_to_string(folder.join("ada.yaml"))?;
+    fs::write(
+        folder.join("ada.yaml"),
+        ada.replace("name: Ada", "name: Grace"),
+    )?;
+    dev.writes("b0002 v0 Grace").await?;
+    // The document's own part: the configuration.
+    let configured = document(COMPILER).replace("spec:\n", "spec:\n  config: { version: v9 }\n");
+    fs::write(folder.join("plugin.yaml"), configured)?;
+    dev.writes("end v9 Grace").await?;
+    dev.interrupt()?;
+    assert!(dev.ended().await?.success());
+    assert!(!folder.join(".windlass/kubeconfig").exists());
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_broken_build_is_told_in_the_compilers_words_and_the_last_good_version_runs_on()
+-> Result<()> {
+    let home = project(COMPILER)?;
+    let folder = home.path();
+    let dev = Dev::start(folder, &[])?;
+    dev.writes("b0001 v0 Ada").await?;
+    fs::write(
+        folder.join("src/broken"),
+        "src/relay: \u{1b}[31merror\u{1b}[0m: no relay\n",
+    )?;
+    let failed = dev
+        .tells("the build fails", |event| event["event"] == "buildFailed")
+        .await?;
+    assert_eq!(failed["runsOn"], true, "{failed}");
+    assert!(
+        failed["message"].as_str().unwrap().contains("exit code 3"),
+        "{failed}"
+    );
+    let errors = dev.errors();
+    assert!(
+        errors.contains("\u{1b}[31merror\u{1b}[0m: no relay"),
+        "{errors}"
+    );
+    let ada = fs::read_to_string(folder.join("ada.yaml"))?;
+    fs::write(
+        folder.join("ada.yaml"),
+        ada.replace("name: Ada", "name: Grace"),
+    )?;
+    dev.writes("b0001 v0 Grace").await?;
+    // A component that no host would load is no better.
+    fs::remove_file(folder.join("src/broken"))?;
+    fs::write(folder.join("src/relay.wasm"), "not a component")?;
+    dev.tells("the component is refused", |event| {
+        event["event"] == "buildFailed" && event["message"].as_str().unwrap().contains("made.wasm")
+    })
+    .await?;
+    source(folder, 3)?;
+    dev.writes("b0003 v0 Grace").await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_build_that_writes_its_own_sources_comes_to_rest() -> Result<()> {
+    let home = project("cp src/relay.wasm made.wasm; echo x >> src/generated")?;
+    let folder = home.path();
+    let dev = Dev::start(folder, &[])?;
+    let left_out = dev
+        .tells("a file is left out", |event| event["event"] == "unwatched")
+        .await?;
+    assert!(
+        left_out["file"]
+            .as_str()
+            .unwrap()
+            .ends_with("src/generated"),
+        "{left_out}"
+    );
+    let builds = dev.count("building");
+    source(folder, 2)?;
+    dev.writes("b0002 v0 Ada").await?;
+    assert_eq!(dev.count("building"), builds + 1, "{:#?}", dev.events());
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_file_that_is_made_or_ignored_or_touched_builds_nothing() -> Result<()> {
+    let home = project("cp src/relay.wasm made.wasm; date +%N > src/out.log")?;
+    let folder = home.path();
+    fs::write(folder.join(".gitignore"), "*.log\n")?;
+    let dev = Dev::start(folder, &[])?;
+    dev.writes("b0001 v0 Ada").await?;
+    source(folder, 1)?;
+    fs::write(folder.join("notes.md"), "not watched")?;
+    source(folder, 2)?;
+    dev.writes("b0002 v0 Ada").await?;
+    assert_eq!(dev.count("building"), 2, "{:#?}", dev.events());
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_document_that_is_broken_meanwhile_holds_nothing_back() -> Result<()> {
+    let home = project(COMPILER)?;
+    let folder = home.path();
+    let dev = Dev::start(folder, &[])?;
+    dev.writes("b0001 v0 Ada").await?;
+    let document = fs::read_to_string(folder.join("plugin.yaml"))?;
+    fs::write(
+        folder.join("plugin.yaml"),
+        document.replace("grants:", "grunts:"),
+    )?;
+    let failed = dev
+        .tells("the document is refused", |event| {
+            event["event"] == "buildFailed"
+        })
+        .await?;
+    assert!(
+        failed["message"]
+            .as_str()
+            .unwrap()
+            .contains("did you mean `grants`?"),
+        "{failed}"
+    );
+    source(folder, 2)?;
+    dev.writes("b0002 v0 Ada").await?;
+    assert_eq!(dev.count("notApplied"), 0, "{:#?}", dev.events());
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_cluster_that_is_named_is_used() -> Result<()> {
+    let home = project(COMPILER)?;
+    let kubeconfig = control_plane()?.kubeconfig_admin();
+    let kubeconfig = kubeconfig.to_str().context("a path is text")?;
+    let dev = Dev::start(home.path(), &["--once", "--kubeconfig", kubeconfig])?;
+    assert!(dev.ended().await?.success(), "{}", dev.errors());
+    assert_eq!(dev.count("serving"), 0);
+    let cluster = Cluster::existing("default").await?;
+    let ada = cluster
+        .get("Greeting", "ada")
+        .await?
+        .context("the example is there")?;
+    assert_eq!(ada.data["status"]["text"], "end v0 Ada");
+    Ok(())
+}

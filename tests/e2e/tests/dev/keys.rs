@@ -1,0 +1,121 @@
+//! In a terminal: keys, and a terminal that goes away. `script` of util-linux is the terminal.
+
+use std::io::{Read, Write};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anyhow::{Context, Result, bail};
+use windlass_e2e::{DEADLINE, eventually, host_binary, workspace};
+
+use super::{COMPILER, project};
+
+/// A session in a terminal.
+struct Terminal {
+    script: Child,
+    shown: Arc<Mutex<String>>,
+}
+
+impl Terminal {
+    fn open(folder: &Path) -> Result<Self> {
+        let mut command = Command::new("script");
+        let line = format!(
+            "exec {} dev --admin-bind-address 127.0.0.1:0",
+            host_binary()?.display()
+        );
+        command.args([
+            "--quiet",
+            "--flush",
+            "--return",
+            "--command",
+            &line,
+            "/dev/null",
+        ]);
+        command.env("WINDLASS_CODE_CACHE", workspace().join("target/code-cache"));
+        command
+            .env_remove("KUBECONFIG")
+            .env("TERM", "xterm")
+            .current_dir(folder);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut script = command
+            .spawn()
+            .context("cannot start script, of util-linux")?;
+        let shown: Arc<Mutex<String>> = Arc::default();
+        let mut out = script.stdout.take().context("it has a standard output")?;
+        let held = shown.clone();
+        std::thread::spawn(move || {
+            let mut piece = [0; 4096];
+            while let Ok(length @ 1..) = out.read(&mut piece) {
+                let text = String::from_utf8_lossy(&piece[..length]).into_owned();
+                held.lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .push_str(&text);
+            }
+        });
+        Ok(Self { script, shown })
+    }
+
+    async fn shows(&self, text: &str) -> Result<()> {
+        eventually(
+            DEADLINE,
+            &format!("the terminal shows {text:?}"),
+            async || {
+                let shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+                match shown.contains(text) {
+                    true => Ok(Some(())),
+                    false => bail!("it shows {shown}"),
+                }
+            },
+        )
+        .await
+    }
+
+    fn press(&mut self, key: &str) -> Result<()> {
+        let keyboard = self.script.stdin.as_mut().context("it has a keyboard")?;
+        keyboard.write_all(key.as_bytes())?;
+        Ok(keyboard.flush()?)
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        let _ = self.script.kill();
+        let _ = self.script.wait();
+    }
+}
+
+#[tokio::test]
+async fn keys_reconcile_everything_say_why_and_end_it() -> Result<()> {
+    let home = project(COMPILER)?;
+    let mut terminal = Terminal::open(home.path())?;
+    terminal.shows("q quit").await?;
+    terminal.shows("end v0 Ada").await?;
+    terminal.press("x\r")?;
+    terminal.press("r")?;
+    terminal.shows("somebody asked for it").await?;
+    terminal.press("w")?;
+    terminal.shows("LAST PASS").await?;
+    terminal.press("q")?;
+    let status = eventually(DEADLINE, "it ends", async || {
+        Ok(terminal.script.try_wait()?)
+    })
+    .await?;
+    assert!(status.success(), "{status}");
+    assert!(!home.path().join(".windlass/kubeconfig").exists());
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_terminal_that_goes_away_takes_the_session_with_it() -> Result<()> {
+    let home = project(COMPILER)?;
+    let terminal = Terminal::open(home.path())?;
+    terminal.shows("end v0 Ada").await?;
+    drop(terminal);
+    let kubeconfig = home.path().join(".windlass/kubeconfig");
+    eventually(
+        DEADLINE,
+        "the session ends, and its kubeconfig goes",
+        async || Ok((!kubeconfig.exists()).then_some(())),
+    )
+    .await
+}

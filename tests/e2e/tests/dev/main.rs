@@ -1,0 +1,58 @@
+//! An author's first ten minutes: a new project, `windlass dev`, and what may go wrong in them.
+#![expect(clippy::indexing_slicing, reason = "a test fails by panicking")]
+
+mod bad;
+mod follows;
+mod keys;
+mod new;
+mod render;
+mod tutorial;
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::Result;
+use tempfile::TempDir;
+use windlass_e2e::variant::{patched, put};
+use windlass_e2e::workspace;
+
+/// The command line of a toolchain that takes a moment, and says what compilers say.
+const COMPILER: &str = "cat src/broken >&2 && exit 3; cp src/relay.wasm made.wasm";
+
+/// A project whose source is a component: the relay, number 1.
+fn project(command: &str) -> Result<TempDir> {
+    let home = tempfile::Builder::new().prefix("a b ü").tempdir()?;
+    let folder = home.path();
+    fs::create_dir(folder.join("src"))?;
+    source(folder, 1)?;
+    for (from, to) in [
+        ("greeting.crd.yaml", "kind.yaml"),
+        ("example.yaml", "ada.yaml"),
+    ] {
+        fs::copy(
+            workspace().join("plugins/greeter").join(from),
+            folder.join(to),
+        )?;
+    }
+    fs::write(folder.join("plugin.yaml"), document(command))?;
+    Ok(home)
+}
+
+/// The relay, number `number`, as the project's source.
+fn source(folder: &Path, number: u32) -> Result<()> {
+    put(&folder.join("src"), "relay.wasm", &patched(number)?)
+}
+
+fn document(command: &str) -> String {
+    format!(
+        "apiVersion: windlass.dev/v1alpha1
+kind: Plugin
+metadata: {{ name: relay }}
+spec:
+  source: {{ file: relay.wasm }}
+  grants:
+    - {{ apiGroups: [examples.windlass.dev], resources: [greetings, greetings/status], verbs: [get, list, watch, patch], namespaces: all }}
+  build: {{ command: {command:?}, output: made.wasm, watch: [src/**] }}
+"
+    )
+}

@@ -1,0 +1,98 @@
+//! From nothing to an object that was reconciled, outside the repository.
+
+use std::fs;
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+use windlass_e2e::{Dev, host_binary, windlass_alone, workspace};
+
+/// Makes a project, and lets it settle once.
+async fn first_minutes(language: &str, source: &str) -> Result<tempfile::TempDir> {
+    let home = tempfile::Builder::new().prefix("a b ü").tempdir()?;
+    let made = Command::new(host_binary()?)
+        .args(["new", "hailer", "--lang", language])
+        .current_dir(home.path())
+        .output()?;
+    let said = String::from_utf8_lossy(&made.stderr);
+    ensure!(made.status.success() && made.stdout.is_empty(), "{said}");
+    ensure!(
+        said.contains(source) && said.contains("cd hailer && windlass dev"),
+        "{said}"
+    );
+    let folder = home.path().join("hailer");
+    let files = ignore_hidden(&folder)?;
+    ensure!(files <= 6, "{files} files");
+    let once = ["--once", "--timeout", "10m"];
+    let dev = Dev::start(&folder, &once)?;
+    ensure!(dev.ended().await?.success(), "{}", dev.errors());
+    let pass = dev.writes("Hello, Ada!").await?;
+    assert_eq!(pass["object"]["name"], "ada", "{pass}");
+    // What a host needs is granted in the document, too.
+    let granted = dev
+        .tells("what it is granted", |event| event["event"] == "granted")
+        .await?;
+    assert_eq!(granted["missing"], serde_json::json!([]));
+    ensure!(
+        !folder.join(".windlass/kubeconfig").exists(),
+        "it goes with its server"
+    );
+    Ok(home)
+}
+
+/// The files of a project, without those that `windlass` puts there.
+fn ignore_hidden(folder: &std::path::Path) -> Result<usize> {
+    let mut files = 0;
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        files += match (
+            entry.file_type()?.is_dir(),
+            entry.file_name() == ".windlass",
+        ) {
+            (true, true) => 0,
+            (true, false) => ignore_hidden(&entry.path())?,
+            (false, _) => 1,
+        };
+    }
+    Ok(files)
+}
+
+#[tokio::test]
+async fn a_new_project_in_rust_works_and_its_component_goes_into_a_host() -> Result<()> {
+    let home = first_minutes("rust", "src/lib.rs").await?;
+    let folder = home.path().join("hailer");
+    let path = folder.to_str().context("a path is text")?;
+    let code = workspace().join("target/code-cache");
+    let code = code.to_str().context("a path is text")?;
+    let built = windlass_alone(&["build", path, "--code-cache", code])?;
+    let said = String::from_utf8_lossy(&built.stderr);
+    ensure!(
+        built.status.success() && said.contains("hailer.wasm"),
+        "{said}"
+    );
+    // A config folder of it is what a host takes.
+    let config = home.path().join("config");
+    fs::create_dir(&config)?;
+    for file in ["plugin.yaml", "hailer.wasm"] {
+        fs::copy(folder.join(file), config.join(file))?;
+    }
+    let config = config.to_str().context("a path is text")?;
+    let roles = windlass_alone(&["rbac", "--config", config, "--code-cache", code])?;
+    let said = String::from_utf8_lossy(&roles.stderr);
+    ensure!(roles.status.success(), "{said}");
+    let tested = Command::new("cargo")
+        .args(["test", "--quiet", "--target-dir", ".windlass/target"])
+        .current_dir(&folder)
+        .output()?;
+    let said = String::from_utf8_lossy(&tested.stdout);
+    ensure!(
+        tested.status.success() && said.contains("1 passed"),
+        "{said}"
+    );
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_new_project_in_javascript_works() -> Result<()> {
+    first_minutes("js", "src/plugin.js").await?;
+    Ok(())
+}

@@ -1,0 +1,213 @@
+//! A host's own ports: what is counted, and whether it is well.
+
+use anyhow::Result;
+use serde_json::json;
+use windlass::status::{PluginDetails, Status};
+use windlass_e2e::variant::{component, put, relay};
+use windlass_e2e::{Cluster, DEADLINE, Greeter, Plugins, Scene, ask, ask_as, eventually};
+
+const PORTS: [&str; 2] = [
+    "--metrics-bind-address=127.0.0.1:0",
+    "--health-probe-bind-address=127.0.0.1:0",
+];
+
+/// A scrape.
+struct Scrape(String);
+
+impl Scrape {
+    async fn of(scene: &Scene) -> Result<Self> {
+        let address = scene.host.serves("metrics").await?;
+        let (status, text) = ask(&address, "/metrics")?;
+        anyhow::ensure!(
+            status == 200 && text.ends_with("# EOF\n"),
+            "{status} {text}"
+        );
+        Ok(Self(text))
+    }
+
+    /// The value of a series.
+    fn value(&self, series: &str) -> Option<f64> {
+        let mut lines = self.0.lines();
+        lines.find_map(|line| line.strip_prefix(series)?.trim().parse().ok())
+    }
+
+    /// The series with such a beginning.
+    fn series(&self, beginning: &str) -> Vec<&str> {
+        let lines = self.0.lines();
+        lines.filter(|line| line.starts_with(beginning)).collect()
+    }
+}
+
+/// Scrapes until a series has at least such a value.
+async fn until(scene: &Scene, series: &str, least: f64) -> Result<Scrape> {
+    eventually(DEADLINE, series, async || {
+        let scrape = Scrape::of(scene).await?;
+        match scrape.value(series) {
+            Some(value) if value >= least => Ok(Some(scrape)),
+            value => anyhow::bail!("it is {value:?}"),
+        }
+    })
+    .await
+}
+
+#[tokio::test]
+async fn a_scrape_before_during_and_after_reloads_shows_what_runs_and_nothing_stale() -> Result<()>
+{
+    let cluster = Cluster::new("scraped").await?;
+    let plugins = Plugins::new(&cluster.namespace)?;
+    put(plugins.folder(), "relay.wasm", &component(1)?)?;
+    let document = relay(&plugins, "relay", "v1", "");
+    put(
+        plugins.folder(),
+        "relay.yaml",
+        document.to_string().as_bytes(),
+    )?;
+    let scene = Scene::start_with(cluster, plugins, &PORTS)?;
+    scene.host.says("reconciling").await?;
+    let folder = scene.plugins.folder();
+    let passes = r#"controller_runtime_reconcile_total{controller="relay",result="success"}"#;
+    let before = Scrape::of(&scene).await?;
+    assert_eq!(before.value(passes), Some(0.0), "a series begins at 0");
+    scene.cluster.greet("ada", json!({ "name": "ada" })).await?;
+    let mut scrape = until(&scene, passes, 1.0).await?;
+    assert_eq!(
+        scrape.value(r#"leader_election_master_status{name="relay"}"#),
+        Some(1.0)
+    );
+    let workers = r#"controller_runtime_max_concurrent_reconciles{controller="relay"}"#;
+    assert!(scrape.value(workers) >= Some(1.0), "{}", scrape.0);
+    for variant in 2..5 {
+        let info = scrape.series("windlass_plugin_info{")[0].to_owned();
+        let done = scrape.value(passes);
+        put(folder, "relay.wasm", &component(variant)?)?;
+        let swapped = r#"windlass_reloads_total{controller="relay",result="swapped"}"#;
+        scrape = until(&scene, swapped, f64::from(variant - 1)).await?;
+        let infos = scrape.series("windlass_plugin_info{");
+        assert!(
+            infos.len() == 1 && infos[0] != info,
+            "{infos:?} after {info}"
+        );
+        assert!(scrape.value(passes) >= done, "counters go on");
+    }
+    std::fs::write(folder.join("relay.wasm"), "no component")?;
+    let refused = r#"windlass_reloads_total{controller="relay",result="refused"}"#;
+    let scrape = until(&scene, refused, 1.0).await?;
+    assert_eq!(
+        scrape.value(r#"windlass_plugin_state{controller="relay",state="running"}"#),
+        Some(1.0)
+    );
+    std::fs::remove_file(folder.join("relay.yaml"))?;
+    eventually(DEADLINE, "the plugin's series go with it", async || {
+        let scrape = Scrape::of(&scene).await?;
+        Ok((!scrape.0.contains("relay")).then_some(()))
+    })
+    .await?;
+    assert!(scene.host.is_running());
+    Ok(())
+}
+
+#[tokio::test]
+async fn failures_are_counted_by_their_kind() -> Result<()> {
+    let cluster = Cluster::new("counted").await?;
+    let limits = json!({ "cpu": "100ms" });
+    let plugins = Plugins::new(&cluster.namespace)?
+        .hostile("panics", "panic", &limits, &[])?
+        .hostile("spins", "spin", &limits, &[])?
+        .hostile("fails", "garbage_failure", &limits, &[])?;
+    let scene = Scene::start_with(cluster, plugins, &PORTS)?;
+    scene.cluster.greet("ada", json!({ "name": "ada" })).await?;
+    for (series, plugin) in [
+        ("controller_runtime_reconcile_panics_total", "panics"),
+        ("controller_runtime_reconcile_timeouts_total", "spins"),
+        (
+            "controller_runtime_terminal_reconcile_errors_total",
+            "fails",
+        ),
+    ] {
+        let of = |series: &str| format!(r#"{series}{{controller="{plugin}"}}"#);
+        let scrape = until(&scene, &of(series), 1.0).await?;
+        let errors = scrape.value(&of("controller_runtime_reconcile_errors_total"));
+        assert!(errors >= Some(1.0), "{series} {errors:?}");
+        assert!(scrape.value(&of("windlass_guest_cpu_seconds_total")) > Some(0.0));
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn probes_say_that_a_host_lives_and_whether_its_plugins_do_their_work() -> Result<()> {
+    let cluster = Cluster::new("probed").await?;
+    let plugins = Plugins::new(&cluster.namespace)?;
+    let plugins = plugins.written_in(Greeter::Rust).greeter()?;
+    let scene = Scene::start_with(cluster, plugins, &PORTS)?;
+    // It has the Lease.
+    scene.host.says("reconciling").await?;
+    let second = scene.another_host(&PORTS)?;
+    for (host, state) in [(&scene.host, "running"), (&second, "standing by")] {
+        let probes = host.serves("probes").await?;
+        assert_eq!(ask(&probes, "/livez")?, (200, "ok".to_owned()));
+        let want = format!("[+]plugin/greeter ok: {state}");
+        eventually(DEADLINE, &want, async || {
+            let (status, text) = ask(&probes, "/readyz?verbose")?;
+            match status == 200 && text.contains(&want) {
+                true => Ok(Some(())),
+                false => anyhow::bail!("{status} {text}"),
+            }
+        })
+        .await?;
+        assert_eq!(ask(&probes, "/readyz")?, (200, "ok".to_owned()));
+        assert_eq!(ask(&probes, "/metrics")?.0, 404, "each on its port");
+    }
+    std::fs::write(scene.plugins.folder().join("bad.yaml"), "kind: nothing")?;
+    scene.host.says("bad.yaml").await?;
+    let probes = scene.host.serves("probes").await?;
+    assert_eq!(ask(&probes, "/readyz")?.0, 200, "the others run");
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_status_is_a_table_for_people_and_a_document_for_tools() -> Result<()> {
+    let cluster = Cluster::new("status").await?;
+    let plugins = Plugins::new(&cluster.namespace)?.greeter()?;
+    let scene = Scene::start_with(cluster, plugins, &["--admin-bind-address=127.0.0.1:0"])?;
+    scene.cluster.greet("ada", json!({ "name": "Ada" })).await?;
+    scene.cluster.until_ready("ada").await?;
+    let address = scene.host.serves("status").await?;
+    let (status, text) = ask(&address, "/")?;
+    let row = text.lines().find(|line| line.starts_with("greeter "));
+    assert!(
+        status == 200 && row.is_some_and(|row| row.contains("running")),
+        "{text}"
+    );
+    let (_, json) = ask(&address, "/?o=json")?;
+    let document: Status = serde_json::from_str(&json)?;
+    assert_eq!((&*document.kind, document.plugins.len()), ("Status", 1));
+    let greeter = &document.plugins[0];
+    assert!(
+        greeter.passes.total > 0 && greeter.memory_limit == Some(64 << 20),
+        "{json}"
+    );
+    assert_eq!(greeter.warnings, [], "{json}");
+    // What it is granted and has never used: until it finalizes, it deletes nothing.
+    let unused = || {
+        let (_, json) = ask(&address, "/plugins/greeter?o=json")?;
+        let details: PluginDetails = serde_json::from_str(&json)?;
+        let unused = details.unused_grants.into_iter();
+        let told = unused.map(|one| format!("{}: {}", one.resource, one.verbs.join(" ")));
+        anyhow::Ok(told.collect::<Vec<_>>())
+    };
+    assert_eq!(
+        unused()?,
+        ["configmaps: delete", "deployments.apps: delete"]
+    );
+    scene.cluster.delete("Greeting", "ada").await?;
+    scene.cluster.until_gone("Greeting", "ada").await?;
+    assert_eq!(unused()?, ["deployments.apps: delete"]);
+    // A page of another site cannot ask by its own name.
+    let evil = address.replace("127.0.0.1", "evil.example");
+    let (status, text) = ask_as(&address, &evil, "/")?;
+    assert!(
+        status == 421 && text.contains("localhost"),
+        "{status} {text}"
+    );
+    Ok(())
+}
