@@ -12,7 +12,7 @@ use crate::lease::Times;
 use crate::manifest::is_dns_label;
 
 pub use author::{
-    BuildFlags, Dev, DevOutput, Doctor, Inspect, InspectOutput, Language, New, Render,
+    BuildFlags, Dev, DevOutput, Doctor, Inspect, InspectOutput, Language, New, Render, Test,
 };
 
 /// Runs Kubernetes controllers whose logic lives in sandboxed WebAssembly plugins.
@@ -41,9 +41,15 @@ impl Windlass {
         let usual = match self.command {
             // What a plugin does is told, and not logged as well.
             Command::Dev(_) => "error,windlass::hosting=off,windlass::controller=off",
+            Command::Test(_) => "warn,plugin=info",
             _ => "info",
         };
         self.log.as_deref().unwrap_or(usual)
+    }
+
+    /// Whether the log is held back until something has failed.
+    pub fn holds_log(&self) -> bool {
+        self.log.is_none() && matches!(self.command, Command::Test(_))
     }
 }
 
@@ -65,6 +71,8 @@ pub enum Command {
     Dev(Box<Dev>),
     /// Build the component of a project, and check that a host would load it
     Build(BuildFlags),
+    /// Run the fixtures of a project on its component, and again with each write failing once
+    Test(Test),
     /// Run every plugin of a config folder against a cluster
     Run(Box<Run>),
     /// Look whether this machine can build and run plugins, and say what is missing

@@ -12,7 +12,7 @@ use crate::plugin::admission::Refused;
 use crate::plugin::compiler::{CompileError, REFUSED, compile_child};
 use crate::seams::{Clock, Rng, Seams, Spawn, guest_threads};
 use crate::text::clean_lines;
-use crate::{apiserver, dev, inspect, project, rbac, release, runtime, why};
+use crate::{apiserver, dev, fixtures, inspect, project, rbac, release, runtime, why};
 
 /// The longest line of an error.
 const LONGEST: usize = 64 << 10;
@@ -74,6 +74,7 @@ fn start(
             Command::Apiserver(flags) => apiserver::serve(flags, seams).await,
             Command::Dev(flags) => dev::run(*flags, threads, seams).await,
             Command::Render(flags) => dev::render(flags, threads, seams).await,
+            Command::Test(flags) => fixtures::test(flags, threads, seams).await,
             Command::Doctor(flags) => project::doctor(flags, threads, seams).await,
             Command::New(flags) => project::new(&flags, &seams),
             Command::Build(flags) => project::build(flags, threads, seams).await,

@@ -11,6 +11,7 @@ mod facts;
 mod finalizer;
 mod hot;
 mod insight;
+mod once;
 mod queue;
 mod reconcile;
 mod record;
@@ -25,6 +26,7 @@ use std::time::Duration;
 
 pub use facts::{Delayed, Facts, Place, Sight};
 pub use insight::{Insight, Insights};
+pub use once::{Answer, Function};
 pub use reconcile::{FinalizerPatch, settle_finalizer};
 pub use record::{Archive, Record, Records};
 pub use work::Whys;

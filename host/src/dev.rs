@@ -8,17 +8,17 @@
 //!   there.
 //! - Nothing that is wrong ends it but the first build: the last good version runs on.
 
-mod apply;
+pub(crate) mod apply;
 mod follow;
 mod grant;
-mod inputs;
+pub(crate) mod inputs;
 mod keys;
 mod names;
 mod news;
 mod plugins;
 mod render;
 mod settled;
-mod target;
+pub(crate) mod target;
 mod tell;
 
 use std::path::Path;
@@ -50,7 +50,7 @@ use tell::Teller;
 pub use render::render;
 
 /// How long passes may take to end.
-const GRACE: Duration = Duration::from_secs(5);
+pub(crate) const GRACE: Duration = Duration::from_secs(5);
 /// A session: a host that runs, and what is needed to follow targets.
 struct Session {
     wired: Wired,

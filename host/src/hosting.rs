@@ -13,6 +13,7 @@ mod coming;
 mod last_good;
 mod plan;
 mod plugin;
+mod rehearsal;
 mod reign;
 mod smoke;
 mod version;
@@ -30,6 +31,7 @@ use tokio::sync::{mpsc, watch};
 use windlass_code_cache::CodeCache;
 
 pub use last_good::LastGood;
+pub use rehearsal::Admitted;
 
 use crate::api::{Api, Discovery};
 use crate::controller::{Archive, Insights};

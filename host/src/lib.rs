@@ -32,6 +32,7 @@ pub mod describe;
 pub mod dev;
 pub mod error;
 pub mod events;
+pub mod fixtures;
 pub mod grants;
 pub mod hosting;
 pub mod informer;

@@ -8,6 +8,6 @@ use windlass::{cli, telemetry};
 
 fn main() -> ExitCode {
     cli::main(Windlass::parse(), |windlass| {
-        telemetry::start(windlass.log_format, windlass.filter())
+        telemetry::start(windlass.log_format, windlass.filter(), windlass.holds_log())
     })
 }

@@ -14,7 +14,7 @@ mod shell;
 mod spawn;
 
 pub use child::Ended;
-pub use clock::Clock;
+pub use clock::{Clock, Dial};
 pub use files::{Notice, Notices};
 pub use first::{Either, first};
 pub use process::Process;

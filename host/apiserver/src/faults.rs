@@ -13,8 +13,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use serde_json::Value;
+
 use crate::request::Request;
-use crate::request::route::{Route, Verb};
+use crate::request::route::{Route, Target, Verb};
+use crate::write::meta;
 
 pub(crate) use answers::{ahead, instead, stale};
 
@@ -77,6 +80,12 @@ pub struct Matcher {
     pub plural: Option<String>,
     /// The user; all if nothing is said.
     pub user: Option<String>,
+    /// The namespace, the object's name, and the subresource, both empty where there is none; all if nothing is
+    /// said.
+    pub object: Option<(String, String, String)>,
+    /// What is sent has at least these fields, and in lists at least these items in this order; anything if
+    /// nothing is said.
+    pub sent: Option<Value>,
 }
 
 /// A fault that is switched on.
@@ -123,6 +132,45 @@ impl Matcher {
                 .user
                 .as_ref()
                 .is_none_or(|user| *user == request.user.name)
+            && self
+                .object
+                .as_ref()
+                .is_none_or(|object| *object == named(request, target))
+            && self
+                .sent
+                .as_ref()
+                .is_none_or(|wanted| holds(&body(request), wanted))
+    }
+}
+
+/// The object that a request is about: one that is created names itself.
+fn named(request: &Request, target: &Target) -> (String, String, String) {
+    let made = || meta::text(&body(request), "name").to_owned();
+    let name = target.name.clone().or_else(|| Some(made()));
+    let or_none = |text: &Option<String>| text.clone().unwrap_or_default();
+    (
+        or_none(&target.namespace),
+        or_none(&name),
+        or_none(&target.subresource),
+    )
+}
+
+fn body(request: &Request) -> Value {
+    serde_json::from_slice(&request.body).unwrap_or_default()
+}
+
+fn holds(sent: &Value, wanted: &Value) -> bool {
+    match (sent, wanted) {
+        (Value::Object(sent), Value::Object(wanted)) => wanted.iter().all(|(name, wanted)| {
+            let held = sent.get(name);
+            held.is_some_and(|held| holds(held, wanted))
+        }),
+        (Value::Array(sent), Value::Array(wanted)) => {
+            let mut sent = sent.iter();
+            let mut in_order = wanted.iter();
+            in_order.all(|wanted| sent.any(|held| holds(held, wanted)))
+        }
+        (sent, wanted) => sent == wanted,
     }
 }
 

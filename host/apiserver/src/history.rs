@@ -4,6 +4,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use bytes::Bytes;
 use jiff::Timestamp;
 
 use crate::request::route::Verb;
@@ -19,6 +20,10 @@ pub struct Record {
     pub user: String,
     /// The user agent, as managedFields have it.
     pub agent: String,
+    /// The field manager that the request names; empty if it names none.
+    pub manager: String,
+    /// What was sent, and as what: `application/apply-patch+yaml`.
+    pub sent: (String, Bytes),
     /// What was asked for: a deletion that sets a timestamp is a `Delete` too.
     pub verb: Verb,
     /// The subresource; empty for the object itself.
@@ -60,6 +65,19 @@ impl History {
             time: call.server.seams().clock.wall(),
             user: call.request.user.name.clone(),
             agent: call.request.agent(),
+            manager: call
+                .request
+                .query
+                .text("fieldManager")
+                .unwrap_or_default()
+                .to_owned(),
+            sent: (
+                call.request
+                    .header("content-type")
+                    .unwrap_or_default()
+                    .to_owned(),
+                call.request.body.clone(),
+            ),
             verb: call.verb,
             subresource: call.target.subresource.clone().unwrap_or_default(),
             place: call.place.clone(),

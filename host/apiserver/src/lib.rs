@@ -29,6 +29,7 @@ pub mod request;
 pub mod reviews;
 pub mod schema;
 pub mod seams;
+pub mod seed;
 pub mod selector;
 pub mod server;
 pub mod status;

@@ -19,8 +19,8 @@ use wasmtime::component::Component;
 /// Bytes that the folder keeps at most, but for the newest file.
 const MOST: u64 = 512 << 20;
 
-/// A private folder of compiled code.
-#[derive(Debug)]
+/// A private folder of compiled code. Clones are the same folder.
+#[derive(Clone, Debug)]
 pub struct CodeCache {
     folder: PathBuf,
 }

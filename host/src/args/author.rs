@@ -115,6 +115,32 @@ pub struct Render {
     pub code_cache: Option<PathBuf>,
 }
 
+/// Run the fixtures of a project.
+#[derive(Debug, Args)]
+pub struct Test {
+    /// A project (a folder with a plugin.yaml), or a component (a .wasm file)
+    #[arg(default_value = ".", value_name = "FOLDER | FILE.wasm")]
+    pub target: PathBuf,
+    /// Fixture, or folder of fixtures (*.yaml) [default: the project's folder tests]
+    #[arg(long, short, value_name = "FILE")]
+    pub filename: Vec<PathBuf>,
+    /// Write into the fixtures what came of their calls
+    #[arg(long)]
+    pub update: bool,
+    /// Run them again whenever a file changes
+    #[arg(long, short)]
+    pub watch: bool,
+    /// Also write what came of them to a file, as JUnit's XML
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
+    /// How it is written
+    #[arg(long, short, default_value = "text", value_name = "FORMAT")]
+    pub output: InspectOutput,
+    /// Private folder for compiled code; made if absent [default: windlass/code in the user's cache folder]
+    #[arg(long, env = "WINDLASS_CODE_CACHE", value_name = "DIR")]
+    pub code_cache: Option<PathBuf>,
+}
+
 /// Build the component of a project.
 #[derive(Debug, Args)]
 pub struct BuildFlags {

@@ -164,7 +164,8 @@ impl Reconciler {
         )
     }
 
-    fn step(&self, object: &Object) -> Step {
+    /// What the object needs next.
+    pub(super) fn step(&self, object: &Object) -> Step {
         next_step(
             &object.metadata,
             &self.finalizer,

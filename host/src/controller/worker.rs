@@ -78,6 +78,11 @@ impl Worker {
         self.reconciler.door().view.rerun_all(&Why::Swapped);
     }
 
+    /// Who makes the passes.
+    pub(super) fn reconciler(&self) -> &Reconciler {
+        &self.reconciler
+    }
+
     /// What the version that runs says of itself.
     pub(super) fn description(&self) -> Description {
         self.reconciler.plugin().description.clone()

@@ -24,7 +24,7 @@ const TEXT: usize = 2 << 10;
 
 /// An object, and the file that holds it.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Wanted {
+pub(crate) struct Wanted {
     file: String,
     object: Value,
 }
@@ -33,7 +33,7 @@ pub(super) struct Wanted {
 ///
 /// # Errors
 /// It is no YAML.
-pub(super) fn objects(path: &Path, text: &str) -> Result<Vec<Wanted>, String> {
+pub(crate) fn objects(path: &Path, text: &str) -> Result<Vec<Wanted>, String> {
     let documents: Vec<Value> =
         serde_saphyr::from_multiple(text).map_err(|error| explain(path, &error).to_string())?;
     let file = path.file_name().unwrap_or_default().to_string_lossy();
@@ -63,6 +63,11 @@ impl Wanted {
     /// Whether it is a kind or a namespace, which other objects need.
     pub(super) fn is_surroundings(&self) -> bool {
         matches!(self.text("/kind"), "CustomResourceDefinition" | "Namespace")
+    }
+
+    /// The object, if it defines a kind.
+    pub(crate) fn definition(self) -> Option<Value> {
+        (self.text("/kind") == "CustomResourceDefinition").then_some(self.object)
     }
 
     fn text(&self, pointer: &str) -> &str {

@@ -14,7 +14,7 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use super::apply::{in_order, objects};
-use super::inputs::{Held, Inputs};
+use super::inputs::{Held, Inputs, saved};
 use super::names::Names;
 use super::news::News;
 use super::plugins::watch;
@@ -23,13 +23,9 @@ use super::tell::Teller;
 use crate::error::Chain;
 use crate::hosting::Host;
 use crate::project::{DOCUMENT, Failed, Maker};
-use crate::seams::{Notices, Task, first};
+use crate::seams::Task;
 use crate::source::{Candidate, Digest, Folder};
 
-/// How long notices are gathered: an editor makes several of one save.
-const GATHER: Duration = Duration::from_millis(50);
-/// How often files are looked at without a notice.
-const LOOK: Duration = Duration::from_secs(2);
 /// So many builds that change nothing, within so long, are a build that changes its own sources.
 const IDLE_BUILDS: usize = 3;
 const IDLE_WITHIN: Duration = Duration::from_secs(5);
@@ -119,7 +115,7 @@ impl Follower {
             if let Some(notices) = &mut notices {
                 notices.watch(&self.state.held.folders);
             }
-            wait(&self.host, &mut notices).await;
+            saved(self.host.seams.clock, &mut notices).await;
             match look(&self.host, &inputs).await {
                 Ok(held) => self.took(held, &mut inputs).await,
                 Err(problem) if problem != said => {
@@ -286,17 +282,6 @@ impl Follower {
         let runs_on = self.state.asked.is_some();
         self.teller.tell(&News::BuildFailed { message, runs_on });
     }
-}
-
-/// Waits until a file may have changed.
-async fn wait(host: &Host, notices: &mut Option<Notices>) {
-    let clock = host.seams.clock;
-    let Some(notices) = notices else {
-        return clock.sleep(LOOK).await;
-    };
-    first(notices.next(), clock.sleep(LOOK)).await;
-    clock.sleep(GATHER).await;
-    while notices.waiting().is_some() {}
 }
 
 /// Looks at the files, on a thread that may wait for a disk.

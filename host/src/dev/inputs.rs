@@ -8,18 +8,24 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use ignore::WalkBuilder;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
+use crate::seams::{Clock, Notices, first};
 use crate::source::{Digest, digest};
 
+/// How long notices are gathered: an editor makes several of one save.
+const GATHER: Duration = Duration::from_millis(50);
+/// How often files are looked at without a notice.
+const LOOK: Duration = Duration::from_secs(2);
 /// A larger file is watched by its size and time alone.
 const LARGEST: u64 = 64 << 20;
 
 /// What belongs to a target.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Inputs {
+pub(crate) struct Inputs {
     /// The folder.
     folder: PathBuf,
     /// The files that the component is made from, as patterns of .gitignore's kind.
@@ -32,18 +38,18 @@ pub(super) struct Inputs {
 
 /// What the files hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Held {
+pub(crate) struct Held {
     /// What the component is made from.
-    pub(super) sources: BTreeMap<PathBuf, Digest>,
+    pub(crate) sources: BTreeMap<PathBuf, Digest>,
     /// Documents and objects: the YAML files of the folder itself.
-    pub(super) documents: BTreeMap<PathBuf, Digest>,
+    pub(crate) documents: BTreeMap<PathBuf, Digest>,
     /// The folders that hold any of them, or could.
-    pub(super) folders: BTreeSet<PathBuf>,
+    pub(crate) folders: BTreeSet<PathBuf>,
 }
 
 impl Inputs {
     /// Of a project in `folder`, whose component is at `output`.
-    pub(super) fn new(folder: &Path, patterns: &[String], output: &Path) -> Self {
+    pub(crate) fn new(folder: &Path, patterns: &[String], output: &Path) -> Self {
         Self {
             folder: folder.to_owned(),
             patterns: patterns.to_vec(),
@@ -53,7 +59,7 @@ impl Inputs {
     }
 
     /// Of a component in `folder` that is made elsewhere: the file itself.
-    pub(super) fn of_component(folder: &Path, file: &Path) -> Self {
+    pub(crate) fn of_component(folder: &Path, file: &Path) -> Self {
         Self {
             folder: folder.to_owned(),
             patterns: Vec::new(),
@@ -63,7 +69,7 @@ impl Inputs {
     }
 
     /// Does not look at `file` any more.
-    pub(super) fn leave_out(&mut self, file: &Path) {
+    pub(crate) fn leave_out(&mut self, file: &Path) {
         self.except.insert(file.to_owned());
     }
 
@@ -71,7 +77,7 @@ impl Inputs {
     ///
     /// # Errors
     /// A pattern is none, or the folder cannot be read.
-    pub(super) fn look(&self) -> io::Result<Held> {
+    pub(crate) fn look(&self) -> io::Result<Held> {
         let matcher = self.matcher().map_err(io::Error::other)?;
         let mut held = Held::default();
         if let Some(component) = &self.component {
@@ -146,9 +152,19 @@ fn content(path: &Path) -> io::Result<Digest> {
     Ok(digest(&fs::read(path)?))
 }
 
+/// Waits until a file may have changed.
+pub(crate) async fn saved(clock: Clock, notices: &mut Option<Notices>) {
+    let Some(notices) = notices else {
+        return clock.sleep(LOOK).await;
+    };
+    first(notices.next(), clock.sleep(LOOK)).await;
+    clock.sleep(GATHER).await;
+    while notices.waiting().is_some() {}
+}
+
 impl Held {
     /// The files of `one` that are not as they are in `other`, or are in one of them only; by name.
-    pub(super) fn changed(
+    pub(crate) fn changed(
         one: &BTreeMap<PathBuf, Digest>,
         other: &BTreeMap<PathBuf, Digest>,
     ) -> Vec<PathBuf> {

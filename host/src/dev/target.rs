@@ -19,7 +19,7 @@ use crate::source::{Candidate, digest};
 
 /// What to run.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Target {
+pub(crate) enum Target {
     /// A folder with a document.
     Project(Box<Project>),
     /// A component, which says itself what it is.
@@ -27,11 +27,11 @@ pub(super) enum Target {
 }
 
 /// A version of a target that a host can be asked for, and what is said of it.
-pub(super) struct Version {
+pub(crate) struct Version {
     /// For the host.
-    pub(super) candidate: Candidate,
+    pub(crate) candidate: Candidate,
     /// What was made.
-    pub(super) made: Made,
+    pub(crate) made: Made,
     /// It was made, and what it is granted.
     pub(super) news: [News; 2],
 }
@@ -41,7 +41,7 @@ impl Target {
     ///
     /// # Errors
     /// Neither.
-    pub(super) fn open(path: &Path) -> anyhow::Result<Self> {
+    pub(crate) fn open(path: &Path) -> anyhow::Result<Self> {
         let about =
             fs::metadata(path).with_context(|| format!("cannot read {}", path.display()))?;
         match about.is_dir() {
@@ -51,7 +51,7 @@ impl Target {
     }
 
     /// Its folder.
-    pub(super) fn folder(&self) -> &Path {
+    pub(crate) fn folder(&self) -> &Path {
         match self {
             Self::Project(project) => &project.folder,
             Self::Component(file) => match file.parent() {
@@ -61,8 +61,16 @@ impl Target {
         }
     }
 
+    /// Its document, as somebody wrote it; a component alone has one that says nothing.
+    pub(crate) fn document(&self) -> Plugin {
+        match self {
+            Self::Project(project) => project.document.clone(),
+            Self::Component(file) => alone(file),
+        }
+    }
+
     /// What it is made from.
-    pub(super) fn inputs(&self) -> Inputs {
+    pub(crate) fn inputs(&self) -> Inputs {
         match self {
             Self::Project(project) => match project.how() {
                 Some(build) => Inputs::new(&project.folder, &build.watch, &project.output()),
@@ -77,7 +85,7 @@ impl Target {
     ///
     /// # Errors
     /// It cannot be read, or is wrong.
-    pub(super) fn reopened(&self) -> anyhow::Result<Self> {
+    pub(crate) fn reopened(&self) -> anyhow::Result<Self> {
         match self {
             Self::Project(project) => Ok(Self::Project(Box::new(Project::open(&project.folder)?))),
             Self::Component(_) => Ok(self.clone()),
@@ -88,7 +96,7 @@ impl Target {
     ///
     /// # Errors
     /// As [`Maker::make`].
-    pub(super) async fn make(&self, maker: &Maker, begins: impl Fn(&str)) -> Result<Made, Failed> {
+    pub(crate) async fn make(&self, maker: &Maker, begins: impl Fn(&str)) -> Result<Made, Failed> {
         match self {
             Self::Project(project) => maker.make(project, begins).await,
             Self::Component(file) => {
@@ -107,11 +115,8 @@ impl Target {
     ///
     /// # Errors
     /// A host would not load it.
-    pub(super) async fn version(&self, made: Made, host: &Host) -> anyhow::Result<Version> {
-        let document = match self {
-            Self::Project(project) => project.document.clone(),
-            Self::Component(file) => alone(file),
-        };
+    pub(crate) async fn version(&self, made: Made, host: &Host) -> anyhow::Result<Version> {
+        let document = self.document();
         let Plugin {
             name,
             config,

@@ -34,7 +34,7 @@ const SOON: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(super) struct Refusal {
     /// Everything that a person needs to mend it.
-    why: String,
+    pub(super) why: String,
     /// When it may be let in as it is, if that could be: the machine or the API server is to blame.
     again: Option<Duration>,
 }
@@ -215,7 +215,7 @@ impl Host {
     }
 
     /// Checks, compiles and describes a component, and compares its needs with its grants.
-    async fn let_in(
+    pub(super) async fn let_in(
         &self,
         candidate: Arc<Candidate>,
         bytes: &[u8],

@@ -5,9 +5,12 @@ use std::sync::Arc;
 use super::Host;
 use super::plugin::{Accepted, news};
 use super::version::Version;
+use crate::api::Api;
 use crate::controller::{Parts, Prepared};
 use crate::lease::Gate;
+use crate::manifest;
 use crate::metrics::Stage;
+use crate::plugin::Plugin;
 use crate::seams::{Either, first};
 
 /// What comes.
@@ -50,7 +53,12 @@ pub(super) async fn coming(
 /// not watch its kind.
 async fn prepare(host: &Host, gate: &Gate, version: &Version) -> Prepared {
     match host.primary(version).await {
-        Ok(primary) => Prepared::watch(parts(host, gate, version), primary).await,
+        Ok(primary) => {
+            let document = &version.candidate.document;
+            let api = host.api.gated(gate.clone());
+            let parts = parts(host, api, version.plugin.clone(), document);
+            Prepared::watch(parts, primary).await
+        }
         Err(problem) => {
             tracing::error!(plugin = &*version.plugin.name, "{problem}");
             std::future::pending().await
@@ -58,18 +66,24 @@ async fn prepare(host: &Host, gate: &Gate, version: &Version) -> Prepared {
     }
 }
 
-fn parts(host: &Host, gate: &Gate, version: &Version) -> Parts {
+/// What a controller of `plugin` is made of, that sends its requests by `api`.
+pub(super) fn parts(
+    host: &Host,
+    api: Api,
+    plugin: Arc<Plugin>,
+    document: &manifest::Plugin,
+) -> Parts {
     Parts {
-        plugin: version.plugin.clone(),
-        grants: version.candidate.document.grants.clone(),
-        api: host.api.gated(gate.clone()),
+        grants: document.grants.clone(),
+        api,
         discovery: host.discovery.clone(),
         informers: host.informers.clone(),
         events: host.events.clone(),
-        resync: version.candidate.document.resync,
-        records: host.records.of(&version.plugin.name),
-        meters: host.metrics.of(&version.plugin.name),
+        resync: document.resync,
+        records: host.records.of(&plugin.name),
+        meters: host.metrics.of(&plugin.name),
         insights: host.insights.clone(),
         seams: host.seams.clone(),
+        plugin,
     }
 }

@@ -156,6 +156,7 @@ impl World {
                 verb: Some(verb),
                 plural: None,
                 user: None,
+                ..Matcher::default()
             },
             from,
             times,

@@ -68,6 +68,7 @@ impl World {
                 verb: Some(verb),
                 plural: Some(plural.to_owned()),
                 user: None,
+                ..Matcher::default()
             },
             from: 0,
             times,

@@ -1,5 +1,6 @@
 //! The host's only clock: monotonic time, wall time, sleeping, and the CPU time of a thread.
 
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, SystemTime};
 
 use jiff::Timestamp;
@@ -8,11 +9,34 @@ pub(super) use tokio::time::Instant;
 
 /// A clock. Cheap to clone.
 #[derive(Clone, Copy, Debug)]
-pub struct Clock(Source);
+pub struct Clock {
+    source: Source,
+    /// Whether who sleeps waits.
+    waits: bool,
+}
+
+/// The hands of a clock that shows the time of day that it is set to, and no other.
+#[derive(Debug, Default)]
+pub struct Dial(AtomicI64);
+
+impl Dial {
+    /// From now on it is `wall`, to the microsecond.
+    pub fn set(&self, wall: Timestamp) {
+        self.0.store(wall.as_microsecond(), Ordering::Release);
+    }
+
+    /// What it is set to.
+    pub fn wall(&self) -> Timestamp {
+        let micros = self.0.load(Ordering::Acquire);
+        Timestamp::from_microsecond(micros).unwrap_or(Timestamp::UNIX_EPOCH)
+    }
+}
 
 #[derive(Clone, Copy, Debug)]
 enum Source {
     System,
+    /// Wall time is set by hand.
+    Set(&'static Dial),
     /// Wall time moves with tokio's (pausable) time, and CPU time stands still.
     Virtual {
         wall: Timestamp,
@@ -24,14 +48,35 @@ enum Source {
 impl Clock {
     /// The machine's clock.
     pub fn system() -> Self {
-        Self(Source::System)
+        Self::of(Source::System)
+    }
+
+    /// The machine's clock, but for the time of day, which is what `dial` is set to.
+    pub fn shown_by(dial: &'static Dial) -> Self {
+        Self::of(Source::Set(dial))
+    }
+
+    /// The same, for who need not wait: a sleep ends at once.
+    #[must_use]
+    pub fn impatient(self) -> Self {
+        Self {
+            waits: false,
+            ..self
+        }
+    }
+
+    fn of(source: Source) -> Self {
+        Self {
+            source,
+            waits: true,
+        }
     }
 
     /// A clock that shows `wall` now and moves with tokio's time, for tests that pause it. Guest
     /// CPU counts as no time.
     pub fn starting_at(wall: Timestamp) -> Self {
         let at = Instant::now();
-        Self(Source::Virtual { wall, at })
+        Self::of(Source::Virtual { wall, at })
     }
 
     /// Monotonic time.
@@ -41,33 +86,37 @@ impl Clock {
 
     /// Time since the machine started, which counts on while it sleeps.
     pub fn boot(&self) -> Duration {
-        match self.0 {
-            Source::System => duration(clock_gettime(ClockId::Boottime)),
+        match self.source {
+            Source::System | Source::Set(_) => duration(clock_gettime(ClockId::Boottime)),
             Source::Virtual { at, .. } => at.elapsed(),
         }
     }
 
     /// The time of day, in UTC.
     pub fn wall(&self) -> Timestamp {
-        match self.0 {
+        match self.source {
             Source::System => {
                 Timestamp::try_from(SystemTime::now()).unwrap_or(Timestamp::UNIX_EPOCH)
             }
+            Source::Set(dial) => dial.wall(),
             Source::Virtual { wall, at } => wall + at.elapsed(),
         }
     }
 
     /// CPU time that the current thread has used so far, in user and kernel mode.
     pub fn thread_cpu(&self) -> Duration {
-        match self.0 {
-            Source::System => duration(clock_gettime(ClockId::ThreadCPUTime)),
+        match self.source {
+            Source::System | Source::Set(_) => duration(clock_gettime(ClockId::ThreadCPUTime)),
             Source::Virtual { .. } => Duration::ZERO,
         }
     }
 
     /// Waits for `duration`.
     pub async fn sleep(&self, duration: Duration) {
-        tokio::time::sleep(duration).await;
+        match self.waits {
+            true => tokio::time::sleep(duration).await,
+            false => tokio::task::yield_now().await,
+        }
     }
 
     /// Waits until `instant`.
@@ -104,5 +153,19 @@ mod tests {
         clock.sleep(Duration::from_secs(90)).await;
         assert_eq!(clock.wall().to_string(), "2026-11-21T09:31:30Z");
         assert_eq!(clock.thread_cpu(), Duration::ZERO);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_dial_says_the_time_of_day_and_who_is_impatient_does_not_wait() {
+        static DIAL: Dial = Dial(AtomicI64::new(0));
+        let start: Timestamp = "2026-11-21T09:30:00.25Z".parse().unwrap();
+        DIAL.set(start);
+        let clock = Clock::shown_by(&DIAL);
+        let began = clock.now();
+        clock.impatient().sleep(Duration::from_secs(90)).await;
+        assert_eq!(clock.now(), began);
+        clock.sleep(Duration::from_secs(90)).await;
+        assert_eq!((clock.now() - began).as_secs(), 90);
+        assert_eq!(clock.wall(), start);
     }
 }

@@ -1,5 +1,6 @@
 //! Commands of a page, run as they stand there; what they print is compared with what it says, line by line.
-//! `[..]` stands for anything within a line, and a line `...` for any lines.
+//! `[..]` stands for anything within a line, and a line `...` for any lines. A command goes on in lines that begin
+//! with `> `.
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
@@ -27,6 +28,19 @@ pub fn transcripts(text: &str) -> Result<Vec<&str>> {
     let blocks = text.split("```console\n").skip(1);
     let blocks = blocks.map(|block| block.split_once("```").context("a block ends"));
     blocks.map(|block| Ok(block?.0)).collect()
+}
+
+/// The commands in a transcript.
+fn commands(transcript: &str) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    for line in transcript.lines() {
+        if let Some(command) = line.strip_prefix("$ ") {
+            all.push(command.to_owned());
+        } else if let (Some(more), Some(last)) = (line.strip_prefix("> "), all.last_mut()) {
+            last.push_str(&format!("\n{more}"));
+        }
+    }
+    all
 }
 
 /// Compares what was printed with what a page says.
@@ -101,9 +115,9 @@ impl Shell {
     /// Something differs, or does not end.
     pub fn play(&mut self, page: &str, expected: &str) -> Result<()> {
         let mut printed = String::new();
-        for command in expected.lines().filter_map(|line| line.strip_prefix("$ ")) {
-            let output = self.run(command)?;
-            printed.push_str(&format!("$ {command}\n{output}"));
+        for command in commands(expected) {
+            let output = self.run(&command)?;
+            printed.push_str(&format!("$ {}\n{output}", command.replace('\n', "\n> ")));
         }
         compare(page, &printed, expected)
     }

@@ -255,6 +255,7 @@ fn switch_on(server: &Server, verb: Verb, from: u64, times: u64, fault: faults::
             verb: Some(verb),
             plural: None,
             user: None,
+            ..Matcher::default()
         },
         from,
         times,

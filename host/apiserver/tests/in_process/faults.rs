@@ -20,6 +20,7 @@ fn on(server: &Server, verb: Verb, fault: Fault) {
             verb: Some(verb),
             plural: Some("configmaps".to_owned()),
             user: None,
+            ..Matcher::default()
         },
         from: 0,
         times: 1,

@@ -16,4 +16,5 @@ mod hostile;
 mod judge;
 mod life;
 mod random;
+mod seed;
 mod support;

@@ -169,6 +169,7 @@ fn suffers(world: &World, host: &str, (verb, plural): (Verb, Option<&str>), faul
             verb: Some(verb),
             plural: plural.map(str::to_owned),
             user: Some(host.to_owned()),
+            ..Matcher::default()
         },
         from: 0,
         times: u64::MAX,

@@ -262,6 +262,7 @@ async fn what_others_did_during_an_apply_that_changed_nothing_runs_the_key_again
                 verb: Some(Verb::Patch),
                 plural: Some(plural.to_owned()),
                 user: None,
+                ..Matcher::default()
             },
             from: 0,
             times: 1,

@@ -187,6 +187,7 @@ async fn an_eviction_that_is_refused_for_now_is_not_sent_again() {
             verb: Some(Verb::Create),
             plural: Some("pods".to_owned()),
             user: None,
+            ..Matcher::default()
         },
         from: 0,
         times: 1,

@@ -27,6 +27,7 @@ fn fault(world: &World, fault: &Fault, times: u64) {
                 verb: Some(verb),
                 plural: Some("configmaps".to_owned()),
                 user: None,
+                ..Matcher::default()
             },
             from: 0,
             times,

@@ -311,6 +311,7 @@ async fn a_delete_that_fails_is_an_error_of_no_child() {
             verb: Some(Verb::Delete),
             plural: Some("configmaps".to_owned()),
             user: None,
+            ..Matcher::default()
         },
         from: 0,
         times: 1,

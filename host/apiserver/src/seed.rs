@@ -1,0 +1,199 @@
+//! Objects that are given, not made: with the UID, the generation, the times and the status that they are to
+//! have. For tests of whoever uses the server.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use serde_json::{Value, json};
+
+use crate::patch;
+use crate::registry::Resource;
+use crate::request::query::Query;
+use crate::request::route::{Route, Target};
+use crate::request::{Request, User};
+use crate::server::Server;
+use crate::status::Refusal;
+use crate::store::{Key, Write};
+use crate::write::meta;
+
+/// The client that puts objects there, and the one that changes them.
+const AGENT: &str = "given";
+/// What a client cannot set, and whoever gives an object can.
+const GIVEN: [&str; 5] = [
+    "uid",
+    "generation",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+];
+
+impl Server {
+    /// Puts an object there as somebody else's: valid, with defaults, and with what it says of itself where a
+    /// client has no say. Its namespace is made if it is absent; an object of that name is replaced.
+    ///
+    /// # Errors
+    /// It is not valid, or its kind is not served.
+    pub fn give(&self, object: &Value) -> Result<(), Refusal> {
+        self.give_as(object, object)
+    }
+
+    /// The same, of an object that `says` of itself no more than that.
+    fn give_as(&self, object: &Value, says: &Value) -> Result<(), Refusal> {
+        let text = |field: &str| object.get(field).and_then(Value::as_str).unwrap_or("");
+        let (api_version, kind) = (text("apiVersion"), text("kind"));
+        let Some(resource) = self.registry().of_kind(api_version, kind).cloned() else {
+            let message = format!("no kind {kind:?} of {api_version:?} is served");
+            return Err(Refusal::bad_request(message));
+        };
+        let namespace = match (resource.namespaced, meta::text(object, "namespace")) {
+            (false, _) => "",
+            (true, "") => "default",
+            (true, namespace) => namespace,
+        };
+        if !namespace.is_empty() {
+            self.give_namespace(namespace)?;
+        }
+        let key = Key::new(namespace, meta::text(object, "name"));
+        let mut body = object.clone();
+        match self.store().get(&resource.place(), &key) {
+            None => self.by_client(Method::POST, &resource, &key, &body)?,
+            Some(held) => {
+                let held = held.value();
+                for field in ["uid", "resourceVersion"] {
+                    meta::set(&mut body, field, meta::get(&held, field).cloned());
+                }
+                self.by_client(Method::PUT, &resource, &key, &body)?;
+            }
+        }
+        self.say_of_itself(&resource, &key, says);
+        Ok(())
+    }
+
+    /// Changes an object by a JSON merge patch, as somebody else would, its status too.
+    ///
+    /// # Errors
+    /// It is absent, or not valid then.
+    pub fn edit(&self, resource: &Resource, key: &Key, with: &Value) -> Result<(), Refusal> {
+        let object = patch::merge(&self.held(resource, key)?, with)?;
+        let mut says = with.clone();
+        if let (Some(status), Some(fields)) = (object.get("status"), says.as_object_mut())
+            && fields.contains_key("status")
+        {
+            fields.insert("status".to_owned(), status.clone());
+        }
+        self.give_as(&object, &says)
+    }
+
+    /// Deletes an object as somebody else would: it stays while it has finalizers.
+    ///
+    /// # Errors
+    /// It is absent.
+    pub fn take_away(&self, resource: &Resource, key: &Key) -> Result<(), Refusal> {
+        let options = json!({ "propagationPolicy": "Background" });
+        self.by_client(Method::DELETE, resource, key, &options)
+    }
+
+    /// An object as it is kept.
+    ///
+    /// # Errors
+    /// It is absent.
+    pub fn held(&self, resource: &Resource, key: &Key) -> Result<Value, Refusal> {
+        let held = self.store().get(&resource.place(), key);
+        let held = held.ok_or_else(|| {
+            Refusal::bad_request(format!("{} {} is not there", resource.kind, &*key.name))
+        })?;
+        Ok(held.value())
+    }
+
+    fn give_namespace(&self, name: &str) -> Result<(), Refusal> {
+        let registry = self.registry();
+        let Some(namespaces) = registry.of_kind("v1", "Namespace") else {
+            return Ok(());
+        };
+        let key = Key::new("", name);
+        if self.store().get(&namespaces.place(), &key).is_some() {
+            return Ok(());
+        }
+        let object = json!({
+            "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name },
+        });
+        self.by_client(Method::POST, namespaces, &key, &object)
+    }
+
+    /// Sets what only the server sets otherwise.
+    fn say_of_itself(&self, resource: &Resource, key: &Key, given: &Value) {
+        let Some(entry) = self.store().get(&resource.place(), key) else {
+            return;
+        };
+        let mut object = entry.value();
+        let before = object.clone();
+        for field in GIVEN {
+            if let Some(value) = meta::get(given, field) {
+                meta::set(&mut object, field, Some(value.clone()));
+            }
+        }
+        if let (Some(status), Some(fields)) = (given.get("status"), object.as_object_mut()) {
+            fields.insert("status".to_owned(), status.clone());
+        }
+        if object != before {
+            // Nobody else writes while objects are given; who does has written last.
+            let expected = Some(entry.revision);
+            let _ =
+                self.store()
+                    .write(&resource.place(), key.clone(), expected, Write::Put(object));
+        }
+    }
+
+    fn by_client(
+        &self,
+        method: Method,
+        resource: &Resource,
+        key: &Key,
+        body: &Value,
+    ) -> Result<(), Refusal> {
+        let target = Target {
+            group: resource.group.clone(),
+            version: resource.version.clone(),
+            namespace: resource.namespaced.then(|| key.namespace.to_string()),
+            plural: resource.plural.clone(),
+            name: (method != Method::POST).then(|| key.name.to_string()),
+            ..Target::default()
+        };
+        let mut headers = HeaderMap::new();
+        headers.insert(header::USER_AGENT, HeaderValue::from_static(AGENT));
+        let json = HeaderValue::from_static("application/json");
+        headers.insert(header::CONTENT_TYPE, json);
+        let path = target.path();
+        let request = Request {
+            method,
+            route: Route::parse(&path),
+            path,
+            query: Query::parse("fieldValidation=Strict"),
+            headers,
+            body: Bytes::from(body.to_string()),
+            user: User::admin(),
+        };
+        match self.ask(&request)?.code {
+            code if code.is_success() => Ok(()),
+            code => Err(Refusal::new(
+                code,
+                "",
+                StatusCode::canonical_reason(&code).unwrap_or("refused"),
+            )),
+        }
+    }
+
+    /// The resource and the name of the object that is called `kind`, `namespace` and `name`: one that is there,
+    /// if several groups have that kind.
+    pub fn called(&self, kind: &str, namespace: &str, name: &str) -> Option<(Arc<Resource>, Key)> {
+        let registry = self.registry();
+        let key = Key::new(namespace, name);
+        let of_kind = registry.all().iter().filter(|one| one.kind == kind);
+        let held = of_kind.into_iter().find(|resource| {
+            let key_fits = resource.namespaced != namespace.is_empty();
+            key_fits && self.store().get(&resource.place(), &key).is_some()
+        });
+        held.map(|resource| (Arc::clone(resource), key))
+    }
+}

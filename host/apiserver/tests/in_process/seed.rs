@@ -1,0 +1,88 @@
+//! Objects that are given with what a client cannot set.
+
+use serde_json::{Value, json};
+use windlass_apiserver::faults::{Fault, Matcher, Switch};
+
+use crate::support::{MAPS, map, send, server};
+
+#[tokio::test(start_paused = true)]
+async fn what_is_given_is_there_as_it_says_of_itself() {
+    let server = server(1);
+    let given = json!({
+        "apiVersion": "apps/v1", "kind": "Deployment",
+        "metadata": {
+            "name": "web", "namespace": "far", "uid": "u-1", "generation": 7,
+            "deletionTimestamp": "2026-11-21T09:29:00Z", "finalizers": ["x.y/z"],
+        },
+        "spec": {
+            "selector": { "matchLabels": { "app": "web" } },
+            "template": {
+                "metadata": { "labels": { "app": "web" } },
+                "spec": { "containers": [{ "name": "web", "image": "web" }] },
+            },
+        },
+        "status": { "replicas": 3 },
+    });
+    server.give(&given).unwrap();
+    let path = "/apis/apps/v1/namespaces/far/deployments/web";
+    let (code, held) = send(&server, "GET", path, &Value::Null).await;
+    assert_eq!(code, 200, "{held}");
+    for field in ["uid", "generation", "deletionTimestamp", "finalizers"] {
+        assert_eq!(held["metadata"][field], given["metadata"][field], "{field}");
+    }
+    assert_eq!(held["status"]["replicas"], 3);
+    assert_eq!(held["spec"]["replicas"], 1, "defaults are filled in");
+    // What somebody edits is a change like any other.
+    let (resource, key) = server.called("Deployment", "far", "web").unwrap();
+    let edit = json!({ "spec": { "replicas": 2 }, "status": { "replicas": 2 } });
+    server.edit(&resource, &key, &edit).unwrap();
+    let (_, held) = send(&server, "GET", path, &Value::Null).await;
+    let seen = [
+        &held["metadata"]["generation"],
+        &held["spec"]["replicas"],
+        &held["status"]["replicas"],
+    ];
+    assert_eq!(seen, [&json!(8), &json!(2), &json!(2)], "{held}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_cannot_be_is_refused() {
+    let server = server(1);
+    let wrong = |object: Value| server.give(&object).unwrap_err().message;
+    let said = wrong(json!({ "apiVersion": "x.dev/v1", "kind": "X" }));
+    assert!(said.contains("no kind \"X\" of \"x.dev/v1\""), "{said}");
+    let said = wrong(json!({
+        "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "a" }, "dato": {},
+    }));
+    assert!(said.contains("unknown field \"dato\""), "{said}");
+    assert!(server.called("ConfigMap", "default", "a").is_none());
+    server.give(&map("a", "1")).unwrap();
+    let (resource, key) = server.called("ConfigMap", "default", "a").unwrap();
+    server.take_away(&resource, &key).unwrap();
+    assert!(server.held(&resource, &key).is_err());
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_write_of_several_to_an_object_can_fail() {
+    let server = server(1);
+    server.give(&map("a", "1")).unwrap();
+    server.faults().switch_on(Switch {
+        name: "second".to_owned(),
+        on: Matcher {
+            object: Some(("default".into(), "a".into(), String::new())),
+            sent: Some(json!({ "data": { "key": "2" } })),
+            ..Matcher::default()
+        },
+        from: 0,
+        times: u64::MAX,
+        fault: Fault::Refuse(503),
+    });
+    let path = format!("{MAPS}/a");
+    for (value, want) in [("1", 200), ("2", 503), ("2", 503), ("3", 200)] {
+        let patch = json!({ "data": { "key": value, "more": "x" } });
+        let (code, _) = send(&server, "PATCH", &path, &patch).await;
+        assert_eq!(code, want, "{value}");
+    }
+    let (code, _) = send(&server, "POST", MAPS, &map("b", "2")).await;
+    assert_eq!(code, 201, "another object");
+}

@@ -1,0 +1,93 @@
+//! A pass that is asked for, of a controller whose queue is closed: what a test of a plugin is made of.
+
+use super::Prepared;
+use super::finalizer::Step;
+use super::reconcile::{Done, Pass, PassError, Reconciler};
+use crate::error::Chain;
+use crate::plugin::{CallError, Failure};
+use crate::view::Key;
+
+/// An object that gets the finalizer first is looked at again at once.
+const STEPS: usize = 2;
+
+/// A function of a plugin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Function {
+    /// `reconcile`.
+    Reconcile,
+    /// `finalize`.
+    Finalize,
+}
+
+/// What came of a pass.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// The plugin was not called: the object is absent, not selected, or in need of something else.
+    NotCalled,
+    /// `reconcile` waits for a change.
+    AwaitChange,
+    /// `reconcile` wants to be called again after so many milliseconds.
+    RequeueAfter(u32),
+    /// `finalize` has nothing left to do.
+    Done,
+    /// `finalize` waits so many milliseconds.
+    Pending(u32),
+    /// A failure that may go away.
+    Transient(String),
+    /// A failure that stays.
+    Terminal(String),
+    /// There is no answer of the plugin: why, and what it wrote to standard output and error.
+    Broken(String, String),
+}
+
+impl Prepared {
+    /// Makes a pass over `key`, which has failed `attempt` times before, if it needs `function`.
+    pub async fn once(&self, key: &Key, function: Function, attempt: u32) -> Answer {
+        let reconciler = self.worker.reconciler();
+        let wanted = match function {
+            Function::Reconcile => Step::Reconcile,
+            Function::Finalize => Step::Finalize,
+        };
+        for _ in 0..STEPS {
+            let Some(object) = reconciler.find(key) else {
+                break;
+            };
+            let step = reconciler.step(&object);
+            let is_first = step == Step::Protect && function == Function::Reconcile;
+            if step != wanted && !is_first {
+                break;
+            }
+            let pass = made(reconciler, &object, attempt).await;
+            if pass.step == wanted || pass.outcome.is_err() {
+                return Answer::of(pass);
+            }
+        }
+        Answer::NotCalled
+    }
+}
+
+async fn made(reconciler: &Reconciler, object: &crate::view::Object, attempt: u32) -> Pass {
+    let pass = reconciler.pass(object, attempt).await;
+    // Who asks for a pass looks at its effects, not at its journal.
+    let _ = reconciler.door().view.ends(&object.metadata.key());
+    pass
+}
+
+impl Answer {
+    fn of(pass: Pass) -> Self {
+        let finalizes = pass.step == Step::Finalize;
+        match pass.outcome {
+            Ok(Done::After(millis)) if finalizes => Self::Pending(millis),
+            Ok(Done::After(millis)) => Self::RequeueAfter(millis),
+            Ok(Done::Rest | Done::Again) if finalizes => Self::Done,
+            Ok(Done::Rest | Done::Again) => Self::AwaitChange,
+            Err(PassError::Call(CallError::Failed(Failure::Transient(text)))) => {
+                Self::Transient(text)
+            }
+            Err(PassError::Call(CallError::Failed(Failure::Terminal(text)))) => {
+                Self::Terminal(text)
+            }
+            Err(error) => Self::Broken(Chain(&error).to_string(), pass.output),
+        }
+    }
+}

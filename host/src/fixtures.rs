@@ -1,0 +1,359 @@
+//! `windlass test`: fixture files on the real component, in the sandbox of a host, on an API server in memory.
+//!
+//! ```text
+//! fixture ─> given ─> world (API server) <─ host: one pass ─> what came of it ─> compare ─> report
+//!                                                └─ again, with each write failing once
+//! ```
+//! - The SDKs run the same files without a host: what is proved there in milliseconds is proved here of what is
+//!   shipped.
+
+mod compare;
+mod fixture;
+mod report;
+mod run;
+mod update;
+mod world;
+
+use std::collections::BTreeMap;
+use std::io::{Write, stdout};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use serde_json::Map;
+use tokio::sync::Mutex;
+
+use crate::args::{InspectOutput, Test};
+use crate::dev::apply::objects;
+use crate::dev::inputs::{Held, saved};
+use crate::dev::target::Target;
+use crate::error::Chain;
+use crate::project::{Failed, Maker};
+use crate::runtime::{code_cache, sandboxes};
+use crate::screen::{Tone, say};
+use crate::seams::{Clock, Dial, Seams};
+use crate::source::{Digest, digest};
+use crate::telemetry;
+use compare::{difference, yaml};
+use fixture::{Fixture, read};
+use report::{Case, Failure, Report};
+use run::Runner;
+use update::updated;
+use world::World;
+
+/// Where a project has its fixtures.
+const FOLDER: &str = "tests";
+
+/// Runs the fixtures of a project; with `--watch` again whenever a file changes.
+///
+/// # Errors
+/// One of them does not hold, or cannot be run.
+pub async fn test(flags: Test, threads: usize, seams: Seams) -> anyhow::Result<()> {
+    let dial: &'static Dial = Box::leak(Box::default());
+    let shown = Seams {
+        clock: Clock::shown_by(dial),
+        ..seams.clone()
+    };
+    let session = Session {
+        sandboxes: sandboxes(threads, &shown)?,
+        cache: code_cache(flags.code_cache.clone())?,
+        dial,
+        shown,
+        seams,
+        flags,
+    };
+    if !session.flags.watch {
+        return session.once().await;
+    }
+    let mut notices = session.seams.spawn.notices().ok().flatten();
+    let mut before = None;
+    loop {
+        let now = session.files()?;
+        if before.as_ref() != Some(&now) {
+            if let Err(error) = session.once().await {
+                say(Tone::Bad, "Failed", &Chain(&*error).to_string())?;
+            }
+            say(
+                Tone::Good,
+                "Watching",
+                "sources and fixtures; Ctrl-C ends it",
+            )?;
+            // What a build has written is no news.
+            before = Some(session.files()?);
+        }
+        if let (Some(notices), Some((held, _))) = (&mut notices, &before) {
+            let folders = held.folders.iter().cloned();
+            notices.watch(&folders.chain(session.folders()).collect());
+        }
+        saved(session.seams.clock, &mut notices).await;
+    }
+}
+
+/// What all runs of the fixtures share.
+struct Session {
+    sandboxes: std::sync::Arc<crate::plugin::Sandboxes>,
+    cache: windlass_code_cache::CodeCache,
+    dial: &'static Dial,
+    /// With the clock that fixtures set.
+    shown: Seams,
+    seams: Seams,
+    flags: Test,
+}
+
+impl Session {
+    /// Builds, and runs all fixtures once.
+    async fn once(&self) -> anyhow::Result<()> {
+        let began = self.seams.clock.now();
+        let runner = self.runner().await?;
+        let paths = self.fixtures()?;
+        let width = paths.iter().map(|path| path.display().to_string().len());
+        let width = width.max().unwrap_or_default();
+        let mut cases = Vec::new();
+        for path in paths {
+            let began = self.seams.clock.now();
+            let mut case = self.tried(&runner, &path).await?;
+            case.took_ms = millis(self.seams.clock.now() - began);
+            if self.flags.output == InspectOutput::Text {
+                anstream::stdout().write_all(case.text(width).as_bytes())?;
+            }
+            cases.push(case);
+        }
+        let failed = cases
+            .iter()
+            .filter(|case| !case.failures.is_empty())
+            .count();
+        let report = Report {
+            api_version: "windlass.dev/v1alpha1",
+            kind: "TestReport",
+            plugin: runner.document.name.clone(),
+            passed: cases.len() - failed,
+            failed,
+            took_ms: millis(self.seams.clock.now() - began),
+            cases,
+        };
+        let text = match self.flags.output {
+            InspectOutput::Text => report.summary(),
+            InspectOutput::Json => serde_json::to_string_pretty(&report)? + "\n",
+        };
+        stdout().lock().write_all(text.as_bytes())?;
+        if let Some(path) = &self.flags.junit {
+            let written = report.write_junit(path);
+            written.with_context(|| format!("cannot write {}", path.display()))?;
+        }
+        if failed > 0 {
+            let of = report.cases.len();
+            bail!(
+                "{failed} of {of} failed: if what came is right, `windlass test --update` takes it over"
+            );
+        }
+        Ok(())
+    }
+
+    /// What the plugin is now.
+    async fn runner(&self) -> anyhow::Result<Runner> {
+        let target = Target::open(&self.flags.target)?;
+        let maker = Maker {
+            seams: self.seams.clone(),
+        };
+        let made = target.make(&maker, |command| {
+            let _ = say(Tone::Good, "Building", command);
+        });
+        let made = made.await.map_err(|failed| match failed {
+            Failed::Other(error) => error,
+            failed @ Failed::Command(..) => failed.into(),
+        })?;
+        let mut definitions = Vec::new();
+        if let Target::Project(_) = target {
+            let held = target
+                .inputs()
+                .look()
+                .context("cannot look at the project's files")?;
+            for path in held.documents.keys() {
+                let text = std::fs::read_to_string(path)
+                    .with_context(|| format!("cannot read {}", path.display()))?;
+                let all = objects(path, &text).map_err(anyhow::Error::msg)?;
+                definitions.extend(all.into_iter().filter_map(|wanted| wanted.definition()));
+            }
+        }
+        let mut runner = Runner {
+            sandboxes: self.sandboxes.clone(),
+            cache: self.cache.clone(),
+            seams: self.shown.clone(),
+            dial: self.dial,
+            document: target.document(),
+            component: made.bytes.clone(),
+            definitions,
+            admitted: Mutex::default(),
+        };
+        if let Target::Component(_) = target {
+            runner.document = runner.asked(&target, made).await?;
+        }
+        // What no fixture can mend is said once.
+        runner.admits().await?;
+        Ok(runner)
+    }
+
+    /// Runs a fixture, and then with each of its writes failing.
+    async fn tried(&self, runner: &Runner, path: &Path) -> anyhow::Result<Case> {
+        let text = std::fs::read_to_string(path)
+            .with_context(|| format!("cannot read {}", path.display()))?;
+        let mut case = Case {
+            file: path.display().to_string(),
+            steps: 0,
+            failing_writes: 0,
+            took_ms: 0,
+            failures: Vec::new(),
+            updated: false,
+        };
+        let fixture = match read(path, text, self.flags.update) {
+            Ok(fixture) => fixture,
+            Err(message) => {
+                case.failures.push(failure(None, message));
+                return Ok(case);
+            }
+        };
+        case.steps = fixture.steps.len();
+        telemetry::taken();
+        let outcomes = match runner.all(&fixture).await {
+            Ok(outcomes) => outcomes,
+            Err((step, message)) => {
+                case.failures.push(failure(Some(step), message));
+                return Ok(case);
+            }
+        };
+        let wrong = differing(&fixture, &outcomes);
+        if self.flags.update && !wrong.is_empty() {
+            case.updated = self.update(&fixture, &outcomes)?;
+        } else {
+            case.failures = wrong;
+        }
+        if case.failures.is_empty() {
+            let (runs, wrong) = runner.failing(&fixture, &outcomes).await;
+            case.failing_writes = runs;
+            let wrong = wrong.into_iter();
+            let wrong = wrong.map(|(step, message)| failure(Some(step), message));
+            case.failures = wrong.collect();
+        }
+        Ok(case)
+    }
+
+    /// Writes what came of the calls into the fixture.
+    fn update(&self, fixture: &Fixture, outcomes: &[compare::Outcome]) -> anyhow::Result<bool> {
+        let steps = fixture.steps.iter().zip(outcomes);
+        let thens: Vec<_> = steps
+            .map(|(step, outcome)| outcome.then(&step.primary, step.then.as_ref(), true))
+            .collect();
+        let text = updated(fixture, &thens).map_err(anyhow::Error::msg)?;
+        std::fs::write(&fixture.path, text)
+            .with_context(|| format!("cannot write {}", fixture.path.display()))?;
+        Ok(true)
+    }
+
+    /// The fixtures that are named, or the project's.
+    fn fixtures(&self) -> anyhow::Result<Vec<PathBuf>> {
+        let mut named = self.flags.filename.clone();
+        if named.is_empty() {
+            named.push(self.own_folder()?);
+        }
+        let mut paths = Vec::new();
+        for path in named {
+            let about = std::fs::metadata(&path).with_context(|| {
+                format!(
+                    "there are no fixtures in {}: write one, or name files or folders with -f",
+                    path.display()
+                )
+            })?;
+            if !about.is_dir() {
+                paths.push(path);
+                continue;
+            }
+            let entries = std::fs::read_dir(&path)
+                .with_context(|| format!("cannot read {}", path.display()))?;
+            let mut inside = Vec::new();
+            for entry in entries {
+                inside.push(entry?.path());
+            }
+            let is_yaml = |path: &PathBuf| {
+                path.extension()
+                    .is_some_and(|end| end == "yaml" || end == "yml")
+            };
+            inside.retain(is_yaml);
+            inside.sort();
+            if inside.is_empty() {
+                bail!("there are no fixtures (*.yaml) in {}", path.display());
+            }
+            paths.extend(inside);
+        }
+        Ok(paths)
+    }
+
+    fn own_folder(&self) -> anyhow::Result<PathBuf> {
+        let target = Target::open(&self.flags.target)?;
+        Ok(crate::project::within(target.folder(), Path::new(FOLDER)))
+    }
+
+    /// The folders of the fixtures.
+    fn folders(&self) -> Vec<PathBuf> {
+        let paths = self.fixtures().unwrap_or_default();
+        let parents = paths.iter().filter_map(|path| path.parent());
+        parents.map(Path::to_owned).collect()
+    }
+
+    /// All that a run depends on.
+    fn files(&self) -> anyhow::Result<(Held, BTreeMap<PathBuf, Digest>)> {
+        let held = Target::open(&self.flags.target)?.inputs().look()?;
+        let fixtures = self.fixtures().unwrap_or_default();
+        let read = |path: PathBuf| Some((path.clone(), digest(&std::fs::read(path).ok()?)));
+        Ok((held, fixtures.into_iter().filter_map(read).collect()))
+    }
+}
+
+/// The steps of which something else came.
+fn differing(fixture: &Fixture, outcomes: &[compare::Outcome]) -> Vec<Failure> {
+    let steps = (1..).zip(fixture.steps.iter().zip(outcomes));
+    steps
+        .filter_map(|(number, (step, outcome))| {
+            let got = outcome.then(&step.primary, step.then.as_ref(), false);
+            if step.then.as_ref() == Some(&got) {
+                return None;
+            }
+            let want = step.then.as_ref().map(yaml).unwrap_or_default();
+            let differs = difference(&want, &yaml(&got));
+            let message = format!("want -, got +\n{differs}");
+            Some(failure(Some(number), message))
+        })
+        .collect()
+}
+
+fn failure(step: Option<usize>, message: String) -> Failure {
+    Failure {
+        step,
+        message,
+        log: telemetry::taken(),
+    }
+}
+
+fn millis(time: std::time::Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+impl Runner {
+    /// Whether a host would run the plugin at all.
+    async fn admits(&self) -> anyhow::Result<()> {
+        let world = World::new(self.dial, &self.definitions).map_err(anyhow::Error::msg)?;
+        let wired = self.host(&world);
+        let admitted = self.admitted(&wired, &Map::new()).await;
+        admitted.map(drop).map_err(anyhow::Error::msg)
+    }
+
+    /// The document of a component alone: its own name, and grants for what it asks for.
+    async fn asked(
+        &self,
+        target: &Target,
+        made: crate::project::Made,
+    ) -> anyhow::Result<crate::manifest::Plugin> {
+        let world = World::new(self.dial, &[]).map_err(anyhow::Error::msg)?;
+        let wired = self.host(&world);
+        let version = target.version(made, &wired.host).await?;
+        Ok(version.candidate.document)
+    }
+}
