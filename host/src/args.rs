@@ -1,11 +1,12 @@
 //! Flags and environment: the only place that reads either.
 
 mod author;
+mod examples;
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::admin::BindAddress;
 use crate::lease::Times;
@@ -19,23 +20,41 @@ pub use author::{
 #[derive(Debug, Parser)]
 #[command(name = "windlass", version, max_term_width = 100)]
 pub struct Windlass {
-    /// How the log is written: text or json. Text on a terminal and json elsewhere, unless said.
+    /// How the log is written: text or json [default: text on a terminal, json elsewhere]
     #[arg(
         long,
         global = true,
         env = "WINDLASS_LOG_FORMAT",
-        value_name = "FORMAT"
+        value_name = "FORMAT",
+        help_heading = "Global options"
     )]
     pub log_format: Option<LogFormat>,
-    /// What is logged: a level, or a filter such as info,plugin=debug [default: info; of dev, errors that it does not tell itself]
-    #[arg(long, global = true, env = "WINDLASS_LOG", value_name = "FILTER")]
+    /// What is logged: a level, or a filter such as info,plugin=debug [default: info; of dev and test, what they do not tell themselves]
+    #[arg(
+        long,
+        global = true,
+        env = "WINDLASS_LOG",
+        value_name = "FILTER",
+        help_heading = "Global options"
+    )]
     pub log: Option<String>,
     /// What to do
     #[command(subcommand)]
     pub command: Command,
 }
 
+/// The command line, as it explains itself.
+pub fn command() -> clap::Command {
+    examples::explained(Windlass::command())
+}
+
 impl Windlass {
+    /// Reads the command line; what is wrong with it, or asked of it, is said, and ends the process.
+    pub fn read() -> Self {
+        let matches = command().get_matches();
+        Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+    }
+
     /// What is logged.
     pub fn filter(&self) -> &str {
         let usual = match self.command {
@@ -205,7 +224,7 @@ pub struct ApiServer {
 /// Say why an object was reconciled, or was not.
 #[derive(Debug, Args)]
 pub struct WhyFlags {
-    /// The object, as KIND/NAME or KIND NAME; a kind, its plural, or either with .GROUP behind it
+    /// The object, as KIND/NAME or KIND NAME; a kind, its plural or short name, with .GROUP behind it if one likes
     #[arg(required = true, num_args = 1..=2, value_name = "KIND/NAME")]
     pub object: Vec<String>,
     /// The object's namespace
@@ -351,11 +370,10 @@ pub fn user_code_cache() -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn the_command_line_is_consistent() {
-        Windlass::command().debug_assert();
+        command().debug_assert();
     }
 
     #[test]

@@ -4,9 +4,7 @@ use std::io::{stdin, stdout};
 use std::process::ExitCode;
 use std::thread::available_parallelism;
 
-use clap::CommandFactory;
-
-use crate::args::{Command, Windlass};
+use crate::args::{self, Command, Windlass};
 use crate::error::Chain;
 use crate::plugin::admission::Refused;
 use crate::plugin::compiler::{CompileError, REFUSED, compile_child};
@@ -45,7 +43,7 @@ fn start(
         return Ok(compile_child(&mut stdin().lock(), &mut stdout().lock())?);
     }
     if let Command::Completion(flags) = &windlass.command {
-        let mut command = Windlass::command();
+        let mut command = args::command();
         clap_complete::generate(flags.shell, &mut command, "windlass", &mut stdout().lock());
         return Ok(());
     }

@@ -2,12 +2,11 @@
 
 use std::process::ExitCode;
 
-use clap::Parser;
 use windlass::args::Windlass;
 use windlass::{cli, telemetry};
 
 fn main() -> ExitCode {
-    cli::main(Windlass::parse(), |windlass| {
+    cli::main(Windlass::read(), |windlass| {
         telemetry::start(windlass.log_format, windlass.filter(), windlass.holds_log())
     })
 }

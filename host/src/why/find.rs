@@ -1,11 +1,14 @@
 //! Finds out, on the host, why an object was reconciled or was not.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::APIResourceList;
+
 use super::answer::{Answer, Node, PluginAnswer};
 use super::truth::Truth;
-use crate::api::{Accept, Api, Request, Resource};
+use crate::api::{Accept, Api, Request, Resource, api_path, group_of};
 use crate::controller::{Facts, Insight, Insights, Place, Record, Sight};
 use crate::error::Chain;
 use crate::lease::Lease;
@@ -20,7 +23,7 @@ const NAME: usize = 200;
 /// What is asked about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Question {
-    /// A kind, its plural or its singular, with the group behind a dot if one likes.
+    /// A kind, its plural, its singular or a short name, with the group behind a dot if one likes.
     pub kind: String,
     /// Of an object that lives in one.
     pub namespace: String,
@@ -46,6 +49,7 @@ pub struct Finder {
 impl Finder {
     /// Answers. Asks the API server for the object, once for each plugin that reconciles its kind.
     pub async fn find(&self, question: &Question) -> Answer {
+        let question = &self.spelled_out(question).await;
         let mut answer = Answer::about(Node {
             kind: question.kind.clone(),
             namespace: Some(question.namespace.clone()),
@@ -91,6 +95,49 @@ impl Finder {
         answer.owners.sort();
         answer.owners.dedup();
         answer
+    }
+
+    /// The question, with the plural in place of a short name: `configmaps` for `cm`.
+    async fn spelled_out(&self, question: &Question) -> Question {
+        let insights = self.metrics.plugins().into_keys();
+        let insights: Vec<_> = insights
+            .filter_map(|plugin| self.insights.of(&plugin))
+            .collect();
+        let known: Vec<Resource> = insights
+            .iter()
+            .flat_map(|insight| {
+                let primary = insight.primary().clone();
+                insight.watched().into_iter().chain([primary])
+            })
+            .collect();
+        if known.iter().any(|resource| question.means(resource)) {
+            return question.clone();
+        }
+        let versions: BTreeSet<String> = known.iter().map(Resource::api_version).collect();
+        for api_version in versions {
+            let list = self.api.send(Request::get(api_path(&api_version))).await;
+            let list = list.ok().map(serde_json::from_value::<APIResourceList>);
+            let Some(Ok(list)) = list else {
+                continue;
+            };
+            let (word, group) = question.split();
+            if group.is_some_and(|group| group != group_of(&api_version)) {
+                continue;
+            }
+            let is_short = |names: &Option<Vec<String>>| {
+                let mut names = names.iter().flatten();
+                names.any(|name| name.eq_ignore_ascii_case(word))
+            };
+            let all = list.resources;
+            if let Some(found) = all.into_iter().find(|one| is_short(&one.short_names)) {
+                let dotted = group.map_or(String::new(), |group| format!(".{group}"));
+                return Question {
+                    kind: format!("{}{dotted}", found.name),
+                    ..question.clone()
+                };
+            }
+        }
+        question.clone()
     }
 
     async fn without_controller(

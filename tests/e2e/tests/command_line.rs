@@ -3,7 +3,7 @@
 
 use std::process::{Command, Output};
 
-use windlass_e2e::host_binary;
+use windlass_e2e::{host_binary, workspace};
 use windlass_sandbox_tests::guests::guest;
 
 /// Runs the program to its end.
@@ -14,6 +14,7 @@ fn windlass(arguments: &[&str]) -> (Option<i32>, String, String) {
         stderr,
     } = Command::new(host_binary().unwrap())
         .args(arguments)
+        .env("WINDLASS_CODE_CACHE", workspace().join("target/code-cache"))
         .output()
         .unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
@@ -73,6 +74,109 @@ fn the_command_line_explains_itself() {
         let (code, _, said) = windlass(arguments);
         assert_eq!(code, Some(2), "{arguments:?}");
         assert!(said.contains(word), "{arguments:?}: {said}");
+    }
+}
+
+/// The commands, as the help lists them.
+fn verbs() -> Vec<String> {
+    let (_, help, _) = windlass(&["--help"]);
+    let (_, rest) = help.split_once("Commands:\n").unwrap();
+    let (list, _) = rest.split_once("\n\n").unwrap();
+    let words = list.lines().filter_map(|line| line.strip_prefix("  "));
+    let words = words.filter(|line| !line.starts_with(' '));
+    let words = words.filter_map(|line| line.split_whitespace().next());
+    words
+        .filter(|word| *word != "help")
+        .map(str::to_owned)
+        .collect()
+}
+
+#[test]
+fn every_command_explains_itself_in_the_same_way() {
+    let verbs = verbs();
+    assert!(verbs.len() >= 13, "{verbs:?}");
+    for verb in verbs {
+        let (code, help, nothing) = windlass(&[&verb, "-h"]);
+        assert_eq!((code, nothing.as_str()), (Some(0), ""), "{verb}");
+        assert_eq!(windlass(&[&verb, "--help"]).1, help, "{verb}");
+        let places = [
+            "Examples:\n  # ",
+            "\nUsage: windlass ",
+            "\nGlobal options:\n",
+            "\nExit codes: ",
+        ];
+        let places = places.map(|part| help.find(part).unwrap_or_else(|| panic!("{part}: {help}")));
+        assert!(places.is_sorted(), "{verb}: {help}");
+        for line in help.lines() {
+            assert!(line.chars().count() <= 100, "{verb}: {line}");
+            assert!(
+                !line.contains('\u{1b}') && !line.contains("$ windlass"),
+                "{verb}: {line}"
+            );
+        }
+        let options = help.split("Options:\n").nth(1).unwrap_or_default();
+        let options = options.split("\nGuides").next().unwrap_or_default();
+        assert!(
+            !options.contains(".\n"),
+            "no period ends a flag's help: {verb}: {options}"
+        );
+        // What is wrong goes to standard error, with the exit code of kubectl's kin for usage.
+        let (code, nothing, error) = windlass(&[&verb, "--no-such-flag"]);
+        assert_eq!((code, nothing.as_str()), (Some(2), ""), "{verb}");
+        assert!(
+            error.starts_with("error: unexpected argument '--no-such-flag'"),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn what_is_for_tools_is_one_document_with_its_kind_and_no_colour() {
+    let greeter = guest("greeter").unwrap();
+    let plugins = workspace().join("plugins/greeter");
+    let [crd, register, ada, fixture] = [
+        "greeting.crd.yaml",
+        "namespace.yaml",
+        "example.yaml",
+        "tests/absent.yaml",
+    ]
+    .map(|file| plugins.join(file).to_str().unwrap().to_owned());
+    let config = tempfile::tempdir().unwrap();
+    for (from, to) in [
+        (greeter.clone(), "greeter.wasm"),
+        (plugins.join("plugin.yaml"), "plugin.yaml"),
+        (plugins.join("greeting.crd.yaml"), "greeting.crd.yaml"),
+    ] {
+        std::fs::copy(from, config.path().join(to)).unwrap();
+    }
+    let only_plugins = tempfile::tempdir().unwrap();
+    for file in ["greeter.wasm", "plugin.yaml"] {
+        let from = config.path().join(file);
+        std::fs::copy(from, only_plugins.path().join(file)).unwrap();
+    }
+    let text = |path: &std::path::Path| path.to_str().unwrap().to_owned();
+    let (greeter, folder) = (text(&greeter), text(config.path()));
+    let alone = text(only_plugins.path());
+    let rows: [(&[&str], &str); 5] = [
+        (&["inspect", &greeter], "Inspection"),
+        (&["doctor", &folder], "Diagnosis"),
+        (
+            &["render", &greeter, "-f", &crd, "-f", &register, "-f", &ada],
+            "Rendering",
+        ),
+        (&["test", &folder, "-f", &fixture], "TestReport"),
+        (&["rbac", "--config", &alone], "List"),
+    ];
+    for (arguments, kind) in rows {
+        let (code, json, said) = windlass(&[arguments, &["-o", "json"]].concat());
+        assert_eq!(code, Some(0), "{arguments:?}: {said}");
+        let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+        assert_eq!(json.pointer("/kind").unwrap(), kind, "{arguments:?}");
+        assert!(json.pointer("/apiVersion").is_some(), "{arguments:?}");
+        // Nobody reads colours from a pipe.
+        let (code, out, said) = windlass(arguments);
+        assert_eq!(code, Some(0), "{arguments:?}: {said}");
+        assert!(!format!("{out}{said}").contains('\u{1b}'), "{arguments:?}");
     }
 }
 

@@ -92,6 +92,11 @@ async fn of_a_settled_object_it_says_what_the_last_pass_read_and_wrote() -> Resu
         "{text}"
     );
     ensure!(text.contains("windlass why greeting/ada"), "{text}");
+    let text = why(host, namespace, "cm/ada-greeting", "text").await?;
+    ensure!(
+        text.contains("reconciles configmaps") && text.contains("windlass why greeting/ada"),
+        "{text}"
+    );
     let text = why(host, namespace, "frobnicator/ada", "text").await?;
     ensure!(text.contains("ask for one of Greeting"), "{text}");
     Ok(())
