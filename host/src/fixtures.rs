@@ -30,11 +30,11 @@ use crate::error::Chain;
 use crate::project::{Failed, Maker};
 use crate::runtime::{code_cache, sandboxes};
 use crate::screen::{Tone, say};
-use crate::seams::{Clock, Dial, Seams};
+use crate::seams::{Clock, Dial, Rng, Seams};
 use crate::source::{Digest, digest};
 use crate::telemetry;
 use compare::{difference, yaml};
-use fixture::{Fixture, read};
+use fixture::{Answer, Fixture, read};
 use report::{Case, Failure, Report};
 use run::Runner;
 use update::updated;
@@ -51,6 +51,8 @@ pub async fn test(flags: Test, threads: usize, seams: Seams) -> anyhow::Result<(
     let dial: &'static Dial = Box::leak(Box::default());
     let shown = Seams {
         clock: Clock::shown_by(dial),
+        // Chance is the same in every run.
+        rng: Rng::seeded(1),
         ..seams.clone()
     };
     let session = Session {
@@ -67,9 +69,13 @@ pub async fn test(flags: Test, threads: usize, seams: Seams) -> anyhow::Result<(
     let mut notices = session.seams.spawn.notices().ok().flatten();
     let mut before = None;
     loop {
-        let now = session.files()?;
+        let now = session.files().map_err(|error| Chain(&*error).to_string());
         if before.as_ref() != Some(&now) {
-            if let Err(error) = session.once().await {
+            let ended = match &now {
+                Ok(_) => session.once().await,
+                Err(problem) => Err(anyhow::anyhow!("{problem}")),
+            };
+            if let Err(error) = ended {
                 say(Tone::Bad, "Failed", &Chain(&*error).to_string())?;
             }
             say(
@@ -77,16 +83,18 @@ pub async fn test(flags: Test, threads: usize, seams: Seams) -> anyhow::Result<(
                 "Watching",
                 "sources and fixtures; Ctrl-C ends it",
             )?;
-            // What a build has written is no news.
-            before = Some(session.files()?);
+            before = Some(session.after(now));
         }
-        if let (Some(notices), Some((held, _))) = (&mut notices, &before) {
+        if let (Some(notices), Some(Ok((held, _)))) = (&mut notices, &before) {
             let folders = held.folders.iter().cloned();
             notices.watch(&folders.chain(session.folders()).collect());
         }
         saved(session.seams.clock, &mut notices).await;
     }
 }
+
+/// What is built from, and the fixtures.
+type Files = (Held, BTreeMap<PathBuf, Digest>);
 
 /// What all runs of the fixtures share.
 struct Session {
@@ -140,10 +148,11 @@ impl Session {
             written.with_context(|| format!("cannot write {}", path.display()))?;
         }
         if failed > 0 {
-            let of = report.cases.len();
-            bail!(
-                "{failed} of {of} failed: if what came is right, `windlass test --update` takes it over"
-            );
+            let hint = match report.cases.iter().any(|case| case.differs) {
+                true => ": if what came is right, `windlass test --update` takes it over",
+                false => "",
+            };
+            bail!("{failed} of {} failed{hint}", report.cases.len());
         }
         Ok(())
     }
@@ -194,8 +203,6 @@ impl Session {
 
     /// Runs a fixture, and then with each of its writes failing.
     async fn tried(&self, runner: &Runner, path: &Path) -> anyhow::Result<Case> {
-        let text = std::fs::read_to_string(path)
-            .with_context(|| format!("cannot read {}", path.display()))?;
         let mut case = Case {
             file: path.display().to_string(),
             steps: 0,
@@ -203,8 +210,11 @@ impl Session {
             took_ms: 0,
             failures: Vec::new(),
             updated: false,
+            differs: false,
         };
-        let fixture = match read(path, text, self.flags.update) {
+        let text = std::fs::read_to_string(path);
+        let text = text.map_err(|error| format!("cannot read {}: {error}", path.display()));
+        let fixture = match text.and_then(|text| read(path, text, self.flags.update)) {
             Ok(fixture) => fixture,
             Err(message) => {
                 case.failures.push(failure(None, message));
@@ -221,9 +231,14 @@ impl Session {
             }
         };
         let wrong = differing(&fixture, &outcomes);
-        if self.flags.update && !wrong.is_empty() {
-            case.updated = self.update(&fixture, &outcomes)?;
+        let broken = |outcome: &compare::Outcome| matches!(outcome.answer, Answer::Broken(_));
+        if self.flags.update && !wrong.is_empty() && !outcomes.iter().any(broken) {
+            match self.update(&fixture, &outcomes) {
+                Ok(()) => case.updated = true,
+                Err(error) => case.failures = vec![failure(None, Chain(&*error).to_string())],
+            }
         } else {
+            case.differs = !wrong.is_empty() && !outcomes.iter().any(broken);
             case.failures = wrong;
         }
         if case.failures.is_empty() {
@@ -237,15 +252,18 @@ impl Session {
     }
 
     /// Writes what came of the calls into the fixture.
-    fn update(&self, fixture: &Fixture, outcomes: &[compare::Outcome]) -> anyhow::Result<bool> {
+    fn update(&self, fixture: &Fixture, outcomes: &[compare::Outcome]) -> anyhow::Result<()> {
         let steps = fixture.steps.iter().zip(outcomes);
         let thens: Vec<_> = steps
-            .map(|(step, outcome)| outcome.then(&step.primary, step.then.as_ref(), true))
+            .map(|(step, outcome)| {
+                let got = outcome.then(&step.primary, step.then.as_ref(), true);
+                // What holds stays as it is written.
+                (step.then.as_ref() != Some(&got)).then_some(got)
+            })
             .collect();
         let text = updated(fixture, &thens).map_err(anyhow::Error::msg)?;
         std::fs::write(&fixture.path, text)
-            .with_context(|| format!("cannot write {}", fixture.path.display()))?;
-        Ok(true)
+            .with_context(|| format!("cannot write {}", fixture.path.display()))
     }
 
     /// The fixtures that are named, or the project's.
@@ -272,9 +290,10 @@ impl Session {
             for entry in entries {
                 inside.push(entry?.path());
             }
+            // As the SDKs choose them; what begins with a dot is an editor's.
             let is_yaml = |path: &PathBuf| {
-                path.extension()
-                    .is_some_and(|end| end == "yaml" || end == "yml")
+                let name = path.file_name().unwrap_or_default().to_string_lossy();
+                name.ends_with(".yaml") && !name.starts_with('.')
             };
             inside.retain(is_yaml);
             inside.sort();
@@ -298,8 +317,18 @@ impl Session {
         parents.map(Path::to_owned).collect()
     }
 
+    /// What is known once everything has run that was there `before`: what a build or an update has written is no
+    /// news, what somebody saved meanwhile is.
+    fn after(&self, before: Result<Files, String>) -> Result<Files, String> {
+        let now = self.files().map_err(|error| Chain(&*error).to_string());
+        match (before, now) {
+            (Ok((_, fixtures)), Ok((held, _))) if !self.flags.update => Ok((held, fixtures)),
+            (_, now) => now,
+        }
+    }
+
     /// All that a run depends on.
-    fn files(&self) -> anyhow::Result<(Held, BTreeMap<PathBuf, Digest>)> {
+    fn files(&self) -> anyhow::Result<Files> {
         let held = Target::open(&self.flags.target)?.inputs().look()?;
         let fixtures = self.fixtures().unwrap_or_default();
         let read = |path: PathBuf| Some((path.clone(), digest(&std::fs::read(path).ok()?)));

@@ -35,7 +35,23 @@ impl Server {
     /// # Errors
     /// It is not valid, or its kind is not served.
     pub fn give(&self, object: &Value) -> Result<(), Refusal> {
-        self.give_as(object, object)
+        let mut given = object.clone();
+        for field in ["resourceVersion", "managedFields"] {
+            meta::set(&mut given, field, None);
+        }
+        let mut says = given.clone();
+        // What it does not say, it does not have, also if it is there already.
+        meta::set(
+            &mut says,
+            "deletionTimestamp",
+            meta::get(&given, "deletionTimestamp")
+                .cloned()
+                .or(Some(Value::Null)),
+        );
+        if let Some(fields) = says.as_object_mut() {
+            fields.entry("status").or_insert(Value::Null);
+        }
+        self.give_as(&given, &says)
     }
 
     /// The same, of an object that `says` of itself no more than that.
@@ -67,7 +83,25 @@ impl Server {
             }
         }
         self.say_of_itself(&resource, &key, says);
+        if (api_version, kind) == ("v1", "Namespace") {
+            self.give_account(&key.name);
+        }
         Ok(())
+    }
+
+    /// Makes the service account that pods of a namespace run as, as a controller does soon in a cluster.
+    pub fn give_account(&self, namespace: &str) {
+        let registry = self.registry();
+        let Some(accounts) = registry.of_kind("v1", "ServiceAccount") else {
+            return;
+        };
+        let key = Key::new(namespace, "default");
+        let object = json!({
+            "apiVersion": "v1", "kind": "ServiceAccount",
+            "metadata": { "name": "default", "namespace": namespace },
+        });
+        // It may be there already, or its namespace be going.
+        let _ = self.by_client(Method::POST, accounts, &key, &object);
     }
 
     /// Changes an object by a JSON merge patch, as somebody else would, its status too.
@@ -118,7 +152,9 @@ impl Server {
         let object = json!({
             "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name },
         });
-        self.by_client(Method::POST, namespaces, &key, &object)
+        self.by_client(Method::POST, namespaces, &key, &object)?;
+        self.give_account(name);
+        Ok(())
     }
 
     /// Sets what only the server sets otherwise.
@@ -129,12 +165,18 @@ impl Server {
         let mut object = entry.value();
         let before = object.clone();
         for field in GIVEN {
-            if let Some(value) = meta::get(given, field) {
-                meta::set(&mut object, field, Some(value.clone()));
+            // A null takes it away, so it is asked for as it stands.
+            let metadata = given.get("metadata");
+            if let Some(value) = metadata.and_then(|metadata| metadata.get(field)) {
+                let value = (!value.is_null()).then(|| value.clone());
+                meta::set(&mut object, field, value);
             }
         }
         if let (Some(status), Some(fields)) = (given.get("status"), object.as_object_mut()) {
-            fields.insert("status".to_owned(), status.clone());
+            match status {
+                Value::Null => fields.remove("status"),
+                status => fields.insert("status".to_owned(), status.clone()),
+            };
         }
         if object != before {
             // Nobody else writes while objects are given; who does has written last.

@@ -29,6 +29,11 @@ impl Rng {
         )
     }
 
+    /// The sequence begins again, as of a new one with this seed.
+    pub fn restart(&self, seed: u64) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = fastrand::Rng::with_seed(seed);
+    }
+
     /// Any number.
     pub fn number(&self) -> u64 {
         self.0

@@ -36,7 +36,8 @@ pub(super) fn check(then: &Then, primary: &ObjectRef, outcome: &Outcome) -> Resu
 fn check_status(want: Option<&Value>, got: &[&Write]) -> Result<(), String> {
     match (want, got) {
         (None, []) => Ok(()),
-        (Some(want), [one]) => match one.object.get("status") {
+        // Of several the last one stays.
+        (Some(want), [.., last]) => match last.object.get("status") {
             Some(got) => differs(want, got, "status").map_or(Ok(()), Err),
             None => Err("status: want one, got an apply without it".to_owned()),
         },

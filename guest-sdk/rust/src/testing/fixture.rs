@@ -87,7 +87,7 @@ pub struct Then {
     /// All writes but those of the primary's status, in order.
     #[serde(default)]
     pub writes: Vec<Wrote>,
-    /// The status that is applied to the primary; none means that it is not written.
+    /// The status that is applied to the primary, at last; none means that it is not written.
     pub status: Option<Value>,
 }
 

@@ -43,6 +43,29 @@ async fn what_is_given_is_there_as_it_says_of_itself() {
         &held["status"]["replicas"],
     ];
     assert_eq!(seen, [&json!(8), &json!(2), &json!(2)], "{held}");
+    // Given again, it has what it says and no more; a version that it was copied with says nothing.
+    let mut again = given;
+    again["metadata"]["resourceVersion"] = json!("1");
+    again["metadata"]["deletionTimestamp"] = Value::Null;
+    again.as_object_mut().unwrap().remove("status");
+    server.give(&again).unwrap();
+    let (_, held) = send(&server, "GET", path, &Value::Null).await;
+    let gone = ["/status/replicas", "/metadata/deletionTimestamp"];
+    assert!(
+        gone.iter().all(|field| held.pointer(field).is_none()),
+        "{held}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn pods_find_the_account_that_they_run_as() {
+    let server = server(1);
+    let pod = json!({
+        "apiVersion": "v1", "kind": "Pod", "metadata": { "name": "a", "namespace": "far" },
+        "spec": { "containers": [{ "name": "a", "image": "a" }] },
+    });
+    server.give(&pod).unwrap();
+    assert!(server.called("Pod", "far", "a").is_some());
 }
 
 #[tokio::test(start_paused = true)]
