@@ -139,6 +139,7 @@ impl Prepared {
             api,
             discovery,
             used: meters.used.clone(),
+            calls: meters.calls.clone(),
             grants,
             view: view.clone(),
             events,

@@ -6,6 +6,7 @@
 
 pub mod admission;
 mod bindings;
+mod calls;
 mod cancel;
 pub mod cluster;
 pub mod compiler;
@@ -29,6 +30,7 @@ use wasmtime::component::{HasSelf, Linker};
 use windlass_code_cache::{Code, CodeCache};
 
 pub use bindings::types::{Action, Failure, Progress, Request};
+pub use calls::HostCalls;
 pub use cancel::Cancel;
 pub use compiler::Compiler;
 pub use description::Description;

@@ -24,7 +24,7 @@ use crate::grants::Used;
 use crate::hosting::Host;
 use crate::lease::Times;
 use crate::plugin::cluster::{Call, Door, Primary, Sheet, Unsent, Writes};
-use crate::plugin::{Action, Cancel, Plugin, Progress};
+use crate::plugin::{Action, Cancel, HostCalls, Plugin, Progress};
 use crate::project::Maker;
 use crate::runtime::{Means, code_cache, identity, sandboxes, wire};
 use crate::screen::{Tone, say};
@@ -224,6 +224,7 @@ async fn call(
         api: host.api.clone(),
         discovery: host.discovery.clone(),
         used: Used::default(),
+        calls: HostCalls::default(),
         grants: version.candidate.document.grants.clone(),
         view: Arc::new(view),
         events: host.events.clone(),

@@ -8,7 +8,7 @@ use super::version::Version;
 use crate::api::{ApiError, Request, Resource};
 use crate::grants::{Scope, Used};
 use crate::plugin::cluster::{Call, Door, Primary, Sheet, Writes};
-use crate::plugin::{CallError, Cancel, Description};
+use crate::plugin::{CallError, Cancel, Description, HostCalls};
 use crate::view::{Object, View};
 use serde_json::Value;
 
@@ -55,6 +55,7 @@ impl Smoke {
             api: host.api.clone(),
             discovery: host.discovery.clone(),
             used: Used::default(),
+            calls: HostCalls::default(),
             grants: version.candidate.document.grants.clone(),
             view: Arc::new(view),
             events: host.events.clone(),

@@ -244,6 +244,19 @@ pub(super) const FAMILIES: &[Family] = &[
         },
     },
     Family {
+        name: "windlass_host_calls",
+        help: "Calls of the plugin to its host, by import and by how they ended",
+        kind: MetricType::Counter,
+        labelled: Labelled::Controller,
+        rows: |meters, rows| {
+            let calls = meters.calls.all();
+            let mut all = calls.iter();
+            all.try_for_each(|((call, result), count)| {
+                rows.count(&[("call", call), ("result", result)], *count)
+            })
+        },
+    },
+    Family {
         name: "windlass_guest_cpu_seconds",
         help: "CPU time that the plugin's calls took",
         kind: MetricType::Counter,

@@ -14,6 +14,7 @@ use tokio::sync::watch;
 
 use super::history::{History, Step};
 use crate::grants::Used;
+use crate::plugin::HostCalls;
 
 /// A number that may have a fraction, such as of seconds.
 pub(super) type Seconds = Counter<f64, AtomicU64>;
@@ -74,6 +75,8 @@ pub struct Meters {
     pub(crate) refused: Counter,
     /// What of its grants it has used.
     pub(crate) used: Used,
+    /// What its calls asked for.
+    pub(crate) calls: HostCalls,
     /// Calls that did not end well, by how they ended.
     failures: Mutex<BTreeMap<&'static str, u64>>,
     stage: Mutex<Stage>,
@@ -190,6 +193,7 @@ impl Default for Meters {
             swapped: Counter::default(),
             refused: Counter::default(),
             used: Used::default(),
+            calls: HostCalls::default(),
             failures: Mutex::default(),
             stage: Mutex::default(),
             refusal: Mutex::default(),

@@ -246,6 +246,7 @@ fn the_page_about_metrics_lists_all_of_them_and_no_others() {
     let metrics = metrics();
     let meters = metrics.of("greeter");
     meters.failed("trapped");
+    meters.calls.note("get", "ok");
     meters.is(About::default());
     let text = metrics.text().unwrap();
     let families = text.lines().filter_map(|line| {

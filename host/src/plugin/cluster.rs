@@ -27,6 +27,7 @@ use serde_json::Value;
 
 use super::bindings::cluster::Error;
 use super::bindings::types::ObjectRef;
+use super::calls::HostCalls;
 use crate::api::{Api, ApiError, Discovery, Request, Resource, group_of};
 use crate::events::Recorder;
 use crate::grants::{Access, Grants, Used};
@@ -52,6 +53,8 @@ pub struct Door {
     pub grants: Grants,
     /// What of it has been used.
     pub used: Used,
+    /// What its calls ask for.
+    pub calls: HostCalls,
     /// What the plugin watches.
     pub view: Arc<View>,
     /// Where Events go.
@@ -151,6 +154,11 @@ impl Call {
     /// The primary that the call is about.
     pub fn primary(&self) -> &Primary {
         &self.primary
+    }
+
+    /// Where it counts what it asks for.
+    pub(super) fn calls(&self) -> HostCalls {
+        self.door.calls.clone()
     }
 
     /// What the call has done so far.

@@ -5,6 +5,7 @@ use std::time::Duration;
 use tracing::Level;
 
 use super::bindings::{clock, cluster, config, events, log, types};
+use super::calls::Ending;
 use super::cancel::Stop;
 use super::cluster::Call;
 use super::sandbox::State;
@@ -43,6 +44,25 @@ impl State {
     }
 }
 
+impl State {
+    /// Counts how the work of `import` ends.
+    async fn counted<'a, T: Ending, F>(
+        &'a mut self,
+        import: &'static str,
+        work: impl FnOnce(&'a mut Call) -> F,
+    ) -> wasmtime::Result<T>
+    where
+        F: Future<Output = T> + 'a,
+    {
+        let calls = self.call.as_ref().map(Call::calls);
+        let answer = self.until_stopped(work).await?;
+        if let Some(calls) = calls {
+            calls.note(import, answer.word());
+        }
+        Ok(answer)
+    }
+}
+
 type Answer<T> = wasmtime::Result<Result<T, cluster::Error>>;
 
 impl cluster::Host for State {
@@ -52,31 +72,33 @@ impl cluster::Host for State {
         subresource: Option<String>,
         consistency: cluster::Consistency,
     ) -> Answer<String> {
-        self.until_stopped(|call| call.get(target, subresource, consistency))
+        self.counted("get", |call| call.get(target, subresource, consistency))
             .await
     }
 
     async fn list(&mut self, query: cluster::ListQuery) -> Answer<Vec<String>> {
-        self.until_stopped(|call| call.list(query)).await
+        self.counted("list", |call| call.list(query)).await
     }
 
     async fn apply(&mut self, object: String) -> Answer<String> {
-        self.until_stopped(|call| call.apply(object)).await
+        self.counted("apply", |call| call.apply(object)).await
     }
 
     async fn apply_status(&mut self, object: String) -> Answer<String> {
-        self.until_stopped(|call| call.apply_status(object)).await
+        self.counted("apply-status", |call| call.apply_status(object))
+            .await
     }
 
     async fn apply_set(
         &mut self,
         children: Vec<String>,
     ) -> wasmtime::Result<Result<Vec<String>, Vec<cluster::SetError>>> {
-        self.until_stopped(|call| call.apply_set(children)).await
+        self.counted("apply-set", |call| call.apply_set(children))
+            .await
     }
 
     async fn create(&mut self, object: String) -> Answer<String> {
-        self.until_stopped(|call| call.create(object)).await
+        self.counted("create", |call| call.create(object)).await
     }
 
     async fn create_subresource(
@@ -85,8 +107,10 @@ impl cluster::Host for State {
         subresource: String,
         object: String,
     ) -> Answer<String> {
-        self.until_stopped(|call| call.create_subresource(parent, subresource, object))
-            .await
+        self.counted("create-subresource", |call| {
+            call.create_subresource(parent, subresource, object)
+        })
+        .await
     }
 
     async fn patch(
@@ -96,8 +120,10 @@ impl cluster::Host for State {
         patch_type: cluster::PatchType,
         patch: String,
     ) -> Answer<String> {
-        self.until_stopped(|call| call.patch(target, subresource, patch_type, patch))
-            .await
+        self.counted("patch", |call| {
+            call.patch(target, subresource, patch_type, patch)
+        })
+        .await
     }
 
     async fn delete(
@@ -105,7 +131,7 @@ impl cluster::Host for State {
         target: types::ObjectRef,
         options: cluster::DeleteOptions,
     ) -> Answer<()> {
-        self.until_stopped(|call| call.delete(target, options))
+        self.counted("delete", |call| call.delete(target, options))
             .await
     }
 }

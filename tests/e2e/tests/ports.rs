@@ -74,6 +74,8 @@ async fn a_scrape_before_during_and_after_reloads_shows_what_runs_and_nothing_st
         scrape.value(r#"leader_election_master_status{name="relay"}"#),
         Some(1.0)
     );
+    let calls = r#"windlass_host_calls_total{controller="relay",call="apply-status",result="ok"}"#;
+    assert!(scrape.value(calls) >= Some(2.0), "{}", scrape.0);
     let workers = r#"controller_runtime_max_concurrent_reconciles{controller="relay"}"#;
     assert!(scrape.value(workers) >= Some(1.0), "{}", scrape.0);
     for variant in 2..5 {

@@ -13,7 +13,7 @@ use windlass::grants::{Grants, Used};
 use windlass::manifest::Limits;
 use windlass::plugin::cluster::{Call, Door, Primary, Sheet, Writes};
 use windlass::plugin::{
-    Action, Called, Cancel, Compiler, LoadError, Plugin, Progress, Request, Sandboxes,
+    Action, Called, Cancel, Compiler, HostCalls, LoadError, Plugin, Progress, Request, Sandboxes,
 };
 use windlass::seams::{Clock, Rng, Seams, Spawn, Task, guest_threads};
 use windlass::view::{Key, Object, View, finalizer_of};
@@ -129,6 +129,7 @@ impl House {
             api: self.door.clone(),
             discovery: self.discovery.clone(),
             used: Used::default(),
+            calls: HostCalls::default(),
             grants,
             view: Arc::new(view),
             events: self.events.clone(),

@@ -20,6 +20,7 @@ use crate::api::{Api, Discovery, Resource};
 use crate::events::Recorder;
 use crate::grants::{Grants, Scope, Used};
 use crate::informer::{Informers, News, Settings, Subscription, Watched};
+use crate::plugin::HostCalls;
 use crate::plugin::bindings::cluster::{Consistency, DeleteOptions, Error, PatchType};
 use crate::plugin::bindings::types::ObjectRef;
 use crate::projection::Fields;
@@ -112,6 +113,7 @@ impl World {
             api,
             discovery,
             used: Used::default(),
+            calls: HostCalls::default(),
             grants: grants(setting.verbs),
             view: Arc::new(view),
             events,

@@ -1,0 +1,89 @@
+//! What guests ask their host for, counted.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::bindings::cluster::{Error, SetError};
+
+/// A plugin's calls of imports, by name and by how they ended; both sets are closed. Clones are the same.
+#[derive(Clone, Debug, Default)]
+pub struct HostCalls(Arc<Mutex<Counts>>);
+
+type Counts = BTreeMap<(&'static str, &'static str), u64>;
+
+impl HostCalls {
+    /// One more call of `import` has ended so.
+    pub(crate) fn note(&self, import: &'static str, ending: &'static str) {
+        *self.held().entry((import, ending)).or_default() += 1;
+    }
+
+    /// How many there were, by import and ending.
+    pub fn all(&self) -> Counts {
+        self.held().clone()
+    }
+
+    fn held(&self) -> MutexGuard<'_, Counts> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// How a call ended, in the contract's word.
+pub(super) trait Ending {
+    /// `ok`, or the error's code.
+    fn word(&self) -> &'static str;
+}
+
+impl<T> Ending for Result<T, Error> {
+    fn word(&self) -> &'static str {
+        self.as_ref().map_or_else(word, |_| "ok")
+    }
+}
+
+/// Of a set, its first error.
+impl<T> Ending for Result<T, Vec<SetError>> {
+    fn word(&self) -> &'static str {
+        match self {
+            Ok(_) => "ok",
+            Err(errors) => errors.first().map_or("other", |first| word(&first.error)),
+        }
+    }
+}
+
+fn word(error: &Error) -> &'static str {
+    match error {
+        Error::NotFound => "not-found",
+        Error::Denied => "denied",
+        Error::Conflict => "conflict",
+        Error::Invalid(_) => "invalid",
+        Error::Gone => "gone",
+        Error::Unavailable => "unavailable",
+        Error::Other(_) => "other",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_are_counted_by_name_and_ending() {
+        let calls = HostCalls::default();
+        let failed = || SetError {
+            index: Some(1),
+            error: Error::Conflict,
+        };
+        calls.note("get", Ok::<(), Error>(()).word());
+        calls.note("get", Err::<(), _>(Error::NotFound).word());
+        calls
+            .clone()
+            .note("get", Err::<(), _>(Error::NotFound).word());
+        calls.note("apply-set", Err::<(), _>(vec![failed(), failed()]).word());
+        let all: Vec<_> = calls.all().into_iter().collect();
+        let want = [
+            (("apply-set", "conflict"), 1),
+            (("get", "not-found"), 2),
+            (("get", "ok"), 1),
+        ];
+        assert_eq!(all, want);
+    }
+}
