@@ -13,7 +13,7 @@ use crate::lease::Times;
 use crate::manifest::is_dns_label;
 
 pub use author::{
-    BuildFlags, Dev, DevOutput, Doctor, Inspect, InspectOutput, Language, New, Render, Test,
+    BuildFlags, Dev, DevOutput, Doctor, Inspect, InspectOutput, Language, New, Render, Replay, Test,
 };
 
 /// Runs Kubernetes controllers whose logic lives in sandboxed WebAssembly plugins.
@@ -98,6 +98,8 @@ pub enum Command {
     Doctor(Doctor),
     /// Print what a plugin would write for objects, and write nothing
     Render(Render),
+    /// Make a recorded pass again, and say where its decisions differ
+    Replay(Replay),
     /// Take a plugin's finalizers off all objects, once no host runs it any more
     Release(Release),
     /// Print the roles that the grants of a config folder need, for `kubectl apply -f -`
@@ -127,6 +129,9 @@ pub struct Run {
     /// Private folder that keeps the last good version of each plugin, to be run after a restart when what the config folder holds is refused [default: none is kept]
     #[arg(long, env = "WINDLASS_STATE_DIR", value_name = "DIR")]
     pub state_dir: Option<PathBuf>,
+    /// Private folder for recordings of failed passes, for `windlass replay`; made if absent [default: none are made]
+    #[arg(long, env = "WINDLASS_RECORD_FAILURES", value_name = "DIR")]
+    pub record_failures: Option<PathBuf>,
     /// Threads that run plugins [default: one for each processor]
     #[arg(long, env = "WINDLASS_GUEST_THREADS", value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     pub guest_threads: Option<u16>,

@@ -8,15 +8,25 @@ use crate::args::{self, Command, Windlass};
 use crate::error::Chain;
 use crate::plugin::admission::Refused;
 use crate::plugin::compiler::{CompileError, REFUSED, compile_child};
+use crate::replay::Different;
 use crate::seams::{Clock, Rng, Seams, Spawn, guest_threads};
 use crate::text::clean_lines;
-use crate::{apiserver, dev, fixtures, inspect, project, rbac, release, runtime, why};
+use crate::{apiserver, dev, fixtures, inspect, project, rbac, release, replay, runtime, why};
 
+/// The exit code of what has failed.
+const FAILED: u8 = 1;
+/// That of a comparison that cannot be made.
+const BROKEN: u8 = 2;
 /// The longest line of an error.
 const LONGEST: usize = 64 << 10;
 
 /// Does what the command line says. `log` is started for commands that log; tests bring their own.
 pub fn main(windlass: Windlass, log: impl FnOnce(&Windlass) -> anyhow::Result<()>) -> ExitCode {
+    let failed = match windlass.command {
+        // As `diff` does: 1 is an answer.
+        Command::Replay(_) => BROKEN,
+        _ => FAILED,
+    };
     match start(windlass, log) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => match error.downcast_ref::<CompileError>() {
@@ -29,7 +39,8 @@ pub fn main(windlass: Windlass, log: impl FnOnce(&Windlass) -> anyhow::Result<()
                 // Some of it may be what a guest or a server said.
                 let said = Chain(&*error).to_string();
                 eprintln!("error: {}", clean_lines(&said, LONGEST));
-                ExitCode::FAILURE
+                let is_answer = error.is::<Different>();
+                ExitCode::from(if is_answer { FAILED } else { failed })
             }
         },
     }
@@ -73,6 +84,7 @@ fn start(
             Command::Dev(flags) => dev::run(*flags, threads, seams).await,
             Command::Render(flags) => dev::render(flags, threads, seams).await,
             Command::Test(flags) => fixtures::test(flags, threads, seams).await,
+            Command::Replay(flags) => replay::replay(flags, threads, seams).await,
             Command::Doctor(flags) => project::doctor(flags, threads, seams).await,
             Command::New(flags) => project::new(&flags, &seams),
             Command::Build(flags) => project::build(flags, threads, seams).await,

@@ -17,6 +17,7 @@ mod reconcile;
 mod record;
 mod report;
 mod retry;
+mod settle;
 mod watches;
 mod work;
 mod worker;
@@ -27,8 +28,8 @@ use std::time::Duration;
 pub use facts::{Delayed, Facts, Place, Sight};
 pub use insight::{Insight, Insights};
 pub use once::{Answer, Function};
-pub use reconcile::{FinalizerPatch, settle_finalizer};
 pub use record::{Archive, Record, Records};
+pub use settle::{FinalizerPatch, settle_finalizer};
 pub use work::Whys;
 
 use futures::future::join_all;
@@ -41,6 +42,7 @@ use crate::informer::Informers;
 use crate::metrics::{Backlog, Meters};
 use crate::plugin::cluster::{Door, Sheet, Writes};
 use crate::plugin::{Cancel, Plugin};
+use crate::replay::Failures;
 use crate::seams::{Seams, Task};
 use crate::view::{View, Why};
 use reconcile::Reconciler;
@@ -73,6 +75,8 @@ pub struct Parts {
     pub meters: Arc<Meters>,
     /// Where the controller is found by whoever asks.
     pub insights: Insights,
+    /// Where failed passes are recorded, if they are.
+    pub failures: Option<Failures>,
     /// Time, randomness and tasks.
     pub seams: Seams,
 }
@@ -118,6 +122,7 @@ impl Prepared {
             records,
             meters,
             insights,
+            failures,
             seams,
         } = parts;
         let queue = Arc::new(WorkQueue::new(seams.clock, meters.clone()));
@@ -148,7 +153,13 @@ impl Prepared {
             sheet: Sheet::default(),
         });
         let cancel = Cancel::default();
-        let reconciler = Reconciler::new(plugin.clone(), door, primary.clone(), cancel.clone());
+        let reconciler = Reconciler::new(
+            plugin.clone(),
+            door,
+            primary.clone(),
+            cancel.clone(),
+            failures,
+        );
         let worker = Arc::new(Worker::new(
             Arc::new(reconciler),
             queue.clone(),

@@ -21,7 +21,7 @@ mod settled;
 pub(crate) mod target;
 mod tell;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
@@ -33,6 +33,7 @@ use crate::args::{Cluster, Dev};
 use crate::connect::connect;
 use crate::lease::Times;
 use crate::project::within;
+use crate::replay::Failures;
 use crate::runtime::{Means, Wired, code_cache, identity, sandboxes, wire};
 use crate::screen::Tone;
 use crate::seams::{Either, Seams, Task, first};
@@ -72,7 +73,10 @@ pub async fn run(flags: Dev, threads: usize, seams: Seams) -> anyhow::Result<()>
     let (phase, phases, _signals) =
         shutdown::listen(&seams).context("cannot listen for signals")?;
     let gone = shutdown::hung_up().context("cannot listen for signals")?;
-    let server = embedded(&flags, &targets, &seams)?;
+    let own = own_folder(&targets)?;
+    let failures = Failures::open(own.join("failures"), &seams)
+        .context("cannot use the folder for recordings of failed passes")?;
+    let server = embedded(&flags, &own, &seams)?;
     let kubeconfig = server.as_ref().map(|server| server.kubeconfig().to_owned());
     let cluster = Cluster {
         kubeconfig: kubeconfig.clone().or(flags.kubeconfig.clone()),
@@ -93,6 +97,7 @@ pub async fn run(flags: Dev, threads: usize, seams: Seams) -> anyhow::Result<()>
         identity: identity(&seams),
         times: Times::default(),
         grace: GRACE,
+        failures: Some(failures),
     };
     let wired = wire(means, &seams);
     let ports = Ports {
@@ -123,27 +128,24 @@ pub async fn run(flags: Dev, threads: usize, seams: Seams) -> anyhow::Result<()>
     ended.and(host)
 }
 
+/// The folder for what belongs to the first target, and is nobody's to keep.
+fn own_folder(targets: &[Target]) -> anyhow::Result<PathBuf> {
+    let target = targets.first();
+    let target = target.context("name a project's folder or a component")?;
+    let folder = within(target.folder(), Path::new(".windlass"));
+    std::fs::create_dir_all(&folder)
+        .and_then(|()| std::fs::write(folder.join(".gitignore"), "*\n"))
+        .with_context(|| format!("cannot make the folder {}", folder.display()))?;
+    Ok(folder)
+}
+
 /// The API server of this program, unless a cluster is named.
-fn embedded(flags: &Dev, targets: &[Target], seams: &Seams) -> anyhow::Result<Option<Embedded>> {
+fn embedded(flags: &Dev, own: &Path, seams: &Seams) -> anyhow::Result<Option<Embedded>> {
     if flags.kubeconfig.is_some() || flags.context.is_some() {
         return Ok(None);
     }
-    let file = match (&flags.kubeconfig_out, targets.first()) {
-        (Some(file), _) => file.clone(),
-        (None, Some(target)) => {
-            let folder = within(target.folder(), Path::new(".windlass"));
-            std::fs::create_dir_all(&folder)
-                .and_then(|()| std::fs::write(folder.join(".gitignore"), "*\n"))
-                .with_context(|| {
-                    format!(
-                        "cannot make the folder {}: name a file for the kubeconfig with --kubeconfig-out",
-                        folder.display()
-                    )
-                })?;
-            folder.join("kubeconfig")
-        }
-        (None, None) => bail!("name a project's folder or a component"),
-    };
+    let file = flags.kubeconfig_out.clone();
+    let file = file.unwrap_or_else(|| own.join("kubeconfig"));
     Ok(Some(Embedded::open(flags.port, file, true, false, seams)?))
 }
 

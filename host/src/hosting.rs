@@ -40,6 +40,7 @@ use crate::informer::Informers;
 use crate::lease::Times;
 use crate::metrics::Metrics;
 use crate::plugin::Sandboxes;
+use crate::replay::Failures;
 use crate::seams::{Either, Seams, Task, first};
 use crate::shutdown::{Phase, Phases, advance, reached};
 use crate::source::{Candidate, Folder, Watch};
@@ -78,6 +79,8 @@ pub struct Host {
     pub metrics: Metrics,
     /// Where controllers are found by whoever asks.
     pub insights: Insights,
+    /// Where failed passes are recorded, if they are.
+    pub failures: Option<Failures>,
 }
 
 /// What a plugin is asked to be; none while its document cannot be read.

@@ -14,6 +14,7 @@
 //! status             what each plugin does, and what is wrong with it
 //! why                the one reason for what a plugin does with an object, or does not
 //! project, dev       an author's project: made, built, run while it is written
+//! fixtures, replay   calls made again: of fixture files, and of passes that failed
 //! rbac               what the API server must allow the host, from the same grants
 //! metrics            what is counted                    -> admin     what may be asked of a running host
 //! api                every request to the API server    <- seams     time, chance, tasks
@@ -46,6 +47,7 @@ pub mod project;
 pub mod projection;
 pub mod rbac;
 pub mod release;
+pub mod replay;
 pub mod runtime;
 pub mod screen;
 pub mod seams;

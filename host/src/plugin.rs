@@ -12,12 +12,14 @@ pub mod cluster;
 pub mod compiler;
 mod description;
 mod engine;
+mod functions;
 mod image;
 mod imports;
 mod limiter;
 mod meter;
 mod outcome;
 mod sandbox;
+pub mod tape;
 mod turns;
 mod wasi;
 
@@ -43,13 +45,12 @@ use crate::manifest::Limits;
 use crate::seams::{Either, Seams, Task, first};
 use crate::source::{Digest, digest};
 use admission::Refused;
-use cluster::Call;
 use compiler::CompileError;
 use engine::Interruption;
 use image::{Image, Images};
 use meter::{Cpu, Metered};
 use outcome::{Asked, Report};
-use sandbox::{Start, State, sandbox};
+use sandbox::{Party, Start, State, sandbox};
 
 /// How long a call that was told to stop has for it before it is dropped.
 const GRACE: Duration = Duration::from_secs(1);
@@ -89,6 +90,7 @@ pub struct Plugin {
 /// What a call needs of its plugin.
 struct Guest {
     name: Arc<str>,
+    digest: Digest,
     image: Arc<Image>,
     config: Arc<str>,
     limits: Limits,
@@ -207,12 +209,15 @@ impl Sandboxes {
         tracing::debug!(plugin = name, reached = "compiled", "loading");
         let guest = Guest {
             name: name.into(),
+            digest,
             image,
             config: config.into(),
             limits,
         };
         let cancel = Cancel::default();
-        let called = self.call(&guest, Asked::Describe, None, &cancel).await;
+        let called = self
+            .call(&guest, Asked::Describe, Party::Nobody, &cancel)
+            .await;
         let described = called.answer.map_err(LoadError::Describe)?;
         let described = described.description();
         let described = described.ok_or_else(|| LoadError::Description("none was given".into()))?;
@@ -271,7 +276,7 @@ impl Sandboxes {
         &self,
         guest: &Guest,
         ask: Asked,
-        call: Option<Call>,
+        party: Party,
         cancel: &Cancel,
     ) -> Called<outcome::Answer> {
         let Guest {
@@ -279,6 +284,7 @@ impl Sandboxes {
             image,
             config,
             limits,
+            ..
         } = guest;
         let limits = *limits;
         let Ok(slot) = self.slots.clone().acquire_owned().await else {
@@ -294,22 +300,24 @@ impl Sandboxes {
         let cpu = Cpu::new(self.seams.clock);
         // This call's own: `cancel` is shared by all calls of the plugin.
         let stop = Cancel::default();
-        let describing = matches!(ask, Asked::Describe);
+        let (now, seed) = match &party {
+            // A description must not depend on time or chance.
+            Party::Nobody => (jiff::Timestamp::UNIX_EPOCH, [7; 32]),
+            Party::Cluster(call) => {
+                let (now, seed) = (self.seams.clock.wall(), self.seams.rng.seed());
+                if let Some(tape) = call.tape() {
+                    tape.begins(now, seed);
+                }
+                (now, seed)
+            }
+            Party::Recording(player) => player.moment(),
+        };
         let start = Start {
-            call,
+            party,
             plugin: name.clone(),
             config: config.clone(),
-            // A description must not depend on time or chance.
-            now: if describing {
-                jiff::Timestamp::UNIX_EPOCH
-            } else {
-                self.seams.clock.wall()
-            },
-            seed: if describing {
-                [7; 32]
-            } else {
-                self.seams.rng.seed()
-            },
+            now,
+            seed,
             limits,
             budget: self.budget.clone(),
             cancel: stop.clone(),
@@ -351,35 +359,5 @@ impl Sandboxes {
             None => Report::lost("the call did not stop when it was told to".into()),
         };
         report.judge(late, cpu.used(), &limits, &output)
-    }
-}
-
-impl Plugin {
-    /// Calls `reconcile`.
-    pub async fn reconcile(&self, request: Request, call: Call, cancel: &Cancel) -> Called<Action> {
-        let called = self.call(Asked::Reconcile(request), call, cancel).await;
-        called.narrow(outcome::Answer::action)
-    }
-
-    /// Calls `finalize`.
-    pub async fn finalize(
-        &self,
-        request: Request,
-        call: Call,
-        cancel: &Cancel,
-    ) -> Called<Progress> {
-        let called = self.call(Asked::Finalize(request), call, cancel).await;
-        called.narrow(outcome::Answer::progress)
-    }
-
-    /// What it may use.
-    pub fn limits(&self) -> &Limits {
-        &self.guest.limits
-    }
-
-    async fn call(&self, ask: Asked, call: Call, cancel: &Cancel) -> Called<outcome::Answer> {
-        self.sandboxes
-            .call(&self.guest, ask, Some(call), cancel)
-            .await
     }
 }

@@ -19,6 +19,7 @@ use crate::lease::Times;
 use crate::memory::guest_budget;
 use crate::metrics::Metrics;
 use crate::plugin::{Compiler, Sandboxes};
+use crate::replay::Failures;
 use crate::seams::{Seams, Task};
 use crate::shutdown;
 use crate::source::Watch;
@@ -37,6 +38,12 @@ pub async fn run(flags: Run, guest_threads: usize, seams: Seams) -> anyhow::Resu
     let last_good = flags.state_dir.as_deref().map(LastGood::open).transpose();
     let last_good =
         last_good.context("cannot use the state folder; name another one with --state-dir")?;
+    let failures = flags.record_failures.clone();
+    let failures = failures
+        .map(|folder| Failures::open(folder, &seams))
+        .transpose();
+    let failures = failures
+        .context("cannot use the folder for recordings; name another one with --record-failures")?;
     let sandboxes = sandboxes(guest_threads, &seams)?;
     let (api, namespace) = connect(&flags.cluster, &seams).await?;
     let ports = Ports {
@@ -53,6 +60,7 @@ pub async fn run(flags: Run, guest_threads: usize, seams: Seams) -> anyhow::Resu
         identity: flags.identity.clone().unwrap_or_else(|| identity(&seams)),
         times,
         grace: flags.graceful_shutdown_timeout,
+        failures,
     };
     let wired = wire(means, &seams);
     let _served = admin::serve(ports, wired.finder, wired.board, &seams).await?;
@@ -103,6 +111,8 @@ pub struct Means {
     pub times: Times,
     /// How long passes may take to end.
     pub grace: Duration,
+    /// Where failed passes are recorded, if they are.
+    pub failures: Option<Failures>,
 }
 
 /// A host, and who can be asked about it.
@@ -127,6 +137,7 @@ pub fn wire(means: Means, seams: &Seams) -> Wired {
         identity,
         times,
         grace,
+        failures,
     } = means;
     let metrics = Metrics::new(api.requests());
     let (insights, records) = (Insights::default(), Archive::default());
@@ -155,6 +166,7 @@ pub fn wire(means: Means, seams: &Seams) -> Wired {
         records,
         metrics,
         insights,
+        failures,
         seams: seams.clone(),
         api,
         events,

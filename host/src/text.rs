@@ -2,6 +2,11 @@
 
 use std::time::Duration;
 
+use similar::{ChangeTag, TextDiff};
+
+/// Lines around a difference.
+const CONTEXT: usize = 2;
+
 /// `text` without control characters (newlines and tabs become escapes), cut to `limit` bytes.
 ///
 /// What a guest or a server says reaches terminals, logs and Events: it must not move a cursor or
@@ -60,9 +65,38 @@ pub fn mebibytes(bytes: u64) -> String {
     format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20))
 }
 
+/// The lines that differ, with those around them: `-` what is wanted, `+` what there is.
+pub fn difference(want: &str, got: &str) -> String {
+    let diff = TextDiff::from_lines(want, got);
+    let mut out = String::new();
+    for (nth, group) in diff.grouped_ops(CONTEXT).iter().enumerate() {
+        if nth > 0 {
+            out.push_str("  ...\n");
+        }
+        for change in group.iter().flat_map(|op| diff.iter_changes(op)) {
+            let mark = match change.tag() {
+                ChangeTag::Delete => '-',
+                ChangeTag::Insert => '+',
+                ChangeTag::Equal => ' ',
+            };
+            let line = change.value().trim_end_matches('\n');
+            out.push_str(&format!("{mark} {line}\n"));
+        }
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_what_differs_is_shown_and_a_little_around_it() {
+        let lines = |at_3: &str| format!("0\n1\n2\n{at_3}\n4\n5\n6\n7\n8\n");
+        let (want, got) = (lines("x"), lines("y"));
+        assert_eq!(difference(&want, &got), "  1\n  2\n- x\n+ y\n  4\n  5\n");
+        assert_eq!(difference(&want, &want), "");
+    }
 
     #[test]
     fn nothing_that_moves_a_cursor_gets_through() {

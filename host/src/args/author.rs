@@ -141,6 +141,23 @@ pub struct Test {
     pub code_cache: Option<PathBuf>,
 }
 
+/// Make a recorded pass again. Exit codes: 0 the same decisions, 1 others, 2 it cannot be made again.
+#[derive(Debug, Args)]
+pub struct Replay {
+    /// The recording of a pass
+    #[arg(value_name = "FILE")]
+    pub recording: PathBuf,
+    /// A project or a component to make it with [default: the component that made it, which is kept beside it]
+    #[arg(long, value_name = "FOLDER | FILE.wasm")]
+    pub with: Option<PathBuf>,
+    /// How it is written
+    #[arg(long, short, default_value = "text", value_name = "FORMAT")]
+    pub output: InspectOutput,
+    /// Private folder for compiled code; made if absent [default: windlass/code in the user's cache folder]
+    #[arg(long, env = "WINDLASS_CODE_CACHE", value_name = "DIR")]
+    pub code_cache: Option<PathBuf>,
+}
+
 /// Build the component of a project.
 #[derive(Debug, Args)]
 pub struct BuildFlags {

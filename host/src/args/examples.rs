@@ -9,7 +9,7 @@ const LAYOUT: &str = "{about}\n\n{before-help}{usage-heading} {usage}\n\n{all-ar
 const MORE: &str = "Guides are in docs/ of the project: tutorial.md, testing.md, metrics.md, concepts.md.\nExit codes: 0 all is well, 1 something failed, 2 a flag is wrong.";
 
 /// Examples of a command: a comment, and the command line below it.
-const EXAMPLES: [(&str, &str); 14] = [
+const EXAMPLES: [(&str, &str); 15] = [
     (
         "windlass",
         "# From nothing to a controller that works, without a cluster
@@ -79,6 +79,14 @@ windlass render
 
 # What would be written for an object, and what kubectl makes of it
 windlass render greeter.wasm -f greeting.crd.yaml -f ada.yaml | kubectl diff -f -",
+    ),
+    (
+        "replay",
+        "# A failed pass again, with the component that made it
+windlass replay .windlass/failures/greeter/bob-2.json
+
+# With the project as it is now: is it mended?
+windlass replay .windlass/failures/greeter/bob-2.json --with .",
     ),
     (
         "release",

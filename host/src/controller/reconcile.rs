@@ -1,19 +1,20 @@
 //! One pass over one object.
 
+use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-use super::finalizer::{self, Step, next_step};
-use crate::api::{Api, ApiError, Request as ApiRequest, Resource};
+use super::finalizer::{Step, next_step};
+use super::settle::{FinalizerPatch, path, settle_finalizer};
+use crate::api::{ApiError, Resource};
 use crate::bugs::{self, Bug};
 use crate::plugin::cluster::{Call, Door, Primary, Traffic};
+use crate::plugin::tape::Tape;
 use crate::plugin::{Action, CallError, Called, Cancel, Plugin, Progress, Request};
+use crate::replay::{Failures, Function, Made, Outcome};
 use crate::view::Key;
 use crate::view::finalizer_of;
 use crate::view::{Metadata, Object};
-
-/// How often a finalizer patch is tried against others who change the list.
-const RACES: u32 = 10;
 
 /// Makes passes for one plugin.
 pub(super) struct Reconciler {
@@ -23,6 +24,7 @@ pub(super) struct Reconciler {
     primary: Resource,
     finalizer: String,
     cancel: Cancel,
+    failures: Option<Failures>,
 }
 
 /// How a pass ended well.
@@ -81,6 +83,8 @@ pub(super) struct Pass {
     pub(super) memory: usize,
     /// What the guest wrote to standard output and error, if its call failed.
     pub(super) output: String,
+    /// Where its recording is, if it failed and there is one.
+    pub(super) recording: Option<PathBuf>,
 }
 
 impl Reconciler {
@@ -89,6 +93,7 @@ impl Reconciler {
         door: Arc<Door>,
         primary: Resource,
         cancel: Cancel,
+        failures: Option<Failures>,
     ) -> Self {
         let finalizer = finalizer_of(&plugin.name);
         Self {
@@ -97,6 +102,7 @@ impl Reconciler {
             primary,
             finalizer,
             cancel,
+            failures,
         }
     }
 
@@ -142,13 +148,16 @@ impl Reconciler {
             Step::Release => self.patch(step, object, FinalizerPatch::Release).await,
             Step::Ignore => Pass::of(step, Ok(Done::Rest)),
             Step::Reconcile => {
-                let (request, call) = self.request(object, attempt);
-                let called = self.plugin().reconcile(request, call, &self.cancel).await;
+                let asked = self.asked(object, attempt);
+                let (request, call) = (asked.request.clone(), asked.call(self, object));
+                let called = asked.plugin.reconcile(request, call, &self.cancel).await;
                 self.settle_reads(&object.metadata, called.answer.is_ok());
-                Pass::called(step, called, |action| match action {
+                let recording = self.record(asked, Function::Reconcile, &called).await;
+                let pass = Pass::called(step, called, |action| match action {
                     Action::AwaitChange => Done::Rest,
                     Action::RequeueAfter(millis) => Done::After(millis),
-                })
+                });
+                Pass { recording, ..pass }
             }
             Step::Finalize => self.finalize(object, attempt).await,
         }
@@ -181,15 +190,18 @@ impl Reconciler {
             Ok(Some(_) | None) => return Pass::of(Step::Finalize, Ok(Done::Rest)),
             Err(error) => return Pass::of(Step::Finalize, Err(PassError::Read(error))),
         };
-        let (request, call) = self.request(&whole, attempt);
-        let called = self.plugin().finalize(request, call, &self.cancel).await;
+        let asked = self.asked(&whole, attempt);
+        let (request, call) = (asked.request.clone(), asked.call(self, &whole));
+        let called = asked.plugin.finalize(request, call, &self.cancel).await;
         self.settle_reads(&whole.metadata, called.answer.is_ok());
+        let recording = self.record(asked, Function::Finalize, &called).await;
         let done = matches!(called.answer, Ok(Progress::Done))
             || bugs::is(Bug::PendingLetsGo) && called.answer.is_ok();
         let mut pass = Pass::called(Step::Finalize, called, |progress| match progress {
             Progress::Done => Done::Rest,
             Progress::Pending(millis) => Done::After(millis),
         });
+        pass.recording = recording;
         if done && let Err(error) = self.settle(&whole.metadata, FinalizerPatch::Release).await {
             pass.traffic.slow_down = pass.traffic.slow_down.max(error.slow_down());
             pass.outcome = Err(error);
@@ -210,16 +222,36 @@ impl Reconciler {
         Ok(whole.filter(|whole| whole.metadata.uid == object.metadata.uid))
     }
 
-    fn request(&self, object: &Object, attempt: u32) -> (Request, Call) {
-        let shown = self.door.view.show(&self.primary, object);
-        let call = Call::new(self.door.clone(), self.primary(&object.metadata));
-        (
-            Request {
-                object: shown,
-                attempt,
-            },
-            call,
-        )
+    fn asked(&self, object: &Object, attempt: u32) -> Asked {
+        let object = self.door.view.show(&self.primary, object);
+        Asked {
+            plugin: self.plugin(),
+            request: Request { object, attempt },
+            tape: self.failures.as_ref().map(|_| Tape::default()),
+        }
+    }
+
+    /// Records a call that failed; where, if it did.
+    async fn record<T>(
+        &self,
+        asked: Asked,
+        function: Function,
+        called: &Called<T>,
+    ) -> Option<PathBuf> {
+        let (failures, tape) = (self.failures.as_ref()?, asked.tape?);
+        let error = called.answer.as_ref().err()?;
+        if matches!(error, CallError::Stopped) {
+            return None;
+        }
+        let made = Made {
+            plugin: &asked.plugin,
+            function,
+            object: &asked.request.object,
+            attempt: asked.request.attempt,
+            reel: tape.take()?,
+            outcome: Outcome::failed(error, &called.output),
+        };
+        failures.keep(made).await
     }
 
     /// Of a call that gave no answer the reads are added to those of the one before it.
@@ -251,6 +283,26 @@ impl Reconciler {
     }
 }
 
+/// What is asked of the plugin in a pass.
+struct Asked {
+    /// The version that is asked, whatever is swapped in meanwhile.
+    plugin: Arc<Plugin>,
+    request: Request,
+    /// Where the call is noted, in case it fails.
+    tape: Option<Tape>,
+}
+
+impl Asked {
+    fn call(&self, reconciler: &Reconciler, object: &Object) -> Call {
+        let primary = reconciler.primary(&object.metadata);
+        let call = Call::new(reconciler.door.clone(), primary);
+        match &self.tape {
+            Some(tape) => call.noted_on(tape.clone()),
+            None => call,
+        }
+    }
+}
+
 impl Pass {
     fn of(step: Step, outcome: Result<Done, PassError>) -> Self {
         let slow_down = outcome.as_ref().err().and_then(PassError::slow_down);
@@ -265,6 +317,7 @@ impl Pass {
             cpu: Duration::ZERO,
             memory: 0,
             output: String::new(),
+            recording: None,
         }
     }
 
@@ -284,74 +337,7 @@ impl Pass {
             cpu,
             memory,
             output,
+            recording: None,
         }
     }
-}
-
-/// Which way a finalizer goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FinalizerPatch {
-    /// On.
-    Protect,
-    /// Off.
-    Release,
-}
-
-/// Puts `finalizer` on or takes it off, however the list changes meanwhile: reads again and tries
-/// again at once, outside the failure backoff. Answers the object as it is then; `None` if it is
-/// gone or replaced, which is fine either way.
-///
-/// # Errors
-/// The API server refused for another reason, or others kept changing the list.
-pub async fn settle_finalizer(
-    api: &Api,
-    resource: &Resource,
-    object: &Metadata,
-    finalizer: &str,
-    patch: FinalizerPatch,
-) -> Result<Option<Object>, ApiError> {
-    let Ok(uri) = path(resource, object) else {
-        return Ok(None);
-    };
-    let patch_uri = format!("{uri}?fieldManager=windlass");
-    let mut latest = object.clone();
-    let mut known = None;
-    let mut races = 0;
-    loop {
-        let operations = match patch {
-            FinalizerPatch::Protect
-                if latest.deleting && !bugs::is(Bug::FinalizersComeBack)
-                    || latest.has_finalizer(finalizer) =>
-            {
-                None
-            }
-            FinalizerPatch::Protect => Some(finalizer::protect(&latest, finalizer)),
-            FinalizerPatch::Release => finalizer::release(&latest, finalizer),
-        };
-        let Some(operations) = operations else {
-            return Ok(known);
-        };
-        match api
-            .send(ApiRequest::json_patch(patch_uri.clone(), &operations))
-            .await
-        {
-            Ok(answer) => return Ok(Object::new(answer)),
-            Err(error) if error.is_not_found() => return Ok(None),
-            Err(error) if error.is_race() && races < RACES => races += 1,
-            Err(error) => return Err(error),
-        }
-        let read = api.read(uri.clone()).await?;
-        let Some(read) = read.and_then(|value| Object::new(value.as_ref().clone())) else {
-            return Ok(None);
-        };
-        if read.metadata.uid != object.uid {
-            return Ok(None);
-        }
-        latest = read.metadata.as_ref().clone();
-        known = Some(read);
-    }
-}
-
-fn path(resource: &Resource, object: &Metadata) -> Result<String, crate::api::BadName> {
-    resource.path(object.namespace.as_deref(), Some(&object.name), None)
 }

@@ -3,6 +3,7 @@
 //! - What is kept is bounded by number and by size; the oldest goes first.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -52,6 +53,8 @@ pub struct Record {
     pub error: Option<String>,
     /// What the guest wrote to standard output and error, if its call failed.
     pub output: String,
+    /// The file that its recording is in, if it failed and there is one.
+    pub recording: Option<PathBuf>,
     /// When it runs next, if nothing happens before.
     pub next: Option<Duration>,
 }
@@ -80,6 +83,7 @@ impl Record {
             outcome: "rest",
             error: None,
             output: String::new(),
+            recording: None,
             next: None,
         }
     }
@@ -101,6 +105,10 @@ impl Record {
         });
         size_of::<Self>()
             + self.output.len()
+            + self
+                .recording
+                .as_ref()
+                .map_or(0, |path| path.as_os_str().len())
             + option(&self.error)
             + reads.sum::<usize>()
             + writes.sum::<usize>()

@@ -155,6 +155,7 @@ impl Worker {
             outcome: report::label(&pass.outcome),
             error: error.map(|error| clean(&Chain(error).to_string(), TEXT)),
             output: clean(pass.output.trim(), TEXT),
+            recording: pass.recording.clone(),
             next: delay,
         };
         count(&self.meters, &pass, &record);

@@ -1,5 +1,6 @@
 //! What `windlass dev` says, as data: for people a line with what belongs to it, for tools one document.
 
+use std::path::Path;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -283,6 +284,10 @@ fn pass_said(object: &Node, next_ms: Option<u64>, pass: &PassAnswer) -> Said {
         text.push_str(&format!("\n  {line}"));
     }
     text.push_str(&format!("\n{}", attempt(next_ms, pass)));
+    if let Some(recording) = &pass.recording {
+        let command = crate::replay::command(Path::new(recording));
+        text.push_str(&format!("\nreplay: {command}"));
+    }
     (Tone::Bad, "Failed", text)
 }
 

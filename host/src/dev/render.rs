@@ -92,6 +92,7 @@ pub async fn render(flags: Render, threads: usize, seams: Seams) -> anyhow::Resu
         identity: identity(&seams),
         times: Times::default(),
         grace: super::GRACE,
+        failures: None,
     };
     let wired = wire(means, &seams);
     let host = &wired.host;

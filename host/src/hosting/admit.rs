@@ -248,6 +248,9 @@ impl Host {
             api_version,
             ..
         } = &plugin.description;
+        if let Some(failures) = &self.failures {
+            failures.keep_component(name, bytes).await;
+        }
         let size = bytes.len();
         tracing::info!(plugin = name, version, kind, api_version, size, "loaded");
         Ok(Arc::new(Version {

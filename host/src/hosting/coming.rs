@@ -83,6 +83,7 @@ pub(super) fn parts(
         records: host.records.of(&plugin.name),
         meters: host.metrics.of(&plugin.name),
         insights: host.insights.clone(),
+        failures: host.failures.clone(),
         seams: host.seams.clone(),
         plugin,
     }

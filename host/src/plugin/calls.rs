@@ -49,7 +49,7 @@ impl<T> Ending for Result<T, Vec<SetError>> {
     }
 }
 
-fn word(error: &Error) -> &'static str {
+pub(super) fn word(error: &Error) -> &'static str {
     match error {
         Error::NotFound => "not-found",
         Error::Denied => "denied",

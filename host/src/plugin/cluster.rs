@@ -28,6 +28,7 @@ use serde_json::Value;
 use super::bindings::cluster::Error;
 use super::bindings::types::ObjectRef;
 use super::calls::HostCalls;
+use super::tape::Tape;
 use crate::api::{Api, ApiError, Discovery, Request, Resource, group_of};
 use crate::events::Recorder;
 use crate::grants::{Access, Grants, Used};
@@ -106,6 +107,7 @@ pub struct Call {
     captured: Captured,
     /// Whether it has applied its set.
     set_applied: bool,
+    tape: Option<Tape>,
 }
 
 #[derive(Clone, Debug)]
@@ -148,7 +150,19 @@ impl Call {
             remarks_left: REMARKS,
             captured: Captured::default(),
             set_applied: false,
+            tape: None,
         }
+    }
+
+    /// From now on all that it is asked for, and what it answers, is noted on `tape`.
+    #[must_use]
+    pub fn noted_on(self, tape: Tape) -> Self {
+        let tape = Some(tape);
+        Self { tape, ..self }
+    }
+
+    pub(super) fn tape(&self) -> Option<&Tape> {
+        self.tape.as_ref()
     }
 
     /// The primary that the call is about.

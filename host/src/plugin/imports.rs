@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use serde_json::Value;
 use tracing::Level;
 
 use super::bindings::{clock, cluster, config, events, log, types};
@@ -9,6 +10,7 @@ use super::calls::Ending;
 use super::cancel::Stop;
 use super::cluster::Call;
 use super::sandbox::State;
+use super::tape::{Note, Noted, Reply, words};
 use crate::seams::{Either, first};
 use crate::text::clean;
 
@@ -21,10 +23,22 @@ const LOG_FIELDS: usize = 32;
 #[error("`describe` called an import other than `log`: it must answer from nothing but itself")]
 struct NothingHere;
 
+/// A recording that says something else than its call asks for.
+#[derive(Debug, thiserror::Error)]
+#[error("the recording's answer to `{0}` is none that it can have")]
+struct Unreadable(&'static str);
+
 impl State {
     fn call(&mut self) -> wasmtime::Result<&mut Call> {
         self.cancel.check()?;
         self.call.as_mut().ok_or_else(|| NothingHere.into())
+    }
+
+    fn not_describing(&mut self) -> wasmtime::Result<()> {
+        if self.player.is_some() {
+            return Ok(self.cancel.check()?);
+        }
+        self.call().map(drop)
     }
 
     /// Runs an import's work until it answers, or until the call is to stop.
@@ -45,19 +59,40 @@ impl State {
 }
 
 impl State {
-    /// Counts how the work of `import` ends.
-    async fn counted<'a, T: Ending, F>(
+    /// What a guest says, if somebody notes it or answers from notes.
+    fn spoken(&self, said: impl FnOnce() -> Value) -> Option<Value> {
+        let is_noted = |call: &Call| call.tape().is_some();
+        let is_heard = self.player.is_some() || self.call.as_ref().is_some_and(is_noted);
+        is_heard.then(said)
+    }
+
+    /// Has `import` answered: from the recording that is played, or by its work. Counts how the work ends, and notes it.
+    async fn asked<'a, T: Ending + Noted, F>(
         &'a mut self,
         import: &'static str,
+        spoken: Option<Value>,
         work: impl FnOnce(&'a mut Call) -> F,
     ) -> wasmtime::Result<T>
     where
         F: Future<Output = T> + 'a,
     {
+        if let Some(player) = &self.player {
+            self.cancel.check()?;
+            let reply = player.answer(import, spoken.unwrap_or_default());
+            return T::from_reply(reply).ok_or_else(|| Unreadable(import).into());
+        }
         let calls = self.call.as_ref().map(Call::calls);
+        let tape = self.call.as_ref().and_then(Call::tape).cloned();
         let answer = self.until_stopped(work).await?;
         if let Some(calls) = calls {
             calls.note(import, answer.word());
+        }
+        if let (Some(tape), Some(arguments)) = (tape, spoken) {
+            tape.note(Note {
+                call: import.to_owned(),
+                arguments,
+                answer: answer.reply(),
+            });
         }
         Ok(answer)
     }
@@ -72,20 +107,26 @@ impl cluster::Host for State {
         subresource: Option<String>,
         consistency: cluster::Consistency,
     ) -> Answer<String> {
-        self.counted("get", |call| call.get(target, subresource, consistency))
-            .await
+        let spoken = self.spoken(|| words::get(&target, subresource.as_deref(), consistency));
+        self.asked("get", spoken, |call| {
+            call.get(target, subresource, consistency)
+        })
+        .await
     }
 
     async fn list(&mut self, query: cluster::ListQuery) -> Answer<Vec<String>> {
-        self.counted("list", |call| call.list(query)).await
+        let spoken = self.spoken(|| words::list(&query));
+        self.asked("list", spoken, |call| call.list(query)).await
     }
 
     async fn apply(&mut self, object: String) -> Answer<String> {
-        self.counted("apply", |call| call.apply(object)).await
+        let spoken = self.spoken(|| words::one(&object));
+        self.asked("apply", spoken, |call| call.apply(object)).await
     }
 
     async fn apply_status(&mut self, object: String) -> Answer<String> {
-        self.counted("apply-status", |call| call.apply_status(object))
+        let spoken = self.spoken(|| words::one(&object));
+        self.asked("apply-status", spoken, |call| call.apply_status(object))
             .await
     }
 
@@ -93,12 +134,15 @@ impl cluster::Host for State {
         &mut self,
         children: Vec<String>,
     ) -> wasmtime::Result<Result<Vec<String>, Vec<cluster::SetError>>> {
-        self.counted("apply-set", |call| call.apply_set(children))
+        let spoken = self.spoken(|| words::children(&children));
+        self.asked("apply-set", spoken, |call| call.apply_set(children))
             .await
     }
 
     async fn create(&mut self, object: String) -> Answer<String> {
-        self.counted("create", |call| call.create(object)).await
+        let spoken = self.spoken(|| words::one(&object));
+        self.asked("create", spoken, |call| call.create(object))
+            .await
     }
 
     async fn create_subresource(
@@ -107,7 +151,8 @@ impl cluster::Host for State {
         subresource: String,
         object: String,
     ) -> Answer<String> {
-        self.counted("create-subresource", |call| {
+        let spoken = self.spoken(|| words::post(&parent, &subresource, &object));
+        self.asked("create-subresource", spoken, |call| {
             call.create_subresource(parent, subresource, object)
         })
         .await
@@ -120,7 +165,9 @@ impl cluster::Host for State {
         patch_type: cluster::PatchType,
         patch: String,
     ) -> Answer<String> {
-        self.counted("patch", |call| {
+        let spoken =
+            self.spoken(|| words::patch(&target, subresource.as_deref(), patch_type, &patch));
+        self.asked("patch", spoken, |call| {
             call.patch(target, subresource, patch_type, patch)
         })
         .await
@@ -131,14 +178,29 @@ impl cluster::Host for State {
         target: types::ObjectRef,
         options: cluster::DeleteOptions,
     ) -> Answer<()> {
-        self.counted("delete", |call| call.delete(target, options))
+        let spoken = self.spoken(|| words::delete(&target, &options));
+        self.asked("delete", spoken, |call| call.delete(target, options))
             .await
     }
 }
 
 impl events::Host for State {
     async fn publish(&mut self, event: events::Event) -> wasmtime::Result<()> {
-        self.until_stopped(|call| call.publish(event)).await
+        let spoken = self.spoken(|| words::event(&event));
+        if let (Some(player), Some(arguments)) = (&self.player, &spoken) {
+            player.answer("publish", arguments.clone());
+            return Ok(self.cancel.check()?);
+        }
+        let tape = self.call.as_ref().and_then(Call::tape).cloned();
+        self.until_stopped(|call| call.publish(event)).await?;
+        if let (Some(tape), Some(arguments)) = (tape, spoken) {
+            tape.note(Note {
+                call: "publish".to_owned(),
+                arguments,
+                answer: Reply::Ok(Value::Null),
+            });
+        }
+        Ok(())
     }
 }
 
@@ -188,14 +250,14 @@ impl log::Host for State {
 
 impl config::Host for State {
     async fn get(&mut self) -> wasmtime::Result<String> {
-        self.call()?;
+        self.not_describing()?;
         Ok(self.config.to_string())
     }
 }
 
 impl clock::Host for State {
     async fn now(&mut self) -> wasmtime::Result<String> {
-        self.call()?;
+        self.not_describing()?;
         let millis =
             Duration::from_millis(u64::try_from(self.now.subsec_millisecond()).unwrap_or(0));
         let seconds = self.now.as_second();

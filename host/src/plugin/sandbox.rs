@@ -12,6 +12,7 @@ use super::cluster::Call;
 use super::engine::{Interruption, refuel};
 use super::limiter::{Budget, Limiter};
 use super::meter::Cpu;
+use super::tape::Player;
 use super::wasi::{self, Output};
 use crate::manifest::Limits;
 
@@ -32,6 +33,8 @@ pub(super) struct State {
     pub(super) cancel: Cancel,
     /// The door to the cluster; none while the guest describes itself.
     pub(super) call: Option<Call>,
+    /// Answers in place of the cluster, if it is there.
+    pub(super) player: Option<Player>,
     /// The plugin's name.
     pub(super) plugin: Arc<str>,
     /// The primary that the call is about, for the log; empty while the guest describes itself.
@@ -50,10 +53,20 @@ impl WasiView for State {
     }
 }
 
+/// Who answers a guest.
+pub(super) enum Party {
+    /// Nobody: it describes itself.
+    Nobody,
+    /// The cluster, through its door.
+    Cluster(Call),
+    /// A recording of an earlier call.
+    Recording(Player),
+}
+
 /// What a call starts with.
 pub(super) struct Start {
-    /// The door to the cluster; none for `describe`.
-    pub call: Option<Call>,
+    /// Who answers.
+    pub party: Party,
     /// The plugin's name.
     pub plugin: Arc<str>,
     /// The plugin's configuration, as JSON.
@@ -80,8 +93,12 @@ pub(super) struct Start {
 /// The engine is interrupted by something else.
 pub(super) fn sandbox(engine: &Engine, start: Start) -> wasmtime::Result<(Store<State>, Output)> {
     let (wasi, output) = wasi::context(start.now, start.seed);
-    let object = start
-        .call
+    let (call, player) = match start.party {
+        Party::Nobody => (None, None),
+        Party::Cluster(call) => (Some(call), None),
+        Party::Recording(player) => (None, Some(player)),
+    };
+    let object = call
         .as_ref()
         .map(|call| call.primary().to_string())
         .unwrap_or_default();
@@ -90,7 +107,8 @@ pub(super) fn sandbox(engine: &Engine, start: Start) -> wasmtime::Result<(Store<
         table: ResourceTable::new(),
         limiter: Limiter::new(start.limits.memory, start.budget),
         cancel: start.cancel.clone(),
-        call: start.call,
+        call,
+        player,
         plugin: start.plugin,
         object,
         config: start.config,

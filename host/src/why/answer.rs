@@ -103,6 +103,9 @@ pub struct PassAnswer {
     pub error: Option<String>,
     /// What the guest wrote to standard output and error, if its call failed.
     pub output: String,
+    /// The file that its recording is in, if it failed and there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recording: Option<String>,
     /// CPU time of the guest.
     pub cpu_us: u64,
     /// The guest's memory at its peak, in bytes.
@@ -234,6 +237,10 @@ impl PassAnswer {
             returned: record.outcome.to_owned(),
             error: record.error.as_deref().map(|error| clean(error, TEXT)),
             output: record.output.clone(),
+            recording: record
+                .recording
+                .as_ref()
+                .map(|path| path.display().to_string()),
             cpu_us: u64::try_from(record.cpu.as_micros()).unwrap_or(u64::MAX),
             memory: record.memory,
             requests: record.requests,

@@ -1,9 +1,11 @@
 //! The answer for people.
 
 use std::fmt::Write;
+use std::path::Path;
 use std::time::Duration;
 
 use super::answer::{Answer, Node, PassAnswer, PluginAnswer, ReadAnswer, Written};
+use crate::replay::command;
 use crate::text::{mebibytes, spell};
 
 /// So many earlier passes are told, of those that wrote or failed.
@@ -151,6 +153,9 @@ fn pass(last: &PassAnswer, out: &mut String) {
     }
     if !last.output.is_empty() {
         row(out, "OUTPUT", &last.output);
+    }
+    if let Some(recording) = &last.recording {
+        row(out, "REPLAY", &command(Path::new(recording)));
     }
 }
 

@@ -139,6 +139,7 @@ async fn live(
         records,
         metrics: Metrics::default(),
         insights: Insights::default(),
+        failures: None,
     });
     let (hand, held) = mpsc::channel(1);
     let _hands = seams.spawn.task(async move {

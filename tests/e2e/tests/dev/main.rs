@@ -7,6 +7,7 @@ mod follows;
 mod keys;
 mod new;
 mod render;
+mod replay;
 mod tutorial;
 
 use std::fs;

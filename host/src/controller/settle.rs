@@ -1,0 +1,78 @@
+//! Puts a finalizer on an object, or takes it off, against everybody else who changes the list.
+
+use super::finalizer;
+use crate::api::{Api, ApiError, Request as ApiRequest, Resource};
+use crate::bugs::{self, Bug};
+use crate::view::{Metadata, Object};
+
+/// How often a finalizer patch is tried against others who change the list.
+const RACES: u32 = 10;
+
+/// Which way a finalizer goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FinalizerPatch {
+    /// On.
+    Protect,
+    /// Off.
+    Release,
+}
+
+/// Puts `finalizer` on or takes it off, however the list changes meanwhile: reads again and tries
+/// again at once, outside the failure backoff. Answers the object as it is then; `None` if it is
+/// gone or replaced, which is fine either way.
+///
+/// # Errors
+/// The API server refused for another reason, or others kept changing the list.
+pub async fn settle_finalizer(
+    api: &Api,
+    resource: &Resource,
+    object: &Metadata,
+    finalizer: &str,
+    patch: FinalizerPatch,
+) -> Result<Option<Object>, ApiError> {
+    let Ok(uri) = path(resource, object) else {
+        return Ok(None);
+    };
+    let patch_uri = format!("{uri}?fieldManager=windlass");
+    let mut latest = object.clone();
+    let mut known = None;
+    let mut races = 0;
+    loop {
+        let operations = match patch {
+            FinalizerPatch::Protect
+                if latest.deleting && !bugs::is(Bug::FinalizersComeBack)
+                    || latest.has_finalizer(finalizer) =>
+            {
+                None
+            }
+            FinalizerPatch::Protect => Some(finalizer::protect(&latest, finalizer)),
+            FinalizerPatch::Release => finalizer::release(&latest, finalizer),
+        };
+        let Some(operations) = operations else {
+            return Ok(known);
+        };
+        match api
+            .send(ApiRequest::json_patch(patch_uri.clone(), &operations))
+            .await
+        {
+            Ok(answer) => return Ok(Object::new(answer)),
+            Err(error) if error.is_not_found() => return Ok(None),
+            Err(error) if error.is_race() && races < RACES => races += 1,
+            Err(error) => return Err(error),
+        }
+        let read = api.read(uri.clone()).await?;
+        let Some(read) = read.and_then(|value| Object::new(value.as_ref().clone())) else {
+            return Ok(None);
+        };
+        if read.metadata.uid != object.uid {
+            return Ok(None);
+        }
+        latest = read.metadata.as_ref().clone();
+        known = Some(read);
+    }
+}
+
+/// Where an object is.
+pub(super) fn path(resource: &Resource, object: &Metadata) -> Result<String, crate::api::BadName> {
+    resource.path(object.namespace.as_deref(), Some(&object.name), None)
+}

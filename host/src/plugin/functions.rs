@@ -1,0 +1,63 @@
+//! The functions of a plugin, as the host calls them.
+
+use super::cluster::Call;
+use super::outcome::{self, Asked};
+use super::sandbox::Party;
+use super::tape::Player;
+use super::{Action, Called, Cancel, Plugin, Progress, Request};
+use crate::manifest::Limits;
+use crate::source::Digest;
+
+impl Plugin {
+    /// Calls `reconcile`.
+    pub async fn reconcile(&self, request: Request, call: Call, cancel: &Cancel) -> Called<Action> {
+        let (ask, party) = (Asked::Reconcile(request), Party::Cluster(call));
+        let called = self.call(ask, party, cancel).await;
+        called.narrow(outcome::Answer::action)
+    }
+
+    /// Calls `finalize`.
+    pub async fn finalize(
+        &self,
+        request: Request,
+        call: Call,
+        cancel: &Cancel,
+    ) -> Called<Progress> {
+        let (ask, party) = (Asked::Finalize(request), Party::Cluster(call));
+        let called = self.call(ask, party, cancel).await;
+        called.narrow(outcome::Answer::progress)
+    }
+
+    /// Calls `reconcile` again, as it was recorded; `player` then knows what it asked for.
+    pub async fn reconcile_again(&self, request: Request, player: Player) -> Called<Action> {
+        let (ask, party) = (Asked::Reconcile(request), Party::Recording(player));
+        let called = self.call(ask, party, &Cancel::default()).await;
+        called.narrow(outcome::Answer::action)
+    }
+
+    /// Calls `finalize` again, as it was recorded.
+    pub async fn finalize_again(&self, request: Request, player: Player) -> Called<Progress> {
+        let (ask, party) = (Asked::Finalize(request), Party::Recording(player));
+        let called = self.call(ask, party, &Cancel::default()).await;
+        called.narrow(outcome::Answer::progress)
+    }
+
+    /// The digest of its component.
+    pub fn digest(&self) -> &Digest {
+        &self.guest.digest
+    }
+
+    /// Its configuration, as JSON.
+    pub fn config(&self) -> &str {
+        &self.guest.config
+    }
+
+    /// What it may use.
+    pub fn limits(&self) -> &Limits {
+        &self.guest.limits
+    }
+
+    async fn call(&self, ask: Asked, party: Party, cancel: &Cancel) -> Called<outcome::Answer> {
+        self.sandboxes.call(&self.guest, ask, party, cancel).await
+    }
+}

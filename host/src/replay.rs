@@ -1,0 +1,234 @@
+//! `windlass replay`: a recorded pass again, on the component that made it or on another one, and where the decisions
+//! differ.
+//!
+//! ```text
+//! a pass fails ─> tape ─> recording (no secrets) ─> DIR/PLUGIN/NAME-GENERATION.json
+//!                                                        └─> player ─> the guest ─> decisions ─> same?
+//! ```
+//! - Time, chance, configuration and every answer of the cluster are those of the recording: the same component
+//!   decides the same.
+
+mod decisions;
+mod failures;
+mod recording;
+
+use std::fs;
+use std::io::{Write, stdout};
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context, bail};
+use serde::Serialize;
+
+pub use failures::Failures;
+pub use recording::{Function, Outcome, Recording};
+
+pub(crate) use recording::Made;
+
+use crate::args::{InspectOutput, Replay};
+use crate::describe::Describe;
+use crate::dev::target::Target;
+use crate::error::Chain;
+use crate::plugin::tape::Player;
+use crate::plugin::{Plugin, Request};
+use crate::project::Maker;
+use crate::screen::{Tone, say};
+use crate::seams::Seams;
+use crate::source::digest;
+use crate::text::clean_lines;
+use crate::why::Node;
+use decisions::{Decisions, difference};
+
+/// The longest line that is shown.
+const LINE: usize = 2 << 10;
+
+/// The component decides otherwise than it was recorded.
+#[derive(Debug, thiserror::Error)]
+#[error("the decisions differ")]
+pub struct Different;
+
+/// What came of it.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Answer {
+    api_version: &'static str,
+    kind: &'static str,
+    recording: String,
+    plugin: String,
+    object: Node,
+    /// Of the component that made the pass.
+    recorded_digest: String,
+    /// Of the component that made it again.
+    digest: String,
+    same: bool,
+    recorded: Decisions,
+    replayed: Decisions,
+    hidden_values: usize,
+}
+
+/// Makes a recorded pass again, and says whether its decisions are the same.
+///
+/// # Errors
+/// [`Different`], if they are not; else that it cannot be made again.
+pub async fn replay(flags: Replay, threads: usize, seams: Seams) -> anyhow::Result<()> {
+    let file = &flags.recording;
+    let recording = Recording::read(file)?;
+    let component = component(&flags, &recording, &seams).await?;
+    let describe = Describe::new(flags.code_cache.clone(), threads, &seams)?;
+    let (name, limits) = (&recording.plugin.name, recording.limits());
+    let config = recording.config.to_string();
+    let loading = describe.load(name, &component, &config, limits);
+    let plugin = loading
+        .await
+        .map_err(|error| anyhow::anyhow!("{}", Chain(&error)))?;
+    let object = recording.node();
+    let recorded = Decisions::recorded(&recording);
+    let replayed = play(&recording, &plugin).await?;
+    let same = recorded == replayed;
+    let answer = Answer {
+        api_version: recording::API_VERSION,
+        kind: "Replay",
+        recording: file.display().to_string(),
+        plugin: name.clone(),
+        object,
+        recorded_digest: recording.plugin.digest.clone(),
+        digest: format!("sha256:{}", digest(&component).hex()),
+        same,
+        recorded,
+        replayed,
+        hidden_values: recording.hidden_values,
+    };
+    let shown = match flags.output {
+        InspectOutput::Text => clean_lines(&answer.text(&recording), LINE) + "\n",
+        InspectOutput::Json => serde_json::to_string_pretty(&answer)? + "\n",
+    };
+    stdout().lock().write_all(shown.as_bytes())?;
+    match same {
+        true => Ok(()),
+        false => Err(Different.into()),
+    }
+}
+
+/// The component that is named, or the one that is kept beside the recording.
+async fn component(
+    flags: &Replay,
+    recording: &Recording,
+    seams: &Seams,
+) -> anyhow::Result<Arc<[u8]>> {
+    if let Some(path) = &flags.with {
+        let maker = Maker {
+            seams: seams.clone(),
+        };
+        let target = Target::open(path)?;
+        let made = target.make(&maker, |command| {
+            let _ = say(Tone::Good, "Building", command);
+        });
+        return Ok(made.await?.bytes);
+    }
+    let kept = failures::component_of(&flags.recording, &recording.plugin.digest);
+    let Some(kept) = kept else {
+        bail!(
+            "the component {} of {} is not beside {}: name one, or a project, with --with",
+            short(&recording.plugin.digest),
+            recording.plugin.name,
+            flags.recording.display()
+        );
+    };
+    let bytes = fs::read(&kept).with_context(|| format!("cannot read {}", kept.display()))?;
+    if format!("sha256:{}", digest(&bytes).hex()) != recording.plugin.digest {
+        bail!(
+            "{}: it was changed since it was kept: name a component with --with",
+            kept.display()
+        );
+    }
+    Ok(bytes.into())
+}
+
+async fn play(recording: &Recording, plugin: &Plugin) -> anyhow::Result<Decisions> {
+    let player = Player::new(recording.reel()?);
+    let request = Request {
+        object: recording.object.to_string(),
+        attempt: recording.attempt,
+    };
+    let outcome = match recording.function {
+        Function::Reconcile => {
+            let called = plugin.reconcile_again(request, player.clone()).await;
+            Outcome::of_reconcile(&called.answer, &called.output)
+        }
+        Function::Finalize => {
+            let called = plugin.finalize_again(request, player.clone()).await;
+            Outcome::of_finalize(&called.answer, &called.output)
+        }
+    };
+    Ok(Decisions::made(&player.asked(), outcome))
+}
+
+impl Answer {
+    fn text(&self, recording: &Recording) -> String {
+        let Self {
+            object,
+            plugin,
+            digest,
+            recorded_digest,
+            ..
+        } = self;
+        let generation = recording.generation();
+        let generation = generation.map_or_else(String::new, |it| format!(", generation {it}"));
+        let mut text = format!(
+            "{object}{generation}, attempt {}: {plugin} {} ({})",
+            recording.attempt + 1,
+            recording.plugin.version,
+            short(recorded_digest)
+        );
+        if digest != recorded_digest {
+            text.push_str(&format!(", again on {}", short(digest)));
+        }
+        if self.same {
+            text.push_str(&format!("\nsame: {}", self.recorded.summary()));
+            return text;
+        }
+        text.push_str("\ndifferent: recorded -, now +\n");
+        text.push_str(&difference(&self.recorded, &self.replayed));
+        if self.hidden_values > 0 {
+            text.push_str(&format!(
+                "{} values of Secrets are hidden in the recording: what depends on them differs for that alone",
+                self.hidden_values
+            ));
+        }
+        text
+    }
+}
+
+/// The first digits of a digest.
+fn short(digest: &str) -> &str {
+    digest.get(.."sha256:".len() + 12).unwrap_or(digest)
+}
+
+/// How a recording is played, for a shell.
+pub fn command(recording: &Path) -> String {
+    let path = recording.display().to_string();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:@,".contains(c);
+    match path.chars().all(is_plain) {
+        true => format!("windlass replay {path}"),
+        false => format!("windlass replay '{}'", path.replace('\'', r"'\''")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shell_gets_the_path_as_it_is() {
+        let cases = [
+            (
+                ".windlass/failures/a/bob-2.json",
+                "windlass replay .windlass/failures/a/bob-2.json",
+            ),
+            ("a b/it's.json", r"windlass replay 'a b/it'\''s.json'"),
+        ];
+        for (path, want) in cases {
+            assert_eq!(command(Path::new(path)), want);
+        }
+    }
+}

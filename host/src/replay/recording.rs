@@ -1,0 +1,265 @@
+//! A recorded pass, as a file.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::manifest::Limits;
+use crate::plugin::tape::{Note, Reel};
+use crate::plugin::{Action, CallError, Failure, Plugin, Progress};
+use crate::text::clean_lines;
+use crate::why::Node;
+
+pub(super) const API_VERSION: &str = "windlass.dev/v1alpha1";
+const KIND: &str = "Recording";
+
+/// The longest recording that is read.
+const LARGEST: u64 = 64 << 20;
+
+/// A pass that a plugin was called in: all that it was given, asked for and answered.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Recording {
+    api_version: String,
+    kind: String,
+    /// Who made it.
+    pub plugin: Maker,
+    /// The plugin's configuration.
+    pub config: Value,
+    limits: Limited,
+    /// Which function was called.
+    pub function: Function,
+    /// How often the object had failed before.
+    pub attempt: u32,
+    /// The object, as the plugin was given it.
+    pub object: Value,
+    /// When the call began.
+    time: String,
+    /// Where its random numbers began, in hexadecimal digits.
+    seed: String,
+    /// What it asked its host for, in order, and what it was answered.
+    pub calls: Vec<Note>,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// How many values of Secrets are replaced by a word.
+    #[serde(default)]
+    pub hidden_values: usize,
+}
+
+/// The version of a plugin.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Maker {
+    /// The plugin's name.
+    pub name: String,
+    /// Its version, as it says itself.
+    pub version: String,
+    /// The digest of its component.
+    pub digest: String,
+}
+
+/// What a call could use.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct Limited {
+    memory: usize,
+    cpu_ms: u64,
+    deadline_ms: u64,
+}
+
+/// A function of a plugin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Function {
+    /// `reconcile`.
+    Reconcile,
+    /// `finalize`.
+    Finalize,
+}
+
+/// How a call ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Outcome {
+    /// With an answer: `awaitChange`, `requeueAfter 5000 ms`, `done`, `pending 5000 ms`.
+    Returned(String),
+    /// With none, or with a failure.
+    Failed {
+        /// `transient`, `terminal`, `trapped`, and so on.
+        reason: String,
+        /// What was said of it.
+        message: String,
+        /// What the guest wrote to standard output and error.
+        output: String,
+    },
+}
+
+/// What is recorded of a pass.
+pub(crate) struct Made<'a> {
+    pub(crate) plugin: &'a Plugin,
+    pub(crate) function: Function,
+    /// The object as the plugin was given it, as JSON.
+    pub(crate) object: &'a str,
+    pub(crate) attempt: u32,
+    pub(crate) reel: Reel,
+    pub(crate) outcome: Outcome,
+}
+
+impl Recording {
+    /// The recording of a pass, as it was: with whatever Secrets it saw.
+    pub(super) fn new(made: Made<'_>) -> Self {
+        let Made {
+            plugin,
+            function,
+            object,
+            attempt,
+            reel,
+            outcome,
+        } = made;
+        let limits = plugin.limits();
+        let json = |text: &str| serde_json::from_str(text).unwrap_or(Value::Null);
+        let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        Self {
+            api_version: API_VERSION.to_owned(),
+            kind: KIND.to_owned(),
+            plugin: Maker {
+                name: plugin.name.to_string(),
+                version: plugin.description.version.clone(),
+                digest: format!("sha256:{}", plugin.digest().hex()),
+            },
+            config: json(plugin.config()),
+            limits: Limited {
+                memory: limits.memory,
+                cpu_ms: millis(limits.cpu),
+                deadline_ms: millis(limits.deadline),
+            },
+            function,
+            attempt,
+            object: json(object),
+            time: reel.began.to_string(),
+            seed: reel.seed.iter().map(|byte| format!("{byte:02x}")).collect(),
+            calls: reel.notes,
+            outcome,
+            hidden_values: 0,
+        }
+    }
+
+    /// Reads a recording.
+    ///
+    /// # Errors
+    /// It cannot be read, or is something else.
+    pub fn read(file: &Path) -> anyhow::Result<Self> {
+        let shown = file.display();
+        let about = fs::metadata(file).with_context(|| format!("cannot read {shown}"))?;
+        if about.len() > LARGEST {
+            bail!("{shown}: no recording is larger than {} MiB", LARGEST >> 20);
+        }
+        let text = fs::read_to_string(file).with_context(|| format!("cannot read {shown}"))?;
+        let head: Head = serde_json::from_str(&text)
+            .with_context(|| format!("{shown} is no recording of a pass"))?;
+        let Head { api_version, kind } = head;
+        if (&*api_version, &*kind) != (API_VERSION, KIND) {
+            bail!(
+                "{shown}: holds a {} of {}; this windlass plays {KIND} of {API_VERSION}: record the pass again",
+                clean_lines(&kind, 64),
+                clean_lines(&api_version, 64)
+            );
+        }
+        let recording: Self = serde_json::from_str(&text)
+            .with_context(|| format!("{shown} cannot be played: record the pass again"))?;
+        recording
+            .reel()
+            .with_context(|| format!("{shown} cannot be played"))?;
+        Ok(recording)
+    }
+
+    /// What the host answered, to be played.
+    pub(super) fn reel(&self) -> anyhow::Result<Reel> {
+        let began: Timestamp = self.time.parse().context("time is no time")?;
+        let digits = self.seed.as_bytes().chunks_exact(2).map(|pair| {
+            let pair = str::from_utf8(pair).ok()?;
+            u8::from_str_radix(pair, 16).ok()
+        });
+        let seed: Option<Vec<u8>> = digits.collect();
+        let seed = seed.and_then(|seed| <[u8; 32]>::try_from(seed).ok());
+        let seed = seed.context("seed is not 64 hexadecimal digits")?;
+        Ok(Reel::new(began, seed, self.calls.clone()))
+    }
+
+    /// What the call could use.
+    pub(super) fn limits(&self) -> Limits {
+        let Limited {
+            memory,
+            cpu_ms,
+            deadline_ms,
+        } = self.limits;
+        Limits {
+            memory: memory.min(crate::manifest::MOST_MEMORY),
+            cpu: Duration::from_millis(cpu_ms).min(Duration::from_secs(60)),
+            deadline: Duration::from_millis(deadline_ms).min(Duration::from_secs(600)),
+            ..Limits::default()
+        }
+    }
+
+    /// The object's name.
+    pub(super) fn node(&self) -> Node {
+        let text = |pointer: &str| self.object.pointer(pointer).and_then(Value::as_str);
+        let name = |pointer: &str| text(pointer).unwrap_or_default().to_owned();
+        Node {
+            kind: name("/kind"),
+            namespace: text("/metadata/namespace").map(str::to_owned),
+            name: name("/metadata/name"),
+        }
+    }
+
+    /// The object's generation.
+    pub(super) fn generation(&self) -> Option<i64> {
+        self.object.pointer("/metadata/generation")?.as_i64()
+    }
+}
+
+/// What a document says of itself.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Head {
+    api_version: String,
+    kind: String,
+}
+
+impl Outcome {
+    /// How `reconcile` ended.
+    pub(crate) fn of_reconcile(answer: &Result<Action, CallError>, output: &str) -> Self {
+        match answer {
+            Ok(Action::AwaitChange) => Self::Returned("awaitChange".into()),
+            Ok(Action::RequeueAfter(millis)) => Self::Returned(format!("requeueAfter {millis} ms")),
+            Err(error) => Self::failed(error, output),
+        }
+    }
+
+    /// How `finalize` ended.
+    pub(crate) fn of_finalize(answer: &Result<Progress, CallError>, output: &str) -> Self {
+        match answer {
+            Ok(Progress::Done) => Self::Returned("done".into()),
+            Ok(Progress::Pending(millis)) => Self::Returned(format!("pending {millis} ms")),
+            Err(error) => Self::failed(error, output),
+        }
+    }
+
+    /// A call that failed.
+    pub(crate) fn failed(error: &CallError, output: &str) -> Self {
+        let message = match error {
+            CallError::Failed(Failure::Transient(text) | Failure::Terminal(text)) => text.clone(),
+            error => error.to_string(),
+        };
+        Self::Failed {
+            reason: error.label().to_owned(),
+            message,
+            output: output.trim().to_owned(),
+        }
+    }
+}
