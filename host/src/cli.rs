@@ -27,6 +27,8 @@ pub fn main(windlass: Windlass, log: impl FnOnce(&Windlass) -> anyhow::Result<()
         Command::Replay(_) => BROKEN,
         _ => FAILED,
     };
+    // What reads its log reads its last words there.
+    let is_daemon = matches!(windlass.command, Command::Run(_));
     match start(windlass, log) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => match error.downcast_ref::<CompileError>() {
@@ -37,8 +39,11 @@ pub fn main(windlass: Windlass, log: impl FnOnce(&Windlass) -> anyhow::Result<()
             }
             _ => {
                 // Some of it may be what a guest or a server said.
-                let said = Chain(&*error).to_string();
-                eprintln!("error: {}", clean_lines(&said, LONGEST));
+                let said = clean_lines(&Chain(&*error).to_string(), LONGEST);
+                match is_daemon && tracing::enabled!(tracing::Level::ERROR) {
+                    true => tracing::error!("{said}"),
+                    false => eprintln!("error: {said}"),
+                }
                 let is_answer = error.is::<Different>();
                 ExitCode::from(if is_answer { FAILED } else { failed })
             }

@@ -8,6 +8,7 @@
 mod backoff;
 mod count;
 mod facts;
+mod failing;
 mod finalizer;
 mod hot;
 mod insight;
@@ -26,6 +27,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 pub use facts::{Delayed, Facts, Place, Sight};
+pub use failing::{Failing, Trouble};
 pub use insight::{Insight, Insights};
 pub use once::{Answer, Function};
 pub use record::{Archive, Record, Records};

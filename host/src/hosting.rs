@@ -245,6 +245,7 @@ impl Plugins {
         {
             tracing::error!("{problem}");
         }
+        self.host.metrics.has_problems(&problems);
         self.said = problems;
     }
 

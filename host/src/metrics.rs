@@ -16,8 +16,10 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use prometheus_client::collector::Collector;
-use prometheus_client::encoding::DescriptorEncoder;
 use prometheus_client::encoding::text::encode;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Registry;
 
 pub use history::{STEP, Step};
@@ -35,6 +37,8 @@ pub struct Metrics(Arc<Shared>);
 #[derive(Debug, Default)]
 struct Shared {
     plugins: Mutex<BTreeMap<Arc<str>, Arc<Meters>>>,
+    /// What is wrong with the documents that no plugin runs by.
+    problems: Mutex<Vec<String>>,
     requests: Requests,
 }
 
@@ -43,6 +47,7 @@ impl Metrics {
     pub fn new(requests: Requests) -> Self {
         Self(Arc::new(Shared {
             plugins: Mutex::default(),
+            problems: Mutex::default(),
             requests,
         }))
     }
@@ -56,6 +61,23 @@ impl Metrics {
     /// Those of all plugins, by name.
     pub fn plugins(&self) -> BTreeMap<Arc<str>, Arc<Meters>> {
         self.0.plugins().clone()
+    }
+
+    /// This is wrong with what the host is asked to run, and nothing else.
+    pub(crate) fn has_problems(&self, problems: &[String]) {
+        let held = self.0.problems.lock();
+        *held.unwrap_or_else(PoisonError::into_inner) = problems.to_vec();
+    }
+
+    /// What is wrong with what the host is asked to run: documents that cannot be read.
+    pub fn problems(&self) -> Vec<String> {
+        let held = self.0.problems.lock();
+        held.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Requests to the API server.
+    pub fn requests(&self) -> &Requests {
+        &self.0.requests
     }
 
     /// A step of the plugins' histories is over, [`STEP`] after the one before it.
@@ -99,6 +121,12 @@ impl Collector for Metrics {
                 (family.rows)(meters, &mut rows)?;
             }
         }
+        let problems = ConstGauge::new(u64::try_from(self.problems().len()).unwrap_or(u64::MAX));
+        let (name, help) = (
+            "windlass_config_problems",
+            "Things that are wrong with the config folder, such as documents that cannot be read",
+        );
+        problems.encode(encoder.encode_descriptor(name, help, None, MetricType::Gauge)?)?;
         self.0.requests.encode(&mut encoder)?;
         process::encode(&mut encoder)
     }

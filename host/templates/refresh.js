@@ -15,6 +15,10 @@ async function refresh() {
       headers: { accept: "text/html" },
       signal: AbortSignal.timeout(4000),
     });
+    if (answer.status === 404) {
+      state.textContent = "this is gone";
+      return;
+    }
     if (!answer.ok) throw new Error(String(answer.status));
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     const all = [...document.querySelectorAll("details")];

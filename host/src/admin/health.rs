@@ -112,6 +112,16 @@ fn checks(probe: Probe, metrics: &Metrics) -> Vec<Check> {
         state: Ok(String::new()),
     }];
     if probe == Probe::Ready {
+        // It takes no host away: without an API server all of them are the same.
+        let silence = metrics.requests().silence();
+        let said = silence.map_or_else(String::new, |(lasts, count)| {
+            let seconds = lasts.as_secs();
+            format!("but {count} requests in the last {seconds} s had no answer")
+        });
+        checks.push(Check {
+            name: "api-server".to_owned(),
+            state: Ok(said),
+        });
         checks.extend(metrics.plugins().iter().map(|(plugin, meters)| Check {
             name: format!("plugin/{plugin}"),
             state: state(&meters.stage()),
@@ -168,7 +178,7 @@ mod tests {
     fn checks_are_shown_asked_for_and_excluded_as_in_kubernetes() {
         let metrics = Metrics::default();
         metrics.of("greeter");
-        let failed = "[+]ping ok\n[-]plugin/greeter failed: its first version is being loaded\nreadyz check failed\n";
+        let failed = "[+]ping ok\n[+]api-server ok\n[-]plugin/greeter failed: its first version is being loaded\nreadyz check failed\n";
         let cases = [
             (None, "", (500, failed)),
             (None, "verbose", (500, failed)),

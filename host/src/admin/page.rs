@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use askama::Template;
 
+use crate::api::group_of;
 use crate::status::{GrantStatus, KeyStatus, PluginDetails, PluginStatus, Status, Warning};
 use crate::text::{mebibytes, spell};
 use crate::why::{Answer, text};
@@ -20,6 +21,8 @@ struct Overview<'a> {
     up: String,
     rows: Vec<Row<'a>>,
     warnings: Vec<(&'a str, &'a Warning)>,
+    /// What plugins say that no warning says.
+    messages: Vec<(&'a str, &'a str)>,
 }
 
 #[derive(Template)]
@@ -62,7 +65,9 @@ struct KeyRow {
     link: String,
     object: String,
     took: String,
-    attempt: u32,
+    failures: String,
+    since: String,
+    next: String,
     returned: String,
     error: String,
 }
@@ -74,11 +79,15 @@ pub(super) fn overview(status: &Status) -> askama::Result<String> {
         let all = plugin.warnings.iter();
         all.map(|warning| (&*plugin.name, warning))
     });
+    let messages = plugins
+        .clone()
+        .filter_map(|plugin| Some((&*plugin.name, plugin.own_message()?)));
     let page = Overview {
         status,
         up: spell(Duration::from_millis(status.up_ms)),
         rows: plugins.map(row).collect(),
         warnings: warnings.collect(),
+        messages: messages.collect(),
     };
     page.render()
 }
@@ -86,10 +95,13 @@ pub(super) fn overview(status: &Status) -> askama::Result<String> {
 /// One plugin.
 pub(super) fn plugin(details: &PluginDetails) -> askama::Result<String> {
     let status = &details.status;
-    let kind = status.reconciles.as_deref().unwrap_or_default();
+    let reconciles = (
+        status.reconciles_api_version.as_deref().unwrap_or_default(),
+        status.reconciles.as_deref().unwrap_or_default(),
+    );
     let section = |head, keys: &[KeyStatus]| Section {
         head,
-        keys: keys.iter().map(|key| key_row(kind, key)).collect(),
+        keys: keys.iter().map(|key| key_row(reconciles, key)).collect(),
     };
     let limit = status
         .memory_limit
@@ -137,14 +149,18 @@ fn row(plugin: &PluginStatus) -> Row<'_> {
     }
 }
 
-fn key_row(kind: &str, key: &KeyStatus) -> KeyRow {
+fn key_row((api_version, kind): (&str, &str), key: &KeyStatus) -> KeyRow {
+    let dotted = match group_of(api_version) {
+        "" => kind.to_owned(),
+        group => format!("{kind}.{group}"),
+    };
     let object = match &key.namespace {
         Some(namespace) => format!("{namespace}/{}", key.name),
         None => key.name.clone(),
     };
     let namespace = key.namespace.as_deref().unwrap_or_default();
     let query: String = form_urlencoded::Serializer::new(String::new())
-        .append_pair("kind", kind)
+        .append_pair("kind", &dotted)
         .append_pair("namespace", namespace)
         .append_pair("name", &key.name)
         .finish();
@@ -152,7 +168,14 @@ fn key_row(kind: &str, key: &KeyStatus) -> KeyRow {
         link: format!("/why?{query}"),
         object,
         took: spell(Duration::from_micros(key.took_us)),
-        attempt: key.attempt,
+        failures: match key.failures {
+            0 => String::new(),
+            failures => failures.to_string(),
+        },
+        since: key.since.clone().unwrap_or_default(),
+        next: key
+            .next_ms
+            .map_or_else(String::new, |next| spell(Duration::from_millis(next))),
         returned: key.returned.clone(),
         error: key.error.clone().unwrap_or_default(),
     }
@@ -209,13 +232,16 @@ mod tests {
             host: EVIL.into(),
             version: String::new(),
             up_ms: 0,
+            problems: vec![EVIL.into()],
             plugins: vec![plugin.clone()],
         };
         let key = KeyStatus {
             namespace: Some("n".into()),
             name: EVIL.into(),
             took_us: 0,
-            attempt: 0,
+            failures: 1,
+            since: None,
+            next_ms: None,
             returned: "trapped".into(),
             error: Some(EVIL.into()),
         };

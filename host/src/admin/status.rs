@@ -9,7 +9,7 @@ use axum::routing::get;
 use serde::{Deserialize, Serialize};
 
 use super::page;
-use crate::status::{Board, table};
+use crate::status::{self as table, Board};
 use crate::why::{Finder, Question, dot, text};
 
 /// The names by which this machine calls itself.
@@ -111,7 +111,7 @@ async fn overview(
     match &*query.o {
         "json" => json(&status),
         _ if is_browser(&headers) => html(page::overview(&status)),
-        _ => shown(PLAIN, table(&status)),
+        _ => shown(PLAIN, table::table(&status)),
     }
 }
 
@@ -126,8 +126,9 @@ async fn plugin(
         return (StatusCode::NOT_FOUND, text).into_response();
     };
     match &*query.o {
-        _ if query.o != "json" && is_browser(&headers) => html(page::plugin(&details)),
-        _ => json(&details),
+        "json" => json(&details),
+        _ if is_browser(&headers) => html(page::plugin(&details)),
+        _ => shown(PLAIN, table::details(&details)),
     }
 }
 

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
 
 use futures::future::join_all;
 
-use super::facts::{Facts, Sight};
+use super::facts::{Facts, Place, Sight};
 use super::record::Records;
 use super::work::WorkQueue;
 use super::worker::Worker;
@@ -82,6 +83,14 @@ impl Insight {
             declares_fields: description.fields != crate::projection::Fields::default(),
             label_selector: description.label_selector,
             field_selector: description.field_selector,
+        }
+    }
+
+    /// How long until `key` runs again by itself, if it waits for its time.
+    pub fn next(&self, key: &Key) -> Option<Duration> {
+        match self.queue.place(key).0 {
+            Place::Delayed(delayed) => Some(delayed.left),
+            Place::Nowhere | Place::Waiting { .. } | Place::Running { .. } => None,
         }
     }
 

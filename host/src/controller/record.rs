@@ -10,6 +10,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use tokio::sync::mpsc;
 
+use super::failing::{Failing, Ledger, Trouble};
 use super::work::Whys;
 use crate::view::{Journal, Key, Saw, Wrote};
 
@@ -110,6 +111,7 @@ impl Record {
                 .as_ref()
                 .map_or(0, |path| path.as_os_str().len())
             + option(&self.error)
+            + self.journal.denied.iter().map(String::len).sum::<usize>()
             + reads.sum::<usize>()
             + writes.sum::<usize>()
     }
@@ -149,6 +151,7 @@ pub struct Records(Arc<Mutex<Ring>>);
 struct Ring {
     records: VecDeque<(Arc<Record>, usize)>,
     bytes: usize,
+    failing: Ledger,
     /// Who is told of each.
     follower: Option<mpsc::Sender<Arc<Record>>>,
 }
@@ -163,6 +166,7 @@ impl Records {
             // Who is slow misses some: a pass waits for nobody.
             let _ = follower.try_send(record.clone());
         }
+        ring.failing.ended(&record, bytes);
         ring.records.push_back((record, bytes));
         ring.bytes += bytes;
         while ring.records.len() > PASSES || ring.bytes > BYTES && ring.records.len() > 1 {
@@ -186,12 +190,45 @@ impl Records {
         records.map(|(record, _)| record.clone()).collect()
     }
 
-    /// The newest passes over this primary, the newest first.
+    /// The newest passes over this primary, the newest first. The last one is known also long after, if it failed.
     pub fn of(&self, key: &Key, most: usize) -> Vec<Arc<Record>> {
         let ring = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let records = ring.records.iter().rev();
         let found = records.filter(|(record, _)| record.key == *key).take(most);
-        found.map(|(record, _)| record.clone()).collect()
+        let found: Vec<_> = found.map(|(record, _)| record.clone()).collect();
+        match found.is_empty() {
+            true => ring
+                .failing
+                .get(key)
+                .and_then(|it| it.record)
+                .into_iter()
+                .collect(),
+            false => found,
+        }
+    }
+
+    /// The primary is gone.
+    pub(super) fn forget(&self, key: &Key) {
+        let mut ring = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        ring.failing.forget(key);
+    }
+
+    /// How many keys fail now.
+    pub(super) fn failing_keys(&self) -> usize {
+        let ring = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        ring.failing.count()
+    }
+
+    /// How many keys fail now, and which should be looked at.
+    pub fn trouble(&self) -> Trouble {
+        let ring = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        ring.failing.trouble()
+    }
+
+    /// The keys that fail now, the newest first.
+    pub fn failing(&self, most: usize) -> Vec<Failing> {
+        let ring = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        ring.failing.newest(most)
     }
 
     /// The newest pass over this primary.

@@ -66,9 +66,11 @@ pub(super) fn pass(door: &Door, primary: &Primary, pass: &Pass, record: &Record)
     );
     if let Some(reason) = event_reason(error) {
         let cause = cause.to_string();
+        let denied = record.journal.denied.first();
+        let denied = denied.map_or_else(String::new, |what| format!("; it may not {what}"));
         let note = match output.is_empty() {
-            true => cause,
-            false => format!("{cause}; its output: {output}"),
+            true => format!("{cause}{denied}"),
+            false => format!("{cause}{denied}; its output: {output}"),
         };
         warn(door, primary, reason, &note);
     }

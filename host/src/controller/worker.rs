@@ -115,6 +115,8 @@ impl Worker {
         let Some(object) = self.reconciler.find(key) else {
             self.backoff().forget(key); // deleted since it was queued
             self.reconciler.door().view.forgets(key);
+            self.records.forget(key);
+            self.count_failing();
             return;
         };
         let generation = object.metadata.generation;
@@ -161,6 +163,14 @@ impl Worker {
         count(&self.meters, &pass, &record);
         report::pass(door, &primary, &pass, &record);
         self.records.push(record);
+        self.count_failing();
+    }
+
+    fn count_failing(&self) {
+        let failing = self.records.failing_keys();
+        self.meters
+            .failing
+            .set(u64::try_from(failing).unwrap_or(u64::MAX));
     }
 
     /// Queues the key as `next` says; answers when it runs again by itself, if it does.

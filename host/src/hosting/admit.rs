@@ -235,6 +235,10 @@ impl Host {
                 Chain(&error)
             ),
         })?;
+        let known = &plugin.description;
+        self.metrics
+            .of(name)
+            .claims(&known.api_version, &known.kind);
         let missing = plugin.description.missing(&document.grants);
         if !missing.is_empty() {
             return Err(Refusal::new(format!(

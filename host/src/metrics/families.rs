@@ -75,6 +75,19 @@ impl<'a> Rows<'a> {
     }
 }
 
+/// How passes fail (`PassError::label`).
+const FAILURES: [&str; 9] = [
+    "transient",
+    "terminal",
+    "trapped",
+    "cpu_exceeded",
+    "deadline_exceeded",
+    "finalizer",
+    "read",
+    "stopped",
+    "host",
+];
+
 fn number(count: usize) -> u64 {
     u64::try_from(count).unwrap_or(u64::MAX)
 }
@@ -239,8 +252,9 @@ pub(super) const FAMILIES: &[Family] = &[
         labelled: Labelled::Controller,
         rows: |meters, rows| {
             let failures = meters.failures();
-            let mut all = failures.iter();
-            all.try_for_each(|(how, count)| rows.count(&[("reason", how)], *count))
+            let count = |how| failures.get(how).copied().unwrap_or_default();
+            let mut all = FAILURES.iter();
+            all.try_for_each(|how| rows.count(&[("reason", how)], count(how)))
         },
     },
     Family {
@@ -300,6 +314,13 @@ pub(super) const FAMILIES: &[Family] = &[
         kind: MetricType::Gauge,
         labelled: Labelled::Controller,
         rows: |meters, rows| rows.level(&[], number(meters.waiting().delayed)),
+    },
+    Family {
+        name: "windlass_failing_keys",
+        help: "Keys whose last pass failed",
+        kind: MetricType::Gauge,
+        labelled: Labelled::Controller,
+        rows: |meters, rows| rows.row(&[], &meters.failing),
     },
     Family {
         name: "windlass_oldest_key_seconds",

@@ -67,6 +67,8 @@ pub struct Meters {
     pub(crate) memory: Level,
     /// Requests to the API server.
     pub(crate) requests: Counter,
+    /// Keys whose last pass failed.
+    pub(crate) failing: Level,
     /// Fields that became hot.
     pub(crate) hot_loops: Counter,
     /// Versions that took over.
@@ -83,6 +85,8 @@ pub struct Meters {
     refusal: Mutex<Option<String>>,
     history: Mutex<History>,
     about: Mutex<Option<About>>,
+    /// The group and version of the primary kind of a version that does not run yet, and that kind.
+    claim: Mutex<Option<(String, String)>>,
     moved: watch::Sender<()>,
     backlog: Mutex<Option<Weak<dyn Backlog>>>,
 }
@@ -189,6 +193,7 @@ impl Default for Meters {
             cpu: Seconds::default(),
             memory: Level::default(),
             requests: Counter::default(),
+            failing: Level::default(),
             hot_loops: Counter::default(),
             swapped: Counter::default(),
             refused: Counter::default(),
@@ -199,6 +204,7 @@ impl Default for Meters {
             refusal: Mutex::default(),
             history: Mutex::default(),
             about: Mutex::default(),
+            claim: Mutex::default(),
             moved: watch::Sender::new(()),
             backlog: Mutex::default(),
         }
@@ -270,6 +276,17 @@ impl Meters {
     pub(crate) fn is(&self, about: About) {
         *lock(&self.about) = Some(about);
         self.moved.send_replace(());
+    }
+
+    /// A version says that it reconciles this, whether it is let in or not.
+    pub(crate) fn claims(&self, api_version: &str, kind: &str) {
+        *lock(&self.claim) = Some((api_version.to_owned(), kind.to_owned()));
+    }
+
+    /// What the plugin reconciles, or would: the group and version, and the kind; none if no version could say so.
+    pub fn reconciles(&self) -> Option<(String, String)> {
+        let about = self.about().map(|about| (about.api_version, about.kind));
+        about.or_else(|| lock(&self.claim).clone())
     }
 
     /// Notices that the plugin has moved on: its stage, its version, or what was refused.

@@ -19,6 +19,9 @@ const DURATION: [f64; 14] = [
     0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 45.0, 60.0, 90.0,
 ];
 
+/// A server that gives no answer for so long is silent.
+const SILENCE: Duration = Duration::from_secs(10);
+
 /// The code of a request without an answer.
 const NO_ANSWER: &str = "<error>";
 
@@ -31,6 +34,8 @@ struct Shared {
     host: OnceLock<String>,
     counts: Mutex<BTreeMap<(String, String), u64>>,
     durations: Mutex<BTreeMap<String, Histogram>>,
+    /// Those in a row that had no answer: when the first of them ended, by whose clock, and how many they are.
+    silence: Mutex<Option<(Instant, Clock, u64)>>,
 }
 
 /// A request that is under way.
@@ -54,6 +59,7 @@ impl Drop for Counted {
     fn drop(&mut self) {
         let took = self.clock.now() - self.began;
         self.requests.ended(&self.method, self.status, took);
+        self.requests.heard(self.status.is_some(), self.clock);
     }
 }
 
@@ -85,6 +91,23 @@ impl Requests {
         let histogram = durations.entry(method.to_string());
         let histogram = histogram.or_insert_with(|| Histogram::new(DURATION));
         histogram.observe(took.as_secs_f64());
+    }
+
+    fn heard(&self, answer: bool, clock: Clock) {
+        let mut silence = lock(&self.0.silence);
+        match (answer, &mut *silence) {
+            (true, silence) => *silence = None,
+            (false, Some((_, _, count))) => *count += 1,
+            (false, silence) => *silence = Some((clock.now(), clock, 1)),
+        }
+    }
+
+    /// Since when the API server has given no answer, and to how many requests; if that is long, and more than one.
+    pub fn silence(&self) -> Option<(Duration, u64)> {
+        let silence = *lock(&self.0.silence);
+        let (first, clock, count) = silence?;
+        let lasts = clock.now() - first;
+        (lasts >= SILENCE && count > 1).then_some((lasts, count))
     }
 
     pub(super) fn encode(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {

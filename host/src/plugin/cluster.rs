@@ -256,6 +256,7 @@ impl Call {
 
     /// Logs what the plugin may not do, and what would change that.
     fn deny(&mut self, what: &str) -> Error {
+        self.door.view.denied(&self.primary.key, what);
         if !self.may_remark() {
             return Error::Denied;
         }
@@ -286,6 +287,10 @@ impl Call {
         let plugin = &*plugin;
         let text = clean(&error.to_string(), 1 << 10);
         tracing::debug!(plugin, object, "cannot {doing}: {text}");
+        if error.is_forbidden() {
+            let what = format!("{doing}, since `windlass` itself lacks the right: {text}");
+            self.door.view.denied(&self.primary.key, &what);
+        }
         if error.is_forbidden() && self.may_remark() {
             tracing::warn!(
                 plugin,

@@ -11,7 +11,7 @@ use crate::source::Digest;
 impl Plugin {
     /// Calls `reconcile`.
     pub async fn reconcile(&self, request: Request, call: Call, cancel: &Cancel) -> Called<Action> {
-        let (ask, party) = (Asked::Reconcile(request), Party::Cluster(call));
+        let (ask, party) = (Asked::Reconcile(request), Party::Cluster(Box::new(call)));
         let called = self.call(ask, party, cancel).await;
         called.narrow(outcome::Answer::action)
     }
@@ -23,7 +23,7 @@ impl Plugin {
         call: Call,
         cancel: &Cancel,
     ) -> Called<Progress> {
-        let (ask, party) = (Asked::Finalize(request), Party::Cluster(call));
+        let (ask, party) = (Asked::Finalize(request), Party::Cluster(Box::new(call)));
         let called = self.call(ask, party, cancel).await;
         called.narrow(outcome::Answer::progress)
     }

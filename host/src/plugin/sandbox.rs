@@ -58,7 +58,7 @@ pub(super) enum Party {
     /// Nobody: it describes itself.
     Nobody,
     /// The cluster, through its door.
-    Cluster(Call),
+    Cluster(Box<Call>),
     /// A recording of an earlier call.
     Recording(Player),
 }
@@ -95,7 +95,7 @@ pub(super) fn sandbox(engine: &Engine, start: Start) -> wasmtime::Result<(Store<
     let (wasi, output) = wasi::context(start.now, start.seed);
     let (call, player) = match start.party {
         Party::Nobody => (None, None),
-        Party::Cluster(call) => (Some(call), None),
+        Party::Cluster(call) => (Some(*call), None),
         Party::Recording(player) => (None, Some(player)),
     };
     let object = call

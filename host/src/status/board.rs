@@ -2,8 +2,10 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
+use jiff::SignedDuration;
 use tokio::time::Instant;
 
 use super::document::{GrantStatus, KeyStatus, Passes, PluginDetails, PluginStatus, Status};
@@ -16,6 +18,8 @@ use crate::text::clean;
 
 /// The longest text that is shown.
 const TEXT: usize = 1 << 10;
+/// What was so long ago may be mended.
+const RECENT: SignedDuration = SignedDuration::from_mins(10);
 /// So many objects are named.
 const KEYS: usize = 20;
 
@@ -47,10 +51,23 @@ impl Board {
             host: self.host.clone(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             up_ms: millis(self.clock.now() - self.began),
+            problems: self.problems(),
             plugins: plugins
                 .map(|(name, meters)| self.plugin(name, meters))
                 .collect(),
         }
+    }
+
+    /// What is wrong with the host as a whole.
+    fn problems(&self) -> Vec<String> {
+        let silence = self.metrics.requests().silence();
+        let silence = silence.map(|(lasts, count)| {
+            let seconds = lasts.as_secs();
+            format!("the API server gives no answer: {count} requests in the last {seconds} s")
+        });
+        let documents = self.metrics.problems();
+        let documents = documents.iter().map(|problem| clean(problem, TEXT));
+        silence.into_iter().chain(documents).collect()
     }
 
     /// One plugin, closer; none of that name.
@@ -61,11 +78,23 @@ impl Board {
         let records = self.records.all_of(name);
         let newest = records.iter().rev();
         let last: Vec<_> = newest.filter(|record| seen.insert(&record.key)).collect();
-        let failing = last.iter().filter(|record| record.error.is_some());
-        let failing = failing.take(KEYS).map(|record| key(record)).collect();
+        let insight = self.insights.of(name);
+        let failing = self.records.of(name).failing(KEYS);
+        let failing = failing.into_iter().filter_map(|failing| {
+            let record = failing.record.as_ref()?;
+            let next = insight
+                .as_ref()
+                .and_then(|insight| insight.next(&failing.key));
+            Some(KeyStatus {
+                failures: failing.times,
+                since: Some(format!("{:.0}", failing.since)),
+                next_ms: next.map(millis),
+                ..key(record)
+            })
+        });
+        let failing = failing.collect();
         let mut slowest = last;
         slowest.sort_by_key(|record| Reverse(record.took));
-        let insight = self.insights.of(name);
         let unused = insight.map(|insight| insight.unused());
         let unused = unused.into_iter().flatten();
         Some(PluginDetails {
@@ -91,15 +120,20 @@ impl Board {
         let limits = insight.map(|insight| insight.limits());
         let memory_limit = limits.map(|limits| u64::try_from(limits.memory).unwrap_or(u64::MAX));
         let refused = meters.refusal();
+        let now = self.clock.wall();
+        let is_recent = |record: &&Arc<Record>| now.duration_since(record.began) < RECENT;
         let known = Known {
             refused: refused.as_deref().map(|why| clean(why, TEXT)),
             waiting,
             hot_loops: history.iter().map(|step| u64::from(step.hot_loops)).sum(),
-            memory: (meters.memory.get(), memory_limit),
+            memory_limit,
             cpu_limit: limits.map(|limits| limits.cpu),
             kind: about.as_ref().map(|about| about.kind.clone()),
+            recent: records.iter().filter(is_recent).cloned().collect(),
+            trouble: self.records.of(name).trouble(),
             records,
         };
+        let reconciles = meters.reconciles();
         let mut took: Vec<Duration> = known.records.iter().map(|record| record.took).collect();
         took.sort_unstable();
         let minute = history.iter().rev().take(12);
@@ -113,8 +147,11 @@ impl Board {
             message,
             version: about.as_ref().map(|about| about.version.clone()),
             digest: about.as_ref().map(|about| about.digest.clone()),
-            reconciles_api_version: about.as_ref().map(|about| about.api_version.clone()),
-            reconciles: about.map(|about| about.kind),
+            reconciles_api_version: reconciles
+                .as_ref()
+                .map(|(api_version, _)| api_version.clone()),
+            reconciles: reconciles.map(|(_, kind)| kind),
+            failing: known.trouble.count,
             depth: waiting.normal + waiting.low,
             low: waiting.low,
             delayed: waiting.delayed,
@@ -148,7 +185,12 @@ fn key(record: &Record) -> KeyStatus {
         namespace: record.key.namespace.clone(),
         name: record.key.name.clone(),
         took_us: micros(record.took),
-        attempt: record.attempt,
+        failures: match record.error {
+            Some(_) => record.attempt + 1,
+            None => 0,
+        },
+        since: None,
+        next_ms: None,
         returned: record.outcome.to_owned(),
         error: record.error.as_deref().map(|error| clean(error, TEXT)),
     }

@@ -16,6 +16,9 @@ pub struct Status {
     pub version: String,
     /// For how long it has run.
     pub up_ms: u64,
+    /// What is wrong with the host as a whole: documents that it cannot read, an API server that gives no answer.
+    #[serde(default)]
+    pub problems: Vec<String>,
     /// Its plugins, by name.
     pub plugins: Vec<PluginStatus>,
 }
@@ -48,6 +51,9 @@ pub struct PluginStatus {
     pub running: usize,
     /// How long the key has waited that has waited longest for a worker.
     pub oldest_ms: u64,
+    /// Objects whose last pass failed.
+    #[serde(default)]
+    pub failing: usize,
     /// What its passes did.
     pub passes: Passes,
     /// The guest's memory at its peak so far, in bytes.
@@ -62,6 +68,16 @@ pub struct PluginStatus {
     pub warnings: Vec<Warning>,
 }
 
+impl PluginStatus {
+    /// Its message, unless one of its warnings says the same.
+    pub fn own_message(&self) -> Option<&str> {
+        let message = self.message.as_deref()?;
+        let mut warnings = self.warnings.iter();
+        let is_said = warnings.any(|warning| warning.message.contains(message));
+        (!is_said).then_some(message)
+    }
+}
+
 /// One plugin, closer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -72,7 +88,7 @@ pub struct PluginDetails {
     pub kind: String,
     /// What it does.
     pub status: PluginStatus,
-    /// Objects whose last remembered pass failed, the newest first.
+    /// Objects whose last pass failed, the newest first; not all of them, if they are many.
     pub failing: Vec<KeyStatus>,
     /// Objects whose last remembered pass took longest.
     pub slowest: Vec<KeyStatus>,
@@ -100,8 +116,14 @@ pub struct KeyStatus {
     pub name: String,
     /// How long the pass took, in microseconds.
     pub took_us: u64,
-    /// How often it had failed before.
-    pub attempt: u32,
+    /// How often it has failed in a row, this pass included; 0 if it ended well.
+    pub failures: u32,
+    /// Since when, if it fails.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<String>,
+    /// How long until it is tried again, if that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_ms: Option<u64>,
     /// How it ended.
     pub returned: String,
     /// What went wrong.

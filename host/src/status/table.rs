@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use comfy_table::{CellAlignment, Table, presets::NOTHING};
 
-use super::document::{PluginStatus, Status};
+use super::document::{KeyStatus, PluginDetails, PluginStatus, Status, Warning};
 use crate::text::{mebibytes, spell};
 
-const HEAD: [&str; 12] = [
+const HEAD: [&str; 13] = [
     "NAME",
     "STATE",
     "KIND",
@@ -18,6 +18,7 @@ const HEAD: [&str; 12] = [
     "P50",
     "P99",
     "FAILED",
+    "FAILING",
     "MEMORY",
     "CPU",
 ];
@@ -29,6 +30,12 @@ pub fn table(status: &Status) -> String {
         "windlass {} on {}, up {up}\n\n",
         status.version, status.host
     );
+    for problem in &status.problems {
+        out += &format!("{problem}\n");
+    }
+    if !status.problems.is_empty() {
+        out += "\n";
+    }
     if status.plugins.is_empty() {
         out += "no plugin yet: put a Plugin document and its component into the config folder\n";
         return out;
@@ -43,7 +50,7 @@ pub fn table(status: &Status) -> String {
     }
     out += &lines(&table.to_string());
     let messages = status.plugins.iter().filter_map(|plugin| {
-        let message = plugin.message.as_ref()?;
+        let message = plugin.own_message()?;
         Some(format!("{}: {message}", plugin.name))
     });
     let warnings = status.plugins.iter().flat_map(|plugin| {
@@ -57,7 +64,7 @@ pub fn table(status: &Status) -> String {
     out
 }
 
-fn row(plugin: &PluginStatus) -> [String; 12] {
+fn row(plugin: &PluginStatus) -> [String; 13] {
     let none = || "<none>".to_owned();
     let passes = &plugin.passes;
     let took = |micros: u64| match passes.total {
@@ -75,9 +82,70 @@ fn row(plugin: &PluginStatus) -> [String; 12] {
         took(passes.p50_us),
         took(passes.p99_us),
         passes.failed.to_string(),
+        plugin.failing.to_string(),
         mebibytes(plugin.memory_peak),
         spell(Duration::try_from_secs_f64(plugin.cpu_seconds).unwrap_or_default()),
     ]
+}
+
+/// One plugin as text; each line ends.
+pub fn details(details: &PluginDetails) -> String {
+    let status = &details.status;
+    let kind = status.reconciles.as_deref().unwrap_or("<none>");
+    let version = status.version.as_deref().unwrap_or("<none>");
+    let mut out = format!(
+        "{}   {}, {kind}, version {version}\n",
+        status.name, status.state
+    );
+    let passes = &status.passes;
+    out += &format!(
+        "PASSES     {}, of which {} failed; {} in the last minute\n",
+        passes.total, passes.failed, passes.last_minute
+    );
+    let oldest = spell(Duration::from_millis(status.oldest_ms));
+    out += &format!(
+        "QUEUE      {} wait, the oldest for {oldest}; {} wait for their time; {} run; {} fail\n",
+        status.depth, status.delayed, status.running, status.failing
+    );
+    out += &format!(
+        "USED       {} of memory at most, {} of CPU time\n",
+        mebibytes(status.memory_peak),
+        spell(Duration::try_from_secs_f64(status.cpu_seconds).unwrap_or_default())
+    );
+    if let Some(message) = status.own_message() {
+        out += &format!("MESSAGE    {message}\n");
+    }
+    for Warning { reason, message } in &status.warnings {
+        out += &format!("WARNING    {reason}: {message}\n");
+    }
+    for (head, keys) in [("FAILING", &details.failing), ("SLOWEST", &details.slowest)] {
+        for key in keys {
+            out += &format!("{head:<11}{}\n", said(key));
+        }
+    }
+    for grant in &details.unused_grants {
+        out += &format!("UNUSED     {}: {}\n", grant.resource, grant.verbs.join(" "));
+    }
+    out
+}
+
+fn said(key: &KeyStatus) -> String {
+    let mut out = match &key.namespace {
+        Some(namespace) => format!("{namespace}/{}", key.name),
+        None => key.name.clone(),
+    };
+    out += &format!("   {}", spell(Duration::from_micros(key.took_us)));
+    if key.failures > 0 {
+        out += &format!("   {} failures", key.failures);
+    }
+    if let Some(since) = &key.since {
+        out += &format!(" since {since}");
+    }
+    if let Some(next) = key.next_ms {
+        out += &format!(", again in {}", spell(Duration::from_millis(next)));
+    }
+    out += &format!("   {}", key.error.as_deref().unwrap_or(&key.returned));
+    out
 }
 
 /// Without what no line needs: blanks at either end.

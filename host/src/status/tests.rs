@@ -4,7 +4,7 @@ use std::time::Duration;
 use super::board::percentile;
 use super::warnings::{Known, warnings};
 use super::*;
-use crate::controller::Record;
+use crate::controller::{Failing, Record, Trouble};
 use crate::metrics::Waiting;
 use crate::view::{Difference, End, Key, Why, Wrote};
 
@@ -24,8 +24,10 @@ fn ten(change: impl Fn(&mut Record)) -> Known {
         change(&mut pass);
         Arc::new(pass)
     });
+    let records: Vec<_> = passes.collect();
     Known {
-        records: passes.collect(),
+        recent: records.clone(),
+        records,
         kind: Some("Greeting".into()),
         ..Known::default()
     }
@@ -63,9 +65,35 @@ fn situations() -> Vec<(&'static str, Known)> {
         ),
         (
             "FailsAgainAndAgain",
+            Known {
+                trouble: Trouble {
+                    worst: Some(Failing {
+                        key: key("a"),
+                        since: jiff::Timestamp::UNIX_EPOCH,
+                        times: 10,
+                        record: None,
+                    }),
+                    ..Trouble::default()
+                },
+                ..known()
+            },
+        ),
+        (
+            "FailsForGood",
+            Known {
+                trouble: Trouble {
+                    terminal: 3,
+                    for_good: Some(key("a")),
+                    ..Trouble::default()
+                },
+                ..known()
+            },
+        ),
+        (
+            "NotGranted",
             ten(|pass| {
-                pass.attempt = 10;
-                pass.error = Some("no luck".into());
+                let what = "get secrets n/key: add it to grants";
+                pass.journal.denied.push(what.into());
             }),
         ),
         (
@@ -88,8 +116,8 @@ fn situations() -> Vec<(&'static str, Known)> {
         (
             "NearMemoryLimit",
             Known {
-                memory: (52 * MIB, Some(64 * MIB)),
-                ..known()
+                memory_limit: Some(64 * MIB),
+                ..ten(|pass| pass.memory = 52 << 20)
             },
         ),
         (
@@ -160,8 +188,38 @@ fn what_is_as_it_should_be_is_not_warned_of() {
             });
         }),
         Known {
-            memory: (51 * MIB, Some(64 * MIB)),
+            memory_limit: Some(64 * MIB),
+            ..ten(|pass| pass.memory = 51 << 20)
+        },
+        // It has failed often, and not ten times.
+        Known {
+            trouble: Trouble {
+                count: 5,
+                worst: Some(Failing {
+                    key: key("a"),
+                    since: jiff::Timestamp::UNIX_EPOCH,
+                    times: 9,
+                    record: None,
+                }),
+                ..Trouble::default()
+            },
             ..Known::default()
+        },
+        // What was denied has been granted since.
+        {
+            let mut known = ten(|_| {});
+            let mut denied = Record::settled();
+            denied.journal.denied.push("get secrets".into());
+            known.records.insert(0, Arc::new(denied));
+            known.recent = known.records.clone();
+            known
+        },
+        // Long ago is mended, for all that is known.
+        Known {
+            recent: Vec::new(),
+            memory_limit: Some(64 * MIB),
+            cpu_limit: Some(Duration::from_secs(1)),
+            ..ten(|pass| (pass.memory, pass.cpu) = (60 << 20, Duration::from_secs(1)))
         },
     ];
     for known in calm {
@@ -199,6 +257,7 @@ fn a_status_is_a_table_and_what_is_wrong() {
         version: Some("0.1.0".into()),
         reconciles: Some("Greeting".into()),
         depth: 3,
+        failing: 1,
         oldest_ms: 1_500,
         passes: Passes {
             total: 120,
@@ -227,14 +286,17 @@ fn a_status_is_a_table_and_what_is_wrong() {
         host: "host_1".into(),
         version: "0.1.0".into(),
         up_ms: 180_000,
+        problems: vec!["a.yaml: no YAML".into()],
         plugins: vec![plugin, waits],
     };
     let shown = "\
 windlass 0.1.0 on host_1, up 3 min
 
-NAME     STATE    KIND      VERSION  QUEUE  OLDEST  PASSES/MIN     P50     P99  FAILED   MEMORY     CPU
-greeter  running  Greeting  0.1.0        3   1.5 s          12  420 µs    9 ms       2  1.1 MiB  250 ms
-late     waiting  <none>    <none>       0    0 ms           0  <none>  <none>       0  0.0 MiB    0 ms
+a.yaml: no YAML
+
+NAME     STATE    KIND      VERSION  QUEUE  OLDEST  PASSES/MIN     P50     P99  FAILED  FAILING   MEMORY     CPU
+greeter  running  Greeting  0.1.0        3   1.5 s          12  420 µs    9 ms       2        1  1.1 MiB  250 ms
+late     waiting  <none>    <none>       0    0 ms           0  <none>  <none>       0        0  0.0 MiB    0 ms
 
 late: waiting: no kind
 greeter: HotLoop: look
@@ -242,4 +304,60 @@ greeter: HotLoop: look
     assert_eq!(table(&status), shown);
     status.plugins.clear();
     assert!(table(&status).contains("no plugin yet"));
+}
+
+#[test]
+fn one_plugin_is_told_line_by_line() {
+    let failing = KeyStatus {
+        namespace: Some("n".into()),
+        name: "ada".into(),
+        took_us: 3_000,
+        failures: 4,
+        since: Some("2026-11-22T10:00:00Z".into()),
+        next_ms: Some(20_000),
+        returned: "transient".into(),
+        error: Some("no luck".into()),
+    };
+    let slow = KeyStatus {
+        name: "bob".into(),
+        failures: 0,
+        since: None,
+        next_ms: None,
+        returned: "rest".into(),
+        error: None,
+        ..failing.clone()
+    };
+    let status = PluginStatus {
+        name: "greeter".into(),
+        state: "running".into(),
+        message: Some("refused: bad".into()),
+        failing: 1,
+        warnings: vec![Warning {
+            reason: "Refused".into(),
+            message: "the newest is refused: bad".into(),
+        }],
+        ..PluginStatus::default()
+    };
+    let shown = details(&PluginDetails {
+        api_version: String::new(),
+        kind: String::new(),
+        status,
+        failing: vec![failing],
+        slowest: vec![slow],
+        unused_grants: vec![GrantStatus {
+            resource: "secrets".into(),
+            verbs: vec!["get".into(), "list".into()],
+        }],
+    });
+    let want = "\
+greeter   running, <none>, version <none>
+PASSES     0, of which 0 failed; 0 in the last minute
+QUEUE      0 wait, the oldest for 0 ms; 0 wait for their time; 0 run; 1 fail
+USED       0.0 MiB of memory at most, 0 ms of CPU time
+WARNING    Refused: the newest is refused: bad
+FAILING    n/ada   3 ms   4 failures since 2026-11-22T10:00:00Z, again in 20 s   no luck
+SLOWEST    n/bob   3 ms   rest
+UNUSED     secrets: get list
+";
+    assert_eq!(shown, want);
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::document::Warning;
-use crate::controller::Record;
+use crate::controller::{Record, Trouble};
 use crate::metrics::Waiting;
 use crate::view::{Why, Wrote};
 
@@ -27,12 +27,16 @@ pub(super) struct Known {
     pub(super) refused: Option<String>,
     /// Its passes, the oldest first.
     pub(super) records: Vec<Arc<Record>>,
+    /// Of those, the ones of the last ten minutes: what was long ago may be mended.
+    pub(super) recent: Vec<Arc<Record>>,
+    /// The objects that fail now.
+    pub(super) trouble: Trouble,
     /// What waits.
     pub(super) waiting: Waiting,
     /// Fields that became hot in the last ten minutes.
     pub(super) hot_loops: u64,
-    /// The guest's memory at its peak, and the most that it may take.
-    pub(super) memory: (u64, Option<u64>),
+    /// The most memory that a call may take, in bytes.
+    pub(super) memory_limit: Option<u64>,
     /// The most CPU time that a call may take.
     pub(super) cpu_limit: Option<Duration>,
     /// The kind that it reconciles.
@@ -44,6 +48,8 @@ pub(super) fn warnings(known: &Known) -> Vec<Warning> {
     let all = [
         refused(known),
         fails(known),
+        fails_for_good(known),
+        not_granted(known),
         hot_loop(known),
         queue_slow(known),
         near_memory(known),
@@ -67,12 +73,34 @@ fn refused(known: &Known) -> Told {
 }
 
 fn fails(known: &Known) -> Told {
-    let mut newest = known.records.iter().rev();
-    let worst = newest.find(|record| record.error.is_some() && record.attempt >= MANY_FAILURES)?;
-    let Record { key, attempt, .. } = &**worst;
-    let times = attempt + 1;
-    let text = format!("{key} has failed {times} times in a row: ask `windlass why` about it");
+    let worst = known.trouble.worst.as_ref();
+    let worst = worst.filter(|worst| worst.times >= MANY_FAILURES)?;
+    let (key, times, since) = (&worst.key, worst.times, worst.since);
+    let text = format!(
+        "{key} has failed {times} times in a row, since {since:.0}: ask `windlass why` about it"
+    );
     Some(("FailsAgainAndAgain", text))
+}
+
+fn fails_for_good(known: &Known) -> Told {
+    let (number, one) = (known.trouble.terminal, known.trouble.for_good.as_ref()?);
+    (number > 0).then(|| {
+        let text = format!("{number} objects have failed in a way that only a change can mend, {one} among them: ask `windlass why` about it");
+        ("FailsForGood", text)
+    })
+}
+
+fn not_granted(known: &Known) -> Told {
+    let mut newest = known.recent.iter().rev();
+    let denied = newest.find(|record| !record.journal.denied.is_empty())?;
+    // What has gone well since is not missing.
+    let (key, what) = (&denied.key, denied.journal.denied.first()?);
+    let after = known.records.iter().rev();
+    let mut after = after.take_while(|record| !Arc::ptr_eq(record, denied));
+    if after.any(|record| record.key == *key) {
+        return None;
+    }
+    Some(("NotGranted", format!("for {key} it may not {what}")))
 }
 
 fn hot_loop(known: &Known) -> Told {
@@ -93,9 +121,11 @@ fn queue_slow(known: &Known) -> Told {
 }
 
 fn near_memory(known: &Known) -> Told {
-    let (peak, Some(limit)) = known.memory else {
-        return None;
-    };
+    let (peaks, limit) = (
+        known.recent.iter().map(|record| record.memory),
+        known.memory_limit?,
+    );
+    let peak = u64::try_from(peaks.max()?).unwrap_or(u64::MAX);
     (peak.saturating_mul(100) >= limit.saturating_mul(NEAR)).then(|| {
         let (peak, limit) = (peak >> 20, limit >> 20);
         let text =
@@ -106,7 +136,7 @@ fn near_memory(known: &Known) -> Told {
 
 fn near_cpu(known: &Known) -> Told {
     let limit = known.cpu_limit?;
-    let most = known.records.iter().map(|record| record.cpu).max()?;
+    let most = known.recent.iter().map(|record| record.cpu).max()?;
     (most * 100 >= limit * u32::try_from(NEAR).unwrap_or(100)).then(|| {
         let (most, limit) = (most.as_millis(), limit.as_millis());
         let text = format!(
@@ -151,7 +181,7 @@ fn writes_status(known: &Known) -> Told {
     let keys: std::collections::BTreeSet<_> = same_version.collect();
     let habit = newest.len() == HABIT && keys.len() < HABIT / 2 && newest.iter().all(writes);
     habit.then(|| {
-        let text = format!("each of the last {HABIT} passes changed its object's status: is there a time or a counter in it?");
+        let text = format!("each of the last {HABIT} passes changed its object's status: is there a time or a counter in it, or does somebody else write it too?");
         ("WritesStatusEachTime", text)
     })
 }

@@ -7,6 +7,8 @@ use super::key::Key;
 
 /// So many reads and so many writes of one run are kept.
 const MOST: usize = 200;
+/// So many things that one run was not allowed to do.
+const DENIED: usize = 5;
 
 /// What one run did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -17,6 +19,8 @@ pub struct Journal {
     pub writes: Vec<Wrote>,
     /// How many more reads and writes there were.
     pub left_out: usize,
+    /// What it was not allowed to do, and what would change that: each once.
+    pub denied: Vec<String>,
 }
 
 /// A read, and its answer.
@@ -105,6 +109,16 @@ impl Journals {
         self.note(key, |journal| match journal.writes.len() < MOST {
             true => journal.writes.push(wrote),
             false => journal.left_out += 1,
+        });
+    }
+
+    /// The run of `key` was not allowed to do something.
+    pub(super) fn denied(&mut self, key: &Key, what: &str) {
+        self.note(key, |journal| {
+            let denied = &mut journal.denied;
+            if denied.len() < DENIED && !denied.iter().any(|known| known == what) {
+                denied.push(what.to_owned());
+            }
         });
     }
 

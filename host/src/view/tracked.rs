@@ -20,6 +20,11 @@ impl View {
         self.journals().saw(by, saw);
     }
 
+    /// The run of `by` was not allowed to do this.
+    pub fn denied(&self, by: &Key, what: &str) {
+        self.journals().denied(by, what);
+    }
+
     /// The run of `by` has ended: what it did.
     pub fn ends(&self, by: &Key) -> Journal {
         self.journals().end(by)

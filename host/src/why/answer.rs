@@ -29,6 +29,13 @@ pub struct Answer {
     pub owners: Vec<Node>,
     /// What each plugin that reconciles its kind has to say.
     pub plugins: Vec<PluginAnswer>,
+    /// What plugins say that do not run, of which it is not known what they reconcile.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unclear: Vec<PluginAnswer>,
+    /// Why the API server could not be asked about the object, if it could not: what is said is what the plugins' stores
+    /// show.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unasked: Option<String>,
     /// What the plugins of this host reconcile, if none reconciles this.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kinds: Vec<String>,
@@ -97,6 +104,9 @@ pub struct PassAnswer {
     pub wrote: Vec<Written>,
     /// How many more reads and writes there were.
     pub left_out: usize,
+    /// What it was not allowed to do, and what would change that.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub denied: Vec<String>,
     /// How it ended.
     pub returned: String,
     /// What went wrong.
@@ -161,6 +171,8 @@ impl Answer {
             object,
             owners: Vec::new(),
             plugins: Vec::new(),
+            unclear: Vec::new(),
+            unasked: None,
             kinds: Vec::new(),
         }
     }
@@ -234,6 +246,11 @@ impl PassAnswer {
             read: journal.reads.iter().map(read).collect(),
             wrote: journal.writes.iter().map(written).collect(),
             left_out: journal.left_out,
+            denied: journal
+                .denied
+                .iter()
+                .map(|what| clean(what, TEXT))
+                .collect(),
             returned: record.outcome.to_owned(),
             error: record.error.as_deref().map(|error| clean(error, TEXT)),
             output: record.output.clone(),

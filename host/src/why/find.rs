@@ -1,6 +1,6 @@
 //! Finds out, on the host, why an object was reconciled or was not.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,6 +17,8 @@ use crate::seams::Seams;
 use crate::text::clean;
 use crate::view::{Key, Object, finalizer_of};
 
+/// How long the API server may take to answer a question of this.
+const PATIENCE: Duration = Duration::from_secs(2);
 /// The longest name of a host that is shown.
 const NAME: usize = 200;
 
@@ -47,7 +49,7 @@ pub struct Finder {
 }
 
 impl Finder {
-    /// Answers. Asks the API server for the object, once for each plugin that reconciles its kind.
+    /// Answers. Asks the API server for the object once, and not for long: that it gives no answer is one.
     pub async fn find(&self, question: &Question) -> Answer {
         let question = &self.spelled_out(question).await;
         let mut answer = Answer::about(Node {
@@ -55,7 +57,7 @@ impl Finder {
             namespace: Some(question.namespace.clone()),
             name: question.name.clone(),
         });
-        let mut unclear = Vec::new();
+        let (mut unclear, mut asked) = (Vec::new(), BTreeMap::new());
         for (plugin, meters) in self.metrics.plugins() {
             let about = meters.about();
             match self.insights.of(&plugin) {
@@ -63,7 +65,14 @@ impl Finder {
                     let key = question.key(insight.primary());
                     answer.object = Node::new(&insight.primary().kind, &key);
                     let facts = insight.facts(&key);
-                    let truth = self.truth(insight.primary(), &key).await;
+                    let truth = match asked.get(insight.primary()) {
+                        Some(truth) => Truth::clone(truth),
+                        None => self.truth(insight.primary(), &key).await,
+                    };
+                    if let Truth::Unknown(why) = &truth {
+                        answer.unasked = Some(why.clone());
+                    }
+                    asked.insert(insight.primary().clone(), truth.clone());
                     let ago = |record: &Record| self.ago(record);
                     let said = PluginAnswer::of(&plugin, about, &facts, &truth, ago);
                     answer.plugins.push(said);
@@ -73,12 +82,12 @@ impl Finder {
                     answer.owners.extend(question.owners(&insight));
                 }
                 // Without a controller it has said at most what it reconciles.
-                None => match &about {
-                    Some(known) if question.names(&known.kind, &known.api_version) => {
+                None => match meters.reconciles() {
+                    Some((api_version, kind)) if question.names(&kind, &api_version) => {
                         let said = self.without_controller(&plugin, &meters, about);
                         answer.plugins.push(said.await);
                     }
-                    Some(known) => answer.kinds.push(known.kind.clone()),
+                    Some((_, kind)) => answer.kinds.push(kind),
                     None => unclear.push((plugin, meters)),
                 },
             }
@@ -87,7 +96,7 @@ impl Finder {
         if answer.plugins.is_empty() {
             for (plugin, meters) in unclear {
                 let said = self.without_controller(&plugin, &meters, None);
-                answer.plugins.push(said.await);
+                answer.unclear.push(said.await);
             }
         }
         answer.kinds.sort();
@@ -115,7 +124,10 @@ impl Finder {
         }
         let versions: BTreeSet<String> = known.iter().map(Resource::api_version).collect();
         for api_version in versions {
-            let list = self.api.send(Request::get(api_path(&api_version))).await;
+            let asked = self.api.send(Request::get(api_path(&api_version)));
+            let Some(list) = self.seams.clock.within(PATIENCE, asked).await else {
+                break;
+            };
             let list = list.ok().map(serde_json::from_value::<APIResourceList>);
             let Some(Ok(list)) = list else {
                 continue;
@@ -171,7 +183,8 @@ impl Finder {
     /// Who has the plugin's Lease, if that can be read.
     async fn holder(&self, plugin: &str) -> Option<String> {
         let uri = Lease::path(&self.leases, plugin);
-        let lease = self.api.read(uri).await.ok()??;
+        let asked = self.api.read(uri);
+        let lease = self.seams.clock.within(PATIENCE, asked).await?.ok()??;
         let holder = lease.pointer("/spec/holderIdentity")?.as_str()?;
         (!holder.is_empty()).then(|| clean(holder, NAME))
     }
@@ -188,7 +201,12 @@ impl Finder {
             Err(error) => return Truth::Unknown(error.to_string()),
         };
         let request = Request::get(uri).accepting(Accept::Metadata);
-        match self.api.send(request).await {
+        let asked = self.seams.clock.within(PATIENCE, self.api.send(request));
+        let Some(answer) = asked.await else {
+            let seconds = PATIENCE.as_secs();
+            return Truth::Unknown(format!("it gave no answer within {seconds} s"));
+        };
+        match answer {
             Ok(object) => match Object::new(object) {
                 Some(object) => Truth::There(object.metadata),
                 None => Truth::Unknown("it answered with something that is no object".into()),

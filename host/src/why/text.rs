@@ -17,6 +17,13 @@ pub fn text(answer: &Answer) -> String {
     if answer.plugins.is_empty() {
         nobody(answer, &mut out);
     }
+    if let Some(why) = &answer.unasked {
+        row(
+            &mut out,
+            "NOTE",
+            &format!("the API server could not be asked: {why}; below is what the host knows"),
+        );
+    }
     for (number, plugin) in answer.plugins.iter().enumerate() {
         if number > 0 {
             out.push('\n');
@@ -42,14 +49,7 @@ fn nobody(answer: &Answer, out: &mut String) {
             "NEXT",
             &format!(
                 "ask for the owner: windlass why {}",
-                answer
-                    .owners
-                    .first()
-                    .map_or_else(String::new, |owner| format!(
-                        "{}/{}",
-                        owner.kind.to_lowercase(),
-                        owner.name
-                    ))
+                answer.owners.first().map_or_else(String::new, asked_as)
             ),
         );
     } else if !answer.kinds.is_empty() {
@@ -58,6 +58,21 @@ fn nobody(answer: &Answer, out: &mut String) {
             "NEXT",
             &format!("ask for one of {}", answer.kinds.join(", ")),
         );
+    }
+    for plugin in &answer.unclear {
+        let PluginAnswer {
+            plugin, message, ..
+        } = plugin;
+        row(out, "UNCLEAR", &format!("{plugin}: {message}"));
+    }
+}
+
+/// `greeting/ada -n team-a`
+fn asked_as(object: &Node) -> String {
+    let name = format!("{}/{}", object.kind.to_lowercase(), object.name);
+    match object.namespace.as_deref() {
+        None | Some("default") => name,
+        Some(namespace) => format!("{name} -n {namespace}"),
     }
 }
 
@@ -140,6 +155,7 @@ fn pass(last: &PassAnswer, out: &mut String) {
             &format!("and {} more that are not kept", last.left_out),
         );
     }
+    rows(out, "DENIED", &last.denied);
     let used = format!(
         "{}   {}, {} API calls, {} peak",
         last.returned,

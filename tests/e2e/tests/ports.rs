@@ -213,3 +213,56 @@ async fn the_status_is_a_table_for_people_and_a_document_for_tools() -> Result<(
     );
     Ok(())
 }
+
+#[tokio::test]
+async fn what_fails_and_what_is_not_granted_is_told_until_it_is_over() -> Result<()> {
+    let cluster = Cluster::new("failing").await?;
+    let plugins = Plugins::new(&cluster.namespace)?;
+    let plugins = plugins.hostile("thief", "write_secret", &json!({}), &[])?;
+    let ports = [PORTS[0], "--admin-bind-address=127.0.0.1:0"];
+    let scene = Scene::start_with(cluster, plugins, &ports)?;
+    scene.cluster.greet("ada", json!({ "name": "ada" })).await?;
+    let failing = r#"windlass_failing_keys{controller="thief"}"#;
+    until(&scene, failing, 1.0).await?;
+    let address = scene.host.serves("status").await?;
+    let status =
+        |path: &str| -> Result<Status> { Ok(serde_json::from_str(&ask(&address, path)?.1)?) };
+    let overview = status("/?o=json")?;
+    let thief = &overview.plugins[0];
+    let reasons: Vec<&str> = thief.warnings.iter().map(|it| &*it.reason).collect();
+    assert_eq!(
+        (thief.failing, &reasons[..]),
+        (1, &["FailsForGood", "NotGranted"][..]),
+        "{thief:#?}"
+    );
+    let namespace = &scene.cluster.namespace;
+    let (_, why) = ask(
+        &address,
+        &format!("/why?kind=greeting&name=ada&namespace={namespace}"),
+    )?;
+    let denied = "\nDENIED     ";
+    anyhow::ensure!(why.contains(denied) && why.contains("secrets"), "{why}");
+    let (_, page) = ask(&address, "/plugins/thief")?;
+    anyhow::ensure!(
+        page.contains("\nFAILING    ") && page.contains("answer: Error::Denied"),
+        "{page}"
+    );
+    // A document that cannot be read is wrong for all to see.
+    let broken = scene.plugins.folder().join("broken.yaml");
+    std::fs::write(&broken, "kind: Plugin\nspec: [")?;
+    until(&scene, "windlass_config_problems", 1.0).await?;
+    let problems = status("/?o=json")?.problems;
+    anyhow::ensure!(
+        problems.len() == 1 && problems[0].contains("broken.yaml"),
+        "{problems:?}"
+    );
+    std::fs::remove_file(broken)?;
+    scene.cluster.delete("Greeting", "ada").await?;
+    eventually(DEADLINE, "nothing fails any more", async || {
+        let scrape = Scrape::of(&scene).await?;
+        let values = [failing, "windlass_config_problems"].map(|series| scrape.value(series));
+        anyhow::ensure!(values == [Some(0.0), Some(0.0)], "{values:?}");
+        Ok(Some(()))
+    })
+    .await
+}

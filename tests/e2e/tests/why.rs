@@ -3,6 +3,7 @@
 use anyhow::{Context, Result, ensure};
 use serde_json::json;
 use windlass::why::{Answer, PluginAnswer};
+use windlass_e2e::variant::{component, put, relay};
 use windlass_e2e::{Cluster, DEADLINE, Host, Plugins, Scene, eventually, windlass_alone};
 
 const PORT: &str = "--admin-bind-address=127.0.0.1:0";
@@ -139,9 +140,36 @@ async fn of_a_plugin_that_is_refused_it_says_so() -> Result<()> {
     let spec = json!({ "source": { "file": "bad.wasm" } });
     let document = json!({ "apiVersion": "windlass.dev/v1alpha1", "kind": "Plugin", "metadata": { "name": "bad" }, "spec": spec });
     std::fs::write(folder.join("bad.yaml"), document.to_string())?;
-    let said = until(host, namespace, "pod/ada", &["Refused"]).await?;
-    let message = &said.message;
-    ensure!(message.contains("the file is not WebAssembly"), "{message}");
+    eventually(DEADLINE, "it is refused", async || {
+        let text = why(host, namespace, "pod/ada", "text").await?;
+        let nobody = text.contains("no plugin of this host reconciles pod");
+        let unclear =
+            text.contains("UNCLEAR    bad: the plugin does not run, since it was refused: ");
+        ensure!(
+            nobody && unclear && text.contains("the file is not WebAssembly"),
+            "{text}"
+        );
+        Ok(Some(()))
+    })
+    .await?;
+    // Of one that could say what it reconciles it is known.
+    let plugins = &scene.plugins;
+    put(plugins.folder(), "greedy.wasm", &component(7)?)?;
+    let mut document = relay(plugins, "greedy", "v1", "");
+    document["spec"]["source"]["file"] = "greedy.wasm".into();
+    document["spec"]["grants"] = json!([]);
+    put(
+        plugins.folder(),
+        "greedy.yaml",
+        document.to_string().as_bytes(),
+    )?;
+    let text = eventually(DEADLINE, "it is refused too", async || {
+        let text = why(host, namespace, "greeting/ada", "text").await?;
+        ensure!(text.contains("by greedy"), "{text}");
+        Ok(Some(text))
+    })
+    .await?;
+    ensure!(text.contains("it needs what is not granted"), "{text}");
     Ok(())
 }
 

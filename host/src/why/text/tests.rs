@@ -92,7 +92,7 @@ fn an_answer_of_nobody_says_whom_to_ask() {
     );
     answer.owners = vec![object("Greeting")];
     let owned =
-        "OWNED BY   Greeting/n/ada\nNEXT       ask for the owner: windlass why greeting/ada\n";
+        "OWNED BY   Greeting/n/ada\nNEXT       ask for the owner: windlass why greeting/ada -n n\n";
     assert_eq!(text(&answer), format!("{nobody}{owned}"));
 }
 

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 use windlass_e2e::{
     Cluster, DEADLINE, Fault, FaultProxy, Greeter, Line, Plugins, RequestHead, RequestRecord, Rule,
-    Scene, eventually,
+    Scene, ask, eventually,
 };
 
 /// How long the API server is away or busy.
@@ -25,10 +25,24 @@ const LONG_LEASE: [&str; 3] = [
 
 #[tokio::test]
 async fn a_host_goes_on_when_the_api_server_was_away_for_less_than_its_lease() -> Result<()> {
-    let (scene, proxy) = start("away", &LONG_LEASE).await?;
+    let flags = [&LONG_LEASE[..], &["--admin-bind-address=127.0.0.1:0"]].concat();
+    let (scene, proxy) = start("away", &flags).await?;
     let user = User::begin(&scene.cluster, &proxy).await?;
     proxy.partition();
     let wanted = user.work_for(TROUBLE).await?;
+    // Whoever asks meanwhile is told that, and what is known.
+    let status = scene.host.serves("status").await?;
+    eventually(DEADLINE, "the page says so", async || {
+        let (_, page) = ask(&status, "/")?;
+        ensure!(page.contains("the API server gives no answer: "), "{page}");
+        Ok(Some(()))
+    })
+    .await?;
+    let namespace = &scene.cluster.namespace;
+    let path = format!("/why?kind=greeting&name=g0&namespace={namespace}");
+    let (_, why) = ask(&status, &path)?;
+    let said = "NOTE       the API server could not be asked: ";
+    ensure!(why.contains(said) && why.contains("LAST PASS"), "{why}");
     proxy.heal();
     user.has(wanted).await?;
     ensure!(scene.host.is_running(), "{:#?}", scene.host.log());
@@ -55,6 +69,8 @@ async fn a_host_whose_lease_runs_out_while_the_api_server_is_away_ends_and_the_n
         .host
         .says("the lease could not be renewed in time")
         .await?;
+    // Its last words are where all others are.
+    scene.host.says("leader election lost").await?;
     proxy.heal();
     let next = scene.another_host(&["--identity=next"])?;
     user.has(wanted).await?;

@@ -1,0 +1,243 @@
+//! The keys whose last pass failed: each of them, however many passes of others came after it.
+//!
+//! - All are counted; of the newest, as many as fit into a bound, it is known what went wrong.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::record::Record;
+use crate::view::Key;
+
+/// So many bytes of records are kept, as estimated.
+const BYTES: usize = 1 << 20;
+
+/// A key whose last pass failed.
+#[derive(Clone, Debug)]
+pub struct Failing {
+    /// Which one.
+    pub key: Key,
+    /// When the first of its failures in a row was.
+    pub since: Timestamp,
+    /// How many there were in a row.
+    pub times: u32,
+    /// The last of them, if it is kept.
+    pub record: Option<Arc<Record>>,
+}
+
+/// How many keys fail.
+#[derive(Clone, Debug, Default)]
+pub struct Trouble {
+    /// How many.
+    pub count: usize,
+    /// Of those, the ones that only a change can mend.
+    pub terminal: usize,
+    /// One of those.
+    pub for_good: Option<Key>,
+    /// The one that failed most often in a row, and is tried again.
+    pub worst: Option<Failing>,
+}
+
+/// All of them.
+#[derive(Debug, Default)]
+pub(super) struct Ledger {
+    keys: BTreeMap<Key, Entry>,
+    /// By when they failed.
+    records: BTreeMap<u64, (Arc<Record>, usize)>,
+    bytes: usize,
+    next: u64,
+    terminal: usize,
+    worst: Option<Key>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    since: Timestamp,
+    times: u32,
+    terminal: bool,
+    number: u64,
+}
+
+impl Ledger {
+    /// A pass has ended, whose record takes so many bytes.
+    pub(super) fn ended(&mut self, record: &Arc<Record>, bytes: usize) {
+        // Told to stop, or on its way: nothing is known of the object by that.
+        if matches!(record.outcome, "stopped" | "again") {
+            return;
+        }
+        let before = self.take(&record.key);
+        if record.error.is_none() {
+            return;
+        }
+        let number = self.next;
+        self.next += 1;
+        let entry = Entry {
+            since: before.map_or(record.began, |before| before.since),
+            times: before.map_or(1, |before| before.times.saturating_add(1)),
+            terminal: record.outcome == "terminal",
+            number,
+        };
+        self.terminal += usize::from(entry.terminal);
+        self.keys.insert(record.key.clone(), entry);
+        let worst = self.worst.as_ref().and_then(|worst| self.keys.get(worst));
+        if !entry.terminal && worst.is_none_or(|worst| worst.times <= entry.times) {
+            self.worst = Some(record.key.clone());
+        }
+        self.records.insert(number, (record.clone(), bytes));
+        self.bytes += bytes;
+        while self.bytes > BYTES && self.records.len() > 1 {
+            let oldest = self.records.pop_first();
+            self.bytes -= oldest.map_or(0, |(_, (_, bytes))| bytes);
+        }
+    }
+
+    /// The key is gone, or its failures are.
+    fn take(&mut self, key: &Key) -> Option<Entry> {
+        let entry = self.keys.remove(key)?;
+        self.terminal -= usize::from(entry.terminal);
+        if self.worst.as_ref() == Some(key) {
+            self.worst = None;
+        }
+        if let Some((_, bytes)) = self.records.remove(&entry.number) {
+            self.bytes -= bytes;
+        }
+        Some(entry)
+    }
+
+    /// The key is gone.
+    pub(super) fn forget(&mut self, key: &Key) {
+        self.take(key);
+    }
+
+    /// How many there are.
+    pub(super) fn count(&self) -> usize {
+        self.keys.len()
+    }
+
+    /// One of them.
+    pub(super) fn get(&self, key: &Key) -> Option<Failing> {
+        let (key, entry) = self.keys.get_key_value(key)?;
+        Some(self.failing(key, *entry))
+    }
+
+    /// The newest that are known, the newest first.
+    pub(super) fn newest(&self, most: usize) -> Vec<Failing> {
+        let records = self.records.values().rev().take(most);
+        let newest = records.filter_map(|(record, _)| self.get(&record.key));
+        newest.collect()
+    }
+
+    /// How many there are, and which should be looked at.
+    pub(super) fn trouble(&self) -> Trouble {
+        let mut newest = self.records.values().rev();
+        let for_good = newest.find(|(record, _)| record.outcome == "terminal");
+        Trouble {
+            count: self.keys.len(),
+            terminal: self.terminal,
+            for_good: for_good.map(|(record, _)| record.key.clone()),
+            worst: self.worst.as_ref().and_then(|worst| self.get(worst)),
+        }
+    }
+
+    fn failing(&self, key: &Key, entry: Entry) -> Failing {
+        let record = self.records.get(&entry.number);
+        Failing {
+            key: key.clone(),
+            since: entry.since,
+            times: entry.times,
+            record: record.map(|(record, _)| record.clone()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(name: &str) -> Key {
+        Key {
+            namespace: None,
+            name: name.into(),
+        }
+    }
+
+    fn pass(name: &str, outcome: &'static str) -> Arc<Record> {
+        let well = matches!(outcome, "rest" | "again");
+        Arc::new(Record {
+            key: key(name),
+            outcome,
+            error: (!well).then(|| "no luck".into()),
+            ..Record::settled()
+        })
+    }
+
+    /// Objects, and how a pass over each ended.
+    type Passes<'a> = &'a [(&'a str, &'static str)];
+
+    fn after(passes: Passes<'_>) -> Ledger {
+        let mut ledger = Ledger::default();
+        for (name, outcome) in passes {
+            ledger.ended(&pass(name, outcome), 10);
+        }
+        ledger
+    }
+
+    #[test]
+    fn a_key_fails_until_a_pass_over_it_ends_well_or_it_is_gone() {
+        let cases: [(Passes<'_>, usize, usize); 6] = [
+            (&[("a", "rest")], 0, 0),
+            (&[("a", "transient"), ("b", "terminal")], 2, 1),
+            (&[("a", "transient"), ("a", "rest")], 0, 0),
+            (&[("a", "terminal"), ("a", "transient")], 1, 0),
+            (
+                &[("a", "transient"), ("a", "stopped"), ("a", "again")],
+                1,
+                0,
+            ),
+            (&[("a", "stopped")], 0, 0),
+        ];
+        for (passes, count, terminal) in cases {
+            let trouble = after(passes).trouble();
+            assert_eq!(
+                (trouble.count, trouble.terminal),
+                (count, terminal),
+                "{passes:?}"
+            );
+        }
+        let mut ledger = after(&[("a", "terminal")]);
+        ledger.forget(&key("a"));
+        let trouble = ledger.trouble();
+        assert_eq!((trouble.count, trouble.terminal, ledger.bytes), (0, 0, 0));
+        assert!(ledger.newest(9).is_empty() && trouble.for_good.is_none());
+    }
+
+    #[test]
+    fn the_worst_is_the_one_that_failed_most_often_in_a_row() {
+        let mut passes = vec![("a", "transient"); 3];
+        passes.extend([("b", "transient"); 2]);
+        passes.extend([("c", "terminal"); 9]);
+        let worst = after(&passes).trouble().worst.unwrap();
+        assert_eq!((worst.key.name.as_str(), worst.times), ("a", 3));
+        passes.push(("a", "rest"));
+        passes.push(("b", "transient"));
+        let worst = after(&passes).trouble().worst.unwrap();
+        assert_eq!((worst.key.name.as_str(), worst.times), ("b", 3));
+    }
+
+    #[test]
+    fn all_are_counted_and_the_newest_are_known() {
+        let mut ledger = Ledger::default();
+        for number in 0..100 {
+            ledger.ended(&pass(&number.to_string(), "terminal"), BYTES / 10);
+        }
+        assert_eq!(ledger.trouble().count, 100);
+        let newest = ledger.newest(50);
+        assert_eq!((newest.len(), newest[0].key.name.as_str()), (10, "99"));
+        assert!(
+            ledger
+                .get(&key("5"))
+                .is_some_and(|one| one.record.is_none())
+        );
+    }
+}
