@@ -147,6 +147,7 @@ impl Prepared {
             discovery,
             used: meters.used.clone(),
             calls: meters.calls.clone(),
+            measures: meters.measures.clone(),
             grants,
             view: view.clone(),
             events,
@@ -227,6 +228,7 @@ impl Prepared {
         insight.meters.waits_in(backlog);
         let workers = u64::try_from(plugin.limits().concurrency).unwrap_or(0);
         insight.meters.max_concurrent.set(workers);
+        insight.meters.measures.clear();
         // In this order: what changes meanwhile is in the queue for that, or is in the stores.
         queue.open();
         view.rerun_all(&Why::Listed);

@@ -8,6 +8,7 @@
 mod families;
 mod history;
 mod meters;
+mod own;
 mod process;
 mod requests;
 
@@ -127,6 +128,7 @@ impl Collector for Metrics {
             "Things that are wrong with the config folder, such as documents that cannot be read",
         );
         problems.encode(encoder.encode_descriptor(name, help, None, MetricType::Gauge)?)?;
+        own::encode(&plugins, &mut encoder)?;
         self.0.requests.encode(&mut encoder)?;
         process::encode(&mut encoder)
     }

@@ -16,6 +16,7 @@ mod functions;
 mod image;
 mod imports;
 mod limiter;
+mod measures;
 mod meter;
 mod outcome;
 mod sandbox;
@@ -38,6 +39,7 @@ pub use compiler::Compiler;
 pub use description::Description;
 pub use engine::{SLICE, SLOTS};
 pub use limiter::Budget;
+pub use measures::{BUCKETS, Family, Kind, Measures, Number};
 pub use outcome::{CallError, Called};
 pub use turns::Turns;
 

@@ -160,6 +160,36 @@ export class Cluster {
     this.log("info", message, fields);
   }
 
+  /**
+   * Adds to a counter of the plugin's own, on `/metrics` of the host.
+   * @param {string} name
+   * @param {Record<string, unknown>} [labels]
+   * @param {number} [by]
+   */
+  count(name, labels = {}, by = 1) {
+    this.#door.metric("add", name, pairs(labels), by);
+  }
+
+  /**
+   * Sets a gauge of the plugin's own.
+   * @param {string} name
+   * @param {number} to
+   * @param {Record<string, unknown>} [labels]
+   */
+  gauge(name, to, labels = {}) {
+    this.#door.metric("set", name, pairs(labels), to);
+  }
+
+  /**
+   * Counts a value in a histogram of the plugin's own, such as of seconds.
+   * @param {string} name
+   * @param {number} value
+   * @param {Record<string, unknown>} [labels]
+   */
+  observe(name, value, labels = {}) {
+    this.#door.metric("observe", name, pairs(labels), value);
+  }
+
   /** The operator's configuration; empty if there is none. */
   get config() {
     this.#config ??= this.#door.config();
@@ -198,3 +228,7 @@ function unlessAbsent(action) {
     throw error;
   }
 }
+
+/** @param {Record<string, unknown>} labels */
+const pairs = (labels) =>
+  Object.entries(labels).map(([name, value]) => ({ name, value: String(value) }));

@@ -5,6 +5,7 @@ import cluster from "windlass:plugin/cluster@0.1.0";
 import config from "windlass:plugin/config@0.1.0";
 import events from "windlass:plugin/events@0.1.0";
 import log from "windlass:plugin/log@0.1.0";
+import metrics from "windlass:plugin/metrics@0.1.0";
 
 /** @typedef {import("@windlass/sdk").ObjectRef} ObjectRef */
 
@@ -76,6 +77,7 @@ export const host = {
     });
   },
 
+  metric: (measure, name, labels, value) => metrics[measure](name, labels, value),
   log: (level, message, fields) => log.log(level, message, fields),
   config: () => JSON.parse(config.get()),
   now: () => clock.now(),

@@ -20,6 +20,8 @@ export class Call {
   events = [];
   /** @type {string[]} */
   logs = [];
+  /** @type {string[]} */
+  metrics = [];
   #store;
   #primary;
   #owner;
@@ -119,6 +121,15 @@ export class Call {
   log(level, message, fields) {
     const pairs = fields.map(({ key, value }) => ` ${key}=${value}`);
     this.logs.push(`${level}: ${message}${pairs.join("")}`);
+  }
+
+  /**
+   * @param {"add" | "set" | "observe"} measure @param {string} name
+   * @param {{ name: string, value: string }[]} labels @param {number} value
+   */
+  metric(measure, name, labels, value) {
+    const pairs = labels.map((label) => `,${label.name}=${label.value}`);
+    this.metrics.push(`${measure} ${name}${pairs.join("")} ${value}`);
   }
 
   config() {

@@ -40,13 +40,14 @@ export class FakeCluster extends Store {
    */
   pass(plugin, step, target) {
     const object = this.#callable(plugin, step, target);
-    if (!object) return { answer: "notCalled", writes: [], events: [], logs: [] };
+    if (!object) return { answer: "notCalled", writes: [], events: [], logs: [], metrics: [] };
     this.takeWrites();
     const call = new Call(this, object, plugin);
     const answer = ask(plugin, step, object, call);
     const writes = this.takeWrites();
     if (answer === "done") this.#release(target);
-    return { answer, writes, events: call.events, logs: call.logs };
+    const { events, logs, metrics } = call;
+    return { answer, writes, events, logs, metrics };
   }
 
   /** The primary, if the host would call the plugin for it. @param {Declaration} plugin @param {string} step @param {ObjectRef} target */

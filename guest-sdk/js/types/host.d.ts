@@ -57,6 +57,15 @@ declare module "windlass:plugin/events@0.1.0" {
   };
   export default events;
 }
+declare module "windlass:plugin/metrics@0.1.0" {
+  type Labels = { name: string; value: string }[];
+  const metrics: {
+    add(name: string, labels: Labels, by: number): void;
+    set(name: string, labels: Labels, to: number): void;
+    observe(name: string, labels: Labels, value: number): void;
+  };
+  export default metrics;
+}
 declare module "windlass:plugin/log@0.1.0" {
   const log: {
     log(level: string, message: string, fields: { key: string; value: string }[]): void;

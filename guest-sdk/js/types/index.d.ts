@@ -229,6 +229,12 @@ export class Cluster {
   log(level: Level, message: string, fields?: Record<string, unknown>): void;
   /** Writes one line for whoever runs the plugin. */
   info(message: string, fields?: Record<string, unknown>): void;
+  /** Adds to a counter of the plugin's own, on `/metrics` of the host. */
+  count(name: string, labels?: Record<string, unknown>, by?: number): void;
+  /** Sets a gauge of the plugin's own. */
+  gauge(name: string, to: number, labels?: Record<string, unknown>): void;
+  /** Counts a value in a histogram of the plugin's own, such as of seconds. */
+  observe(name: string, value: number, labels?: Record<string, unknown>): void;
   /** The operator's configuration; empty if there is none. */
   get config(): Record<string, any>;
   /** When this call began: RFC 3339 in UTC, with milliseconds. */
@@ -332,6 +338,12 @@ export interface Door {
   delete(target: ObjectRef, options: DeleteOptions): void;
   event(event: Event): void;
   log(level: Level, message: string, fields: { key: string; value: string }[]): void;
+  metric(
+    measure: "add" | "set" | "observe",
+    name: string,
+    labels: { name: string; value: string }[],
+    value: number,
+  ): void;
   config(): Record<string, any>;
   now(): string;
 }

@@ -33,6 +33,8 @@ export interface Pass {
   events: Event[];
   /** The lines that it logged: `info: message key=value`. */
   logs: string[];
+  /** The numbers of its own: `add mails_sent,of=x 1`. */
+  metrics: string[];
 }
 
 /** One call of a fixture, with what comes before and after it. */

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::failed::{Code, Context, Error, SetError};
 use crate::object::Object;
 use crate::query::{Consistency, DeleteOptions, ListQuery, ObjectRef, Patch};
-use crate::report::{Event, Level};
+use crate::report::{Event, Level, Metric};
 
 /// Everything that a reconciler can do beyond computing. The host implements it, and so does
 /// `testing::FakeCluster`; plugins call the methods of `dyn Cluster`, which take and give types.
@@ -89,6 +89,9 @@ pub trait Cluster {
 
     /// Writes one line into the host's log.
     fn log(&self, level: Level, message: &str, fields: &[(&str, &str)]);
+
+    /// Takes a number of the plugin's own, for `/metrics` of the host; `contract: metrics`.
+    fn metric(&self, metric: &Metric);
 
     /// The operator's configuration: a JSON object, `{}` if there is none.
     fn config_json(&self) -> Value;

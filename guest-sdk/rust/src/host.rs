@@ -2,11 +2,13 @@
 
 use serde_json::Value;
 
-use crate::bindings::windlass::plugin::{clock, cluster as wit, config, events, log, types};
+use crate::bindings::windlass::plugin::{
+    clock, cluster as wit, config, events, log, metrics, types,
+};
 use crate::cluster::Cluster;
 use crate::failed::{Code, Context, Error, SetError, SetFailure};
 use crate::query::{Consistency, DeleteOptions, ListQuery, ObjectRef, Patch, Propagation};
-use crate::report::{Event, Level, Severity};
+use crate::report::{Event, Level, Measure, Metric, Severity};
 
 /// The cluster behind the host's imports.
 pub(crate) struct Host;
@@ -130,6 +132,19 @@ impl Cluster for Host {
             message,
             &fields.iter().map(field).collect::<Vec<_>>(),
         );
+    }
+
+    fn metric(&self, metric: &Metric) {
+        let label = |(name, value): &(String, String)| metrics::Label {
+            name: name.clone(),
+            value: value.clone(),
+        };
+        let labels: Vec<_> = metric.labels.iter().map(label).collect();
+        match metric.measure {
+            Measure::Add(by) => metrics::add(&metric.name, &labels, by),
+            Measure::Set(to) => metrics::set(&metric.name, &labels, to),
+            Measure::Observe(value) => metrics::observe(&metric.name, &labels, value),
+        }
     }
 
     fn config_json(&self) -> Value {

@@ -65,7 +65,7 @@ pub use needs::{Needs, Rule, manage, need, plural, read};
 pub use object::Object;
 pub use query::{Consistency, DeleteOptions, ListQuery, ObjectRef, Patch, Propagation};
 pub use reconciler::{Finalize, Reconciler, Watch};
-pub use report::{Event, Level, Severity};
+pub use report::{Event, Level, Measure, Metric, Severity};
 
 /// Exports `$reconciler` as this component's controller, under the package's name and version.
 #[macro_export]

@@ -1,4 +1,4 @@
-//! What a plugin tells people: Events and log lines.
+//! What a plugin tells people: Events, log lines and numbers.
 
 use crate::query::ObjectRef;
 
@@ -54,6 +54,60 @@ impl Event {
             reason: reason.to_owned(),
             action: action.to_owned(),
             note,
+        }
+    }
+}
+
+/// A number of the plugin's own, for `/metrics` of the host.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Metric {
+    /// Letters, digits and `_`, with a letter first: `mails_sent`.
+    pub name: String,
+    /// What tells one series from another; few values, never the name of an object.
+    pub labels: Vec<(String, String)>,
+    /// What becomes of it.
+    pub measure: Measure,
+}
+
+/// What becomes of a number.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Measure {
+    /// It is added to a counter.
+    Add(f64),
+    /// A gauge is set to it.
+    Set(f64),
+    /// It is counted in a histogram.
+    Observe(f64),
+}
+
+impl Metric {
+    /// Adds one to a counter.
+    pub fn count(name: &str) -> Self {
+        Self::new(name, Measure::Add(1.0))
+    }
+
+    /// Sets a gauge.
+    pub fn gauge(name: &str, to: f64) -> Self {
+        Self::new(name, Measure::Set(to))
+    }
+
+    /// Counts a value in a histogram, such as of seconds.
+    pub fn observe(name: &str, value: f64) -> Self {
+        Self::new(name, Measure::Observe(value))
+    }
+
+    /// The same in a series of its own.
+    #[must_use]
+    pub fn label(mut self, name: &str, value: impl Into<String>) -> Self {
+        self.labels.push((name.to_owned(), value.into()));
+        self
+    }
+
+    fn new(name: &str, measure: Measure) -> Self {
+        Self {
+            name: name.to_owned(),
+            labels: Vec::new(),
+            measure,
         }
     }
 }

@@ -24,7 +24,7 @@ use crate::grants::Used;
 use crate::hosting::Host;
 use crate::lease::Times;
 use crate::plugin::cluster::{Call, Door, Primary, Sheet, Unsent, Writes};
-use crate::plugin::{Action, Cancel, HostCalls, Plugin, Progress};
+use crate::plugin::{Action, Cancel, HostCalls, Measures, Plugin, Progress};
 use crate::project::Maker;
 use crate::runtime::{Means, code_cache, identity, sandboxes, wire};
 use crate::screen::{Tone, say};
@@ -226,6 +226,7 @@ async fn call(
         discovery: host.discovery.clone(),
         used: Used::default(),
         calls: HostCalls::default(),
+        measures: Measures::default(),
         grants: version.candidate.document.grants.clone(),
         view: Arc::new(view),
         events: host.events.clone(),

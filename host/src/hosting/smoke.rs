@@ -8,7 +8,7 @@ use super::version::Version;
 use crate::api::{ApiError, Request, Resource};
 use crate::grants::{Scope, Used};
 use crate::plugin::cluster::{Call, Door, Primary, Sheet, Writes};
-use crate::plugin::{CallError, Cancel, Description, HostCalls};
+use crate::plugin::{CallError, Cancel, Description, HostCalls, Measures};
 use crate::view::{Object, View};
 use serde_json::Value;
 
@@ -56,6 +56,7 @@ impl Smoke {
             discovery: host.discovery.clone(),
             used: Used::default(),
             calls: HostCalls::default(),
+            measures: Measures::default(),
             grants: version.candidate.document.grants.clone(),
             view: Arc::new(view),
             events: host.events.clone(),

@@ -323,6 +323,13 @@ pub(super) const FAMILIES: &[Family] = &[
         rows: |meters, rows| rows.row(&[], &meters.failing),
     },
     Family {
+        name: "windlass_plugin_metrics_dropped",
+        help: "Numbers of the plugin's own that were dropped: beyond the bounds, or none",
+        kind: MetricType::Counter,
+        labelled: Labelled::Controller,
+        rows: |meters, rows| rows.count(&[], meters.measures.dropped()),
+    },
+    Family {
         name: "windlass_oldest_key_seconds",
         help: "How long the key has waited that has waited longest for a worker",
         kind: MetricType::Gauge,

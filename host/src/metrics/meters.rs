@@ -14,7 +14,7 @@ use tokio::sync::watch;
 
 use super::history::{History, Step};
 use crate::grants::Used;
-use crate::plugin::HostCalls;
+use crate::plugin::{HostCalls, Measures};
 
 /// A number that may have a fraction, such as of seconds.
 pub(super) type Seconds = Counter<f64, AtomicU64>;
@@ -79,6 +79,8 @@ pub struct Meters {
     pub(crate) used: Used,
     /// What its calls asked for.
     pub(crate) calls: HostCalls,
+    /// Numbers of the plugin's own.
+    pub(crate) measures: Measures,
     /// Calls that did not end well, by how they ended.
     failures: Mutex<BTreeMap<&'static str, u64>>,
     stage: Mutex<Stage>,
@@ -199,6 +201,7 @@ impl Default for Meters {
             refused: Counter::default(),
             used: Used::default(),
             calls: HostCalls::default(),
+            measures: Measures::default(),
             failures: Mutex::default(),
             stage: Mutex::default(),
             refusal: Mutex::default(),

@@ -12,7 +12,9 @@ use super::bindings::types::{Action, Description, Failure, Progress, Request};
 pub const LARGEST_FILE: usize = 32 << 20;
 
 const CONTROLLER: &str = "windlass:plugin/controller";
-const OURS: [&str; 6] = ["types", "cluster", "events", "log", "config", "clock"];
+const OURS: [&str; 7] = [
+    "types", "cluster", "events", "log", "config", "clock", "metrics",
+];
 const WASI: [&str; 6] = ["cli", "io", "clocks", "random", "filesystem", "sockets"];
 
 /// Why a file is not let in.

@@ -7,4 +7,4 @@ wasmtime::component::bindgen!({
     exports: { default: async },
 });
 
-pub(super) use self::windlass::plugin::{clock, cluster, config, events, log, types};
+pub(super) use self::windlass::plugin::{clock, cluster, config, events, log, metrics, types};

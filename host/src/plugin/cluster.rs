@@ -28,6 +28,7 @@ use serde_json::Value;
 use super::bindings::cluster::Error;
 use super::bindings::types::ObjectRef;
 use super::calls::HostCalls;
+use super::measures::Measures;
 use super::tape::Tape;
 use crate::api::{Api, ApiError, Discovery, Request, Resource, group_of};
 use crate::events::Recorder;
@@ -56,6 +57,8 @@ pub struct Door {
     pub used: Used,
     /// What its calls ask for.
     pub calls: HostCalls,
+    /// Numbers of its own.
+    pub measures: Measures,
     /// What the plugin watches.
     pub view: Arc<View>,
     /// Where Events go.
@@ -168,6 +171,11 @@ impl Call {
     /// The primary that the call is about.
     pub fn primary(&self) -> &Primary {
         &self.primary
+    }
+
+    /// Where its own numbers go.
+    pub(super) fn measures(&self) -> &Measures {
+        &self.door.measures
     }
 
     /// Where it counts what it asks for.

@@ -5,10 +5,11 @@ use std::time::Duration;
 use serde_json::Value;
 use tracing::Level;
 
-use super::bindings::{clock, cluster, config, events, log, types};
+use super::bindings::{clock, cluster, config, events, log, metrics, types};
 use super::calls::Ending;
 use super::cancel::Stop;
 use super::cluster::Call;
+use super::measures::Kind;
 use super::sandbox::State;
 use super::tape::{Note, Noted, Reply, words};
 use crate::seams::{Either, first};
@@ -268,6 +269,60 @@ impl clock::Host for State {
             whole.to_string().trim_end_matches('Z'),
             millis.as_millis()
         ))
+    }
+}
+
+impl State {
+    /// Takes a number of the guest's own. A call that is made again or is not meant counts nothing.
+    fn measure(
+        &mut self,
+        kind: Kind,
+        name: &str,
+        labels: Vec<metrics::Label>,
+        value: f64,
+    ) -> wasmtime::Result<()> {
+        if self.player.is_some() {
+            return Ok(self.cancel.check()?);
+        }
+        let taken = self.call()?.measures().take(kind, name, labels, value);
+        if let Err(Some(why)) = taken {
+            let (plugin, object, name) = (&*self.plugin, &*self.object, clean(name, 64));
+            tracing::warn!(
+                plugin,
+                object,
+                "a number of the plugin's own, {name:?}, is dropped, and more may be: {why}"
+            );
+        }
+        Ok(())
+    }
+}
+
+impl metrics::Host for State {
+    async fn add(
+        &mut self,
+        name: String,
+        labels: Vec<metrics::Label>,
+        by: f64,
+    ) -> wasmtime::Result<()> {
+        self.measure(Kind::Counter, &name, labels, by)
+    }
+
+    async fn set(
+        &mut self,
+        name: String,
+        labels: Vec<metrics::Label>,
+        to: f64,
+    ) -> wasmtime::Result<()> {
+        self.measure(Kind::Gauge, &name, labels, to)
+    }
+
+    async fn observe(
+        &mut self,
+        name: String,
+        labels: Vec<metrics::Label>,
+        value: f64,
+    ) -> wasmtime::Result<()> {
+        self.measure(Kind::Histogram, &name, labels, value)
     }
 }
 

@@ -78,6 +78,15 @@ async fn a_scrape_before_during_and_after_reloads_shows_what_runs_and_nothing_st
     assert!(scrape.value(calls) >= Some(2.0), "{}", scrape.0);
     let workers = r#"controller_runtime_max_concurrent_reconciles{controller="relay"}"#;
     assert!(scrape.value(workers) >= Some(1.0), "{}", scrape.0);
+    // The plugin's own numbers.
+    let own = r#"plugin_relay_passes_total{controller="relay",version="v1"}"#;
+    assert!(scrape.value(own) >= Some(1.0), "{}", scrape.0);
+    let letters = r#"plugin_relay_letters{controller="relay",of="ada"}"#;
+    assert_eq!(scrape.value(letters), Some(3.0));
+    let weight = r#"plugin_relay_weight_bucket{controller="relay",le="5.0"}"#;
+    let weight =
+        scrape.series("plugin_relay_weight_bucket{le=\"5.0\"").len() + scrape.series(weight).len();
+    assert_eq!(weight, 1, "{}", scrape.0);
     for variant in 2..5 {
         let info = scrape.series("windlass_plugin_info{")[0].to_owned();
         let done = scrape.value(passes);
@@ -91,6 +100,11 @@ async fn a_scrape_before_during_and_after_reloads_shows_what_runs_and_nothing_st
         );
         assert!(scrape.value(passes) >= done, "counters go on");
     }
+    let document = relay(&scene.plugins, "relay", "v9", "");
+    put(folder, "relay.yaml", document.to_string().as_bytes())?;
+    let newest = r#"plugin_relay_passes_total{controller="relay",version="v9"}"#;
+    let scrape = until(&scene, newest, 1.0).await?;
+    assert_eq!(scrape.value(own), None, "what another version said is gone");
     std::fs::write(folder.join("relay.wasm"), "no component")?;
     let refused = r#"windlass_reloads_total{controller="relay",result="refused"}"#;
     let scrape = until(&scene, refused, 1.0).await?;

@@ -5,6 +5,7 @@ use crate::{Action, Failure, Outcome, Primary};
 use windlass_sdk::bindings::windlass::plugin::cluster::{self, Consistency, Error};
 use windlass_sdk::bindings::windlass::plugin::events::{self, Event, Severity};
 use windlass_sdk::bindings::windlass::plugin::log::{self as host_log, Field, Level};
+use windlass_sdk::bindings::windlass::plugin::metrics;
 
 /// Writes 100,000 log lines.
 pub(crate) fn log(_: &Primary) -> Outcome {
@@ -29,6 +30,24 @@ pub(crate) fn events(_: &Primary) -> Outcome {
             action: "Flood".to_owned(),
             note: format!("hostile event {number}"),
         });
+    }
+    Ok(Action::AwaitChange)
+}
+
+/// Counts 100,000 numbers of its own, each under another name, and with values that are none.
+pub(crate) fn metrics(_: &Primary) -> Outcome {
+    for number in 0..100_000 {
+        let label = metrics::Label {
+            name: "of\n# EOF".to_owned(),
+            value: "\"}\n# EOF".to_owned(),
+        };
+        let fine = metrics::Label {
+            name: "of".to_owned(),
+            ..label.clone()
+        };
+        metrics::add(&format!("flood{number}"), &[fine], 1.0);
+        metrics::set("gauge\n# EOF", &[], f64::NAN);
+        metrics::observe("controller", &[label], f64::INFINITY);
     }
     Ok(Action::AwaitChange)
 }

@@ -53,6 +53,7 @@ pub const ATTACKS: &[(&str, Attack)] = &[
     // flood.rs: too much of what is allowed.
     ("flood_log", flood::log),
     ("flood_events", flood::events),
+    ("flood_metrics", flood::metrics),
     ("flood_api", flood::api),
     ("wait_api", flood::wait_api),
     ("hurry", flood::hurry),

@@ -8,8 +8,8 @@
 
 use serde_json::{Value, json};
 use windlass_sdk::{
-    Action, Cluster, Failure, Finalize, ListQuery, Needs, Object, ObjectRef, Reconciler, export,
-    read,
+    Action, Cluster, Failure, Finalize, ListQuery, Metric, Needs, Object, ObjectRef, Reconciler,
+    export, read,
 };
 
 /// Any Greeting.
@@ -47,11 +47,19 @@ impl Reconciler for Relay {
             },
             _ => {}
         }
+        cluster.metric(&Metric::count("passes_total").label("version", &version));
+        cluster.metric(&Metric::gauge("letters", letters(name)).label("of", name));
+        cluster.metric(&Metric::observe("weight", letters(name)));
         let read = seen(greeting, name, cluster)?;
         let text = format!("end {version} {name}{read}");
         cluster.apply_status(greeting, json!({ "text": text }))?;
         Ok(Action::AwaitChange)
     }
+}
+
+/// How many letters a name has.
+fn letters(name: &str) -> f64 {
+    f64::from(u32::try_from(name.chars().count()).unwrap_or(u32::MAX))
 }
 
 /// Whether an earlier pass has begun, which does not mean that it has ended.

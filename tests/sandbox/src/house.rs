@@ -13,7 +13,8 @@ use windlass::grants::{Grants, Used};
 use windlass::manifest::Limits;
 use windlass::plugin::cluster::{Call, Door, Primary, Sheet, Writes};
 use windlass::plugin::{
-    Action, Called, Cancel, Compiler, HostCalls, LoadError, Plugin, Progress, Request, Sandboxes,
+    Action, Called, Cancel, Compiler, HostCalls, LoadError, Measures, Plugin, Progress, Request,
+    Sandboxes,
 };
 use windlass::seams::{Clock, Rng, Seams, Spawn, Task, guest_threads};
 use windlass::view::{Key, Object, View, finalizer_of};
@@ -130,6 +131,7 @@ impl House {
             discovery: self.discovery.clone(),
             used: Used::default(),
             calls: HostCalls::default(),
+            measures: Measures::default(),
             grants,
             view: Arc::new(view),
             events: self.events.clone(),

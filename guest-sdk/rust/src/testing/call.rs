@@ -11,7 +11,7 @@ use crate::failed::{Code, Context, Error, SetError};
 use crate::host::title;
 use crate::needs::Needs;
 use crate::query::{Consistency, DeleteOptions, ListQuery, ObjectRef, Patch};
-use crate::report::{Event, Level};
+use crate::report::{Event, Level, Metric};
 
 /// One call for one primary, on a [`FakeCluster`].
 pub(super) struct Call<'a> {
@@ -23,6 +23,7 @@ pub(super) struct Call<'a> {
     needs: Needs,
     events: RefCell<Vec<Event>>,
     logs: RefCell<Vec<String>>,
+    metrics: RefCell<Vec<Metric>>,
 }
 
 impl<'a> Call<'a> {
@@ -41,12 +42,17 @@ impl<'a> Call<'a> {
             needs,
             events: RefCell::default(),
             logs: RefCell::default(),
+            metrics: RefCell::default(),
         }
     }
 
     /// What was told during the call.
-    pub(super) fn told(self) -> (Vec<Event>, Vec<String>) {
-        (self.events.into_inner(), self.logs.into_inner())
+    pub(super) fn told(self) -> (Vec<Event>, Vec<String>, Vec<Metric>) {
+        (
+            self.events.into_inner(),
+            self.logs.into_inner(),
+            self.metrics.into_inner(),
+        )
     }
 
     pub(super) fn may(
@@ -210,6 +216,10 @@ impl Cluster for Call<'_> {
         self.logs
             .borrow_mut()
             .push(format!("{level:?}: {message}{fields}"));
+    }
+
+    fn metric(&self, metric: &Metric) {
+        self.metrics.borrow_mut().push(metric.clone());
     }
 
     fn config_json(&self) -> Value {

@@ -19,6 +19,8 @@ pub struct Pass {
     pub events: Vec<crate::Event>,
     /// The lines that it logged: `Info: message key=value`.
     pub logs: Vec<String>,
+    /// The numbers of its own.
+    pub metrics: Vec<crate::Metric>,
 }
 
 impl Pass {
@@ -90,7 +92,7 @@ impl FakeCluster {
         self.take_writes();
         let call = Call::new(self, primary.clone(), uid, all_needs::<R>());
         let answer = run(object, &call).unwrap_or_else(Answer::from);
-        let (events, logs) = call.told();
+        let (events, logs, metrics) = call.told();
         Pass {
             outcome: Outcome {
                 answer,
@@ -98,6 +100,7 @@ impl FakeCluster {
             },
             events,
             logs,
+            metrics,
         }
     }
 
@@ -141,6 +144,7 @@ impl Pass {
             outcome,
             events: Vec::new(),
             logs: Vec::new(),
+            metrics: Vec::new(),
         }
     }
 }

@@ -20,9 +20,9 @@ use crate::api::{Api, Discovery, Resource};
 use crate::events::Recorder;
 use crate::grants::{Grants, Scope, Used};
 use crate::informer::{Informers, News, Settings, Subscription, Watched};
-use crate::plugin::HostCalls;
 use crate::plugin::bindings::cluster::{Consistency, DeleteOptions, Error, PatchType};
 use crate::plugin::bindings::types::ObjectRef;
+use crate::plugin::{HostCalls, Measures};
 use crate::projection::Fields;
 use crate::seams::{Clock, Rng, Seams, Spawn, Task};
 use crate::view::{Key, Outlook, View, Wakeup, finalizer_of};
@@ -114,6 +114,7 @@ impl World {
             discovery,
             used: Used::default(),
             calls: HostCalls::default(),
+            measures: Measures::default(),
             grants: grants(setting.verbs),
             view: Arc::new(view),
             events,

@@ -42,6 +42,22 @@ async fn a_flood_of_events_waits_for_nobody_and_is_dropped() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_flood_of_numbers_is_dropped_and_said_once() {
+    let siege = Siege::begin("flood_metrics", AMPLE).await;
+    let called = siege.attack().await;
+    assert!(
+        matches!(called.answer, Ok(Action::AwaitChange)),
+        "{called:?}"
+    );
+    let lines = siege.lines();
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    assert!(
+        lines[0].message.contains("is dropped, and more may be"),
+        "{lines:?}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn printing_more_than_is_kept_goes_well() {
     let mut guest = Handmade::default().stdout();
     let line = guest.text(&"printed \n".repeat(100));

@@ -1,0 +1,72 @@
+//! The plugins' own numbers, beside the host's: `plugin_<plugin>_<name>`, so that no plugin can take another's name.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, MetricEncoder, NoLabelSet};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::counter::ConstCounter;
+use prometheus_client::metrics::gauge::ConstGauge;
+
+use super::meters::Meters;
+use crate::plugin::{BUCKETS, Family, Kind, Number};
+
+/// A number, with its labels.
+type Series = (Vec<(String, String)>, Number);
+
+/// Writes those of all plugins.
+pub(super) fn encode(
+    plugins: &BTreeMap<Arc<str>, Arc<Meters>>,
+    encoder: &mut DescriptorEncoder<'_>,
+) -> fmt::Result {
+    for (name, (kind, series)) in families(plugins) {
+        let metric_type = match kind {
+            Kind::Counter => MetricType::Counter,
+            Kind::Gauge => MetricType::Gauge,
+            Kind::Histogram => MetricType::Histogram,
+        };
+        let mut family = encoder.encode_descriptor(&name, "A plugin's own", None, metric_type)?;
+        for (labels, number) in series {
+            let row = family.encode_family(&labels)?;
+            match (number, kind) {
+                (Number::One(value), Kind::Counter) => ConstCounter::new(value).encode(row)?,
+                (Number::One(value), _) => ConstGauge::new(value).encode(row)?,
+                (Number::Many { sum, counts }, _) => histogram(row, sum, &counts)?,
+            }
+        }
+    }
+    Ok(())
+}
+
+/// By name; of two plugins whose names come to the same with a number of theirs, such as `a` with `b_c` and `a-b` with
+/// `c`, the first has its say about what it is.
+fn families(plugins: &BTreeMap<Arc<str>, Arc<Meters>>) -> BTreeMap<String, (Kind, Vec<Series>)> {
+    let mut all: BTreeMap<String, (Kind, Vec<Series>)> = BTreeMap::new();
+    for (plugin, meters) in plugins {
+        let prefix = plugin.replace('-', "_");
+        for (name, Family { kind, series }) in meters.measures.all() {
+            // The encoder says `_total` itself.
+            let name = match kind {
+                Kind::Counter => name.strip_suffix("_total").unwrap_or(&name),
+                Kind::Gauge | Kind::Histogram => &name,
+            };
+            let family = all.entry(format!("plugin_{prefix}_{name}"));
+            let (known, held) = family.or_insert_with(|| (kind, Vec::new()));
+            if *known != kind {
+                continue;
+            }
+            held.extend(series.into_iter().map(|(mut labels, number)| {
+                labels.insert(0, ("controller".to_owned(), plugin.to_string()));
+                (labels, number)
+            }));
+        }
+    }
+    all
+}
+
+fn histogram(mut row: MetricEncoder<'_>, sum: f64, counts: &[u64]) -> fmt::Result {
+    let bounds = BUCKETS.iter().copied().chain([f64::MAX]);
+    let buckets: Vec<(f64, u64)> = bounds.zip(counts.iter().copied()).collect();
+    row.encode_histogram::<NoLabelSet>(sum, counts.iter().sum(), &buckets, None)
+}
