@@ -5,6 +5,7 @@
 //!   to cannot ask it by a name of its own (DNS rebinding), since the Host header is checked.
 
 mod address;
+pub mod client;
 mod health;
 mod page;
 mod status;

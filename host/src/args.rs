@@ -106,6 +106,8 @@ pub enum Command {
     Rbac(Rbac),
     /// Say why an object was reconciled, or was not: what woke it, what it read, wrote and waits for
     Why(WhyFlags),
+    /// Show what each plugin of a host does, again every two seconds
+    Top(Top),
     /// Say what a component is: what it reconciles, and what it wants to touch
     Inspect(Inspect),
     /// Print the completions of a shell, for example `source <(windlass completion bash)`
@@ -238,6 +240,22 @@ pub struct WhyFlags {
     /// How the answer is written
     #[arg(long, short, default_value = "text", value_name = "FORMAT")]
     pub output: WhyOutput,
+    /// Where the host's status page is
+    #[arg(
+        long,
+        env = "WINDLASS_ADMIN_URL",
+        default_value = "http://127.0.0.1:8082",
+        value_name = "URL"
+    )]
+    pub admin_url: String,
+}
+
+/// Show what each plugin of a host does.
+#[derive(Debug, Args)]
+pub struct Top {
+    /// How it is written, once [default: shown again and again; text where there is no terminal]
+    #[arg(long, short, value_name = "FORMAT")]
+    pub output: Option<InspectOutput>,
     /// Where the host's status page is
     #[arg(
         long,

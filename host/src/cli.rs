@@ -11,7 +11,7 @@ use crate::plugin::compiler::{CompileError, REFUSED, compile_child};
 use crate::replay::Different;
 use crate::seams::{Clock, Rng, Seams, Spawn, guest_threads};
 use crate::text::clean_lines;
-use crate::{apiserver, dev, fixtures, inspect, project, rbac, release, replay, runtime, why};
+use crate::{apiserver, dev, fixtures, inspect, project, rbac, release, replay, runtime, top, why};
 
 /// The exit code of what has failed.
 const FAILED: u8 = 1;
@@ -84,6 +84,7 @@ fn start(
             Command::Run(flags) => runtime::run(*flags, threads, seams).await,
             Command::Release(flags) => release::release(flags, seams).await,
             Command::Rbac(flags) => rbac::print(flags, threads, seams).await,
+            Command::Top(flags) => top::top(flags, seams).await,
             Command::Why(flags) => why::ask(flags, seams).await,
             Command::Apiserver(flags) => apiserver::serve(flags, seams).await,
             Command::Dev(flags) => dev::run(*flags, threads, seams).await,

@@ -112,8 +112,9 @@ impl Session {
     /// Builds, and runs all fixtures once.
     async fn once(&self) -> anyhow::Result<()> {
         let began = self.seams.clock.now();
-        let runner = self.runner().await?;
+        // Before anything is built: without one there is nothing to build for.
         let paths = self.fixtures()?;
+        let runner = self.runner().await?;
         let width = paths.iter().map(|path| path.display().to_string().len());
         let width = width.max().unwrap_or_default();
         let mut cases = Vec::new();
@@ -145,7 +146,10 @@ impl Session {
         };
         stdout().lock().write_all(text.as_bytes())?;
         if let Some(path) = &self.flags.junit {
-            let written = report.write_junit(path);
+            let folder = path.parent().filter(|folder| *folder != Path::new(""));
+            let made = folder.map_or(Ok(()), std::fs::create_dir_all);
+            let written = made.map_err(anyhow::Error::new);
+            let written = written.and_then(|()| report.write_junit(path));
             written.with_context(|| format!("cannot write {}", path.display()))?;
         }
         if failed > 0 {

@@ -11,7 +11,7 @@
 //! view               the cluster as one plugin sees it: shares in informers, own writes, wake-ups
 //! controller         queue -> worker -> pass -> retry -> queue
 //! plugin             a fresh sandbox for each call      -> cluster   grants, then store or api
-//! status             what each plugin does, and what is wrong with it
+//! status             what each plugin does, and what is wrong with it  -> top    in a terminal
 //! why                the one reason for what a plugin does with an object, or does not
 //! project, dev       an author's project: made, built, run while it is written
 //! fixtures, replay   calls made again: of fixture files, and of passes that failed
@@ -57,5 +57,6 @@ pub mod source;
 pub mod status;
 pub mod telemetry;
 pub mod text;
+pub mod top;
 pub mod view;
 pub mod why;

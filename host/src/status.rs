@@ -12,4 +12,4 @@ mod warnings;
 
 pub use board::Board;
 pub use document::{GrantStatus, KeyStatus, Passes, PluginDetails, PluginStatus, Status, Warning};
-pub use table::{details, table};
+pub use table::{COLUMNS, cells, details, table};

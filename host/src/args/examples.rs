@@ -9,7 +9,7 @@ const LAYOUT: &str = "{about}\n\n{before-help}{usage-heading} {usage}\n\n{all-ar
 const MORE: &str = "Guides are in docs/ of the project: tutorial.md, testing.md, metrics.md, concepts.md.\nExit codes: 0 all is well, 1 something failed, 2 a flag is wrong.";
 
 /// Examples of a command: a comment, and the command line below it.
-const EXAMPLES: [(&str, &str); 15] = [
+const EXAMPLES: [(&str, &str); 16] = [
     (
         "windlass",
         "# From nothing to a controller that works, without a cluster
@@ -111,6 +111,14 @@ windlass why greeting/ada -n team-a --admin-url http://127.0.0.1:8082
 
 # As a picture
 windlass why greeting/ada -o dot | dot -Tsvg > why.svg",
+    ),
+    (
+        "top",
+        "# The host on this machine
+windlass top
+
+# Once, for a script
+windlass top -o json",
     ),
     (
         "inspect",

@@ -7,7 +7,8 @@ use comfy_table::{CellAlignment, Table, presets::NOTHING};
 use super::document::{KeyStatus, PluginDetails, PluginStatus, Status, Warning};
 use crate::text::{mebibytes, spell};
 
-const HEAD: [&str; 13] = [
+/// The columns.
+pub const COLUMNS: [&str; 13] = [
     "NAME",
     "STATE",
     "KIND",
@@ -41,9 +42,9 @@ pub fn table(status: &Status) -> String {
         return out;
     }
     let mut table = Table::new();
-    table.load_style(NOTHING).set_header(HEAD);
+    table.load_style(NOTHING).set_header(COLUMNS);
     for plugin in &status.plugins {
-        table.add_row(row(plugin));
+        table.add_row(cells(plugin));
     }
     for column in table.column_iter_mut().skip(4) {
         column.set_cell_alignment(CellAlignment::Right);
@@ -64,7 +65,8 @@ pub fn table(status: &Status) -> String {
     out
 }
 
-fn row(plugin: &PluginStatus) -> [String; 13] {
+/// A plugin, column by column.
+pub fn cells(plugin: &PluginStatus) -> [String; 13] {
     let none = || "<none>".to_owned();
     let passes = &plugin.passes;
     let took = |micros: u64| match passes.total {

@@ -33,7 +33,15 @@ impl Dev {
     /// # Errors
     /// It could not be built or started.
     pub fn start(folder: &Path, arguments: &[&str]) -> Result<Self> {
-        let mut command = Command::new(host_binary()?);
+        Self::start_binary(&host_binary()?, folder, arguments)
+    }
+
+    /// The same, with another build of the host.
+    ///
+    /// # Errors
+    /// It could not be started.
+    pub fn start_binary(binary: &Path, folder: &Path, arguments: &[&str]) -> Result<Self> {
+        let mut command = Command::new(binary);
         for name in ["KUBECONFIG", "RUST_LOG", "WINDLASS_LOG"] {
             command.env_remove(name);
         }

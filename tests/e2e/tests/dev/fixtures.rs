@@ -88,7 +88,7 @@ fn the_greeters_hold_their_fixtures_and_survive_each_failing_write() -> Result<(
         let path = home.path().join("plugin.yaml");
         let document = fs::read_to_string(&path)?;
         fs::write(&path, document.replace("name: greeter-js", "name: greeter"))?;
-        let junit = home.path().join("junit.xml");
+        let junit = home.path().join("reports/junit.xml");
         let junit = junit.to_str().context("a path is text")?;
         let arguments = ["-f", fixtures, "-o", "json", "--junit", junit];
         let output = test(home.path(), &arguments)?;

@@ -5,8 +5,9 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use anyhow::{Context, Result, bail};
-use windlass_e2e::{DEADLINE, eventually, host_binary, workspace};
+use anyhow::{Context, Result, bail, ensure};
+use serde_json::Value;
+use windlass_e2e::{DEADLINE, Dev, eventually, host_binary, windlass_alone, workspace};
 
 use super::{COMPILER, project};
 
@@ -18,11 +19,15 @@ struct Terminal {
 
 impl Terminal {
     fn open(folder: &Path) -> Result<Self> {
+        Self::run(folder, "dev --admin-bind-address 127.0.0.1:0")
+    }
+
+    /// A terminal of 30 lines, in which a command of this program runs.
+    fn run(folder: &Path, command_line: &str) -> Result<Self> {
         let mut command = Command::new("script");
-        let line = format!(
-            "exec {} dev --admin-bind-address 127.0.0.1:0",
-            host_binary()?.display()
-        );
+        let windlass = host_binary()?;
+        let windlass = windlass.display();
+        let line = format!("stty rows 30 cols 120; exec {windlass} {command_line}");
         command.args([
             "--quiet",
             "--flush",
@@ -102,6 +107,44 @@ async fn keys_reconcile_everything_say_why_and_end_it() -> Result<()> {
     .await?;
     assert!(status.success(), "{status}");
     assert!(!home.path().join(".windlass/kubeconfig").exists());
+    Ok(())
+}
+
+#[tokio::test]
+async fn top_goes_from_all_plugins_to_one_and_to_its_objects() -> Result<()> {
+    let home = project(COMPILER)?;
+    let dev = Dev::start(home.path(), &[])?;
+    let ready = dev
+        .tells("it is ready", |event| event["event"] == "ready")
+        .await?;
+    let page = ready["page"].as_str().context("there is a page")?;
+    let mut terminal = Terminal::run(home.path(), &format!("top --admin-url {page}"))?;
+    // Blanks are jumped over.
+    for (key, word) in [
+        ("", "PASSES/MIN"),
+        ("s", "QUEUE)"),
+        ("\r", "SLOWEST"),
+        ("\r", "RETURNED"),
+    ] {
+        terminal.press(key)?;
+        terminal.shows(word).await?;
+    }
+    terminal.press("q")?;
+    let status = eventually(DEADLINE, "it ends", async || {
+        Ok(terminal.script.try_wait()?)
+    })
+    .await?;
+    assert!(status.success(), "{status}");
+    // Where there is no terminal it is said once.
+    let said = windlass_alone(&["top", "--admin-url", page])?;
+    let said = String::from_utf8(said.stdout)?;
+    ensure!(
+        said.contains("NAME") && said.contains("relay  running  Greeting"),
+        "{said}"
+    );
+    let said = windlass_alone(&["top", "-o", "json", "--admin-url", page])?;
+    let status: Value = serde_json::from_slice(&said.stdout)?;
+    assert_eq!(status["kind"], "Status");
     Ok(())
 }
 

@@ -2,9 +2,11 @@
 //!
 //! Figures are of this machine and this run. `measure swaps calls` measures these parts alone.
 
+mod author;
 mod calls;
 mod latency;
 mod memory;
+mod pages;
 mod swaps;
 
 use std::fs;
@@ -14,7 +16,7 @@ use anyhow::{Result, ensure};
 use windlass_controlplane::table::row;
 use windlass_e2e::{Account, Cluster, Host, Plugins, workspace};
 
-const PARTS: [&str; 4] = ["latency", "swaps", "calls", "memory"];
+const PARTS: [&str; 6] = ["latency", "swaps", "calls", "memory", "pages", "author"];
 
 #[tokio::main]
 async fn main() -> Result<()> {
@@ -37,6 +39,12 @@ async fn main() -> Result<()> {
     }
     if wanted("memory") {
         memory::measure(&bench).await?;
+    }
+    if wanted("pages") {
+        pages::measure(&bench).await?;
+    }
+    if wanted("author") {
+        author::measure(&bench).await?;
     }
     row("load average after", load()?);
     Ok(())

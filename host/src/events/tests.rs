@@ -1,0 +1,128 @@
+use windlass_apiserver::faults::{Fault, Matcher, Switch};
+use windlass_apiserver::seams as server;
+use windlass_apiserver::server::Server;
+
+use super::*;
+use crate::api::Request;
+use http::Method;
+use serde_json::{Value, json};
+
+#[test]
+fn a_plugin_may_publish_a_burst_and_then_a_trickle() {
+    let start = Clock::system().now();
+    let mut budget = Budget::full(BURST, REFILL, start);
+    let granted = (0..1000).filter(|_| budget.take(start)).count();
+    assert_eq!(granted, 100);
+    let later = start + Duration::from_secs(2);
+    assert_eq!((0..1000).filter(|_| budget.take(later)).count(), 10);
+    let much_later = start + Duration::from_secs(3600);
+    assert_eq!((0..1000).filter(|_| budget.take(much_later)).count(), 100);
+}
+
+/// A server in memory, and a host's way to it.
+#[expect(clippy::disallowed_methods, reason = "a test is where tasks come from")]
+fn served() -> (Server, Api, Seams) {
+    let seams = Seams {
+        clock: Clock::starting_at("2026-11-21T09:30:00Z".parse().unwrap()),
+        rng: crate::seams::Rng::seeded(1),
+        spawn: crate::seams::Spawn::inline(tokio::runtime::Handle::current()),
+    };
+    let clock = seams.clock;
+    let server = Server::new(server::Seams {
+        clock: server::Clock::new(move || clock.wall()),
+        rng: server::Rng::seeded(1),
+    });
+    let api = Api::new(kube::Client::new(server.clone(), "default"), seams.clone());
+    (server, api, seams)
+}
+
+fn note(name: &str, reason: &str) -> Note {
+    Note {
+        plugin: "greeter".into(),
+        regarding: About {
+            api_version: "v1".into(),
+            kind: "ConfigMap".into(),
+            namespace: Some("default".into()),
+            name: name.into(),
+            uid: None,
+        },
+        related: None,
+        severity: Severity::Normal,
+        reason: reason.into(),
+        action: "Test".into(),
+        note: "last words".into(),
+    }
+}
+
+const EVENTS: &str = "/apis/events.k8s.io/v1/namespaces/default/events";
+
+async fn events(api: &Api) -> Vec<Value> {
+    let list = api.send(Request::get(EVENTS.to_owned())).await.unwrap();
+    list.pointer("/items")
+        .and_then(Value::as_array)
+        .cloned()
+        .unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn repetitions_are_one_series_which_begins_anew_when_its_event_is_gone() {
+    let (_, api, seams) = served();
+    let (recorder, _task) = Recorder::start(api.clone(), &seams, "host");
+    for _ in 0..5 {
+        recorder.publish(note("ada", "Tested"));
+    }
+    recorder.flush().await;
+    let told = events(&api).await;
+    let count = |event: &Value| event.pointer("/series/count").and_then(Value::as_u64);
+    assert_eq!((told.len(), count(&told[0])), (1, Some(4)), "{told:#?}");
+    let name = told[0]
+        .pointer("/metadata/name")
+        .and_then(Value::as_str)
+        .unwrap();
+    let delete = Request::json(Method::DELETE, format!("{EVENTS}/{name}"), &json!({}));
+    api.send(delete).await.unwrap();
+    for _ in 0..4 {
+        recorder.publish(note("ada", "Tested"));
+    }
+    recorder.flush().await;
+    assert_eq!(
+        events(&api).await.len(),
+        1,
+        "the one that could not be changed is made anew"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_object_has_few_events_and_others_have_theirs() {
+    let (_, api, seams) = served();
+    let (recorder, _task) = Recorder::start(api.clone(), &seams, "host");
+    for number in 0..60 {
+        recorder.publish(note("ada", &format!("Reason{number}")));
+    }
+    recorder.publish(note("bob", "Tested"));
+    recorder.flush().await;
+    let told = events(&api).await;
+    let about = |name: &str| {
+        let of = |event: &&Value| event.pointer("/regarding/name") == Some(&name.into());
+        told.iter().filter(of).count()
+    };
+    assert_eq!((about("ada"), about("bob")), (25, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_published_is_sent_before_the_host_ends() {
+    let (server, api, seams) = served();
+    let slow = |name: &str, latency| Switch {
+        name: name.to_owned(),
+        on: Matcher::default(),
+        from: 0,
+        times: 1,
+        fault: Fault::Late(Duration::from_secs(latency)),
+    };
+    server.faults().switch_on(slow("first", 1));
+    let (recorder, _task) = Recorder::start(api.clone(), &seams, "host");
+    recorder.publish(note("ada", "Tested"));
+    recorder.flush().await;
+    let told = events(&api).await;
+    assert_eq!(told[0].get("note"), Some(&"last words".into()));
+}

@@ -1,0 +1,91 @@
+//! `windlass top`: what a host does, in a terminal, again every two seconds. The same as its status page shows.
+
+mod draw;
+mod state;
+
+use std::io::{IsTerminal, Write, stdout};
+use std::time::Duration;
+
+use crossterm::event::{Event, EventStream, KeyEventKind};
+use futures::StreamExt;
+
+use crate::admin::client::{document, fetch};
+use crate::args::{InspectOutput, Top};
+use crate::error::Chain;
+use crate::seams::{Either, Seams, first};
+use crate::status::{Status, table};
+use state::{Asked, Next, Screen, View};
+
+/// How often it is looked again.
+const AGAIN: Duration = Duration::from_secs(2);
+
+/// Shows the status of a host until somebody quits; where there is no terminal, once.
+///
+/// # Errors
+/// No host answers there; in a terminal, only at the first time.
+pub async fn top(flags: Top, seams: Seams) -> anyhow::Result<()> {
+    let base = &flags.admin_url;
+    let (status, json): (Status, String) = document(base, "/?o=json", &seams).await?;
+    let shown = match flags.output {
+        Some(InspectOutput::Json) => json,
+        Some(InspectOutput::Text) => table(&status),
+        None if !stdout().is_terminal() => table(&status),
+        None => return watch(base, status, &seams).await,
+    };
+    Ok(stdout().lock().write_all(shown.as_bytes())?)
+}
+
+async fn watch(base: &str, status: Status, seams: &Seams) -> anyhow::Result<()> {
+    let mut screen = Screen::new(status);
+    // The terminal is as it was when this is dropped, however that comes.
+    let mut terminal = Terminal(ratatui::try_init()?);
+    let mut events = EventStream::new();
+    let mut looked = seams.clock.now();
+    loop {
+        terminal.0.draw(|frame| draw::draw(&screen, frame))?;
+        let left = AGAIN.saturating_sub(seams.clock.now() - looked);
+        let next = match first(events.next(), seams.clock.sleep(left)).await {
+            Either::Left(Some(Ok(Event::Key(key)))) if key.kind == KeyEventKind::Press => {
+                screen.key(key)
+            }
+            // The size is asked for with each drawing.
+            Either::Left(Some(Ok(_))) => Next::Nothing,
+            // The terminal is gone.
+            Either::Left(Some(Err(_)) | None) => Next::Quit,
+            Either::Right(()) => Next::Look,
+        };
+        match next {
+            Next::Quit => return Ok(()),
+            Next::Nothing => {}
+            Next::Look => {
+                let answer = look(base, screen.view(), seams).await;
+                screen.takes(answer.map_err(|error| Chain(&*error).to_string()));
+                looked = seams.clock.now();
+            }
+        }
+    }
+}
+
+/// What the host says of what is looked at.
+async fn look(base: &str, view: &View, seams: &Seams) -> anyhow::Result<Asked> {
+    Ok(match view {
+        View::Plugins => Asked::Status(document(base, "/?o=json", seams).await?.0),
+        View::Plugin(name) => {
+            let name: String = form_urlencoded::byte_serialize(name.as_bytes()).collect();
+            let path = format!("/plugins/{name}?o=json");
+            Asked::Plugin(Box::new(document(base, &path, seams).await?.0))
+        }
+        View::Object { query, .. } => {
+            let text = fetch(base, &format!("/why?{query}"), seams).await?;
+            Asked::Object(String::from_utf8_lossy(&text).into_owned())
+        }
+    })
+}
+
+struct Terminal(ratatui::DefaultTerminal);
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        ratatui::restore();
+    }
+}
