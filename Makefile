@@ -35,9 +35,9 @@ $(NPM): package-lock.json | node
 	@cp package-lock.json $@
 
 .PHONY: demo demo-cluster demo-built
-demo: toolchain demo-built ## Run a plugin on the embedded API server, change it, and watch a Greeting live and die
+demo: toolchain demo-built ## Make a plugin, run it with windlass dev, change it, and mend it
 	@WINDLASS_TEST_SERVER=embedded target/debug/demo
-demo-cluster: toolchain go demo-built ## The same on a real control plane, which is built from source
+demo-cluster: toolchain go demo-built ## Watch a Greeting live and die on a real control plane, which is built from source
 	@target/debug/demo
 demo-built: toolchain
 	cargo build --workspace --bins

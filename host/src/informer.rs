@@ -19,7 +19,7 @@ mod store;
 #[cfg(test)]
 pub(crate) mod tests;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
@@ -54,6 +54,17 @@ pub struct Watched {
 /// The informers of a host. Cheap to clone.
 #[derive(Clone)]
 pub struct Informers(Arc<Shared>);
+
+/// What the informers of one resource hold together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Held {
+    /// How many informers.
+    pub informers: usize,
+    /// How many objects.
+    pub objects: usize,
+    /// Bytes of their JSON, as it is kept.
+    pub bytes: usize,
+}
 
 /// How informers are.
 #[derive(Clone, Copy, Debug)]
@@ -124,6 +135,25 @@ impl Informers {
         let informer = self.informer(watched, &fields);
         let ticket = informer.feed.join(fields, heard);
         Subscription { ticket, informer }
+    }
+
+    /// What they hold, by group and resource.
+    pub fn held(&self) -> BTreeMap<(String, String), Held> {
+        let running: Vec<Arc<Informer>> = {
+            let running = self.0.running();
+            running.values().filter_map(Weak::upgrade).collect()
+        };
+        let mut all: BTreeMap<(String, String), Held> = BTreeMap::new();
+        for informer in running {
+            let resource = &informer.watched.resource;
+            let name = (resource.group.clone(), resource.plural.clone());
+            let held = all.entry(name).or_default();
+            let (objects, bytes) = informer.feed.size();
+            held.informers += 1;
+            held.objects += objects;
+            held.bytes += bytes;
+        }
+        all
     }
 
     /// How many run.
@@ -233,7 +263,7 @@ impl Subscription {
 
     /// How many objects there are.
     pub fn objects(&self) -> usize {
-        self.informer.feed.len()
+        self.informer.feed.size().0
     }
 
     /// An answer shows an object. `take_in` hears what that changed, before anything else happens to the

@@ -11,6 +11,7 @@ mod meters;
 mod own;
 mod process;
 mod requests;
+mod stores;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -29,7 +30,9 @@ pub use meters::{About, Meters, Stage, Waiting};
 pub(crate) use requests::Counted;
 pub use requests::Requests;
 
+use crate::informer::Informers;
 use families::{FAMILIES, Rows};
+use stores::Stores;
 
 /// All that a host counts. Clones are the same.
 #[derive(Clone, Debug, Default)]
@@ -40,6 +43,7 @@ struct Shared {
     plugins: Mutex<BTreeMap<Arc<str>, Arc<Meters>>>,
     /// What is wrong with the documents that no plugin runs by.
     problems: Mutex<Vec<String>>,
+    stores: Stores,
     requests: Requests,
 }
 
@@ -49,6 +53,7 @@ impl Metrics {
         Self(Arc::new(Shared {
             plugins: Mutex::default(),
             problems: Mutex::default(),
+            stores: Stores::default(),
             requests,
         }))
     }
@@ -62,6 +67,11 @@ impl Metrics {
     /// Those of all plugins, by name.
     pub fn plugins(&self) -> BTreeMap<Arc<str>, Arc<Meters>> {
         self.0.plugins().clone()
+    }
+
+    /// These are the host's informers.
+    pub fn watches(&self, informers: &Informers) {
+        self.0.stores.are(informers);
     }
 
     /// This is wrong with what the host is asked to run, and nothing else.
@@ -128,6 +138,7 @@ impl Collector for Metrics {
             "Things that are wrong with the config folder, such as documents that cannot be read",
         );
         problems.encode(encoder.encode_descriptor(name, help, None, MetricType::Gauge)?)?;
+        self.0.stores.encode(&mut encoder)?;
         own::encode(&plugins, &mut encoder)?;
         self.0.requests.encode(&mut encoder)?;
         process::encode(&mut encoder)

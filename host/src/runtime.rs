@@ -159,8 +159,10 @@ pub fn wire(means: Means, seams: &Seams) -> Wired {
     let (events, recorder) = Recorder::start(api.clone(), seams, &identity);
     let discovery = Arc::new(Discovery::new(api.clone(), seams.clock));
     let settings = Settings::default();
+    let informers = Informers::new(api.clone(), discovery.clone(), seams.clone(), settings);
+    metrics.watches(&informers);
     let host = Host {
-        informers: Informers::new(api.clone(), discovery.clone(), seams.clone(), settings),
+        informers,
         discovery,
         grace,
         records,

@@ -208,8 +208,8 @@ impl Feed {
     }
 
     /// How many objects there are.
-    pub(super) fn len(&self) -> usize {
-        self.store().len()
+    pub(super) fn size(&self) -> (usize, usize) {
+        self.store().size()
     }
 
     /// How far the watch has come.

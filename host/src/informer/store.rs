@@ -113,9 +113,9 @@ impl Store {
         keys.filter_map(|key| self.get(key)).cloned().collect()
     }
 
-    /// How many there are.
-    pub(super) fn len(&self) -> usize {
-        self.objects.len()
+    /// How many there are, and the bytes of their JSON.
+    pub(super) fn size(&self) -> (usize, usize) {
+        (self.objects.len(), self.index.bytes())
     }
 
     /// What is kept of objects from now on.
@@ -312,6 +312,7 @@ impl Store {
                     && held.shown < held.object.metadata.version();
             if !goes_back && !is_newer(&object, &held.object) {
                 if held.edition < edition && is_same(&object, &held.object) {
+                    self.index.recut(&held.object, &object);
                     held.object = object;
                     held.edition = edition;
                 }

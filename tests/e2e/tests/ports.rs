@@ -78,6 +78,10 @@ async fn a_scrape_before_during_and_after_reloads_shows_what_runs_and_nothing_st
     assert!(scrape.value(calls) >= Some(2.0), "{}", scrape.0);
     let workers = r#"controller_runtime_max_concurrent_reconciles{controller="relay"}"#;
     assert!(scrape.value(workers) >= Some(1.0), "{}", scrape.0);
+    let held = r#"windlass_store_objects{group="examples.windlass.dev",resource="greetings"}"#;
+    assert_eq!(scrape.value(held), Some(1.0), "{}", scrape.0);
+    let bytes = held.replace("objects", "bytes");
+    assert!(scrape.value(&bytes) > Some(100.0), "{}", scrape.0);
     // The plugin's own numbers.
     let own = r#"plugin_relay_passes_total{controller="relay",version="v1"}"#;
     assert!(scrape.value(own) >= Some(1.0), "{}", scrape.0);

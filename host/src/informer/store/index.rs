@@ -1,4 +1,4 @@
-//! Finds objects by their owners, and by their labels.
+//! Finds objects by their owners, and by their labels; and knows how large they are together.
 //!
 //! - Owners are indexed always, a label from the first list that asks for it: nobody pays for labels that
 //!   nobody asks for.
@@ -19,11 +19,14 @@ pub(super) struct Index {
     owned: HashMap<String, Keys>,
     /// By a label's name and value.
     labelled: BTreeMap<String, HashMap<String, Keys>>,
+    /// Of all objects' JSON.
+    bytes: usize,
 }
 
 impl Index {
     /// An object is there.
     pub(super) fn add(&mut self, object: &Object) {
+        self.bytes += object.json.len();
         let metadata = &object.metadata;
         for owner in metadata.owners.iter() {
             let keys = self.owned.entry(owner.uid.clone()).or_default();
@@ -36,6 +39,7 @@ impl Index {
 
     /// An object is not there any more, or not as it was.
     pub(super) fn remove(&mut self, object: &Object) {
+        self.bytes -= object.json.len();
         let (metadata, key) = (&object.metadata, object.metadata.key());
         for owner in metadata.owners.iter() {
             take(&mut self.owned, &owner.uid, &key);
@@ -45,6 +49,16 @@ impl Index {
                 take(values, value, &key);
             }
         }
+    }
+
+    /// Of an object another part is kept.
+    pub(super) fn recut(&mut self, old: &Object, new: &Object) {
+        self.bytes = self.bytes - old.json.len() + new.json.len();
+    }
+
+    /// Of all objects' JSON.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
     }
 
     /// The objects that have the owner with this UID.

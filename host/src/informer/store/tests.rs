@@ -199,7 +199,7 @@ fn only_objects_with_the_finalizer_are_kept() {
     assert_eq!(told(&store.show(with(2, &["f"]), 0)), "+u@2");
     assert_eq!(told(&store.show(with(3, &["g"]), 0)), "-u@2");
     assert_eq!(told(&store.show(with(4, &["f", "g"]), 0)), "+u@4");
-    assert_eq!(store.len(), 1);
+    assert_eq!(store.size().0, 1);
 }
 
 #[test]
@@ -222,7 +222,7 @@ fn nothing_is_left_of_a_kind_that_is_served_no_more() {
     store.show(object("x", "u", 10), 0);
     let gone: Vec<String> = store.clear().iter().map(told).collect();
     assert_eq!(gone, ["-u@10"]);
-    assert_eq!(store.len(), 0);
+    assert_eq!(store.size(), (0, 0));
 }
 
 #[test]

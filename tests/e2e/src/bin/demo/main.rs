@@ -1,8 +1,9 @@
-//! `make demo`: a Greeting's whole life as an operator would see it, and its plugin changed meanwhile; on the
-//! embedded API server, or on a real control plane (`make demo-cluster`).
+//! `make demo`: an author's first minutes with `windlass dev`. `make demo-cluster`: a Greeting's whole life on a real
+//! control plane as an operator would see it, and its plugin changed meanwhile.
 //!
 //! Exits with 0 only if all of it happened.
 
+mod author;
 mod kubectl;
 mod reload;
 
@@ -30,11 +31,6 @@ impl Demo {
     }
 }
 
-/// The example's kind and register.
-const FILES: [&str; 2] = [
-    "plugins/greeter/greeting.crd.yaml",
-    "plugins/greeter/namespace.yaml",
-];
 const KIND: &str = "greetings.examples.windlass.dev";
 
 #[tokio::main]
@@ -43,23 +39,23 @@ async fn main() -> Result<()> {
         done: Vec::new(),
         since: Instant::now(),
     };
-    let (server, up, collector) = match TestServer::chosen()? {
-        TestServer::Real => (
-            "etcd, kube-apiserver and kube-controller-manager, from source",
-            "control plane up",
-            ", which may take half a minute to learn a new kind",
-        ),
-        TestServer::Embedded => (
-            "the API server that is built into windlass; `make demo-cluster` is on a real one",
-            "API server up",
-            "",
-        ),
-    };
-    println!("# {server}");
+    match TestServer::chosen()? {
+        TestServer::Embedded => author::show(&mut demo).await?,
+        TestServer::Real => life(&mut demo).await?,
+    }
+    println!("\n# all of it happened");
+    for (step, took) in &demo.done {
+        println!("{:>9.2} s  {step}", took.as_secs_f64());
+    }
+    Ok(())
+}
+
+/// A Greeting's whole life on a real control plane.
+async fn life(demo: &mut Demo) -> Result<()> {
+    println!("# etcd, kube-apiserver and kube-controller-manager, from source");
     control_plane()?;
-    demo.done(up);
+    demo.done("control plane up");
     let kubectl = Kubectl::find()?;
-    println!("# {}", kubectl.told());
     let plugins = Plugins::new("default")?
         .component("greeter", "greeter.wasm")?
         .file(
@@ -70,8 +66,8 @@ async fn main() -> Result<()> {
     host_binary()?;
     demo.done("host built");
 
-    kubectl.show(Do::Install(&FILES)).await?;
-    kubectl.show(Do::WaitForKind(KIND)).await?;
+    kubectl.show(Do::Install)?;
+    kubectl.show(Do::WaitForKind(KIND))?;
     demo.done("kind installed");
 
     println!("\n$ windlass rbac --config config --namespace default | kubectl apply -f -");
@@ -86,32 +82,32 @@ async fn main() -> Result<()> {
 
     let cluster = Cluster::existing("default").await?;
     let example = "plugins/greeter/example.yaml";
-    kubectl.show(Do::Apply(example)).await?;
+    kubectl.show(Do::Apply(example))?;
     cluster.until_ready("ada").await?;
     demo.done("Greeting ready");
     let all = ["greetings", "configmaps", "deployments"];
-    kubectl.show(Do::List(&all, "default")).await?;
-    kubectl.show(Do::List(&["configmaps"], "greetings")).await?;
+    kubectl.show(Do::List(&all, "default"))?;
+    kubectl.show(Do::List(&["configmaps"], "greetings"))?;
     let rename = r#"{"spec":{"name":"Grace"}}"#;
-    kubectl.show(Do::Patch("greeting", "ada", rename)).await?;
+    kubectl.show(Do::Patch("greeting", "ada", rename))?;
     cluster
         .until("ConfigMap", "ada-greeting", "greets Grace", |map| {
             text(map).contains("Grace")
         })
         .await?;
     cluster.until_ready("ada").await?;
-    kubectl.show(Do::List(&["greetings"], "default")).await?;
+    kubectl.show(Do::List(&["greetings"], "default"))?;
     demo.done("changed, children follow");
 
     let before = uid(&cluster).await?;
     let by_hand = Do::Delete("configmap", "ada-greeting", true);
-    kubectl.show(by_hand).await?;
+    kubectl.show(by_hand)?;
     cluster
         .until("ConfigMap", "ada-greeting", "is back", |map| {
             map.pointer("/metadata/uid") != Some(&before)
         })
         .await?;
-    kubectl.show(Do::Get("configmap", "ada-greeting")).await?;
+    kubectl.show(Do::Get("configmap", "ada-greeting"))?;
     demo.done("child deleted by hand, restored");
 
     let running = Running {
@@ -120,8 +116,8 @@ async fn main() -> Result<()> {
         cluster: &cluster,
         kubectl: &kubectl,
     };
-    running.hot_reload(&mut demo).await?;
-    running.refused_update(&mut demo).await?;
+    running.hot_reload(demo).await?;
+    running.refused_update(demo).await?;
 
     end_of_life(&kubectl, &cluster).await?;
     let finalized = host
@@ -137,7 +133,9 @@ async fn main() -> Result<()> {
     );
     demo.done("deleted, finalizer seen working");
 
-    println!("\n# the children are the garbage collector's{collector}");
+    println!(
+        "\n# the children are the garbage collector's, which may take half a minute to learn a new kind"
+    );
     for (kind, name) in [
         ("Greeting", "ada"),
         ("ConfigMap", "ada-greeting"),
@@ -157,10 +155,6 @@ async fn main() -> Result<()> {
         bail!("the host ended with {status}");
     }
     demo.done("host stopped");
-    println!("\n# all of it happened");
-    for (step, took) in &demo.done {
-        println!("{:>9.2} s  {step}", took.as_secs_f64());
-    }
     Ok(())
 }
 
@@ -177,7 +171,7 @@ async fn end_of_life(kubectl: &Kubectl, cluster: &Cluster) -> Result<()> {
         .resource_version
         .context("it has a version")?;
     let events = greetings.watch(&only, &version).await?;
-    kubectl.show(Do::Delete("greeting", "ada", false)).await?;
+    kubectl.show(Do::Delete("greeting", "ada", false))?;
     pin_mut!(events);
     let mut seen = Vec::new();
     while let Some(event) = events.next().await.transpose()? {

@@ -47,7 +47,7 @@ impl Running<'_> {
         demo.done("bad update refused");
         let rename = r#"{"spec":{"name":"Linus"}}"#;
         let patch = Do::Patch("greeting", "ada", rename);
-        self.kubectl.show(patch).await?;
+        self.kubectl.show(patch)?;
         self.until_text("Hello, Linus, again!").await?;
         demo.done("last good version answers a change");
         let first = target().join("wasm32-wasip2/guest/greeter.wasm");
@@ -64,7 +64,7 @@ impl Running<'_> {
             .cluster
             .until("ConfigMap", "ada-greeting", wanted, exact);
         map.await?;
-        self.kubectl.show(Do::Text("ada-greeting")).await
+        self.kubectl.show(Do::Text("ada-greeting"))
     }
 }
 

@@ -1,0 +1,63 @@
+//! What the host's informers hold.
+
+use std::fmt;
+use std::sync::OnceLock;
+
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::gauge::ConstGauge;
+
+use crate::informer::{Held, Informers};
+
+/// The informers, once they are known.
+#[derive(Default)]
+pub(super) struct Stores(OnceLock<Informers>);
+
+impl fmt::Debug for Stores {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let held = self.0.get().map(Informers::held);
+        out.debug_tuple("Stores").field(&held).finish()
+    }
+}
+
+/// A family, and its value of the informers of one resource.
+type Family = (&'static str, &'static str, fn(&Held) -> usize);
+
+const FAMILIES: [Family; 3] = [
+    (
+        "windlass_informers",
+        "Informers of a resource: one for each scope and selector that plugins need",
+        |held| held.informers,
+    ),
+    (
+        "windlass_store_objects",
+        "Objects that the informers of a resource hold",
+        |held| held.objects,
+    ),
+    (
+        "windlass_store_bytes",
+        "Bytes of those objects, as they are kept: the fields that plugins declare, without managed fields",
+        |held| held.bytes,
+    ),
+];
+
+impl Stores {
+    /// They are these.
+    pub(super) fn are(&self, informers: &Informers) {
+        // A host has its informers for life.
+        let _ = self.0.set(informers.clone());
+    }
+
+    pub(super) fn encode(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+        let held = self.0.get().map(Informers::held).unwrap_or_default();
+        for (name, help, value) in FAMILIES {
+            let mut family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
+            for ((group, resource), held) in &held {
+                let labels = [("group", &**group), ("resource", &**resource)];
+                let number = u64::try_from(value(held)).unwrap_or(u64::MAX);
+                ConstGauge::new(number).encode(family.encode_family(&labels)?)?;
+            }
+        }
+        Ok(())
+    }
+}
