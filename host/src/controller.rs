@@ -105,7 +105,7 @@ pub struct Controller {
     cancel: Cancel,
     workers: Vec<Task>,
     _resync: Task,
-    _insight: Arc<Insight>,
+    insight: Arc<Insight>,
     watches: Watches,
 }
 
@@ -229,6 +229,7 @@ impl Prepared {
         let workers = u64::try_from(plugin.limits().concurrency).unwrap_or(0);
         insight.meters.max_concurrent.set(workers);
         insight.meters.measures.clear();
+        insight.forget();
         // In this order: what changes meanwhile is in the queue for that, or is in the stores.
         queue.open();
         view.rerun_all(&Why::Listed);
@@ -255,7 +256,7 @@ impl Prepared {
             cancel,
             workers,
             _resync: resync,
-            _insight: insight,
+            insight,
             watches,
         }
     }
@@ -314,5 +315,6 @@ impl Controller {
             // A worker that panicked has ended too.
             let _ = worker.await;
         }
+        self.insight.forget();
     }
 }

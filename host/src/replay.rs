@@ -160,7 +160,11 @@ async fn play(recording: &Recording, plugin: &Plugin) -> anyhow::Result<Decision
             Outcome::of_finalize(&called.answer, &called.output)
         }
     };
-    Ok(Decisions::made(&player.asked(), outcome))
+    let asked = player.asked();
+    Ok(Decisions::made(
+        &asked,
+        outcome.hidden(|text| player.hidden(text)),
+    ))
 }
 
 impl Answer {
@@ -189,6 +193,11 @@ impl Answer {
         }
         text.push_str("\ndifferent: recorded -, now +\n");
         text.push_str(&difference(&self.recorded, &self.replayed));
+        if recording.seed_hidden {
+            text.push_str(
+                "the pass made a value of a Secret by itself: where its random numbers began is not in the recording, so what it draws differs\n",
+            );
+        }
         if self.hidden_values > 0 {
             text.push_str(&format!(
                 "{} values of Secrets are hidden in the recording: what depends on them differs for that alone",

@@ -4,6 +4,7 @@ mod draw;
 mod state;
 
 use std::io::{IsTerminal, Write, stdout};
+use std::pin::pin;
 use std::time::Duration;
 
 use crossterm::event::{Event, EventStream, KeyEventKind};
@@ -40,29 +41,34 @@ async fn watch(base: &str, status: Status, seams: &Seams) -> anyhow::Result<()> 
     // The terminal is as it was when this is dropped, however that comes.
     let mut terminal = Terminal(ratatui::try_init()?);
     let mut events = EventStream::new();
-    let mut looked = seams.clock.now();
+    let mut delay = AGAIN;
     loop {
-        terminal.0.draw(|frame| draw::draw(&screen, frame))?;
-        let left = AGAIN.saturating_sub(seams.clock.now() - looked);
-        let next = match first(events.next(), seams.clock.sleep(left)).await {
-            Either::Left(Some(Ok(Event::Key(key)))) if key.kind == KeyEventKind::Press => {
-                screen.key(key)
+        let (view, wait) = (screen.view().clone(), delay);
+        // What is asked may take long where a host is stuck: keys work meanwhile.
+        let mut looking = pin!(async {
+            seams.clock.sleep(wait).await;
+            look(base, &view, seams).await
+        });
+        delay = loop {
+            terminal.0.draw(|frame| draw::draw(&screen, frame))?;
+            match first(events.next(), looking.as_mut()).await {
+                Either::Left(Some(Ok(Event::Key(key)))) if key.kind == KeyEventKind::Press => {
+                    match screen.key(key) {
+                        Next::Quit => return Ok(()),
+                        Next::Look => break Duration::ZERO,
+                        Next::Nothing => {}
+                    }
+                }
+                // The size is asked for with each drawing.
+                Either::Left(Some(Ok(_))) => {}
+                // The terminal is gone.
+                Either::Left(Some(Err(_)) | None) => return Ok(()),
+                Either::Right(answer) => {
+                    screen.takes(answer.map_err(|error| Chain(&*error).to_string()));
+                    break AGAIN;
+                }
             }
-            // The size is asked for with each drawing.
-            Either::Left(Some(Ok(_))) => Next::Nothing,
-            // The terminal is gone.
-            Either::Left(Some(Err(_)) | None) => Next::Quit,
-            Either::Right(()) => Next::Look,
         };
-        match next {
-            Next::Quit => return Ok(()),
-            Next::Nothing => {}
-            Next::Look => {
-                let answer = look(base, screen.view(), seams).await;
-                screen.takes(answer.map_err(|error| Chain(&*error).to_string()));
-                looked = seams.clock.now();
-            }
-        }
     }
 }
 

@@ -130,12 +130,13 @@ impl Ledger {
 
     /// How many there are, and which should be looked at.
     pub(super) fn trouble(&self) -> Trouble {
-        let mut newest = self.records.values().rev();
-        let for_good = newest.find(|(record, _)| record.outcome == "terminal");
+        let mut all = self.keys.iter();
+        // Its record may be long gone: it fails once, and then rests.
+        let for_good = all.find(|(_, entry)| entry.terminal);
         Trouble {
             count: self.keys.len(),
             terminal: self.terminal,
-            for_good: for_good.map(|(record, _)| record.key.clone()),
+            for_good: for_good.map(|(key, _)| key.clone()),
             worst: self.worst.as_ref().and_then(|worst| self.get(worst)),
         }
     }
@@ -232,6 +233,11 @@ mod tests {
             ledger.ended(&pass(&number.to_string(), "terminal"), BYTES / 10);
         }
         assert_eq!(ledger.trouble().count, 100);
+        assert_eq!(
+            ledger.trouble().for_good,
+            Some(key("0")),
+            "its record is gone"
+        );
         let newest = ledger.newest(50);
         assert_eq!((newest.len(), newest[0].key.name.as_str()), (10, "99"));
         assert!(

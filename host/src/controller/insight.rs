@@ -32,6 +32,12 @@ pub struct Insight {
 }
 
 impl Insight {
+    /// What was known of its passes is of another controller, or of one that has ended.
+    pub(super) fn forget(&self) {
+        self.records.forget_failing();
+        self.meters.failing.set(0);
+    }
+
     /// The kind that the plugin reconciles.
     pub fn primary(&self) -> &Resource {
         &self.primary

@@ -213,6 +213,13 @@ impl Records {
         ring.failing.forget(key);
     }
 
+    /// Nothing is known any more of what fails: another host may run the plugin now, or another version with other
+    /// objects.
+    pub(super) fn forget_failing(&self) {
+        let mut ring = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        ring.failing = Ledger::default();
+    }
+
     /// How many keys fail now.
     pub(super) fn failing_keys(&self) -> usize {
         let ring = self.0.lock().unwrap_or_else(PoisonError::into_inner);

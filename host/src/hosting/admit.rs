@@ -235,10 +235,13 @@ impl Host {
                 Chain(&error)
             ),
         })?;
-        let known = &plugin.description;
-        self.metrics
-            .of(name)
-            .claims(&known.api_version, &known.kind);
+        let Description {
+            version,
+            kind,
+            api_version,
+            ..
+        } = &plugin.description;
+        self.metrics.of(name).claims(api_version, kind);
         let missing = plugin.description.missing(&document.grants);
         if !missing.is_empty() {
             return Err(Refusal::new(format!(
@@ -246,12 +249,6 @@ impl Host {
                 missing.join("; ")
             )));
         }
-        let Description {
-            version,
-            kind,
-            api_version,
-            ..
-        } = &plugin.description;
         if let Some(failures) = &self.failures {
             failures.keep_component(name, bytes).await;
         }

@@ -46,11 +46,6 @@ fn families(plugins: &BTreeMap<Arc<str>, Arc<Meters>>) -> BTreeMap<String, (Kind
     for (plugin, meters) in plugins {
         let prefix = plugin.replace('-', "_");
         for (name, Family { kind, series }) in meters.measures.all() {
-            // The encoder says `_total` itself.
-            let name = match kind {
-                Kind::Counter => name.strip_suffix("_total").unwrap_or(&name),
-                Kind::Gauge | Kind::Histogram => &name,
-            };
             let family = all.entry(format!("plugin_{prefix}_{name}"));
             let (known, held) = family.or_insert_with(|| (kind, Vec::new()));
             if *known != kind {
@@ -66,7 +61,7 @@ fn families(plugins: &BTreeMap<Arc<str>, Arc<Meters>>) -> BTreeMap<String, (Kind
 }
 
 fn histogram(mut row: MetricEncoder<'_>, sum: f64, counts: &[u64]) -> fmt::Result {
-    let bounds = BUCKETS.iter().copied().chain([f64::MAX]);
+    let bounds = BUCKETS.iter().copied().chain([f64::INFINITY]);
     let buckets: Vec<(f64, u64)> = bounds.zip(counts.iter().copied()).collect();
     row.encode_histogram::<NoLabelSet>(sum, counts.iter().sum(), &buckets, None)
 }

@@ -18,6 +18,8 @@ const LABELS: usize = 8;
 const NAME: usize = 64;
 /// The longest value of a label.
 const VALUE: usize = 128;
+/// How the parts of counters and histograms are called, beside the name (OpenMetrics 1.0).
+const ENDINGS: [&str; 6] = ["_total", "_sum", "_count", "_bucket", "_created", "_info"];
 /// The upper bounds of histograms (Prometheus' `DefBuckets`).
 pub const BUCKETS: [f64; 11] = [
     0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0,
@@ -120,6 +122,14 @@ impl Held {
         }
         if kind == Kind::Counter && value < 0.0 {
             return Err("a counter does not go down");
+        }
+        // `_total` is said by whoever writes them.
+        let name = match kind {
+            Kind::Counter => name.strip_suffix("_total").unwrap_or(name),
+            Kind::Gauge | Kind::Histogram => name,
+        };
+        if ENDINGS.iter().any(|ending| name.ends_with(ending)) {
+            return Err("a name does not end as the parts of a counter or a histogram do");
         }
         let labels = checked(name, labels)?;
         if !self.families.contains_key(name) && self.families.len() >= NAMES {
@@ -252,6 +262,8 @@ mod tests {
             (Kind::Gauge, "_own", vec![], 1.0),
             (Kind::Gauge, "a-b", vec![], 1.0),
             (Kind::Gauge, "g\n# EOF", vec![], 1.0),
+            (Kind::Gauge, "known_total", vec![], 1.0),
+            (Kind::Histogram, "known_count", vec![], 1.0),
             (Kind::Gauge, "g", nine(), 1.0),
             (Kind::Gauge, "g", vec![label("controller", "other")], 1.0),
             (

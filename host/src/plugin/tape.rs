@@ -15,10 +15,13 @@ use serde_json::{Value, json};
 
 use super::bindings::cluster::{Error, SetError};
 pub use player::Player;
-pub use secrets::Values;
+pub use secrets::{Hider, Values};
 
 /// So many bytes of a call are noted; of one that goes beyond there is no recording.
 const ROOM: usize = 8 << 20;
+
+/// What a map takes that has something in it: a node of a B-tree.
+const NODE: usize = 640;
 
 /// One call of an import.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -131,13 +134,16 @@ fn weight(value: &Value) -> usize {
     let inner: usize = match value {
         Value::String(text) => text.len(),
         Value::Array(items) => items.iter().map(weight).sum(),
-        Value::Object(fields) => fields
-            .iter()
-            .map(|(name, value)| name.len() + weight(value))
-            .sum(),
+        Value::Object(fields) if fields.is_empty() => 0,
+        Value::Object(fields) => {
+            let fields = fields.iter();
+            NODE + fields
+                .map(|(name, value)| name.len() + weight(value))
+                .sum::<usize>()
+        }
         Value::Null | Value::Bool(_) | Value::Number(_) => 0,
     };
-    16 + inner
+    32 + inner
 }
 
 /// An answer that can be noted, and given again from a note.

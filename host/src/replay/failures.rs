@@ -3,7 +3,7 @@
 //! ```text
 //! DIR/greeter/bob-2.json              the object bob of the namespace default, at generation 2
 //!     greeter/team-a/bob-2.json       of another namespace
-//!     greeter/components/DIGEST.wasm
+//!     greeter/.components/DIGEST.wasm
 //! ```
 //! - What is kept of a plugin is bounded by number; the oldest goes first.
 
@@ -14,12 +14,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use serde_json::Value;
 use tokio::sync::Semaphore;
 use windlass_code_cache::{CacheError, private_folder};
 
-use super::recording::{Made, Recording};
-use crate::plugin::tape::Values;
+use super::recording::{LARGEST, Made, Recording};
+use crate::api::segment;
 use crate::seams::Seams;
 use crate::source::{Digest, digest};
 
@@ -31,9 +30,12 @@ const COMPONENTS: usize = 3;
 const AT_ONCE: usize = 2;
 /// How long a pass waits for its recording.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// A recording that is no longer is made for people to read.
+const PRETTY: usize = 256 << 10;
 /// A file name is no longer.
 const NAME: usize = 200;
-const FOLDER: &str = "components";
+/// No namespace is called that.
+const FOLDER: &str = ".components";
 
 /// Where failed passes are recorded. Clones are the same.
 #[derive(Clone, Debug)]
@@ -72,11 +74,12 @@ impl Failures {
     /// Writes the recording of a pass. Answers its file, unless others are being written: nothing waits long for this.
     pub(crate) async fn keep(&self, made: Made<'_>) -> Option<PathBuf> {
         let turn = self.turns.clone().try_acquire_owned().ok()?;
-        let recording = Recording::new(made);
+        let mut recording = Recording::new(made);
         let plugin = recording.plugin.name.clone();
         let folder = self.folder.join(&plugin);
         let kept = self.written(move || {
             let _turn = turn;
+            recording.hide().map_err(io::Error::other)?;
             keep(&folder, &recording)
         });
         match kept.await {
@@ -113,21 +116,25 @@ fn keep_component(folder: &Path, bytes: &[u8]) -> io::Result<()> {
 
 fn keep(folder: &Path, recording: &Recording) -> io::Result<PathBuf> {
     let node = recording.node();
+    // Names are the API server's: they are no paths.
+    for name in node.namespace.iter().chain([&node.name]) {
+        segment(name).map_err(io::Error::other)?;
+    }
     let folder_of_it = match node.namespace.as_deref() {
         None | Some("default") => folder.to_owned(),
         Some(namespace) => folder.join(namespace),
     };
     fs::create_dir_all(&folder_of_it)?;
     let file = folder_of_it.join(file_name(&node.name, recording.generation()));
-    let mut value = serde_json::to_value(recording)?;
-    let mut values = Values::default();
-    values.collect(&value);
-    values.hide(&mut value);
-    let hidden = values.count();
-    if let Value::Object(fields) = &mut value {
-        fields.insert("hiddenValues".into(), hidden.into());
+    // Deep ones would be mostly blanks.
+    let mut text = serde_json::to_vec(recording)?;
+    if text.len() < PRETTY {
+        text = serde_json::to_vec_pretty(recording)?;
     }
-    write(&file, &serde_json::to_vec_pretty(&value)?)?;
+    if u64::try_from(text.len()).is_ok_and(|length| length > LARGEST) {
+        return Err(io::Error::other("it is too large"));
+    }
+    write(&file, &text)?;
     let mut all = Vec::new();
     for entry in fs::read_dir(folder)?.flatten() {
         match entry.path() {

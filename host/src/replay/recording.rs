@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::manifest::Limits;
-use crate::plugin::tape::{Note, Reel};
+use crate::plugin::tape::{Note, Reel, Reply, Values};
 use crate::plugin::{Action, CallError, Failure, Plugin, Progress};
 use crate::text::clean_lines;
 use crate::why::Node;
@@ -19,7 +19,7 @@ pub(super) const API_VERSION: &str = "windlass.dev/v1alpha1";
 const KIND: &str = "Recording";
 
 /// The longest recording that is read.
-const LARGEST: u64 = 64 << 20;
+pub(super) const LARGEST: u64 = 64 << 20;
 
 /// A pass that a plugin was called in: all that it was given, asked for and answered.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -46,6 +46,9 @@ pub struct Recording {
     pub calls: Vec<Note>,
     /// How it ended.
     pub outcome: Outcome,
+    /// Whether `seed` is another one: from the real one a value could be made again that the plugin had made.
+    #[serde(default)]
+    pub seed_hidden: bool,
     /// How many values of Secrets are replaced by a word.
     #[serde(default)]
     pub hidden_values: usize,
@@ -145,8 +148,61 @@ impl Recording {
             seed: reel.seed.iter().map(|byte| format!("{byte:02x}")).collect(),
             calls: reel.notes,
             outcome,
+            seed_hidden: false,
             hidden_values: 0,
         }
+    }
+
+    /// Takes the values of Secrets out.
+    ///
+    /// # Errors
+    /// There are too many to look for.
+    pub(super) fn hide(&mut self) -> Result<(), &'static str> {
+        let (mut seen, mut all) = (Values::default(), Values::default());
+        let inputs = [&self.config, &self.object];
+        let reads = self.calls.iter().filter(|note| note.reads());
+        let answers = reads.filter_map(|note| match &note.answer {
+            Reply::Ok(answer) => Some(answer),
+            Reply::Errors(_) => None,
+        });
+        inputs
+            .into_iter()
+            .chain(answers)
+            .for_each(|it| seen.collect(it));
+        for note in &self.calls {
+            all.collect(&note.arguments);
+            if let Reply::Ok(answer) = &note.answer {
+                all.collect(answer);
+            }
+        }
+        inputs.into_iter().for_each(|it| all.collect(it));
+        if all.too_many() {
+            return Err("it holds too many values of Secrets");
+        }
+        if !all.are_among(&seen) {
+            self.seed = "0".repeat(64);
+            self.seed_hidden = true;
+        }
+        self.hidden_values = all.count();
+        if self.hidden_values == 0 {
+            return Ok(());
+        }
+        let hider = all.hider();
+        hider.hide(&mut self.config);
+        hider.hide(&mut self.object);
+        for note in &mut self.calls {
+            hider.hide(&mut note.arguments);
+            match &mut note.answer {
+                Reply::Ok(answer) => hider.hide(answer),
+                Reply::Errors(problems) => {
+                    let texts = problems.iter_mut().filter_map(|it| it.text.as_mut());
+                    texts.for_each(|text| *text = hider.text(text));
+                }
+            }
+        }
+        let outcome = std::mem::replace(&mut self.outcome, Outcome::Returned(String::new()));
+        self.outcome = outcome.hidden(|text| hider.text(text));
+        Ok(())
     }
 
     /// Reads a recording.
@@ -247,6 +303,22 @@ impl Outcome {
             Ok(Progress::Done) => Self::Returned("done".into()),
             Ok(Progress::Pending(millis)) => Self::Returned(format!("pending {millis} ms")),
             Err(error) => Self::failed(error, output),
+        }
+    }
+
+    /// With its texts as `hide` makes them.
+    pub(super) fn hidden(self, hide: impl Fn(&str) -> String) -> Self {
+        match self {
+            Self::Returned(answer) => Self::Returned(answer),
+            Self::Failed {
+                reason,
+                message,
+                output,
+            } => Self::Failed {
+                reason,
+                message: hide(&message),
+                output: hide(&output),
+            },
         }
     }
 

@@ -163,7 +163,11 @@ impl Screen {
         match &self.view {
             View::Plugins => self.status.plugins.len(),
             View::Plugin(_) => self.keys().len(),
-            View::Object { .. } => self.why.as_deref().map_or(0, |why| why.lines().count()),
+            View::Object { .. } => {
+                let why = self.why.as_deref().unwrap_or_default();
+                // A long line takes more than one.
+                why.lines().map(|line| 1 + line.chars().count() / 60).sum()
+            }
         }
     }
 

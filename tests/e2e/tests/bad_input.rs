@@ -265,11 +265,12 @@ async fn without_plugins(prefix: &str) -> PathBuf {
     account.kubeconfig().unwrap()
 }
 
-/// Runs the host until it gives up, and answers all that it said: one line that starts with `error: `.
+/// Runs the host until it gives up, and answers all that it said: one line of its log.
 async fn last_words(config: &Path, kubeconfig: &Path, more: &[&str]) -> String {
     let host = Host::run(config, kubeconfig, "default", more).unwrap();
     assert_eq!(host.ended().await.unwrap().code(), Some(1));
-    host.says("error: ").await.unwrap();
+    let is_error = |line: &Line| line.field("level") == "ERROR";
+    host.logs("its last words", is_error).await.unwrap();
     let log = host.log();
     assert_eq!(log.len(), 1, "{log:#?}");
     log.into_iter().map(|line| line.message).collect()

@@ -9,20 +9,20 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::{Note, Reel, Reply, Values, bare, not_recorded};
+use super::{Hider, Note, Reel, Reply, Values, bare, not_recorded};
 
 /// So many calls of imports are kept of a call that is made again.
 const CALLS: usize = 100_000;
 
 /// A recording that is played. Clones are the same.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Player {
     began: Timestamp,
     seed: [u8; 32],
     play: Arc<Mutex<Play>>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Play {
     /// Each with whether it was given.
     reads: Vec<(Note, bool)>,
@@ -32,6 +32,7 @@ struct Play {
     asked: Vec<Note>,
     /// What is hidden in a recording, and made again by the guest.
     secrets: Values,
+    hider: Option<Hider>,
 }
 
 impl Player {
@@ -43,6 +44,7 @@ impl Player {
             writes,
             asked: Vec::new(),
             secrets: Values::default(),
+            hider: None,
         };
         Self {
             began: reel.began,
@@ -59,8 +61,14 @@ impl Player {
     /// Answers a call.
     pub(in crate::plugin) fn answer(&self, call: &str, mut arguments: Value) -> Reply {
         let mut play = self.held();
+        let known = play.secrets.count();
         play.secrets.collect(&arguments);
-        play.secrets.hide(&mut arguments);
+        if play.secrets.count() > known {
+            play.hider = Some(play.secrets.hider());
+        }
+        if let Some(hider) = &play.hider {
+            hider.hide(&mut arguments);
+        }
         let mut note = Note {
             call: call.to_owned(),
             arguments,
@@ -85,10 +93,18 @@ impl Player {
     pub fn asked(&self) -> Vec<Note> {
         let play = self.held();
         let mut asked = play.asked.clone();
-        for note in &mut asked {
-            play.secrets.hide(&mut note.arguments);
+        if let Some(hider) = &play.hider {
+            let arguments = asked.iter_mut().map(|note| &mut note.arguments);
+            arguments.for_each(|arguments| hider.hide(arguments));
         }
         asked
+    }
+
+    /// A text of the guest, with the same values hidden.
+    pub fn hidden(&self, text: &str) -> String {
+        let play = self.held();
+        let hider = play.hider.as_ref();
+        hider.map_or_else(|| text.to_owned(), |hider| hider.text(text))
     }
 
     fn held(&self) -> MutexGuard<'_, Play> {

@@ -8,8 +8,14 @@ use crate::plugin::bindings::cluster::{
 use crate::plugin::bindings::events::{Event, Severity};
 use crate::plugin::bindings::types::ObjectRef;
 
+/// The API server takes no larger object; of what is larger the text is noted, and refused.
+const LARGEST: usize = 3 << 20;
+
 /// The JSON of a text that a guest or a host gives; the text itself if it is none.
 pub(in crate::plugin) fn object(text: &str) -> Value {
+    if text.len() > LARGEST {
+        return text.into();
+    }
     serde_json::from_str(text).unwrap_or_else(|_| text.into())
 }
 

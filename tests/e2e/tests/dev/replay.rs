@@ -122,7 +122,7 @@ async fn what_is_no_recording_is_said_to_be_none() -> Result<()> {
         let (code, said) = replay(&elsewhere, &with)?;
         ensure!(code == Some(2) && said.contains(word), "{word}: {said}");
     }
-    let own = home.path().join(".windlass/failures/relay/components");
+    let own = home.path().join(".windlass/failures/relay/.components");
     for entry in fs::read_dir(own)? {
         fs::write(entry?.path(), b"changed")?;
     }

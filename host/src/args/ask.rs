@@ -1,0 +1,54 @@
+//! Flags of the commands that ask a host that runs.
+
+use clap::{Args, ValueEnum};
+
+use super::InspectOutput;
+
+/// Say why an object was reconciled, or was not.
+#[derive(Debug, Args)]
+pub struct WhyFlags {
+    /// The object, as KIND/NAME or KIND NAME; a kind, its plural or short name, with .GROUP behind it if one likes
+    #[arg(required = true, num_args = 1..=2, value_name = "KIND/NAME")]
+    pub object: Vec<String>,
+    /// The object's namespace
+    #[arg(long, short, default_value = "default", value_name = "NAMESPACE")]
+    pub namespace: String,
+    /// How the answer is written
+    #[arg(long, short, default_value = "text", value_name = "FORMAT")]
+    pub output: WhyOutput,
+    /// Where the host's status page is
+    #[arg(
+        long,
+        env = "WINDLASS_ADMIN_URL",
+        default_value = "http://127.0.0.1:8082",
+        value_name = "URL"
+    )]
+    pub admin_url: String,
+}
+
+/// Show what each plugin of a host does.
+#[derive(Debug, Args)]
+pub struct Top {
+    /// How it is written, once [default: shown again and again; text where there is no terminal]
+    #[arg(long, short, value_name = "FORMAT")]
+    pub output: Option<InspectOutput>,
+    /// Where the host's status page is
+    #[arg(
+        long,
+        env = "WINDLASS_ADMIN_URL",
+        default_value = "http://127.0.0.1:8082",
+        value_name = "URL"
+    )]
+    pub admin_url: String,
+}
+
+/// How an answer is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum WhyOutput {
+    /// For people.
+    Text,
+    /// One document.
+    Json,
+    /// A graph, for Graphviz.
+    Dot,
+}
