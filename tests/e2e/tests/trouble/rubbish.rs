@@ -136,7 +136,8 @@ async fn a_host_that_meets_rubbish_at_its_start_ends_with_one_line() -> Result<(
             .set_rules([Rule::new("first", |head| head.path == "/apis", fault)]);
         let host = met.scene.another_host(&[])?;
         ensure!(host.ended().await?.code() == Some(1), "{fault:?}");
-        let said = host.says("error: ").await?;
+        let is_error = |line: &Line| line.field("level") == "ERROR";
+        let said = host.logs("its last words", is_error).await?;
         ensure!(said.message.contains(words), "{fault:?}: {said:?}");
         ensure!(host.log().len() == 1, "{fault:?}: {:#?}", host.log());
     }
