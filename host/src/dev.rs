@@ -73,10 +73,15 @@ pub async fn run(flags: Dev, threads: usize, seams: Seams) -> anyhow::Result<()>
     let (phase, phases, _signals) =
         shutdown::listen(&seams).context("cannot listen for signals")?;
     let gone = shutdown::hung_up().context("cannot listen for signals")?;
-    let own = own_folder(&targets)?;
-    let failures = Failures::open(own.join("failures"), &seams)
-        .context("cannot use the folder for recordings of failed passes")?;
-    let server = embedded(&flags, &own, &seams)?;
+    let own = own_folder(&targets);
+    let failures = own.as_ref().ok().map(|own| own.join("failures"));
+    let failures = failures.and_then(|folder| Failures::open(folder, &seams).ok());
+    if failures.is_none() {
+        // Where nothing may be written, plugins can be tried all the same.
+        let text = "failed passes are not recorded, since .windlass/failures cannot be made";
+        teller.hint(Tone::Warning, "Replay", text);
+    }
+    let server = embedded(&flags, own, &seams)?;
     let kubeconfig = server.as_ref().map(|server| server.kubeconfig().to_owned());
     let cluster = Cluster {
         kubeconfig: kubeconfig.clone().or(flags.kubeconfig.clone()),
@@ -97,7 +102,7 @@ pub async fn run(flags: Dev, threads: usize, seams: Seams) -> anyhow::Result<()>
         identity: identity(&seams),
         times: Times::default(),
         grace: GRACE,
-        failures: Some(failures),
+        failures,
     };
     let wired = wire(means, &seams);
     let ports = Ports {
@@ -135,17 +140,28 @@ fn own_folder(targets: &[Target]) -> anyhow::Result<PathBuf> {
     let folder = within(target.folder(), Path::new(".windlass"));
     std::fs::create_dir_all(&folder)
         .and_then(|()| std::fs::write(folder.join(".gitignore"), "*\n"))
-        .with_context(|| format!("cannot make the folder {}", folder.display()))?;
+        .with_context(|| {
+            format!(
+                "cannot make the folder {}: name a file for the kubeconfig with --kubeconfig-out",
+                folder.display()
+            )
+        })?;
     Ok(folder)
 }
 
 /// The API server of this program, unless a cluster is named.
-fn embedded(flags: &Dev, own: &Path, seams: &Seams) -> anyhow::Result<Option<Embedded>> {
+fn embedded(
+    flags: &Dev,
+    own: anyhow::Result<PathBuf>,
+    seams: &Seams,
+) -> anyhow::Result<Option<Embedded>> {
     if flags.kubeconfig.is_some() || flags.context.is_some() {
         return Ok(None);
     }
-    let file = flags.kubeconfig_out.clone();
-    let file = file.unwrap_or_else(|| own.join("kubeconfig"));
+    let file = match &flags.kubeconfig_out {
+        Some(file) => file.clone(),
+        None => own?.join("kubeconfig"),
+    };
     Ok(Some(Embedded::open(flags.port, file, true, false, seams)?))
 }
 

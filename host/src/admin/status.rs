@@ -9,7 +9,7 @@ use axum::routing::get;
 use serde::{Deserialize, Serialize};
 
 use super::page;
-use crate::status::{self as table, Board};
+use crate::status::{self, Board};
 use crate::why::{Finder, Question, dot, text};
 
 /// The names by which this machine calls itself.
@@ -111,7 +111,7 @@ async fn overview(
     match &*query.o {
         "json" => json(&status),
         _ if is_browser(&headers) => html(page::overview(&status)),
-        _ => shown(PLAIN, table::table(&status)),
+        _ => shown(PLAIN, status::table(&status)),
     }
 }
 
@@ -128,7 +128,7 @@ async fn plugin(
     match &*query.o {
         "json" => json(&details),
         _ if is_browser(&headers) => html(page::plugin(&details)),
-        _ => shown(PLAIN, table::details(&details)),
+        _ => shown(PLAIN, status::details(&details)),
     }
 }
 

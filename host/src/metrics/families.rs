@@ -75,7 +75,7 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// How passes fail (`PassError::label`).
+/// How passes fail (`PassError::label`): series that are there before the first one does.
 const FAILURES: [&str; 9] = [
     "transient",
     "terminal",
@@ -251,10 +251,12 @@ pub(super) const FAMILIES: &[Family] = &[
         kind: MetricType::Counter,
         labelled: Labelled::Controller,
         rows: |meters, rows| {
-            let failures = meters.failures();
-            let count = |how| failures.get(how).copied().unwrap_or_default();
-            let mut all = FAILURES.iter();
-            all.try_for_each(|how| rows.count(&[("reason", how)], count(how)))
+            let mut failures = meters.failures();
+            for how in FAILURES {
+                failures.entry(how).or_default();
+            }
+            let mut all = failures.iter();
+            all.try_for_each(|(how, count)| rows.count(&[("reason", how)], *count))
         },
     },
     Family {

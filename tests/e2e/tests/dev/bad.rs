@@ -158,3 +158,18 @@ fn a_name_that_cannot_be_one_makes_nothing() -> Result<()> {
     ensure!(errors.contains("such as greeter"), "{errors}");
     Ok(())
 }
+
+#[tokio::test]
+async fn where_nothing_may_be_written_it_runs_and_says_that_nothing_is_recorded() -> Result<()> {
+    let home = project(COMPILER)?;
+    // Also root cannot make a folder there.
+    fs::write(home.path().join(".windlass"), "in the way")?;
+    let errors = fails(&Dev::start(home.path(), &[])?).await?;
+    ensure!(errors.contains("--kubeconfig-out"), "{errors}");
+    let elsewhere = tempfile::tempdir()?;
+    let kubeconfig = elsewhere.path().join("kubeconfig");
+    let kubeconfig = kubeconfig.to_str().context("a path is text")?;
+    let dev = Dev::start(home.path(), &["--kubeconfig-out", kubeconfig])?;
+    dev.writes("b0001 v0 Ada").await?;
+    Ok(())
+}
