@@ -19,6 +19,7 @@ use http_body_util::{BodyExt, Limited};
 use kube::client::Body;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use tracing::Instrument;
 
 pub use discovery::Discovery;
 pub use error::ApiError;
@@ -29,6 +30,7 @@ use crate::bugs::{self, Bug};
 use crate::lease::Gate;
 use crate::metrics::{Counted, Requests};
 use crate::seams::{Clock, Rng, Seams};
+use crate::spans;
 
 /// An answer larger than this is refused. The API server itself takes objects of 3 MiB at most, and
 /// lists are asked for in pages.
@@ -251,7 +253,8 @@ impl Api {
         let (client, clock) = (self.client.clone(), self.seams.clock);
         let requests = self.requests.clone();
         let gate = self.gate.clone().filter(|_| request.method != Method::GET);
-        let exchange = self.seams.spawn.task(async move {
+        let span = spans::request(&request.method, &request.uri);
+        let exchange = async move {
             // Asked as late as can be: the task may have waited for its turn.
             let allowance = match &gate {
                 Some(_) if bugs::is(Bug::TheGateIsOpen) => REQUEST_DEADLINE,
@@ -264,7 +267,8 @@ impl Api {
                 .within(deadline, exchange(client, request, counted))
                 .await
                 .unwrap_or_else(|| Err(late(deadline)))
-        });
+        };
+        let exchange = self.seams.spawn.task(exchange.instrument(span));
         let lost = |error: tokio::task::JoinError| {
             Err(ApiError::Unreachable(format!(
                 "the request was dropped: {error}"
@@ -333,6 +337,7 @@ async fn exchange<T: DeserializeOwned>(
     let (head, body) = response.into_parts();
     let body = whole(body).await?;
     counted.answered(head.status);
+    spans::status(head.status);
     if head.status.is_success() {
         return serde_json::from_slice(&body).map_err(|_| ApiError::not_json(&body));
     }

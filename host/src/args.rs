@@ -3,6 +3,7 @@
 mod ask;
 mod author;
 mod examples;
+mod traces;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -14,6 +15,8 @@ use crate::lease::Times;
 use crate::manifest::is_dns_label;
 
 pub use ask::{Top, WhyFlags, WhyOutput};
+pub use traces::{Endpoint, TraceFlags};
+
 pub use author::{
     BuildFlags, Dev, DevOutput, Doctor, Inspect, InspectOutput, Language, New, Render, Replay, Test,
 };
@@ -66,6 +69,15 @@ impl Windlass {
             _ => "info",
         };
         self.log.as_deref().unwrap_or(usual)
+    }
+
+    /// Where traces go, if they do.
+    pub fn traces_to(&self) -> Option<&Endpoint> {
+        match &self.command {
+            Command::Run(flags) => flags.traces.endpoint(),
+            Command::Dev(flags) => flags.traces.endpoint(),
+            _ => None,
+        }
     }
 
     /// Whether the log is held back until something has failed.
@@ -170,6 +182,9 @@ pub struct Run {
     /// Times of the leases
     #[command(flatten)]
     pub leases: Leases,
+    /// Where traces go
+    #[command(flatten)]
+    pub traces: TraceFlags,
 }
 
 /// Take a plugin's finalizers off all objects.

@@ -20,8 +20,12 @@ const BROKEN: u8 = 2;
 /// The longest line of an error.
 const LONGEST: usize = 64 << 10;
 
-/// Does what the command line says. `log` is started for commands that log; tests bring their own.
-pub fn main(windlass: Windlass, log: impl FnOnce(&Windlass) -> anyhow::Result<()>) -> ExitCode {
+/// Does what the command line says. `log` is started for commands that log, and dropped when they have ended; tests
+/// bring their own.
+pub fn main<T>(
+    windlass: Windlass,
+    log: impl FnOnce(&Windlass, &Seams) -> anyhow::Result<T>,
+) -> ExitCode {
     let failed = match windlass.command {
         // As `diff` does: 1 is an answer.
         Command::Replay(_) => BROKEN,
@@ -51,9 +55,9 @@ pub fn main(windlass: Windlass, log: impl FnOnce(&Windlass) -> anyhow::Result<()
     }
 }
 
-fn start(
+fn start<T>(
     windlass: Windlass,
-    log: impl FnOnce(&Windlass) -> anyhow::Result<()>,
+    log: impl FnOnce(&Windlass, &Seams) -> anyhow::Result<T>,
 ) -> anyhow::Result<()> {
     if matches!(windlass.command, Command::Compile) {
         return Ok(compile_child(&mut stdin().lock(), &mut stdout().lock())?);
@@ -63,7 +67,6 @@ fn start(
         clap_complete::generate(flags.shell, &mut command, "windlass", &mut stdout().lock());
         return Ok(());
     }
-    log(&windlass)?;
     let asked = match &windlass.command {
         Command::Run(flags) => flags.guest_threads.map(usize::from),
         _ => None,
@@ -79,6 +82,7 @@ fn start(
         rng: Rng::from_system(),
         spawn,
     };
+    let logged = log(&windlass, &seams)?;
     let ended = host.block_on(async {
         match windlass.command {
             Command::Run(flags) => runtime::run(*flags, threads, seams).await,
@@ -98,6 +102,8 @@ fn start(
             Command::Completion(_) | Command::Compile => Ok(()),
         }
     });
+    // What is still to be sent needs the host's threads.
+    drop(logged);
     // Whatever still blocks is not waited for.
     guests.shutdown_background();
     host.shutdown_background();

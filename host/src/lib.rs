@@ -17,6 +17,7 @@
 //! fixtures, replay   calls made again: of fixture files, and of passes that failed
 //! rbac               what the API server must allow the host, from the same grants
 //! metrics            what is counted                    -> admin     what may be asked of a running host
+//! telemetry          the log, and traces                <- spans     what a pass was made of
 //! api                every request to the API server    <- seams     time, chance, tasks
 //! bugs               on purpose, one at a time, for whoever judges the judges; none in a release
 //! ```
@@ -54,6 +55,7 @@ pub mod seams;
 pub mod selector;
 pub mod shutdown;
 pub mod source;
+pub mod spans;
 pub mod status;
 pub mod telemetry;
 pub mod text;

@@ -28,6 +28,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::Semaphore;
+use tracing::Instrument;
 use wasmtime::Engine;
 use wasmtime::component::{HasSelf, Linker};
 use windlass_code_cache::{Code, CodeCache};
@@ -338,11 +339,12 @@ impl Sandboxes {
             stop.clone(),
         );
         // The slot goes with the sandbox, however the call ends.
-        let mut task = self.seams.spawn.guest(async move {
+        let call = async move {
             let report = guest.await;
             drop(slot);
             report
-        });
+        };
+        let mut task = self.seams.spawn.guest(call.in_current_span());
         let in_time = self.seams.clock.within(limits.deadline, &mut task);
         let (late, report) = match first(in_time, cancel.stopped()).await {
             Either::Left(report) => (report.is_none(), report),

@@ -1,14 +1,27 @@
-//! The log: text for people, JSON for machines, always on standard error.
+//! The log: text for people, JSON for machines, always on standard error. And [`Traces`].
+
+mod traces;
 
 use std::io::{self, IsTerminal, Write, stderr};
 use std::sync::{Mutex, PoisonError};
 
-use tracing_subscriber::EnvFilter;
+use tracing::{Level, Subscriber};
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::registry::LookupSpan;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{EnvFilter, Layer, fmt, registry};
 
-use crate::args::LogFormat;
+pub use traces::Traces;
+
+use crate::args::{LogFormat, Windlass};
+use crate::seams::Seams;
+use crate::spans;
 
 /// Libraries that log each error which they also return: the host says it once, in its own words.
-const REPEATED: &str = "kube_client=off,kube_runtime=off,rustls_platform_verifier=off";
+/// What tells others how it goes, and what is for traces.
+const REPEATED: &str = "kube_client=off,kube_runtime=off,rustls_platform_verifier=off,span=off,\
+    opentelemetry=off,opentelemetry_sdk=off,opentelemetry_otlp=off,hyper_util=off";
 
 /// What is held back of a log, at most, in bytes.
 const MOST: usize = 64 << 10;
@@ -38,36 +51,57 @@ pub fn taken() -> String {
     String::from_utf8_lossy(&std::mem::take(&mut *held)).into_owned()
 }
 
-/// Starts the log; one that is `held` back is for [`taken`].
+/// Starts the log, which is for [`taken`] if it is held back, and traces, if somebody wants them.
 ///
 /// # Errors
-/// `filter` is none.
-pub fn start(format: Option<LogFormat>, filter: &str, held: bool) -> anyhow::Result<()> {
+/// The filter of the log is none, or traces cannot be sent.
+pub fn start(windlass: &Windlass, seams: &Seams) -> anyhow::Result<Option<Traces>> {
+    let filter = windlass.filter();
     let whole = format!("{REPEATED},{filter}");
     let filter = EnvFilter::try_new(whole).map_err(|error| {
         anyhow::anyhow!("--log {filter:?} is no filter such as info or info,plugin=debug: {error}")
     })?;
-    let terminal = stderr().is_terminal();
-    let format = format.unwrap_or(if terminal {
-        LogFormat::Text
-    } else {
-        LogFormat::Json
+    let traces = windlass.traces_to();
+    let traces = traces.map(|to| Traces::start(to, seams)).transpose()?;
+    let spans = traces.as_ref().map(|traces| {
+        // What a plugin says belongs to its pass.
+        let wanted = Targets::new()
+            .with_target(spans::TARGET, Level::TRACE)
+            .with_target("plugin", Level::INFO);
+        tracing_opentelemetry::layer()
+            .with_tracer(traces.tracer())
+            .with_location(false)
+            .with_threads(false)
+            .with_target(false)
+            .with_tracked_inactivity(false)
+            .with_filter(wanted)
     });
-    let log = tracing_subscriber::fmt().with_env_filter(filter);
-    if held {
-        let log = log.with_ansi(false).with_target(false).without_time();
-        log.with_writer(|| Held).init();
-        return Ok(());
+    let log = log(windlass.log_format, windlass.holds_log()).with_filter(filter);
+    registry().with(spans).with(log).init();
+    Ok(traces)
+}
+
+fn log<S>(format: Option<LogFormat>, is_held: bool) -> Box<dyn Layer<S> + Send + Sync>
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+{
+    if is_held {
+        let log = fmt::layer().with_ansi(false).with_target(false);
+        return log.without_time().with_writer(|| Held).boxed();
     }
-    let log = log.with_writer(stderr);
-    match format {
-        LogFormat::Text => log.with_ansi(terminal).with_target(false).init(),
+    let terminal = stderr().is_terminal();
+    let log = fmt::layer().with_writer(stderr);
+    let usual = match terminal {
+        true => LogFormat::Text,
+        false => LogFormat::Json,
+    };
+    match format.unwrap_or(usual) {
+        LogFormat::Text => log.with_ansi(terminal).with_target(false).boxed(),
         LogFormat::Json => log
             .json()
             .flatten_event(true)
             .with_current_span(false)
             .with_span_list(false)
-            .init(),
+            .boxed(),
     }
-    Ok(())
 }

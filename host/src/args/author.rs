@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
-use super::{Output, duration};
+use super::{Output, TraceFlags, duration};
 use crate::admin::BindAddress;
 use crate::project::plugin_name;
 
@@ -70,6 +70,9 @@ pub struct Dev {
     /// Context of a cluster to use in place of the API server inside
     #[arg(long, value_name = "NAME", help_heading = "Cluster")]
     pub context: Option<String>,
+    /// Where traces go
+    #[command(flatten)]
+    pub traces: TraceFlags,
 }
 
 /// How it is told what happens.

@@ -56,6 +56,8 @@ pub struct Record {
     pub output: String,
     /// The file that its recording is in, if it failed and there is one.
     pub recording: Option<PathBuf>,
+    /// The trace that it was sent as, if it was: 32 hexadecimal digits.
+    pub trace: Option<String>,
     /// When it runs next, if nothing happens before.
     pub next: Option<Duration>,
 }
@@ -85,6 +87,7 @@ impl Record {
             error: None,
             output: String::new(),
             recording: None,
+            trace: None,
             next: None,
         }
     }
@@ -111,6 +114,7 @@ impl Record {
                 .as_ref()
                 .map_or(0, |path| path.as_os_str().len())
             + option(&self.error)
+            + option(&self.trace)
             + self.journal.denied.iter().map(String::len).sum::<usize>()
             + reads.sum::<usize>()
             + writes.sum::<usize>()

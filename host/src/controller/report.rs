@@ -37,12 +37,14 @@ pub(super) fn pass(door: &Door, primary: &Primary, pass: &Pass, record: &Record)
         attempt,
         memory,
         requests,
+        trace: trace_id,
         ..
     } = record;
     let (elapsed_ms, cpu_ms) = (millis(record.took), millis(record.cpu));
     let Err(error) = &pass.outcome else {
         tracing::info!(
-            plugin, object, step, outcome, why, elapsed_ms, cpu_ms, memory, requests, "pass"
+            plugin, object, step, outcome, why, elapsed_ms, cpu_ms, memory, requests, trace_id,
+            "pass"
         );
         return;
     };
@@ -62,6 +64,7 @@ pub(super) fn pass(door: &Door, primary: &Primary, pass: &Pass, record: &Record)
         attempt,
         retry_ms,
         output,
+        trace_id,
         "pass failed: {cause}"
     );
     if let Some(reason) = event_reason(error) {

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::time::Instant;
+use tracing::Instrument;
 
 use super::backoff::Backoff;
 use super::count::count;
@@ -21,6 +22,7 @@ use crate::metrics::Meters;
 use crate::plugin::cluster::Primary;
 use crate::plugin::{Description, Plugin};
 use crate::seams::Seams;
+use crate::spans;
 use crate::text::clean;
 use crate::view::{End, Journal, Key, Wakeup, Why};
 
@@ -123,16 +125,19 @@ impl Worker {
         let generation = object.metadata.generation;
         let attempt = self.backoff().attempt(key, generation);
         let (began, started) = (self.seams.clock.wall(), self.seams.clock.now());
-        let pass = self.reconciler.pass(&object, attempt).await;
-        let took = self.seams.clock.now() - started;
         let door = self.reconciler.door();
+        let primary = self.reconciler.primary(&object.metadata);
+        let step = self.reconciler.step(&object).label();
+        let span = spans::pass(&door.plugin, &primary, step);
+        let pass = self.reconciler.pass(&object, attempt);
+        let pass = pass.instrument(span.clone()).await;
+        let took = self.seams.clock.now() - started;
         let journal = door.view.ends(key);
         let next = next(&pass.outcome, pass.traffic.slow_down);
         if let Some(delay) = pass.traffic.slow_down {
             self.queue.pause(delay);
         }
         let delay = self.settle(taken, generation, next);
-        let primary = self.reconciler.primary(&object.metadata);
         if let Ok(Done::After(asked)) = &pass.outcome
             && u128::from(*asked) < SHORTEST_REQUEUE.as_millis()
             && !self.hurried.swap(true, Ordering::Relaxed)
@@ -159,8 +164,10 @@ impl Worker {
             error: error.map(|error| clean(&Chain(error).to_string(), TEXT)),
             output: clean(pass.output.trim(), TEXT),
             recording: pass.recording.clone(),
+            trace: spans::trace_id(&span),
             next: delay,
         };
+        spans::passed(&span, &record);
         count(&self.meters, &pass, &record);
         report::pass(door, &primary, &pass, &record);
         self.records.push(record);

@@ -33,6 +33,7 @@ use super::tape::Tape;
 use crate::api::{Api, ApiError, Discovery, Request, Resource, group_of};
 use crate::events::Recorder;
 use crate::grants::{Access, Grants, Used};
+use crate::spans;
 use crate::text::clean;
 use crate::view::{Key, Object, View};
 
@@ -229,6 +230,7 @@ impl Call {
             namespace: target.namespace.clone(),
             name: target.name.clone(),
         };
+        spans::names(&resource.kind, Some(&key));
         Ok(Target { resource, key })
     }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::Value;
-use tracing::Level;
+use tracing::{Instrument, Level, Span};
 
 use super::bindings::{clock, cluster, config, events, log, metrics, types};
 use super::calls::Ending;
@@ -13,6 +13,7 @@ use super::measures::Kind;
 use super::sandbox::State;
 use super::tape::{Note, Noted, Reply, words};
 use crate::seams::{Either, first};
+use crate::spans;
 use crate::text::clean;
 
 /// The longest log message, and the most bytes of its fields together.
@@ -84,7 +85,9 @@ impl State {
         }
         let calls = self.call.as_ref().map(Call::calls);
         let tape = self.call.as_ref().and_then(Call::tape).cloned();
-        let answer = self.until_stopped(work).await?;
+        let span = spans::import(import);
+        let answer = self.until_stopped(work).instrument(span.clone()).await?;
+        spans::answered(&span, answer.word());
         if let Some(calls) = calls {
             calls.note(import, answer.word());
         }
@@ -193,7 +196,9 @@ impl events::Host for State {
             return Ok(self.cancel.check()?);
         }
         let tape = self.call.as_ref().and_then(Call::tape).cloned();
-        self.until_stopped(|call| call.publish(event)).await?;
+        self.until_stopped(|call| call.publish(event))
+            .instrument(spans::import("publish"))
+            .await?;
         if let (Some(tape), Some(arguments)) = (tape, spoken) {
             tape.note(Note {
                 call: "publish".to_owned(),
@@ -225,10 +230,11 @@ impl log::Host for State {
         }
         let (plugin, object) = (&*self.plugin, &*self.object);
         let (message, fields) = (clean(&message, LOG_LINE), fields_text.trim_end());
+        let trace_id = spans::trace_id(&Span::current());
         // tracing wants the level at compile time.
         macro_rules! line {
             ($level:expr) => {
-                tracing::event!(target: "plugin", $level, plugin, object, fields, "{message}")
+                tracing::event!(target: "plugin", $level, plugin, object, fields, trace_id, "{message}")
             };
         }
         match level {

@@ -116,6 +116,9 @@ pub struct PassAnswer {
     /// The file that its recording is in, if it failed and there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recording: Option<String>,
+    /// The trace that it was sent as, if it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<String>,
     /// CPU time of the guest.
     pub cpu_us: u64,
     /// The guest's memory at its peak, in bytes.
@@ -258,6 +261,7 @@ impl PassAnswer {
                 .recording
                 .as_ref()
                 .map(|path| path.display().to_string()),
+            trace: record.trace.clone(),
             cpu_us: u64::try_from(record.cpu.as_micros()).unwrap_or(u64::MAX),
             memory: record.memory,
             requests: record.requests,

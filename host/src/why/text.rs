@@ -173,6 +173,9 @@ fn pass(last: &PassAnswer, out: &mut String) {
     if let Some(recording) = &last.recording {
         row(out, "REPLAY", &command(Path::new(recording)));
     }
+    if let Some(trace) = &last.trace {
+        row(out, "TRACE", trace);
+    }
 }
 
 fn read(read: &ReadAnswer) -> String {

@@ -130,7 +130,12 @@ impl Host {
     pub fn run_command(host: &Command) -> Result<Self> {
         let mut command = Command::new("sh");
         // The tests' own settings are not the host's.
-        for name in ["KUBECONFIG", "RUST_LOG", "WINDLASS_LOG"] {
+        for name in [
+            "KUBECONFIG",
+            "RUST_LOG",
+            "WINDLASS_LOG",
+            "OTEL_EXPORTER_OTLP_ENDPOINT",
+        ] {
             command.env_remove(name);
         }
         command.args(["-c", GUARD, "sh"]);

@@ -10,6 +10,7 @@ use crate::plugin::bindings::cluster::{Consistency, Error, ListQuery};
 use crate::plugin::bindings::types::ObjectRef;
 use crate::plugin::sandbox::COPY;
 use crate::selector::LabelSelector;
+use crate::spans;
 use crate::view::{Key, Object, Saw};
 
 /// Bytes of a field selector at most.
@@ -97,6 +98,7 @@ impl Call {
             view.reads_list(by, kind, query.namespace.as_deref(), &selector);
         }
         let resource = self.resource(&query.api_version, &query.kind).await?;
+        spans::names(&resource.kind, None);
         let namespace = query.namespace.as_deref();
         if !resource.namespaced && namespace.is_some() {
             return invalid(format!(

@@ -9,10 +9,14 @@ mod prune;
 
 use std::collections::BTreeSet;
 
+use tracing::Instrument;
+
 use super::check::{self, invalid};
 use super::{Call, Target, Writes};
 use crate::plugin::bindings::cluster::{Error, SetError};
+use crate::plugin::calls::Ending;
 use crate::plugin::sandbox::COPY;
+use crate::spans;
 use crate::view::{Extent, Key};
 
 /// Children of a set at most.
@@ -40,7 +44,11 @@ impl Call {
         self.check_set(&children).map_err(whole)?;
         let (mut members, mut kept, mut errors) = (BTreeSet::new(), Vec::new(), Vec::new());
         for (index, child) in (0..).zip(&children) {
-            match self.apply_member(child, &mut members).await {
+            let span = spans::import("apply");
+            let applied = self.apply_member(child, &mut members);
+            let applied = applied.instrument(span.clone()).await;
+            spans::answered(&span, applied.word());
+            match applied {
                 Ok(object) => kept.push(object),
                 Err(error) => errors.push(SetError {
                     index: Some(index),

@@ -45,7 +45,7 @@ impl Visit for Reached {
 }
 
 fn main() -> ExitCode {
-    cli::main(Windlass::parse(), |_| {
+    cli::main(Windlass::parse(), |_, _| {
         let lines = tracing_subscriber::fmt::layer()
             .json()
             .flatten_event(true)

@@ -15,7 +15,7 @@ use windlass_sandbox_tests::guest;
 use crate::Bench;
 
 /// Objects, and how often each is called about.
-const GREETINGS: usize = 100;
+pub(crate) const GREETINGS: usize = 100;
 const ROUNDS: usize = 10;
 
 pub(crate) async fn measure(bench: &Bench) -> Result<()> {
@@ -89,7 +89,7 @@ pub(crate) async fn measure(bench: &Bench) -> Result<()> {
 }
 
 /// Changes the spec of the greeter's document.
-fn edit(
+pub(crate) fn edit(
     bench: &Bench,
     plugins: &Plugins,
     change: impl FnOnce(&mut Value) -> Result<()>,
@@ -103,7 +103,7 @@ fn edit(
 }
 
 /// The passes after so many swaps, once there is one of each object.
-async fn passes_after(host: &Host, swaps: usize) -> Result<Vec<Line>> {
+pub(crate) async fn passes_after(host: &Host, swaps: usize) -> Result<Vec<Line>> {
     let what = format!("swap {swaps} is followed by every pass");
     eventually(DEADLINE, &what, async || {
         let log = host.log();

@@ -8,6 +8,7 @@ mod latency;
 mod memory;
 mod pages;
 mod swaps;
+mod watched;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,7 +17,9 @@ use anyhow::{Result, ensure};
 use windlass_controlplane::table::row;
 use windlass_e2e::{Account, Cluster, Host, Plugins, workspace};
 
-const PARTS: [&str; 6] = ["latency", "swaps", "calls", "memory", "pages", "author"];
+const PARTS: [&str; 7] = [
+    "latency", "swaps", "calls", "watched", "memory", "pages", "author",
+];
 
 #[tokio::main]
 async fn main() -> Result<()> {
@@ -36,6 +39,9 @@ async fn main() -> Result<()> {
     }
     if wanted("calls") {
         calls::measure(&bench).await?;
+    }
+    if wanted("watched") {
+        watched::measure(&bench).await?;
     }
     if wanted("memory") {
         memory::measure(&bench).await?;

@@ -1,0 +1,71 @@
+//! Where traces go.
+
+use std::str::FromStr;
+
+use clap::Args;
+use http::Uri;
+
+/// Where traces go.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Traces")]
+pub struct TraceFlags {
+    /// Collector that is sent a trace of each pass, over OTLP (HTTP), such as http://localhost:4318 [default: none is sent]
+    #[arg(long, env = "OTEL_EXPORTER_OTLP_ENDPOINT", value_name = "URL")]
+    otlp_endpoint: Option<Endpoint>,
+}
+
+impl TraceFlags {
+    /// The collector, if there is one.
+    pub fn endpoint(&self) -> Option<&Endpoint> {
+        self.otlp_endpoint.as_ref().filter(|it| !it.0.is_empty())
+    }
+}
+
+/// The address of a collector; an empty one, as an empty variable gives it, is none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Endpoint(String);
+
+impl Endpoint {
+    /// Where it takes traces ([OTLP](https://opentelemetry.io/docs/specs/otel/protocol/exporter/#endpoint-urls-for-otlphttp)).
+    pub fn traces(&self) -> String {
+        format!("{}/v1/traces", self.0.trim_end_matches('/'))
+    }
+}
+
+impl FromStr for Endpoint {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let wrong = "must be the URL of a collector, such as http://localhost:4318";
+        let is_url =
+            |uri: Uri| matches!(uri.scheme_str(), Some("http" | "https")) && uri.query().is_none();
+        match text.is_empty() || text.parse().is_ok_and(is_url) {
+            true => Ok(Self(text.to_owned())),
+            false => Err(wrong),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_endpoint_is_the_url_of_a_collector_or_nothing() {
+        let traces = |text: &str| text.parse().map(|it: Endpoint| it.traces()).ok();
+        for (text, want) in [
+            ("http://c:4318", Some("http://c:4318/v1/traces")),
+            ("https://c/otlp/", Some("https://c/otlp/v1/traces")),
+            ("localhost:4318", None),
+            ("grpc://c:4317", None),
+            ("http://c/?a=b", None),
+            ("http://", None),
+        ] {
+            assert_eq!(traces(text).as_deref(), want, "{text}");
+        }
+        let none = TraceFlags {
+            otlp_endpoint: "".parse().ok(),
+        };
+        assert_eq!(none.endpoint(), None);
+    }
+}

@@ -1,0 +1,128 @@
+//! What it costs to watch passes closely: with a recording of each that fails, and with a trace of each.
+//!
+//! - Hosts that differ in nothing but a flag take turns in one run, as in [`crate::calls`]: a new configuration makes
+//!   every key run again. The figure is the CPU time of the whole process for each pass, with what sends traces.
+
+use std::fs;
+
+use anyhow::{Context, Result};
+use axum::Router;
+use axum::routing::post;
+use serde_json::json;
+use tokio::net::TcpListener;
+use windlass_controlplane::table::{row, spread};
+use windlass_e2e::{ALL, Account, Cluster, Host, Plugins};
+
+use crate::Bench;
+use crate::calls::{GREETINGS, edit, passes_after};
+
+/// How often each host runs all its keys.
+const ROUNDS: usize = 30;
+
+pub(crate) async fn measure(bench: &Bench) -> Result<()> {
+    let collector = TcpListener::bind("127.0.0.1:0").await?;
+    let traced = format!("--otlp-endpoint=http://{}", collector.local_addr()?);
+    let routes = Router::new().route("/v1/traces", post(async || ()));
+    tokio::spawn(async move { axum::serve(collector, routes).await });
+    let recordings = bench.scratch().join("recordings");
+    let recorded = format!("--record-failures={}", recordings.display());
+    let mut hosts = [
+        Watched::start(bench, "alone", &[]).await?,
+        Watched::start(bench, "recorded", &[&recorded]).await?,
+        Watched::start(bench, "traced", &[&traced]).await?,
+        Watched::start(bench, "both", &[&recorded, &traced]).await?,
+    ];
+    for _ in 0..=ROUNDS {
+        for host in &mut hosts {
+            host.round(bench).await?;
+        }
+    }
+    let mut alone = None;
+    for host in hosts {
+        // The first one lets the children settle.
+        let mut micros: Vec<f64> = host.micros.into_iter().skip(1).collect();
+        micros.sort_by(f64::total_cmp);
+        let middle = *micros.get(ROUNDS / 2).context("there were rounds")?;
+        let base = *alone.get_or_insert(middle);
+        spread(
+            &format!("pass, {}: CPU of the host", host.how),
+            micros,
+            "us",
+        );
+        row(
+            &format!("pass, {}: more than alone", host.how),
+            format!("{:+.1} %", (middle / base - 1.0) * 100.0),
+        );
+    }
+    Ok(())
+}
+
+/// A host with a flag.
+struct Watched {
+    how: &'static str,
+    host: Host,
+    plugins: Plugins,
+    _cluster: Cluster,
+    swaps: usize,
+    /// The CPU time of each round, by pass.
+    micros: Vec<f64>,
+}
+
+impl Watched {
+    async fn start(bench: &Bench, how: &'static str, flags: &[&str]) -> Result<Self> {
+        let cluster = Cluster::new(&format!("watched-{how}")).await?;
+        let plugins = Plugins::new(&cluster.namespace)?.greeter()?;
+        let plugins = plugins.limits("greeter", &json!({ "concurrency": 1 }))?;
+        edit(bench, &plugins, |spec| {
+            let register = spec.pointer_mut("/grants/3/verbs");
+            *register.context("the fourth grant is the register's")? = json!(ALL);
+            Ok(())
+        })?;
+        let account = Account::new(&cluster.namespace, plugins.folder())?;
+        let code = bench.scratch().join("code");
+        let kubeconfig = account.kubeconfig()?;
+        let (folder, namespace) = (plugins.folder(), &cluster.namespace);
+        let host = Host::run_binary(&bench.binary, &code, folder, &kubeconfig, namespace, flags)?;
+        for number in 0..GREETINGS {
+            let name = format!("greeting-{number}");
+            cluster.greet(&name, json!({ "name": "Ada" })).await?;
+        }
+        for number in 0..GREETINGS {
+            cluster.until_ready(&format!("greeting-{number}")).await?;
+        }
+        Ok(Self {
+            how,
+            host,
+            plugins,
+            _cluster: cluster,
+            swaps: 0,
+            micros: Vec::new(),
+        })
+    }
+
+    async fn round(&mut self, bench: &Bench) -> Result<()> {
+        self.swaps += 1;
+        let round = self.swaps.to_string();
+        let before = self.used()?;
+        edit(bench, &self.plugins, |spec| {
+            let spec = spec.as_object_mut().context("a spec is an object")?;
+            spec.insert("config".into(), json!({ "round": round }));
+            Ok(())
+        })?;
+        let passes = passes_after(&self.host, self.swaps).await?.len();
+        self.micros.push((self.used()? - before) / passes as f64);
+        Ok(())
+    }
+
+    /// The CPU time that the threads of the host have used, in microseconds (`schedstat` in proc(5)).
+    fn used(&self) -> Result<f64> {
+        let mut nanos = 0.0;
+        for thread in fs::read_dir(format!("/proc/{}/task", self.host.id()))? {
+            // It may have ended since it was listed.
+            let spent = fs::read_to_string(thread?.path().join("schedstat")).unwrap_or_default();
+            let spent = spent.split_whitespace().next();
+            nanos += spent.map_or(Ok(0.0), str::parse::<f64>)?;
+        }
+        Ok(nanos / 1e3)
+    }
+}
