@@ -74,6 +74,8 @@ pub fn start(windlass: &Windlass, seams: &Seams) -> anyhow::Result<Option<Traces
             .with_threads(false)
             .with_target(false)
             .with_tracked_inactivity(false)
+            // Nobody asks for the context of a thread.
+            .with_context_activation(false)
             .with_filter(wanted)
     });
     let log = log(windlass.log_format, windlass.holds_log()).with_filter(filter);

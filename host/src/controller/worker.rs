@@ -128,7 +128,7 @@ impl Worker {
         let door = self.reconciler.door();
         let primary = self.reconciler.primary(&object.metadata);
         let step = self.reconciler.step(&object).label();
-        let span = spans::pass(&door.plugin, &primary, step);
+        let span = spans::pass(&door.plugin, &primary, step, attempt);
         let pass = self.reconciler.pass(&object, attempt);
         let pass = pass.instrument(span.clone()).await;
         let took = self.seams.clock.now() - started;

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use serde_json::Value;
 use tracing::{Instrument, Level, Span};
 
 use super::bindings::{clock, cluster, config, events, log, metrics, types};
@@ -11,7 +10,7 @@ use super::cancel::Stop;
 use super::cluster::Call;
 use super::measures::Kind;
 use super::sandbox::State;
-use super::tape::{Note, Noted, Reply, words};
+use super::tape::{Noted, Spoken, words};
 use crate::seams::{Either, first};
 use crate::spans;
 use crate::text::clean;
@@ -62,17 +61,17 @@ impl State {
 
 impl State {
     /// What a guest says, if somebody notes it or answers from notes.
-    fn spoken(&self, said: impl FnOnce() -> Value) -> Option<Value> {
+    fn spoken(&self, said: impl FnOnce() -> Spoken) -> Option<Spoken> {
         let is_noted = |call: &Call| call.tape().is_some();
         let is_heard = self.player.is_some() || self.call.as_ref().is_some_and(is_noted);
         is_heard.then(said)
     }
 
     /// Has `import` answered: from the recording that is played, or by its work. Counts how the work ends, and notes it.
-    async fn asked<'a, T: Ending + Noted, F>(
+    async fn asked<'a, T: Ending + Noted + Clone + Send + 'static, F>(
         &'a mut self,
         import: &'static str,
-        spoken: Option<Value>,
+        spoken: Option<Spoken>,
         work: impl FnOnce(&'a mut Call) -> F,
     ) -> wasmtime::Result<T>
     where
@@ -80,7 +79,8 @@ impl State {
     {
         if let Some(player) = &self.player {
             self.cancel.check()?;
-            let reply = player.answer(import, spoken.unwrap_or_default());
+            let spoken = spoken.map(Spoken::said).unwrap_or_default();
+            let reply = player.answer(import, spoken);
             return T::from_reply(reply).ok_or_else(|| Unreadable(import).into());
         }
         let calls = self.call.as_ref().map(Call::calls);
@@ -91,12 +91,8 @@ impl State {
         if let Some(calls) = calls {
             calls.note(import, answer.word());
         }
-        if let (Some(tape), Some(arguments)) = (tape, spoken) {
-            tape.note(Note {
-                call: import.to_owned(),
-                arguments,
-                answer: answer.reply(),
-            });
+        if let (Some(tape), Some(spoken)) = (tape, spoken) {
+            tape.note(import, spoken, &answer);
         }
         Ok(answer)
     }
@@ -191,20 +187,16 @@ impl cluster::Host for State {
 impl events::Host for State {
     async fn publish(&mut self, event: events::Event) -> wasmtime::Result<()> {
         let spoken = self.spoken(|| words::event(&event));
-        if let (Some(player), Some(arguments)) = (&self.player, &spoken) {
-            player.answer("publish", arguments.clone());
+        if let Some(player) = &self.player {
+            player.answer("publish", spoken.map(Spoken::said).unwrap_or_default());
             return Ok(self.cancel.check()?);
         }
         let tape = self.call.as_ref().and_then(Call::tape).cloned();
         self.until_stopped(|call| call.publish(event))
             .instrument(spans::import("publish"))
             .await?;
-        if let (Some(tape), Some(arguments)) = (tape, spoken) {
-            tape.note(Note {
-                call: "publish".to_owned(),
-                arguments,
-                answer: Reply::Ok(Value::Null),
-            });
+        if let (Some(tape), Some(spoken)) = (tape, spoken) {
+            tape.note("publish", spoken, &Ok::<_, cluster::Error>(()));
         }
         Ok(())
     }

@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 use super::bindings::cluster::{Error, SetError};
 pub use player::Player;
 pub use secrets::{Hider, Values};
+pub(super) use words::Spoken;
 
 /// So many bytes of a call are noted; of one that goes beyond there is no recording.
 const ROOM: usize = 8 << 20;
@@ -67,8 +68,23 @@ pub struct Problem {
 }
 
 /// A call that is noted while it runs. Clones are the same.
-#[derive(Clone, Debug, Default)]
-pub struct Tape(Arc<Mutex<Reel>>);
+#[derive(Clone, Default)]
+pub struct Tape(Arc<Mutex<Drafts>>);
+
+#[derive(Default)]
+struct Drafts {
+    began: Timestamp,
+    seed: [u8; 32],
+    drafts: Vec<Draft>,
+    bytes: usize,
+}
+
+/// What a note is made of.
+struct Draft {
+    call: &'static str,
+    spoken: Spoken,
+    answer: Box<dyn FnOnce() -> Reply + Send>,
+}
 
 /// What is on a tape.
 #[derive(Clone, Debug, Default)]
@@ -79,44 +95,65 @@ pub struct Reel {
     pub seed: [u8; 32],
     /// What it asked for, in order.
     pub notes: Vec<Note>,
-    bytes: usize,
 }
 
 impl Reel {
     /// Of a call that is known from elsewhere.
     pub fn new(began: Timestamp, seed: [u8; 32], notes: Vec<Note>) -> Self {
-        Self {
-            began,
-            seed,
-            notes,
-            bytes: 0,
-        }
+        Self { began, seed, notes }
     }
 }
 
 impl Tape {
     /// The call begins.
     pub(super) fn begins(&self, now: Timestamp, seed: [u8; 32]) {
-        let mut reel = self.held();
-        (reel.began, reel.seed) = (now, seed);
+        let mut held = self.held();
+        (held.began, held.seed) = (now, seed);
     }
 
-    /// Notes a call that took about so many `bytes` to say.
-    pub(super) fn note(&self, note: Note) {
-        let mut reel = self.held();
-        reel.bytes = reel.bytes.saturating_add(size(&note));
-        if reel.bytes <= ROOM {
-            reel.notes.push(note);
+    /// Notes that `call` was made with what was `spoken`, and answered so.
+    pub(super) fn note<T>(&self, call: &'static str, spoken: Spoken, answer: &T)
+    where
+        T: Noted + Clone + Send + 'static,
+    {
+        let mut held = self.held();
+        let bytes = 64 + spoken.bytes + answer.bytes();
+        held.bytes = held.bytes.saturating_add(bytes);
+        if held.bytes > ROOM {
+            held.drafts.clear();
+            return;
         }
+        let answer = answer.clone();
+        held.drafts.push(Draft {
+            call,
+            spoken,
+            answer: Box::new(move || answer.reply()),
+        });
     }
 
-    /// What was noted; none if it was too much.
+    /// What was noted; none if it was too much, as text or as what stands in it.
     pub fn take(&self) -> Option<Reel> {
-        let reel = std::mem::take(&mut *self.held());
-        (reel.bytes <= ROOM).then_some(reel)
+        let held = std::mem::take(&mut *self.held());
+        if held.bytes > ROOM {
+            return None;
+        }
+        let (mut notes, mut bytes) = (Vec::new(), 0);
+        for draft in held.drafts {
+            let note = Note {
+                call: draft.call.to_owned(),
+                arguments: draft.spoken.said(),
+                answer: (draft.answer)(),
+            };
+            bytes += size(&note);
+            if bytes > ROOM {
+                return None;
+            }
+            notes.push(note);
+        }
+        Some(Reel::new(held.began, held.seed, notes))
     }
 
-    fn held(&self) -> MutexGuard<'_, Reel> {
+    fn held(&self) -> MutexGuard<'_, Drafts> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -151,6 +188,9 @@ pub(super) trait Noted: Sized {
     /// As it is noted.
     fn reply(&self) -> Reply;
 
+    /// About how many bytes it has until then.
+    fn bytes(&self) -> usize;
+
     /// What was noted; none if the note is of something else.
     fn from_reply(reply: Reply) -> Option<Self>;
 }
@@ -158,6 +198,7 @@ pub(super) trait Noted: Sized {
 /// A part of an answer.
 pub(super) trait Part: Sized {
     fn said(&self) -> Value;
+    fn length(&self) -> usize;
     fn heard(value: Value) -> Option<Self>;
 }
 
@@ -165,6 +206,10 @@ pub(super) trait Part: Sized {
 impl Part for String {
     fn said(&self) -> Value {
         words::object(self)
+    }
+
+    fn length(&self) -> usize {
+        self.len()
     }
 
     fn heard(value: Value) -> Option<Self> {
@@ -180,6 +225,10 @@ impl Part for Vec<String> {
         self.iter().map(Part::said).collect()
     }
 
+    fn length(&self) -> usize {
+        self.iter().map(|text| text.len() + 32).sum()
+    }
+
     fn heard(value: Value) -> Option<Self> {
         match value {
             Value::Array(items) => items.into_iter().map(String::heard).collect(),
@@ -193,6 +242,10 @@ impl Part for () {
         Value::Null
     }
 
+    fn length(&self) -> usize {
+        0
+    }
+
     fn heard(_: Value) -> Option<Self> {
         Some(())
     }
@@ -204,6 +257,10 @@ impl<T: Part> Noted for Result<T, Error> {
             Ok(part) => Reply::Ok(part.said()),
             Err(error) => Reply::Errors(vec![Problem::of(None, error)]),
         }
+    }
+
+    fn bytes(&self) -> usize {
+        self.as_ref().map_or(64, Part::length)
     }
 
     fn from_reply(reply: Reply) -> Option<Self> {
@@ -223,6 +280,13 @@ impl<T: Part> Noted for Result<T, Vec<SetError>> {
                 let problems = problems.map(|error| Problem::of(error.index, &error.error));
                 Reply::Errors(problems.collect())
             }
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        match self {
+            Ok(part) => part.length(),
+            Err(errors) => errors.len() * 64,
         }
     }
 
@@ -334,17 +398,16 @@ mod tests {
 
     #[test]
     fn of_a_call_that_says_too_much_there_is_no_recording() {
-        let note = |text: String| Note {
-            call: "apply".into(),
-            arguments: json!({ "object": text }),
-            answer: Reply::Ok(Value::Null),
-        };
         let tape = Tape::default();
-        tape.note(note("a".repeat(ROOM / 2)));
+        let note = |text: String| tape.note("apply", words::one(&text), &Ok::<_, Error>(()));
+        note("a".repeat(ROOM / 3));
         assert_eq!(tape.take().map(|reel| reel.notes.len()), Some(1));
         for _ in 0..3 {
-            tape.note(note("a".repeat(ROOM / 2)));
+            note("a".repeat(ROOM / 3));
         }
+        assert!(tape.take().is_none());
+        // What is short as text, and large when it is read.
+        note(format!("[{}1]", "{},".repeat(ROOM / 16)));
         assert!(tape.take().is_none());
     }
 }

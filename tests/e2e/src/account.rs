@@ -67,14 +67,15 @@ impl Account {
     /// # Errors
     /// `windlass rbac` refuses one of them, or the control plane did not do its part.
     pub fn allow(&self, config: &Path) -> Result<()> {
-        let output = rbac(config, &["--namespace", &self.namespace])?;
+        let output = rbac(config, &["--namespace", &self.namespace, "-o", "json"])?;
         ensure!(
             output.status.success(),
             "windlass rbac: {}",
             String::from_utf8_lossy(&output.stderr)
         );
-        let objects = documents(&String::from_utf8(output.stdout)?)?;
-        on_a_thread(async || apply(&objects, &self.namespace).await)
+        let list: Value = serde_json::from_slice(&output.stdout)?;
+        let objects = list["items"].as_array().context("a List has items")?;
+        on_a_thread(async || apply(objects, &self.namespace).await)
     }
 
     /// Who it is, by a real token.

@@ -107,11 +107,9 @@ fn children<'a>(spans: &'a [Span], parent: &Span) -> Vec<&'a Span> {
 /// A span and all below it, a line for each: its name, what it is about, and how it ended.
 fn tree(spans: &[Span], of: &Span, depth: usize) -> String {
     let value = |key: &str| attribute(&of.attributes, key);
-    let key = [value("k8s.namespace.name"), value("k8s.object.name")].join("/");
     let about = [
         of.name.clone(),
-        value("k8s.kind"),
-        key.trim_matches('/').to_owned(),
+        value("object"),
         value("url.path"),
         ["outcome", "answer", "http.response.status_code"]
             .map(value)
@@ -157,7 +155,7 @@ async fn a_pass_is_a_trace_with_a_child_for_each_import_and_request() -> Result<
         ensure!(is == want, "{key}: {is}");
     }
     let shown = tree(&spans, root, 0).replace(namespace, "demo");
-    let shown = shown.replace(&attribute(&root.attributes, "k8s.object.uid"), "UID");
+    let shown = shown.replace(&attribute(&root.attributes, "uid"), "UID");
     let docs = std::fs::read_to_string(workspace().join("docs/metrics.md"))?;
     ensure!(
         docs.contains(&shown),

@@ -8,6 +8,25 @@ use crate::plugin::bindings::cluster::{
 use crate::plugin::bindings::events::{Event, Severity};
 use crate::plugin::bindings::types::ObjectRef;
 
+/// What a guest gave, in words that are made when somebody wants to read them: most calls end well, and nobody does.
+pub(in crate::plugin) struct Spoken {
+    /// About how many bytes it keeps until then.
+    pub(super) bytes: usize,
+    say: Box<dyn FnOnce() -> Value + Send>,
+}
+
+impl Spoken {
+    pub(super) fn new(bytes: usize, say: impl FnOnce() -> Value + Send + 'static) -> Self {
+        let say = Box::new(say);
+        Self { bytes, say }
+    }
+
+    /// The words.
+    pub(in crate::plugin) fn said(self) -> Value {
+        (self.say)()
+    }
+}
+
 /// The API server takes no larger object; of what is larger the text is noted, and refused.
 const LARGEST: usize = 3 << 20;
 
@@ -19,26 +38,41 @@ pub(in crate::plugin) fn object(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|_| text.into())
 }
 
-pub(in crate::plugin) fn one(text: &str) -> Value {
-    json!({ "object": object(text) })
+pub(in crate::plugin) fn one(text: &str) -> Spoken {
+    let text = text.to_owned();
+    Spoken::new(text.len(), move || json!({ "object": object(&text) }))
 }
 
-pub(in crate::plugin) fn children(texts: &[String]) -> Value {
-    let children: Value = texts.iter().map(|text| object(text)).collect();
-    json!({ "children": children })
+pub(in crate::plugin) fn children(texts: &[String]) -> Spoken {
+    let texts = texts.to_owned();
+    let bytes = texts.iter().map(String::len).sum();
+    Spoken::new(bytes, move || {
+        let children: Value = texts.iter().map(|text| object(text)).collect();
+        json!({ "children": children })
+    })
 }
 
 pub(in crate::plugin) fn get(
     target: &ObjectRef,
     subresource: Option<&str>,
     consistency: Consistency,
-) -> Value {
-    let mut said = json!({ "target": reference(target), "consistency": how(consistency) });
-    add(&mut said, "subresource", subresource);
-    said
+) -> Spoken {
+    let (target, subresource) = (target.clone(), subresource.map(str::to_owned));
+    Spoken::new(named(&target), move || {
+        let mut said = json!({ "target": reference(&target), "consistency": how(consistency) });
+        add(&mut said, "subresource", subresource);
+        said
+    })
 }
 
-pub(in crate::plugin) fn list(query: &ListQuery) -> Value {
+pub(in crate::plugin) fn list(query: &ListQuery) -> Spoken {
+    let query = query.clone();
+    let selectors = [&query.label_selector, &query.field_selector];
+    let bytes = selectors.into_iter().flatten().map(String::len).sum();
+    Spoken::new(bytes, move || listed(&query))
+}
+
+fn listed(query: &ListQuery) -> Value {
     let mut said = json!({
         "apiVersion": query.api_version,
         "kind": query.kind,
@@ -51,8 +85,13 @@ pub(in crate::plugin) fn list(query: &ListQuery) -> Value {
     said
 }
 
-pub(in crate::plugin) fn post(parent: &ObjectRef, subresource: &str, text: &str) -> Value {
-    json!({ "parent": reference(parent), "subresource": subresource, "object": object(text) })
+pub(in crate::plugin) fn post(parent: &ObjectRef, subresource: &str, text: &str) -> Spoken {
+    let (parent, subresource) = (parent.clone(), subresource.to_owned());
+    let text = text.to_owned();
+    Spoken::new(
+        named(&parent) + text.len(),
+        move || json!({ "parent": reference(&parent), "subresource": subresource, "object": object(&text) }),
+    )
 }
 
 pub(in crate::plugin) fn patch(
@@ -60,17 +99,27 @@ pub(in crate::plugin) fn patch(
     subresource: Option<&str>,
     patch_type: PatchType,
     text: &str,
-) -> Value {
+) -> Spoken {
     let kind = match patch_type {
         PatchType::Json => "json",
         PatchType::Merge => "merge",
     };
-    let mut said = json!({ "target": reference(target), "patchType": kind, "patch": object(text) });
-    add(&mut said, "subresource", subresource);
-    said
+    let (target, subresource) = (target.clone(), subresource.map(str::to_owned));
+    let text = text.to_owned();
+    Spoken::new(named(&target) + text.len(), move || {
+        let mut said =
+            json!({ "target": reference(&target), "patchType": kind, "patch": object(&text) });
+        add(&mut said, "subresource", subresource);
+        said
+    })
 }
 
-pub(in crate::plugin) fn delete(target: &ObjectRef, options: &DeleteOptions) -> Value {
+pub(in crate::plugin) fn delete(target: &ObjectRef, options: &DeleteOptions) -> Spoken {
+    let (target, options) = (target.clone(), options.clone());
+    Spoken::new(named(&target), move || deleted(&target, &options))
+}
+
+fn deleted(target: &ObjectRef, options: &DeleteOptions) -> Value {
     let mut said = json!({ "target": reference(target) });
     add(&mut said, "uid", options.uid.as_deref());
     add(
@@ -92,7 +141,13 @@ pub(in crate::plugin) fn delete(target: &ObjectRef, options: &DeleteOptions) -> 
     said
 }
 
-pub(in crate::plugin) fn event(event: &Event) -> Value {
+pub(in crate::plugin) fn event(event: &Event) -> Spoken {
+    let event = event.clone();
+    let bytes = event.note.len() + event.reason.len() + event.action.len();
+    Spoken::new(bytes, move || published(&event))
+}
+
+fn published(event: &Event) -> Value {
     let severity = match event.severity {
         Severity::Normal => "normal",
         Severity::Warning => "warning",
@@ -110,6 +165,12 @@ pub(in crate::plugin) fn event(event: &Event) -> Value {
     );
     add(&mut said, "related", event.related.as_ref().map(reference));
     said
+}
+
+/// How long the names are.
+fn named(target: &ObjectRef) -> usize {
+    let namespace = target.namespace.as_ref().map_or(0, String::len);
+    target.api_version.len() + target.kind.len() + target.name.len() + namespace
 }
 
 fn reference(target: &ObjectRef) -> Value {

@@ -26,7 +26,7 @@ const FLAGS: [&str; 5] = [
     "--admin-bind-address=127.0.0.1:0",
     "--leader-elect-lease-duration=1000s",
     "--leader-elect-renew-deadline=900s",
-    "--leader-elect-retry-period=300s",
+    "--leader-elect-retry-period=20s",
 ];
 
 pub(crate) async fn measure(bench: &Bench) -> Result<()> {

@@ -1,7 +1,8 @@
 //! What it costs to watch passes closely: with a recording of each that fails, and with a trace of each.
 //!
 //! - Hosts that differ in nothing but a flag take turns in one run, as in [`crate::calls`]: a new configuration makes
-//!   every key run again. The figure is the CPU time of the whole process for each pass, with what sends traces.
+//!   every key run again, and none of them changes anything, which is the cheapest of passes. Figures are what a pass
+//!   takes, as its log line says, and the CPU time of the whole process for each pass, with what sends traces.
 
 use std::fs;
 
@@ -11,7 +12,7 @@ use axum::routing::post;
 use serde_json::json;
 use tokio::net::TcpListener;
 use windlass_controlplane::table::{row, spread};
-use windlass_e2e::{ALL, Account, Cluster, Host, Plugins};
+use windlass_e2e::{ALL, Account, Cluster, Host, Line, Plugins};
 
 use crate::Bench;
 use crate::calls::{GREETINGS, edit, passes_after};
@@ -37,23 +38,24 @@ pub(crate) async fn measure(bench: &Bench) -> Result<()> {
             host.round(bench).await?;
         }
     }
-    let mut alone = None;
+    let (mut alone_took, mut alone_used) = (None, None);
     for host in hosts {
-        // The first one lets the children settle.
-        let mut micros: Vec<f64> = host.micros.into_iter().skip(1).collect();
-        micros.sort_by(f64::total_cmp);
-        let middle = *micros.get(ROUNDS / 2).context("there were rounds")?;
-        let base = *alone.get_or_insert(middle);
-        spread(
-            &format!("pass, {}: CPU of the host", host.how),
-            micros,
-            "us",
-        );
-        row(
-            &format!("pass, {}: more than alone", host.how),
-            format!("{:+.1} %", (middle / base - 1.0) * 100.0),
-        );
+        compare("time", host.how, host.took, &mut alone_took)?;
+        compare("CPU of the host", host.how, host.used, &mut alone_used)?;
     }
+    Ok(())
+}
+
+/// Prints the figures of one host, and how they differ from those of the first.
+fn compare(what: &str, how: &str, mut micros: Vec<f64>, first: &mut Option<f64>) -> Result<()> {
+    micros.sort_by(f64::total_cmp);
+    let middle = *micros.get(micros.len() / 2).context("there were rounds")?;
+    let base = *first.get_or_insert(middle);
+    spread(&format!("pass, {how}: {what}"), micros, "us");
+    row(
+        &format!("pass, {how}: {what}, more than alone"),
+        format!("{:+.1} %", (middle / base - 1.0) * 100.0),
+    );
     Ok(())
 }
 
@@ -64,8 +66,10 @@ struct Watched {
     plugins: Plugins,
     _cluster: Cluster,
     swaps: usize,
-    /// The CPU time of each round, by pass.
-    micros: Vec<f64>,
+    /// What each pass took, in microseconds.
+    took: Vec<f64>,
+    /// The CPU time of each round, by pass, in microseconds.
+    used: Vec<f64>,
 }
 
 impl Watched {
@@ -96,26 +100,33 @@ impl Watched {
             plugins,
             _cluster: cluster,
             swaps: 0,
-            micros: Vec::new(),
+            took: Vec::new(),
+            used: Vec::new(),
         })
     }
 
     async fn round(&mut self, bench: &Bench) -> Result<()> {
         self.swaps += 1;
         let round = self.swaps.to_string();
-        let before = self.used()?;
+        let before = self.cpu()?;
         edit(bench, &self.plugins, |spec| {
             let spec = spec.as_object_mut().context("a spec is an object")?;
             spec.insert("config".into(), json!({ "round": round }));
             Ok(())
         })?;
-        let passes = passes_after(&self.host, self.swaps).await?.len();
-        self.micros.push((self.used()? - before) / passes as f64);
+        let passes = passes_after(&self.host, self.swaps).await?;
+        // The first round lets the children settle.
+        if self.swaps > 1 {
+            self.used.push((self.cpu()? - before) / passes.len() as f64);
+            let elapsed = |pass: &Line| pass.fields["elapsed_ms"].as_f64();
+            let took = passes.iter().filter_map(elapsed).map(|it| it * 1e3);
+            self.took.extend(took);
+        }
         Ok(())
     }
 
     /// The CPU time that the threads of the host have used, in microseconds (`schedstat` in proc(5)).
-    fn used(&self) -> Result<f64> {
+    fn cpu(&self) -> Result<f64> {
         let mut nanos = 0.0;
         for thread in fs::read_dir(format!("/proc/{}/task", self.host.id()))? {
             // It may have ended since it was listed.
