@@ -14,7 +14,7 @@ use crate::admin::BindAddress;
 use crate::lease::Times;
 use crate::manifest::is_dns_label;
 
-pub use ask::{Top, WhyFlags, WhyOutput};
+pub use ask::{AskedHost, Top, WhyFlags, WhyOutput};
 pub use traces::{Endpoint, TraceFlags};
 
 pub use author::{

@@ -279,7 +279,7 @@ impl Session {
         };
         let question = Question {
             kind: last.kind,
-            namespace: last.namespace.unwrap_or_default(),
+            namespace: last.namespace,
             name: last.name,
         };
         let answer = self.wired.finder.find(&question).await;

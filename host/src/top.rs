@@ -25,7 +25,7 @@ const AGAIN: Duration = Duration::from_secs(2);
 /// # Errors
 /// No host answers there; in a terminal, only at the first time.
 pub async fn top(flags: Top, seams: Seams) -> anyhow::Result<()> {
-    let base = &flags.admin_url;
+    let base = &flags.host.admin_url;
     let (status, json): (Status, String) = document(base, "/?o=json", &seams).await?;
     let shown = match flags.output {
         Some(InspectOutput::Json) => json,

@@ -67,14 +67,9 @@ fn is_self(host: &str) -> bool {
 struct WhyQuery {
     kind: String,
     name: String,
-    #[serde(default = "default_namespace")]
-    namespace: String,
+    namespace: Option<String>,
     #[serde(default)]
     o: String,
-}
-
-fn default_namespace() -> String {
-    "default".to_owned()
 }
 
 async fn why(

@@ -10,20 +10,15 @@ pub struct WhyFlags {
     /// The object, as KIND/NAME or KIND NAME; a kind, its plural or short name, with .GROUP behind it if one likes
     #[arg(required = true, num_args = 1..=2, value_name = "KIND/NAME")]
     pub object: Vec<String>,
-    /// The object's namespace
-    #[arg(long, short, default_value = "default", value_name = "NAMESPACE")]
-    pub namespace: String,
+    /// The object's namespace [default: the one that has an object of that name]
+    #[arg(long, short, value_name = "NAMESPACE")]
+    pub namespace: Option<String>,
     /// How the answer is written
     #[arg(long, short, default_value = "text", value_name = "FORMAT")]
     pub output: WhyOutput,
-    /// Where the host's status page is
-    #[arg(
-        long,
-        env = "WINDLASS_ADMIN_URL",
-        default_value = "http://127.0.0.1:8082",
-        value_name = "URL"
-    )]
-    pub admin_url: String,
+    /// Which host
+    #[command(flatten)]
+    pub host: AskedHost,
 }
 
 /// Show what each plugin of a host does.
@@ -32,6 +27,14 @@ pub struct Top {
     /// How it is written, once [default: shown again and again; text where there is no terminal]
     #[arg(long, short, value_name = "FORMAT")]
     pub output: Option<InspectOutput>,
+    /// Which host
+    #[command(flatten)]
+    pub host: AskedHost,
+}
+
+/// Which host is asked.
+#[derive(Clone, Debug, Args)]
+pub struct AskedHost {
     /// Where the host's status page is
     #[arg(
         long,

@@ -15,6 +15,7 @@ use crate::grants::{Grants, Unused};
 use crate::manifest::Limits;
 use crate::metrics::Meters;
 use crate::plugin::Description;
+use crate::selector::LabelSelector;
 use crate::view::{Key, Object, View, Why};
 
 /// So many passes over one object are shown.
@@ -120,6 +121,17 @@ impl Insight {
     /// An object of what it watches, as its store shows it.
     pub fn held(&self, resource: &Resource, key: &Key) -> Option<Object> {
         self.view.get(resource, key)
+    }
+
+    /// Where there are objects of that name among what it watches.
+    pub fn namespaces_of(&self, resource: &Resource, name: &str) -> Vec<String> {
+        let all = self.view.list(resource, None, &LabelSelector::default());
+        let named = all
+            .into_iter()
+            .filter(|object| object.metadata.name == name);
+        named
+            .filter_map(|object| object.metadata.namespace.clone())
+            .collect()
     }
 
     fn sight(&self, key: &Key) -> Sight {

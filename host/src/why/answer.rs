@@ -24,6 +24,9 @@ pub struct Answer {
     pub kind: String,
     /// The object.
     pub object: Node,
+    /// The other namespaces that have one of that name, if none was asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub elsewhere: Vec<String>,
     /// Its owners: what to ask about, if no plugin reconciles it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub owners: Vec<Node>,
@@ -172,6 +175,7 @@ impl Answer {
             api_version: "windlass.dev/v1alpha1".to_owned(),
             kind: "Why".to_owned(),
             object,
+            elsewhere: Vec::new(),
             owners: Vec::new(),
             plugins: Vec::new(),
             unclear: Vec::new(),

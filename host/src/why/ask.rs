@@ -24,14 +24,14 @@ pub async fn ask(flags: WhyFlags, seams: Seams) -> anyhow::Result<()> {
     else {
         bail!("name one object, as KIND/NAME or KIND NAME");
     };
-    let query: String = form_urlencoded::Serializer::new(String::new())
-        .append_pair("kind", kind)
-        .append_pair("name", name)
-        .append_pair("namespace", &flags.namespace)
-        .append_pair("o", "json")
-        .finish();
+    let mut query = form_urlencoded::Serializer::new(String::new());
+    query.append_pair("kind", kind).append_pair("name", name);
+    if let Some(namespace) = &flags.namespace {
+        query.append_pair("namespace", namespace);
+    }
+    let query: String = query.append_pair("o", "json").finish();
     let path = format!("/why?{query}");
-    let (answer, json): (Answer, String) = document(&flags.admin_url, &path, &seams).await?;
+    let (answer, json): (Answer, String) = document(&flags.host.admin_url, &path, &seams).await?;
     let shown = match flags.output {
         WhyOutput::Text => text(&answer),
         WhyOutput::Json => json,

@@ -27,8 +27,8 @@ const NAME: usize = 200;
 pub struct Question {
     /// A kind, its plural, its singular or a short name, with the group behind a dot if one likes.
     pub kind: String,
-    /// Of an object that lives in one.
-    pub namespace: String,
+    /// Of an object that lives in one; if none is given, where there is one of that name.
+    pub namespace: Option<String>,
     /// The object's name.
     pub name: String,
 }
@@ -51,12 +51,15 @@ pub struct Finder {
 impl Finder {
     /// Answers. Asks the API server for the object once, and not for long: that it gives no answer is one.
     pub async fn find(&self, question: &Question) -> Answer {
-        let question = &self.spelled_out(question).await;
+        let mut question = self.spelled_out(question).await;
+        let elsewhere = self.place(&mut question);
+        let question = &question;
         let mut answer = Answer::about(Node {
             kind: question.kind.clone(),
-            namespace: Some(question.namespace.clone()),
+            namespace: question.namespace.clone(),
             name: question.name.clone(),
         });
+        answer.elsewhere = elsewhere;
         let (mut unclear, mut asked) = (Vec::new(), BTreeMap::new());
         for (plugin, meters) in self.metrics.plugins() {
             let about = meters.about();
@@ -104,6 +107,34 @@ impl Finder {
         answer.owners.sort();
         answer.owners.dedup();
         answer
+    }
+
+    /// Fills in the namespace, if none is given: where there is an object of that name. Answers where there are more.
+    fn place(&self, question: &mut Question) -> Vec<String> {
+        if question.namespace.is_some() {
+            return Vec::new();
+        }
+        let plugins = self.metrics.plugins().into_keys();
+        let insights = plugins.filter_map(|plugin| self.insights.of(&plugin));
+        let found = insights.flat_map(|insight| {
+            let all = insight.watched().into_iter();
+            let all = all.chain([insight.primary().clone()]);
+            let meant: Vec<_> = all.filter(|resource| question.means(resource)).collect();
+            let found = meant
+                .iter()
+                .flat_map(|resource| insight.namespaces_of(resource, &question.name));
+            found.collect::<Vec<_>>()
+        });
+        let mut found: BTreeSet<String> = found.collect();
+        let usual = "default".to_owned();
+        let first = match found.contains(&usual) {
+            true => None,
+            false => found.first().cloned(),
+        };
+        let chosen = first.unwrap_or(usual);
+        found.remove(&chosen);
+        question.namespace = Some(chosen);
+        found.into_iter().collect()
     }
 
     /// The question, with the plural in place of a short name: `configmaps` for `cm`.
@@ -245,7 +276,7 @@ impl Question {
 
     fn key(&self, resource: &Resource) -> Key {
         Key {
-            namespace: resource.namespaced.then(|| self.namespace.clone()),
+            namespace: self.namespace.clone().filter(|_| resource.namespaced),
             name: self.name.clone(),
         }
     }
@@ -295,7 +326,7 @@ mod tests {
         for (kind, expected) in cases {
             let question = Question {
                 kind: kind.into(),
-                namespace: "n".into(),
+                namespace: Some("n".into()),
                 name: "ada".into(),
             };
             assert_eq!(question.means(&resource), expected, "{kind}");

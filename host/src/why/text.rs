@@ -17,6 +17,14 @@ pub fn text(answer: &Answer) -> String {
     if answer.plugins.is_empty() {
         nobody(answer, &mut out);
     }
+    if !answer.elsewhere.is_empty() {
+        let others = answer.elsewhere.join(", ");
+        row(
+            &mut out,
+            "NOTE",
+            &format!("there is one in {others} as well: name a namespace with -n"),
+        );
+    }
     if let Some(why) = &answer.unasked {
         row(
             &mut out,

@@ -81,6 +81,12 @@ async fn of_a_settled_object_it_says_what_the_last_pass_read_and_wrote() -> Resu
     ] {
         ensure!(text.contains(line), "{line:?} is not in\n{text}");
     }
+    // Who names no namespace means the object that there is.
+    let url = format!("--admin-url=http://{}", host.serves("status").await?);
+    let unplaced = windlass_alone(&["why", "greeting/ada", &url])?;
+    let unplaced = String::from_utf8(unplaced.stdout)?;
+    let placed = format!("Greeting/{namespace}/ada   generation 1");
+    ensure!(unplaced.starts_with(&placed), "{unplaced}");
     let graph = why(host, namespace, "greeting/ada", "dot").await?;
     ensure!(
         graph.starts_with("digraph why {") && graph.contains("ada-greeting"),

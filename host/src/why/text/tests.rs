@@ -108,3 +108,12 @@ fn a_graph_cannot_be_broken_out_of() {
     assert!(graph.contains(r#""Secret/n/key" -> "greeter: Backoff" [label="read: absent"];"#));
     assert!(graph.contains(r#""greeter: Backoff" -> "Deployment/n/ada" [label="created"];"#));
 }
+
+#[test]
+fn of_objects_of_one_name_it_says_where_the_others_are() {
+    let mut answer = answer();
+    answer.elsewhere = vec!["team-b".into(), "team-c".into()];
+    let told = text(&answer);
+    let note = "NOTE       there is one in team-b, team-c as well: name a namespace with -n\n";
+    assert!(told.starts_with(note), "{told}");
+}
