@@ -1,7 +1,8 @@
 //! Commands of a page, run as they stand there; what they print is compared with what it says, line by line.
 //! `[..]` stands for anything within a line, and a line `...` for any lines. A command goes on in lines that begin
-//! with `> `.
+//! with `> `. Times, sizes, digests and ports are not compared.
 
+use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -10,6 +11,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
+use regex::Regex;
 use rustix::process::{Pid, Signal, kill_process_group};
 use snapbox::{Assert, Data};
 
@@ -20,14 +22,84 @@ const END: &str = "<<end of command>>";
 /// How long a command may take: a build from nothing, on a machine that has much to do.
 const PATIENCE: Duration = Duration::from_secs(600);
 
-/// The contents of a text's `console` blocks.
+/// A page, a section of it whose `console` blocks are played, and the test that plays them.
+pub const PLAYED: [(&str, &str, &str); 8] = [
+    ("README.md", "The first minutes", "tests/dev/pages.rs"),
+    ("README.md", "Three promises", "tests/readme.rs"),
+    ("README.md", "Two commands", "tests/readme.rs"),
+    ("README.md", "Run it on your own cluster", "tests/readme.rs"),
+    ("README.md", "In a cluster", "tests/readme.rs"),
+    (
+        "docs/dev-server.md",
+        "From the command line",
+        "tests/readme.rs",
+    ),
+    ("docs/tutorial.md", "In Rust", "tests/dev/pages.rs"),
+    ("docs/tutorial.md", "In JavaScript", "tests/dev/pages.rs"),
+];
+
+/// How blocks begin that are not played, and why not.
+pub const NOT_PLAYED: [(&str, &str); 4] = [
+    ("$ make demo ", "they run these tests"),
+    ("$ cargo build --release ", "it takes longer than all tests"),
+    ("$ cargo test -p greeter", "`make test` runs it"),
+    (
+        "$ npm ci",
+        "`make test` runs it, and the promises build a component",
+    ),
+];
+
+/// A `console` block, and the section that it stands in.
+#[derive(Debug)]
+pub struct Block<'a> {
+    /// The section's title.
+    pub section: &'a str,
+    /// What stands in it.
+    pub text: &'a str,
+}
+
+impl Block<'_> {
+    /// Whether it is played.
+    pub fn is_played(&self) -> bool {
+        !NOT_PLAYED
+            .iter()
+            .any(|(begins, _)| self.text.starts_with(begins))
+    }
+}
+
+/// The `console` blocks of a page.
 ///
 /// # Errors
 /// One does not end.
-pub fn transcripts(text: &str) -> Result<Vec<&str>> {
-    let blocks = text.split("```console\n").skip(1);
-    let blocks = blocks.map(|block| block.split_once("```").context("a block ends"));
-    blocks.map(|block| Ok(block?.0)).collect()
+pub fn blocks(page: &str) -> Result<Vec<Block<'_>>> {
+    let mut blocks = Vec::new();
+    for part in page.split("\n## ").skip(1) {
+        let (section, text) = part.split_once('\n').context("a section has a text")?;
+        for block in text.split("```console\n").skip(1) {
+            let (text, _) = block.split_once("```").context("a block ends")?;
+            blocks.push(Block { section, text });
+        }
+    }
+    Ok(blocks)
+}
+
+/// What is played of a section of a page, block by block.
+///
+/// # Errors
+/// There is no such page, or nothing to play, or [`PLAYED`] does not name it.
+pub fn played(page: &str, section: &str) -> Result<Vec<String>> {
+    let named =
+        |(a_page, a_section, _): &(&str, &str, &str)| (*a_page, *a_section) == (page, section);
+    ensure!(PLAYED.iter().any(named), "PLAYED lacks {section} of {page}");
+    let text = fs::read_to_string(workspace().join(page))?;
+    let blocks = blocks(&text)?.into_iter();
+    let wanted = blocks.filter(|block| block.section == section && block.is_played());
+    let wanted: Vec<_> = wanted.map(|block| block.text.to_owned()).collect();
+    ensure!(
+        !wanted.is_empty(),
+        "{page} has nothing to play in {section}"
+    );
+    Ok(wanted)
 }
 
 /// The commands in a transcript.
@@ -48,11 +120,27 @@ fn commands(transcript: &str) -> Vec<String> {
 /// # Errors
 /// How they differ.
 pub fn compare(page: &str, actual: &str, expected: &str) -> Result<()> {
-    let (actual, expected) = (Data::text(actual), Data::text(expected));
+    let (actual, expected) = (Data::text(masked(actual)?), Data::text(masked(expected)?));
     let compared = Assert::new()
         .normalize_paths(false)
         .try_eq(Some(&page), actual, expected);
     compared.map_err(|difference| anyhow::anyhow!("{difference}"))
+}
+
+/// A text without what differs each time.
+fn masked(text: &str) -> Result<String> {
+    let mut text = text.to_owned();
+    for (differs, mask) in [
+        (r"sha256:[0-9a-f]{12,}", "sha256:[..]"),
+        (r"127\.0\.0\.1:\d+", "127.0.0.1:[..]"),
+        (r"\b\d+(\.\d+)? ?(us|ms|s|min)\b", "[..]"),
+        (r"\b\d+(\.\d+)? ([KM]iB)", "[..] $2"),
+        // Of a column that is aligned.
+        (r" +\[\.\.\]", " [..]"),
+    ] {
+        text = Regex::new(differs)?.replace_all(&text, mask).into_owned();
+    }
+    Ok(text)
 }
 
 /// A shell that takes one command after the other. All that it started is killed with it.

@@ -1,20 +1,18 @@
 //! The README's three promises, kept: its commands are run as they stand there, and what they print is
 //! compared with what it says.
 
-use anyhow::{Context, Result, bail, ensure};
+use std::collections::BTreeSet;
+use std::process::Command;
+
+use anyhow::{Result, bail, ensure};
 use windlass_controlplane::Assets;
-use windlass_e2e::transcript::{Shell, compare, transcripts};
+use windlass_e2e::transcript::{NOT_PLAYED, PLAYED, Shell, blocks, compare, played};
 use windlass_e2e::{Cluster, control_plane, workspace};
 use windlass_sandbox_tests::guests::guest;
 
-/// The section with the transcripts.
-const SECTION: &str = "\n## Three promises\n";
-
 #[tokio::test]
 async fn the_readmes_three_promises_are_kept_word_for_word() -> Result<()> {
-    let readme = std::fs::read_to_string(workspace().join("README.md"))?;
-    let (_, section) = readme.split_once(SECTION).context("the section is there")?;
-    let transcripts = transcripts(section.split("\n## ").next().unwrap_or(section))?;
+    let transcripts = played("README.md", "Three promises")?;
     assert_eq!(transcripts.len(), 3, "{transcripts:#?}");
     // What the section says is there: the kind, both plugins' tools, and a checkout.
     Cluster::existing("default").await?.install().await?;
@@ -24,18 +22,87 @@ async fn the_readmes_three_promises_are_kept_word_for_word() -> Result<()> {
     let kubectl = Assets::find()?.kubectl;
     let kubeconfig = control_plane()?.kubeconfig_admin();
     let mut shell = Shell::start(checkout.path(), Some(&kubectl), Some(&kubeconfig))?;
+    check_out(&mut shell)?;
+    if let Err(difference) = shell.play("README.md", &transcripts.concat()) {
+        let log = std::fs::read_to_string(checkout.path().join("host.log"));
+        let log = log.unwrap_or_else(|error| error.to_string());
+        bail!("{difference:#}\nThe host's log:\n{log}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_server_of_ones_own_and_a_cluster_go_as_the_pages_say() -> Result<()> {
+    guest("greeter")?;
+    let checkout = tempfile::tempdir()?;
+    let kubectl = Assets::find()?.kubectl;
+    let mut shell = Shell::start(checkout.path(), Some(&kubectl), None)?;
+    check_out(&mut shell)?;
+    shell.play("README.md", &played("README.md", "Two commands")?.concat())?;
+    // Of whoever follows this, a cluster is there already.
+    let printed = shell.run("export KUBECONFIG=$PWD/dev.kubeconfig")?;
+    ensure!(printed.is_empty(), "{printed}");
+    for section in ["Run it on your own cluster", "In a cluster"] {
+        shell.play("README.md", &played("README.md", section)?.concat())?;
+    }
+    let elsewhere = tempfile::tempdir()?;
+    let mut shell = Shell::start(elsewhere.path(), Some(&kubectl), None)?;
+    let page = "docs/dev-server.md";
+    shell.play(page, &played(page, "From the command line")?.concat())
+}
+
+/// Makes the shell's folder look like a checkout in which things were built.
+fn check_out(shell: &mut Shell) -> Result<()> {
     let repository = workspace().display().to_string();
     for command in [
-        format!("cp -r '{repository}/plugins' ."),
+        format!("cp -r '{repository}'/{{plugins,deploy}} ."),
         format!("ln -s '{repository}'/{{node_modules,target}} ."),
     ] {
         let printed = shell.run(&command)?;
         ensure!(printed.is_empty(), "{command}: {printed}");
     }
-    if let Err(difference) = shell.play("README.md", &transcripts.concat()) {
-        let log = std::fs::read_to_string(checkout.path().join("host.log"));
-        let log = log.unwrap_or_else(|error| error.to_string());
-        bail!("{difference:#}\nThe host's log:\n{log}");
+    Ok(())
+}
+
+#[test]
+fn every_console_block_of_a_page_is_played_or_it_is_said_why_not() -> Result<()> {
+    let mut git = Command::new("git");
+    git.args(["ls-files", "*.md"]).current_dir(workspace());
+    let tracked = git.output()?;
+    ensure!(tracked.status.success(), "git: {tracked:?}");
+    let tracked = String::from_utf8(tracked.stdout)?;
+    let (mut sections, mut reasons) = (BTreeSet::new(), BTreeSet::new());
+    for page in tracked.lines() {
+        let text = std::fs::read_to_string(workspace().join(page))?;
+        for fence in ["```text\n$ ", "```sh\n$ ", "```\n$ "] {
+            ensure!(
+                !text.contains(fence),
+                "{page}: {fence:?} is a console block"
+            );
+        }
+        let found = blocks(&text)?;
+        let count = text.matches("```console").count();
+        ensure!(count == found.len(), "{page}: a block stands in no section");
+        for block in found {
+            let first = block.text.lines().next().unwrap_or_default();
+            ensure!(first.starts_with("$ "), "{page}: {first} is no command");
+            let reason = NOT_PLAYED.iter().find(|it| first.starts_with(it.0));
+            let section = PLAYED
+                .iter()
+                .find(|it| (it.0, it.1) == (page, block.section));
+            match (reason, section) {
+                (Some(reason), _) => drop(reasons.insert(reason)),
+                (None, Some(section)) => drop(sections.insert(section)),
+                (None, None) => bail!("{page}: nobody plays {first}"),
+            }
+        }
+    }
+    ensure!(sections.len() == PLAYED.len() && reasons.len() == NOT_PLAYED.len());
+    for (page, section, test) in PLAYED {
+        let source = std::fs::read_to_string(workspace().join("tests/e2e").join(test))?;
+        let named =
+            source.contains(&format!("{section:?}")) && source.contains(&format!("{page:?}"));
+        ensure!(named, "{test} does not play {section} of {page}");
     }
     Ok(())
 }
@@ -46,7 +113,8 @@ fn a_line_that_differs_is_a_difference_but_for_its_wildcards() {
     for (readme, same) in [
         (printed, true),
         ("$ kubectl get greetings\nNAME  AGE\nada   [..]\n", true),
-        ("$ kubectl get greetings\nNAME  AGE\nada   4s\n", false),
+        ("$ kubectl get greetings\nNAME  AGE\nada   4 ms\n", true),
+        ("$ kubectl get greetings\nNAME  AGE\nada   soon\n", false),
         ("$ kubectl get greetings\nNAME  AGE\nbea   [..]\n", false),
         ("$ kubectl get greetings\nada   3s\n", false),
         ("$ kubectl get greeting\nNAME  AGE\nada   3s\n", false),

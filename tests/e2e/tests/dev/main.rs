@@ -6,9 +6,9 @@ mod fixtures;
 mod follows;
 mod keys;
 mod new;
+mod pages;
 mod render;
 mod replay;
-mod tutorial;
 
 use std::fs;
 use std::path::Path;
