@@ -38,7 +38,7 @@ use compare::yaml;
 use fixture::{Answer, Fixture, read};
 use report::{Case, Failure, Report};
 use run::Runner;
-use update::updated;
+use update::{missed, updated};
 use world::World;
 
 /// Where a project has its fixtures.
@@ -238,10 +238,16 @@ impl Session {
         let wrong = differing(&fixture, &outcomes);
         let broken = |outcome: &compare::Outcome| matches!(outcome.answer, Answer::Broken(_));
         if self.flags.update && !wrong.is_empty() && !outcomes.iter().any(broken) {
-            match self.update(&fixture, &outcomes) {
-                Ok(()) => case.updated = true,
-                Err(error) => case.failures = vec![failure(None, Chain(&*error).to_string())],
+            case.failures = match missed(&fixture, &outcomes) {
+                Ok(()) => self
+                    .update(&fixture, &outcomes)
+                    .err()
+                    .map(|error| failure(None, Chain(&*error).to_string())),
+                Err((step, message)) => Some(failure(Some(step), message)),
             }
+            .into_iter()
+            .collect();
+            case.updated = case.failures.is_empty();
         } else {
             case.differs = !wrong.is_empty() && !outcomes.iter().any(broken);
             case.failures = wrong;

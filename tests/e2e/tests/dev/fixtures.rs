@@ -136,6 +136,22 @@ fn a_difference_is_shown_and_taken_over_if_that_is_asked_for() -> Result<()> {
         "{}",
         said(&again)
     );
+    // Of a name that is not there nothing comes, which nobody meant.
+    let file = home.path().join("tests/nobody.yaml");
+    let nobody = STEP.replace(
+        "reconcile: Greeting/default/ada",
+        "reconcile: Greeting/default/nobody",
+    );
+    ensure!(nobody != STEP, "{STEP}");
+    fs::write(&file, &nobody)?;
+    let failed = test(home.path(), &["--update"])?;
+    let shown = "step 1: nothing was called: Greeting/default/nobody is not there";
+    ensure!(
+        failed.status.code() == Some(1) && said(&failed).contains(shown),
+        "{}",
+        said(&failed)
+    );
+    ensure!(fs::read_to_string(&file)? == nobody);
     Ok(())
 }
 
