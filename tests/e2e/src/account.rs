@@ -74,7 +74,8 @@ impl Account {
             String::from_utf8_lossy(&output.stderr)
         );
         let list: Value = serde_json::from_slice(&output.stdout)?;
-        let objects = list["items"].as_array().context("a List has items")?;
+        let objects = list.get("items").and_then(Value::as_array);
+        let objects = objects.context("a List has items")?;
         on_a_thread(async || apply(objects, &self.namespace).await)
     }
 

@@ -118,7 +118,7 @@ impl Watched {
         // The first round lets the children settle.
         if self.swaps > 1 {
             self.used.push((self.cpu()? - before) / passes.len() as f64);
-            let elapsed = |pass: &Line| pass.fields["elapsed_ms"].as_f64();
+            let elapsed = |pass: &Line| pass.fields.get("elapsed_ms")?.as_f64();
             let took = passes.iter().filter_map(elapsed).map(|it| it * 1e3);
             self.took.extend(took);
         }
