@@ -19,6 +19,9 @@ use crate::view::Key;
 /// What spans are filtered by. Whole numbers in them are `i64`, the one kind that OpenTelemetry has.
 pub const TARGET: &str = "span";
 
+/// What the span of an import is called here.
+const IMPORT: &str = "import";
+
 /// Begins the span of a pass of `plugin` over `primary`, which is to make `step` and has failed `attempt` times before.
 pub fn pass(plugin: &str, primary: &Primary, step: &'static str, attempt: u32) -> Span {
     trace_span!(target: TARGET, parent: None, "pass",
@@ -69,7 +72,7 @@ pub fn trace_id(span: &Span) -> Option<String> {
 
 /// Begins the span of an import.
 pub fn import(name: &'static str) -> Span {
-    trace_span!(target: TARGET, "import",
+    trace_span!(target: TARGET, IMPORT,
         otel.name = name,
         otel.status_code = Empty,
         otel.status_description = Empty,
@@ -81,8 +84,10 @@ pub fn import(name: &'static str) -> Span {
 /// Says in the span that is current which object an import is about; with no key, that it is about many.
 pub fn names(kind: &str, key: Option<&Key>) {
     let span = Span::current();
+    // Of a call that has no more spans it is the pass's.
+    let is_import = span.metadata().is_some_and(|it| it.name() == IMPORT);
     match key {
-        _ if span.is_disabled() => {}
+        _ if !is_import => {}
         Some(key) => drop(span.record("object", display(format_args!("{kind}/{key}")))),
         None => drop(span.record("object", kind)),
     }

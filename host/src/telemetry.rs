@@ -64,10 +64,8 @@ pub fn start(windlass: &Windlass, seams: &Seams) -> anyhow::Result<Option<Traces
     let traces = windlass.traces_to();
     let traces = traces.map(|to| Traces::start(to, seams)).transpose()?;
     let spans = traces.as_ref().map(|traces| {
-        // What a plugin says belongs to its pass.
-        let wanted = Targets::new()
-            .with_target(spans::TARGET, Level::TRACE)
-            .with_target("plugin", Level::INFO);
+        // Not what a plugin logs: the spans that wait are counted, and not by their size.
+        let wanted = Targets::new().with_target(spans::TARGET, Level::TRACE);
         tracing_opentelemetry::layer()
             .with_tracer(traces.tracer())
             .with_location(false)

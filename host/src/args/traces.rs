@@ -36,9 +36,13 @@ impl FromStr for Endpoint {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let wrong = "must be the URL of a collector, such as http://localhost:4318";
-        let is_url =
-            |uri: Uri| matches!(uri.scheme_str(), Some("http" | "https")) && uri.query().is_none();
+        let wrong = "must be the URL of a collector, such as http://localhost:4318; what it is to know you by goes into OTEL_EXPORTER_OTLP_HEADERS";
+        // What stands before an @ would be in the log.
+        let is_bare = |uri: &Uri| uri.authority().is_some_and(|it| !it.as_str().contains('@'));
+        let is_url = |uri: Uri| {
+            let is_http = matches!(uri.scheme_str(), Some("http" | "https"));
+            is_http && uri.query().is_none() && is_bare(&uri)
+        };
         match text.is_empty() || text.parse().is_ok_and(is_url) {
             true => Ok(Self(text.to_owned())),
             false => Err(wrong),
@@ -60,6 +64,7 @@ mod tests {
             ("grpc://c:4317", None),
             ("http://c/?a=b", None),
             ("http://", None),
+            ("http://me:secret@c", None),
         ] {
             assert_eq!(traces(text).as_deref(), want, "{text}");
         }

@@ -67,6 +67,15 @@ impl State {
         is_heard.then(said)
     }
 
+    /// The span of a call of `import`.
+    fn span(&mut self, import: &'static str) -> Span {
+        let Some(left) = self.spans_left.checked_sub(1) else {
+            return Span::none();
+        };
+        self.spans_left = left;
+        spans::import(import)
+    }
+
     /// Has `import` answered: from the recording that is played, or by its work. Counts how the work ends, and notes it.
     async fn asked<'a, T: Ending + Noted + Clone + Send + 'static, F>(
         &'a mut self,
@@ -85,7 +94,7 @@ impl State {
         }
         let calls = self.call.as_ref().map(Call::calls);
         let tape = self.call.as_ref().and_then(Call::tape).cloned();
-        let span = spans::import(import);
+        let span = self.span(import);
         let answer = self.until_stopped(work).instrument(span.clone()).await?;
         spans::answered(&span, answer.word());
         if let Some(calls) = calls {
@@ -192,8 +201,9 @@ impl events::Host for State {
             return Ok(self.cancel.check()?);
         }
         let tape = self.call.as_ref().and_then(Call::tape).cloned();
+        let span = self.span("publish");
         self.until_stopped(|call| call.publish(event))
-            .instrument(spans::import("publish"))
+            .instrument(span)
             .await?;
         if let (Some(tape), Some(spoken)) = (tape, spoken) {
             tape.note("publish", spoken, &Ok::<_, cluster::Error>(()));

@@ -25,6 +25,9 @@ const HANDLES: usize = 1_000;
 /// Log lines that a call can write.
 const LOG_LINES: u32 = 200;
 
+/// Imports of a call that have a span: a guest that calls without end must not drive out what others did.
+const SPANS: u32 = 200;
+
 /// The data of one call's store.
 pub(super) struct State {
     pub(super) wasi: WasiCtx,
@@ -42,6 +45,7 @@ pub(super) struct State {
     pub(super) config: Arc<str>,
     pub(super) now: Timestamp,
     pub(super) log_lines_left: u32,
+    pub(super) spans_left: u32,
 }
 
 impl WasiView for State {
@@ -114,6 +118,7 @@ pub(super) fn sandbox(engine: &Engine, start: Start) -> wasmtime::Result<(Store<
         config: start.config,
         now: start.now,
         log_lines_left: LOG_LINES,
+        spans_left: SPANS,
     };
     let mut store = Store::new(engine, state);
     store.data_mut().table.set_max_capacity(HANDLES);

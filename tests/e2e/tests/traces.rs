@@ -14,10 +14,10 @@ use opentelemetry_proto::tonic::common::v1::KeyValue;
 use opentelemetry_proto::tonic::common::v1::any_value::Value as Any;
 use opentelemetry_proto::tonic::trace::v1::Span;
 use prost::Message;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use windlass_e2e::{
-    Account, Cluster, DEADLINE, Greeter, Host, Plugins, Scene, eventually, host_binary,
+    Account, Cluster, DEADLINE, Greeter, Host, Line, Plugins, Scene, eventually, host_binary,
     windlass_alone, workspace,
 };
 
@@ -137,9 +137,9 @@ async fn a_pass_is_a_trace_with_a_child_for_each_import_and_request() -> Result<
     scene.cluster.greet("ada", spec).await?;
     scene.cluster.until_ready("ada").await?;
     let object = scene.greeting("ada");
-    let passes = scene.host.passes(&object);
-    let made = passes.iter().find(|line| line.field("step") == "reconcile");
-    let made = made.context("no pass")?;
+    // Its line comes after what it wrote.
+    let is_made = |line: &Line| line.field("object") == object && line.field("step") == "reconcile";
+    let made = scene.host.logs("a pass", is_made).await?;
     let spans = collector.trace(made.field("trace_id")).await?;
 
     let root = spans.iter().find(|span| span.parent_span_id.is_empty());
@@ -177,17 +177,34 @@ async fn a_pass_is_a_trace_with_a_child_for_each_import_and_request() -> Result<
     // What waits to be sent is sent before the host ends.
     let last = json!({ "spec": { "name": "Bob" } });
     scene.cluster.patch("Greeting", "ada", last).await?;
-    let passes = passes.len();
-    let line = scene.host.logs("a pass after the change", |line| {
-        line.is_any_pass() && scene.host.passes(&object).len() > passes
-    });
-    line.await?;
+    let is_bob = |greeting: &Value| greeting.pointer("/status/text") == Some(&"Hello, Bob!".into());
+    let bob = scene.cluster.until("Greeting", "ada", "is Bob", is_bob);
+    bob.await?;
     scene.host.terminate()?;
     ensure!(scene.host.ended().await?.success());
     let passes = scene.host.passes(&object);
     let last = passes.last().context("no pass")?.field("trace_id");
     let is_last = |span: &Span| hex(&span.trace_id) == last;
     ensure!(collector.spans().iter().any(is_last), "{last} was not sent");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pass_that_calls_without_end_has_spans_for_the_first_calls() -> Result<()> {
+    let (collector, url) = Collector::start().await?;
+    let cluster = Cluster::new("flooded").await?;
+    let plugins = Plugins::new(&cluster.namespace)?;
+    let plugins = plugins.hostile("floods", "flood_events", &json!({}), &[])?;
+    let to = format!("--otlp-endpoint={url}");
+    let scene = Scene::start_with(cluster, plugins, &[&to])?;
+    scene.cluster.greet("ada", json!({ "name": "Ada" })).await?;
+    let object = scene.greeting("ada");
+    let pass = scene.host.logs("a pass", |line| {
+        line.field("object") == object && line.is_any_pass()
+    });
+    let spans = collector.trace(pass.await?.field("trace_id")).await?;
+    let calls = spans.iter().filter(|span| span.name == "publish").count();
+    ensure!(calls == 200, "{calls}");
     Ok(())
 }
 
@@ -234,9 +251,9 @@ async fn without_an_endpoint_there_are_no_traces() -> Result<()> {
     let scene = Scene::greeter(Greeter::Rust, "no-traces").await?;
     scene.cluster.greet("ada", json!({ "name": "Ada" })).await?;
     scene.cluster.until_ready("ada").await?;
+    scene.host.logs("a pass", Line::is_any_pass).await?;
     let passes = scene.host.passes(&scene.greeting("ada"));
-    ensure!(!passes.is_empty());
-    let has_trace = |line: &windlass_e2e::Line| line.fields.get("trace_id").is_some();
+    let has_trace = |line: &Line| line.fields.get("trace_id").is_some();
     ensure!(!passes.iter().any(has_trace), "{passes:#?}");
     let refused = windlass_alone(&["run", "--config=x", "--otlp-endpoint=localhost:4318"])?;
     let error = String::from_utf8(refused.stderr)?;
