@@ -263,10 +263,9 @@ impl Api {
             };
             let deadline = allowance.min(REQUEST_DEADLINE);
             let counted = requests.begin(request.method.clone(), clock);
-            clock
-                .within(deadline, exchange(client, request, counted))
-                .await
-                .unwrap_or_else(|| Err(late(deadline)))
+            let answer = clock.within(deadline, exchange(client, request, counted));
+            let answer = answer.await.unwrap_or_else(|| Err(late(deadline)));
+            answer.inspect_err(spans::broken)
         };
         let exchange = self.seams.spawn.task(exchange.instrument(span));
         let lost = |error: tokio::task::JoinError| {

@@ -95,7 +95,8 @@ impl State {
         let calls = self.call.as_ref().map(Call::calls);
         let tape = self.call.as_ref().and_then(Call::tape).cloned();
         let span = self.span(import);
-        let answer = self.until_stopped(work).instrument(span.clone()).await?;
+        let answer = self.until_stopped(work).instrument(span.clone()).await;
+        let answer = answer.inspect_err(|_| spans::answered(&span, "stopped"))?;
         spans::answered(&span, answer.word());
         if let Some(calls) = calls {
             calls.note(import, answer.word());

@@ -25,8 +25,8 @@ const HANDLES: usize = 1_000;
 /// Log lines that a call can write.
 const LOG_LINES: u32 = 200;
 
-/// Imports of a call that have a span: a guest that calls without end must not drive out what others did.
-const SPANS: u32 = 200;
+/// Imports of a call that have a span, and members of its set: a guest that calls without end must not drive out what others did.
+pub(super) const SPANS: u32 = 200;
 
 /// The data of one call's store.
 pub(super) struct State {

@@ -238,7 +238,7 @@ fn bare(target: &Value) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plugin::bindings::cluster::SetError;
+    use crate::plugin::bindings::cluster::{Consistency, ListQuery, SetError};
 
     #[test]
     fn answers_are_the_same_after_they_were_noted() {
@@ -286,6 +286,20 @@ mod tests {
         assert_eq!(tape.take().map(|reel| reel.notes.len()), Some(1));
         for _ in 0..3 {
             note("a".repeat(ROOM / 3));
+        }
+        assert!(tape.take().is_none());
+        // Whatever it is that is long.
+        for _ in 0..3 {
+            let query = ListQuery {
+                api_version: "v1".into(),
+                kind: "a".repeat(ROOM / 3),
+                namespace: None,
+                label_selector: None,
+                field_selector: None,
+                limit: None,
+                consistency: Consistency::Stored,
+            };
+            tape.note("list", words::list(&query), &Ok::<_, Error>(()));
         }
         assert!(tape.take().is_none());
         // What is short as text, and large when it is read.

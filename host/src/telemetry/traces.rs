@@ -1,6 +1,6 @@
 //! Traces: the spans of each pass, sent to a collector over OTLP (HTTP, protobuf).
 //!
-//! - `OTEL_EXPORTER_OTLP_HEADERS` and `_TIMEOUT`, `OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES`,
+//! - `OTEL_EXPORTER_OTLP_HEADERS`, `OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES`,
 //!   `OTEL_TRACES_SAMPLER` and `OTEL_BSP_*` mean what
 //!   [OpenTelemetry](https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/) says.
 //! - Spans wait in a bounded queue on a thread of OpenTelemetry's: a collector that is slow or away costs spans,
@@ -115,7 +115,7 @@ type Send = Arc<
 >;
 
 fn sender(endpoint: &str) -> anyhow::Result<Send> {
-    if !endpoint.starts_with("https:") {
+    if !endpoint.to_ascii_lowercase().starts_with("https:") {
         return Ok(with(HttpConnector::new()));
     }
     let tls = HttpsConnectorBuilder::new().with_native_roots();

@@ -67,7 +67,8 @@ fn check_out(shell: &mut Shell) -> Result<()> {
 #[test]
 fn every_console_block_of_a_page_is_played_or_it_is_said_why_not() -> Result<()> {
     let mut git = Command::new("git");
-    git.args(["ls-files", "*.md"]).current_dir(workspace());
+    git.args(["-c", "safe.directory=*", "ls-files", "*.md"])
+        .current_dir(workspace());
     let tracked = git.output()?;
     ensure!(tracked.status.success(), "git: {tracked:?}");
     let tracked = String::from_utf8(tracked.stdout)?;

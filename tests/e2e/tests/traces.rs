@@ -224,6 +224,9 @@ async fn a_collector_that_is_away_costs_one_line_and_no_pass() -> Result<()> {
     command.arg("OTEL_BSP_SCHEDULE_DELAY=10");
     command.arg(host_binary()?).arg("run");
     command.arg("--config").arg(plugins.folder());
+    command
+        .arg("--code-cache")
+        .arg(workspace().join("target/code-cache"));
     command.arg("--kubeconfig").arg(account.kubeconfig()?);
     command.args(["--log-format=json", "--namespace", &cluster.namespace]);
     let host = Host::run_command(&command)?;

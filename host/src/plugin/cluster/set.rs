@@ -9,13 +9,13 @@ mod prune;
 
 use std::collections::BTreeSet;
 
-use tracing::Instrument;
+use tracing::{Instrument, Span};
 
 use super::check::{self, invalid};
 use super::{Call, Target, Writes};
 use crate::plugin::bindings::cluster::{Error, SetError};
 use crate::plugin::calls::Ending;
-use crate::plugin::sandbox::COPY;
+use crate::plugin::sandbox::{COPY, SPANS};
 use crate::spans;
 use crate::view::{Extent, Key};
 
@@ -44,7 +44,10 @@ impl Call {
         self.check_set(&children).map_err(whole)?;
         let (mut members, mut kept, mut errors) = (BTreeSet::new(), Vec::new(), Vec::new());
         for (index, child) in (0..).zip(&children) {
-            let span = spans::import("apply");
+            let span = match index < SPANS {
+                true => spans::import("apply"),
+                false => Span::none(),
+            };
             let applied = self.apply_member(child, &mut members);
             let applied = applied.instrument(span.clone()).await;
             spans::answered(&span, applied.word());

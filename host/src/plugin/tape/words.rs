@@ -45,7 +45,7 @@ pub(in crate::plugin) fn one(text: &str) -> Spoken {
 
 pub(in crate::plugin) fn children(texts: &[String]) -> Spoken {
     let texts = texts.to_owned();
-    let bytes = texts.iter().map(String::len).sum();
+    let bytes = texts.iter().map(|text| text.len() + 32).sum();
     Spoken::new(bytes, move || {
         let children: Value = texts.iter().map(|text| object(text)).collect();
         json!({ "children": children })
@@ -58,7 +58,8 @@ pub(in crate::plugin) fn get(
     consistency: Consistency,
 ) -> Spoken {
     let (target, subresource) = (target.clone(), subresource.map(str::to_owned));
-    Spoken::new(named(&target), move || {
+    let bytes = named(&target) + long(&subresource);
+    Spoken::new(bytes, move || {
         let mut said = json!({ "target": reference(&target), "consistency": how(consistency) });
         add(&mut said, "subresource", subresource);
         said
@@ -67,8 +68,13 @@ pub(in crate::plugin) fn get(
 
 pub(in crate::plugin) fn list(query: &ListQuery) -> Spoken {
     let query = query.clone();
-    let selectors = [&query.label_selector, &query.field_selector];
-    let bytes = selectors.into_iter().flatten().map(String::len).sum();
+    let given = [
+        &query.namespace,
+        &query.label_selector,
+        &query.field_selector,
+    ];
+    let given: usize = given.into_iter().map(long).sum();
+    let bytes = query.api_version.len() + query.kind.len() + given;
     Spoken::new(bytes, move || listed(&query))
 }
 
@@ -89,7 +95,7 @@ pub(in crate::plugin) fn post(parent: &ObjectRef, subresource: &str, text: &str)
     let (parent, subresource) = (parent.clone(), subresource.to_owned());
     let text = text.to_owned();
     Spoken::new(
-        named(&parent) + text.len(),
+        named(&parent) + subresource.len() + text.len(),
         move || json!({ "parent": reference(&parent), "subresource": subresource, "object": object(&text) }),
     )
 }
@@ -106,7 +112,8 @@ pub(in crate::plugin) fn patch(
     };
     let (target, subresource) = (target.clone(), subresource.map(str::to_owned));
     let text = text.to_owned();
-    Spoken::new(named(&target) + text.len(), move || {
+    let bytes = named(&target) + long(&subresource) + text.len();
+    Spoken::new(bytes, move || {
         let mut said =
             json!({ "target": reference(&target), "patchType": kind, "patch": object(&text) });
         add(&mut said, "subresource", subresource);
@@ -116,7 +123,8 @@ pub(in crate::plugin) fn patch(
 
 pub(in crate::plugin) fn delete(target: &ObjectRef, options: &DeleteOptions) -> Spoken {
     let (target, options) = (target.clone(), options.clone());
-    Spoken::new(named(&target), move || deleted(&target, &options))
+    let bytes = named(&target) + long(&options.uid) + long(&options.resource_version);
+    Spoken::new(bytes, move || deleted(&target, &options))
 }
 
 fn deleted(target: &ObjectRef, options: &DeleteOptions) -> Value {
@@ -143,7 +151,9 @@ fn deleted(target: &ObjectRef, options: &DeleteOptions) -> Value {
 
 pub(in crate::plugin) fn event(event: &Event) -> Spoken {
     let event = event.clone();
-    let bytes = event.note.len() + event.reason.len() + event.action.len();
+    let objects = [&event.regarding, &event.related];
+    let objects: usize = objects.into_iter().flatten().map(named).sum();
+    let bytes = objects + event.note.len() + event.reason.len() + event.action.len();
     Spoken::new(bytes, move || published(&event))
 }
 
@@ -165,6 +175,10 @@ fn published(event: &Event) -> Value {
     );
     add(&mut said, "related", event.related.as_ref().map(reference));
     said
+}
+
+fn long(text: &Option<String>) -> usize {
+    text.as_ref().map_or(0, String::len)
 }
 
 /// How long the names are.
