@@ -103,7 +103,7 @@ pub fn names(kind: &str, key: Option<&Key>) {
     }
 }
 
-/// Says in the span of an import how it was answered, in the contract's word.
+/// Says in the span of an import how it was answered, in the contract's word; `stopped` if it was not.
 pub fn answered(span: &Span, word: &'static str) {
     span.record("answer", word);
     // To look for what is not there is no error.

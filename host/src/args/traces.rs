@@ -36,7 +36,7 @@ impl FromStr for Endpoint {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let wrong = "must be the URL of a collector, such as http://localhost:4318; what it is to know you by goes into OTEL_EXPORTER_OTLP_HEADERS";
+        let wrong = "must be the URL of a collector, such as http://localhost:4318, also in the variable OTEL_EXPORTER_OTLP_ENDPOINT; what it is to know you by goes into OTEL_EXPORTER_OTLP_HEADERS";
         // What stands before an @ would be in the log.
         let is_bare = |uri: &Uri| uri.authority().is_some_and(|it| !it.as_str().contains('@'));
         let is_url = |uri: Uri| {
