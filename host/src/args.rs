@@ -8,6 +8,7 @@ mod traces;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::admin::BindAddress;
@@ -56,8 +57,14 @@ pub fn command() -> clap::Command {
 impl Windlass {
     /// Reads the command line; what is wrong with it, or asked of it, is said, and ends the process.
     pub fn read() -> Self {
-        let matches = command().get_matches();
-        Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+        let mut command = command();
+        let matches = command.get_matches_mut();
+        let read = Self::from_arg_matches(&matches);
+        let checked = read.and_then(|read| match read.traces_to() {
+            Ok(_) => Ok(read),
+            Err(wrong) => Err(command.error(ErrorKind::ValueValidation, wrong)),
+        });
+        checked.unwrap_or_else(|error| error.exit())
     }
 
     /// What is logged.
@@ -72,11 +79,14 @@ impl Windlass {
     }
 
     /// Where traces go, if they do.
-    pub fn traces_to(&self) -> Option<&Endpoint> {
+    ///
+    /// # Errors
+    /// That is no address; [`Windlass::read`] has said so.
+    pub fn traces_to(&self) -> Result<Option<Endpoint>, &'static str> {
         match &self.command {
             Command::Run(flags) => flags.traces.endpoint(),
             Command::Dev(flags) => flags.traces.endpoint(),
-            _ => None,
+            _ => Ok(None),
         }
     }
 

@@ -5,8 +5,8 @@ mod traces;
 use std::io::{self, IsTerminal, Write, stderr};
 use std::sync::{Mutex, PoisonError};
 
-use tracing::{Level, Subscriber};
-use tracing_subscriber::filter::Targets;
+use tracing::{Level, Metadata, Subscriber};
+use tracing_subscriber::filter::{FilterExt, Targets, filter_fn};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt;
@@ -21,7 +21,13 @@ use crate::spans;
 /// Libraries that log each error which they also return: the host says it once, in its own words.
 /// What tells others how it goes, and what is for traces.
 const REPEATED: &str = "kube_client=off,kube_runtime=off,rustls_platform_verifier=off,span=off,\
-    opentelemetry=off,opentelemetry_sdk=off,opentelemetry_otlp=off,hyper_util=off";
+    opentelemetry=off,opentelemetry_sdk=warn,opentelemetry_otlp=warn,hyper_util=off";
+
+/// What OpenTelemetry says each time, and [`Traces`] says once; or when the host has ended.
+const SAID_ONCE: [&str; 2] = [
+    "BatchSpanProcessor.ExportError",
+    "BatchSpanProcessor.OnEnd.AfterShutdown",
+];
 
 /// What is held back of a log, at most, in bytes.
 const MOST: usize = 64 << 10;
@@ -61,8 +67,8 @@ pub fn start(windlass: &Windlass, seams: &Seams) -> anyhow::Result<Option<Traces
     let filter = EnvFilter::try_new(whole).map_err(|error| {
         anyhow::anyhow!("--log {filter:?} is no filter such as info or info,plugin=debug: {error}")
     })?;
-    let traces = windlass.traces_to();
-    let traces = traces.map(|to| Traces::start(to, seams)).transpose()?;
+    let traces = windlass.traces_to().map_err(anyhow::Error::msg)?;
+    let traces = traces.map(|to| Traces::start(&to, seams)).transpose()?;
     let spans = traces.as_ref().map(|traces| {
         // Not what a plugin logs: the spans that wait are counted, and not by their size.
         let wanted = Targets::new().with_target(spans::TARGET, Level::TRACE);
@@ -76,7 +82,9 @@ pub fn start(windlass: &Windlass, seams: &Seams) -> anyhow::Result<Option<Traces
             .with_context_activation(false)
             .with_filter(wanted)
     });
-    let log = log(windlass.log_format, windlass.holds_log()).with_filter(filter);
+    let is_new = |event: &Metadata<'_>| !SAID_ONCE.contains(&event.name());
+    let log = log(windlass.log_format, windlass.holds_log());
+    let log = log.with_filter(filter.and(filter_fn(is_new)));
     registry().with(spans).with(log).init();
     Ok(traces)
 }

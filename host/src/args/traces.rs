@@ -10,18 +10,41 @@ use http::Uri;
 #[command(next_help_heading = "Traces")]
 pub struct TraceFlags {
     /// Collector that is sent a trace of each pass, over OTLP (HTTP), such as http://localhost:4318 [default: none is sent]
-    #[arg(long, env = "OTEL_EXPORTER_OTLP_ENDPOINT", value_name = "URL")]
-    otlp_endpoint: Option<Endpoint>,
+    // What is no address is refused by `endpoint`: clap would print it, whatever secret stands in it.
+    #[arg(
+        long,
+        env = "OTEL_EXPORTER_OTLP_ENDPOINT",
+        value_name = "URL",
+        hide_env_values = true
+    )]
+    otlp_endpoint: Option<String>,
 }
 
 impl TraceFlags {
     /// The collector, if there is one.
-    pub fn endpoint(&self) -> Option<&Endpoint> {
-        self.otlp_endpoint.as_ref().filter(|it| !it.0.is_empty())
+    ///
+    /// # Errors
+    /// It is no address.
+    pub fn endpoint(&self) -> Result<Option<Endpoint>, &'static str> {
+        // https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/
+        let is = |name, value| variable(name).is_some_and(|it| it.eq_ignore_ascii_case(value));
+        let is_off = is("OTEL_SDK_DISABLED", "true") || is("OTEL_TRACES_EXPORTER", "none");
+        match &self.otlp_endpoint {
+            Some(text) if !text.is_empty() && !is_off => text.parse().map(Some),
+            _ => Ok(None),
+        }
     }
 }
 
-/// The address of a collector; an empty one, as an empty variable gives it, is none.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "flags and environment are read here"
+)]
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+/// The address of a collector.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Endpoint(String);
 
@@ -36,14 +59,14 @@ impl FromStr for Endpoint {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let wrong = "must be the URL of a collector, such as http://localhost:4318, also in the variable OTEL_EXPORTER_OTLP_ENDPOINT; what it is to know you by goes into OTEL_EXPORTER_OTLP_HEADERS";
+        let wrong = "--otlp-endpoint, or the variable OTEL_EXPORTER_OTLP_ENDPOINT, must be the URL of a collector, such as http://localhost:4318; what it is to know you by goes into OTEL_EXPORTER_OTLP_HEADERS";
         // What stands before an @ would be in the log.
         let is_bare = |uri: &Uri| uri.authority().is_some_and(|it| !it.as_str().contains('@'));
         let is_url = |uri: Uri| {
             let is_http = matches!(uri.scheme_str(), Some("http" | "https"));
             is_http && uri.query().is_none() && is_bare(&uri)
         };
-        match text.is_empty() || text.parse().is_ok_and(is_url) {
+        match text.parse().is_ok_and(is_url) {
             true => Ok(Self(text.to_owned())),
             false => Err(wrong),
         }
@@ -68,9 +91,10 @@ mod tests {
         ] {
             assert_eq!(traces(text).as_deref(), want, "{text}");
         }
+        // As an empty variable gives it.
         let none = TraceFlags {
-            otlp_endpoint: "".parse().ok(),
+            otlp_endpoint: Some(String::new()),
         };
-        assert_eq!(none.endpoint(), None);
+        assert_eq!(none.endpoint(), Ok(None));
     }
 }

@@ -11,6 +11,9 @@ use crate::text::{mebibytes, spell};
 /// So many earlier passes are told, of those that wrote or failed.
 const EARLIER: usize = 5;
 
+/// So many namespaces are named, of those where else there is an object of the name.
+const ELSEWHERE: usize = 8;
+
 /// The answer as text; each line ends.
 pub fn text(answer: &Answer) -> String {
     let mut out = String::new();
@@ -18,7 +21,13 @@ pub fn text(answer: &Answer) -> String {
         nobody(answer, &mut out);
     }
     if !answer.elsewhere.is_empty() {
-        let others = answer.elsewhere.join(", ");
+        let (shown, left) = answer
+            .elsewhere
+            .split_at(answer.elsewhere.len().min(ELSEWHERE));
+        let mut others = shown.join(", ");
+        if !left.is_empty() {
+            others.push_str(&format!(" and {} namespaces more", left.len()));
+        }
         row(
             &mut out,
             "NOTE",

@@ -30,8 +30,26 @@ pub fn windlass(arguments: &[&str], kubeconfig: &Path) -> Result<Output> {
 pub fn windlass_alone(arguments: &[&str]) -> Result<Output> {
     let mut command = Command::new(host_binary()?);
     command.args(arguments);
-    command.env_remove("KUBECONFIG").stdin(Stdio::null());
+    without_settings(&mut command);
+    command.stdin(Stdio::null());
     command.output().context("cannot start the host's program")
+}
+
+/// The settings of whoever runs the tests are not the host's.
+pub(crate) fn without_settings(command: &mut Command) {
+    for name in [
+        "KUBECONFIG",
+        "RUST_LOG",
+        "WINDLASS_LOG",
+        "WINDLASS_LOG_FORMAT",
+    ] {
+        command.env_remove(name);
+    }
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("OTEL_") {
+            command.env_remove(name);
+        }
+    }
 }
 
 /// Replaces itself with the host; a second shell in the background kills the host when standard
@@ -129,15 +147,7 @@ impl Host {
     /// It could not be started.
     pub fn run_command(host: &Command) -> Result<Self> {
         let mut command = Command::new("sh");
-        // The tests' own settings are not the host's.
-        for name in [
-            "KUBECONFIG",
-            "RUST_LOG",
-            "WINDLASS_LOG",
-            "OTEL_EXPORTER_OTLP_ENDPOINT",
-        ] {
-            command.env_remove(name);
-        }
+        without_settings(&mut command);
         command.args(["-c", GUARD, "sh"]);
         command.arg(host.get_program()).args(host.get_args());
         command.stdin(Stdio::piped()).stdout(Stdio::null());

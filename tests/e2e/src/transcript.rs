@@ -16,6 +16,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use snapbox::{Assert, Data};
 
 use crate::built::{host_binary, workspace};
+use crate::host::without_settings;
 
 /// What the shell prints after each command, before its exit code.
 const END: &str = "<<end of command>>";
@@ -164,11 +165,8 @@ impl Shell {
         let own = own.into_iter().flatten().map(Path::to_owned);
         let path = own.chain(std::env::split_paths(&path));
         let mut command = Command::new("bash");
-        for name in ["RUST_LOG", "WINDLASS_LOG", "WINDLASS_LOG_FORMAT"] {
-            command.env_remove(name);
-        }
+        without_settings(&mut command);
         command.env("PATH", std::env::join_paths(path)?);
-        command.env_remove("KUBECONFIG");
         if let Some(kubeconfig) = kubeconfig {
             command.env("KUBECONFIG", kubeconfig);
         }

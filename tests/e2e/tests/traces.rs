@@ -258,12 +258,24 @@ async fn without_an_endpoint_there_are_no_traces() -> Result<()> {
     let passes = scene.host.passes(&scene.greeting("ada"));
     let has_trace = |line: &Line| line.fields.get("trace_id").is_some();
     ensure!(!passes.iter().any(has_trace), "{passes:#?}");
-    let refused = windlass_alone(&["run", "--config=x", "--otlp-endpoint=localhost:4318"])?;
-    let error = String::from_utf8(refused.stderr)?;
-    ensure!(refused.status.code() == Some(2), "{error}");
-    ensure!(
-        error.contains("must be the URL of a collector, such as http://localhost:4318"),
-        "{error}"
-    );
+    let secret = "--otlp-endpoint=http://me:hunter2@collector:4318";
+    for wrong in ["--otlp-endpoint=localhost:4318", secret] {
+        let refused = windlass_alone(&["run", "--config=x", wrong])?;
+        let error = String::from_utf8(refused.stderr)?;
+        ensure!(refused.status.code() == Some(2), "{error}");
+        ensure!(
+            error.contains("must be the URL of a collector, such as http://localhost:4318"),
+            "{error}"
+        );
+        ensure!(!error.contains("hunter2"), "{error}");
+    }
+    // It is not even looked at.
+    for off in ["OTEL_SDK_DISABLED=true", "OTEL_TRACES_EXPORTER=none"] {
+        let mut command = Command::new("env");
+        command.arg(off).arg(host_binary()?);
+        command.args(["run", "--config=x", secret]);
+        let error = String::from_utf8(command.output()?.stderr)?;
+        ensure!(!error.contains("collector"), "{off}: {error}");
+    }
     Ok(())
 }

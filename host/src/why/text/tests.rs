@@ -116,4 +116,10 @@ fn of_objects_of_one_name_it_says_where_the_others_are() {
     let told = text(&answer);
     let note = "NOTE       there is one in team-b, team-c as well: name a namespace with -n\n";
     assert!(told.starts_with(note), "{told}");
+    answer.elsewhere = (0..10).map(|number| format!("n{number}")).collect();
+    let told = text(&answer);
+    assert!(
+        told.contains("n6, n7 and 2 namespaces more as well:"),
+        "{told}"
+    );
 }
