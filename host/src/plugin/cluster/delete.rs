@@ -16,6 +16,8 @@ use crate::view::{Extent, Object};
 struct Meant {
     uid: String,
     version: Option<String>,
+    /// The store alone says so, and may be behind.
+    is_held: bool,
 }
 
 impl Call {
@@ -39,7 +41,23 @@ impl Call {
         options: DeleteOptions,
     ) -> Result<(), Error> {
         let meant = self.meant(target, &options).await?;
-        let request = Request::json(Method::DELETE, uri(target, None)?, &body(&meant, &options));
+        match self.delete_meant(target, &meant, &options).await {
+            // Another one is there by now: a plugin that has read none means whichever is there.
+            Err(Error::Conflict) if meant.is_held => {
+                let meant = self.there_now(target, &options).await?;
+                self.delete_meant(target, &meant, &options).await
+            }
+            answer => answer,
+        }
+    }
+
+    async fn delete_meant(
+        &mut self,
+        target: &Target,
+        meant: &Meant,
+        options: &DeleteOptions,
+    ) -> Result<(), Error> {
+        let request = Request::json(Method::DELETE, uri(target, None)?, &body(meant, options));
         let write = self.door.view.write(
             &target.resource,
             &target.key,
@@ -49,7 +67,7 @@ impl Call {
         self.check_requests()?;
         let answer = match self.try_write(request, Repeat::Harmless).await {
             Ok(answer) => answer,
-            Err(failed) => match self.outcome(target, &meant, failed).await? {
+            Err(failed) => match self.outcome(target, meant, failed).await? {
                 Some(object) => object,
                 None => Value::Null,
             },
@@ -66,22 +84,41 @@ impl Call {
 
     async fn meant(&mut self, target: &Target, options: &DeleteOptions) -> Result<Meant, Error> {
         let version = options.resource_version.clone();
-        if let Some(uid) = options.uid.clone() {
-            return Ok(Meant { uid, version });
+        let of = |uid: &String, version| Meant {
+            uid: uid.clone(),
+            version,
+            is_held: false,
+        };
+        if let Some(uid) = &options.uid {
+            return Ok(of(uid, version));
         }
         if let Some(seen) = self.seen(target).cloned() {
-            let version = version.or(seen.stored_version);
-            return Ok(Meant {
-                uid: seen.uid,
-                version,
-            });
+            return Ok(of(&seen.uid, version.or(seen.stored_version)));
         }
-        // Unseen: what is there now is what is meant.
+        // Unseen: what is there now is what is meant. What the store holds mostly is, and costs no request.
+        match self.door.view.get(&target.resource, &target.key) {
+            Some(held) => Ok(Meant {
+                is_held: true,
+                ..of(&held.metadata.uid, version)
+            }),
+            None => self.there_now(target, options).await,
+        }
+    }
+
+    /// What is there now.
+    async fn there_now(
+        &mut self,
+        target: &Target,
+        options: &DeleteOptions,
+    ) -> Result<Meant, Error> {
         let read = Request::get(uri(target, None)?);
         let there = self.send("read what is to be deleted", read).await?;
         let there = Object::new(there).ok_or(Error::NotFound)?;
-        let uid = there.metadata.uid.clone();
-        Ok(Meant { uid, version })
+        Ok(Meant {
+            uid: there.metadata.uid.clone(),
+            version: options.resource_version.clone(),
+            is_held: false,
+        })
     }
 
     /// What a failed delete has come to. One that may have been done before it was refused was, if the

@@ -237,6 +237,26 @@ async fn a_delete_that_was_done_without_a_word_succeeds_also_under_finalizers() 
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_delete_of_what_was_not_read_takes_one_request_and_means_what_is_there_now() {
+    let path = "/api/v1/namespaces/default/configmaps/page";
+    for (is_made_anew, requests) in [(false, 1), (true, 3)] {
+        let world = world().await;
+        if is_made_anew {
+            world.somebody("DELETE", path, &Value::Null).await;
+            let maps = "/api/v1/namespaces/default/configmaps";
+            world
+                .somebody("POST", maps, &config_map("page", &json!({})))
+                .await;
+        }
+        let mut call = world.call().await;
+        let page = reference("v1", "ConfigMap", "page");
+        call.delete(page, NO_OPTIONS).await.unwrap();
+        assert_eq!(call.traffic().requests, requests);
+        assert_eq!(world.read(path).await, None);
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_patch_of_one_version_that_was_perhaps_done_is_told_so() {
     for given in [Fault::RefuseDone(500), Fault::ResetDone] {
         let world = world().await;
