@@ -6,7 +6,7 @@ SHELL := bash
 TOOLS := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/windlass/tools
 TYPOS := 1.52.0
 DENY := 0.20.2
-GUESTS := greeter hostile relay selective steward
+GUESTS := bench-greeter bench-station greeter hostile relay selective steward
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)
 STATIC := $(shell uname -m)-unknown-linux-musl
 
@@ -188,3 +188,13 @@ bench: toolchain go $(NPM) ## Measure a release build: apply to ready, hot swap,
 	cargo build --quiet --workspace --bins
 	@target/debug/measure
 	@target/release/measure-apiserver
+
+# The peers, and what measures them, are built as they would be for use.
+.PHONY: bench-peers
+bench-peers: toolchain go ## Measure a release build beside controllers on controller-runtime and on kube-rs
+	cargo build --quiet --release -p windlass
+	cargo build --quiet --release -p windlass-bench
+	cargo build --quiet -p bench-greeter -p bench-station --profile guest --target wasm32-wasip2 --target-dir target/guests
+	cargo build --quiet --release --manifest-path tests/bench/kube-rs/Cargo.toml --target-dir target/bench
+	cd tests/bench/controller-runtime && go build -trimpath -o ../../../target/bench/controller-runtime .
+	@target/release/bench

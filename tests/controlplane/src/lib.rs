@@ -35,4 +35,5 @@ pub use audit::{AuditEvent, AuditObject, AuditStatus, AuditUser};
 pub use controlplane::{ControlPlane, client};
 pub use eventually::eventually;
 pub use kubeconfig::Identity;
+pub use process::Guarded;
 pub use proxy::{Fault, FaultProxy, RequestHead, RequestRecord, Rule};

@@ -32,7 +32,7 @@ exec "$@" </dev/null
 
 /// A running child with its output in a file.
 #[derive(Debug)]
-pub(crate) struct Guarded {
+pub struct Guarded {
     name: String,
     log: PathBuf,
     child: Child,
@@ -41,11 +41,10 @@ pub(crate) struct Guarded {
 impl Guarded {
     /// Starts `program` with its output in `<folder>/<name>.log`. If this process dies, the child
     /// does and `folder` is removed.
-    pub(crate) fn start(
-        program: &Path,
-        arguments: &[OsString],
-        folder: &Path,
-    ) -> anyhow::Result<Self> {
+    ///
+    /// # Errors
+    /// It could not be started.
+    pub fn start(program: &Path, arguments: &[OsString], folder: &Path) -> anyhow::Result<Self> {
         let name = program
             .file_name()
             .unwrap_or_default()
@@ -70,12 +69,15 @@ impl Guarded {
     }
 
     /// The process id, which is also the id of its process group.
-    pub(crate) fn id(&self) -> u32 {
+    pub fn id(&self) -> u32 {
         self.child.id()
     }
 
     /// How it ended, if it has.
-    pub(crate) fn exited(&mut self) -> anyhow::Result<Option<ExitStatus>> {
+    ///
+    /// # Errors
+    /// The kernel does not say.
+    pub fn exited(&mut self) -> anyhow::Result<Option<ExitStatus>> {
         Ok(self.child.try_wait()?)
     }
 
@@ -84,10 +86,15 @@ impl Guarded {
         &self.name
     }
 
-    /// The last lines it wrote, for messages.
-    pub(crate) fn last_words(&self) -> String {
+    /// What it wrote so far.
+    pub fn log(&self) -> String {
         let text = std::fs::read(&self.log).unwrap_or_default();
-        let text = String::from_utf8_lossy(&text);
+        String::from_utf8_lossy(&text).into_owned()
+    }
+
+    /// The last lines it wrote, for messages.
+    pub fn last_words(&self) -> String {
+        let text = self.log();
         let lines: Vec<&str> = text.lines().collect();
         lines
             .get(lines.len().saturating_sub(15)..)

@@ -1,0 +1,203 @@
+//! Who takes part, and how each is started.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail, ensure};
+use serde::{Deserialize, Serialize};
+use tempfile::TempDir;
+use windlass_controlplane::{ControlPlane, Guarded, eventually};
+
+use crate::built::workspace;
+
+/// How long a contestant may take until it is ready.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Who takes part. The lean ones are in the form that their makers recommend where memory is short.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Contestant {
+    /// A bare client that sends the ideal writes, with no watch and no cache: what no controller can beat.
+    Floor,
+    /// controller-runtime, in Go.
+    ControllerRuntime,
+    /// The same, lean.
+    ControllerRuntimeLean,
+    /// kube-rs, in Rust.
+    KubeRs,
+    /// The same, lean.
+    KubeRsLean,
+    /// controller-runtime, a process for each controller.
+    ControllerRuntimeMany,
+    /// kube-rs, a process for each controller.
+    KubeRsMany,
+    /// A release build of this workspace.
+    Windlass,
+}
+
+/// What a contestant is asked to do.
+#[derive(Clone, Debug)]
+pub(crate) struct Task {
+    /// What each process of a peer is told, without the namespace: `["greet"]`.
+    pub(crate) words: Vec<Vec<String>>,
+    /// Where it works.
+    pub(crate) namespace: String,
+    /// Windlass's config folder.
+    pub(crate) config: PathBuf,
+    /// How many plugins are in it.
+    pub(crate) plugins: usize,
+}
+
+impl Contestant {
+    /// All of them, the floor first.
+    pub(crate) const ALL: [Self; 8] = [
+        Self::Floor,
+        Self::ControllerRuntime,
+        Self::ControllerRuntimeLean,
+        Self::KubeRs,
+        Self::KubeRsLean,
+        Self::ControllerRuntimeMany,
+        Self::KubeRsMany,
+        Self::Windlass,
+    ];
+
+    /// What it is called in tables.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Floor => "floor",
+            Self::ControllerRuntime => "controller-runtime",
+            Self::ControllerRuntimeLean => "controller-runtime, lean",
+            Self::KubeRs => "kube-rs",
+            Self::KubeRsLean => "kube-rs, lean",
+            Self::ControllerRuntimeMany => "controller-runtime, a process each",
+            Self::KubeRsMany => "kube-rs, a process each",
+            Self::Windlass => "Windlass",
+        }
+    }
+
+    /// The program; the floor has none.
+    fn program(self) -> Option<PathBuf> {
+        let program = match self {
+            Self::Floor => return None,
+            Self::ControllerRuntime | Self::ControllerRuntimeLean | Self::ControllerRuntimeMany => {
+                "target/bench/controller-runtime"
+            }
+            Self::KubeRs | Self::KubeRsLean | Self::KubeRsMany => {
+                "target/bench/release/kube-rs-contestant"
+            }
+            Self::Windlass => "target/release/windlass",
+        };
+        Some(workspace().join(program))
+    }
+
+    /// Starts it on a control plane, as its administrator, and waits until it is ready. The floor has no process.
+    ///
+    /// # Errors
+    /// It is not built, or did not become ready; the message has its last words.
+    pub(crate) async fn start(self, on: &ControlPlane, task: &Task) -> Result<Vec<Running>> {
+        let Some(program) = self.program() else {
+            return Ok(Vec::new());
+        };
+        ensure!(
+            program.exists(),
+            "{} is not built: run `make bench-peers`",
+            program.display()
+        );
+        let commands = match self {
+            Self::Windlass => vec![host(task)],
+            _ => task
+                .words
+                .iter()
+                .map(|words| self.peer(words, task))
+                .collect(),
+        };
+        let kubeconfig = on.kubeconfig_admin();
+        let mut all = Vec::new();
+        for command in commands {
+            let folder = tempfile::tempdir()?;
+            let mut words = vec![setting("KUBECONFIG", &kubeconfig), program.clone().into()];
+            words.extend(command);
+            let process = Guarded::start(Path::new("env"), &words, folder.path())?;
+            all.push(Running {
+                process,
+                _folder: folder,
+            });
+        }
+        for running in &mut all {
+            let what = format!("{} is ready", self.name());
+            eventually(PATIENCE, &what, async || {
+                running.check()?;
+                let log = running.process.log();
+                let is_ready = match self {
+                    Self::Windlass => log.matches("all lists are in").count() >= task.plugins,
+                    _ => log.lines().any(|line| line == "ready"),
+                };
+                Ok(is_ready.then_some(()))
+            })
+            .await
+            .with_context(|| running.process.last_words())?;
+        }
+        Ok(all)
+    }
+
+    /// The arguments of a peer.
+    fn peer(self, words: &[String], task: &Task) -> Vec<OsString> {
+        let is_lean = matches!(self, Self::ControllerRuntimeLean | Self::KubeRsLean);
+        let lean = is_lean.then_some("-lean");
+        let (workload, more) = words.split_at(words.len().min(1));
+        let workload = workload.iter().map(String::as_str);
+        let words = lean.into_iter().chain(workload);
+        let words = words.chain([&*task.namespace]);
+        let words = words.chain(more.iter().map(String::as_str));
+        words.map(OsString::from).collect()
+    }
+}
+
+/// The arguments of Windlass.
+fn host(task: &Task) -> Vec<OsString> {
+    let code = workspace().join("target/bench/code-cache");
+    vec![
+        "run".into(),
+        "--config".into(),
+        task.config.clone().into(),
+        "--namespace".into(),
+        task.namespace.clone().into(),
+        "--log-format".into(),
+        "json".into(),
+        "--code-cache".into(),
+        code.into(),
+    ]
+}
+
+fn setting(name: &str, value: &Path) -> OsString {
+    let mut setting = OsString::from(name);
+    setting.push("=");
+    setting.push(value);
+    setting
+}
+
+/// A contestant's process. It is killed when this is dropped, or when the benchmark ends.
+#[derive(Debug)]
+pub(crate) struct Running {
+    process: Guarded,
+    _folder: TempDir,
+}
+
+impl Running {
+    /// Fails if it has ended.
+    ///
+    /// # Errors
+    /// It has; the message has its last words.
+    pub(crate) fn check(&mut self) -> Result<()> {
+        match self.process.exited()? {
+            None => Ok(()),
+            Some(status) => bail!("it ended ({status}): {}", self.process.last_words()),
+        }
+    }
+
+    /// Its process.
+    pub(crate) fn id(&self) -> u32 {
+        self.process.id()
+    }
+}

@@ -1,0 +1,202 @@
+//! `make bench-peers`: Windlass measured beside what would be run instead of it, on one real control plane.
+//!
+//! Only figures of one run may be compared: contestants take turns, round by round, since the machine drifts.
+
+mod arena;
+mod built;
+mod chart;
+mod contestant;
+mod floor;
+mod greet;
+mod greetings;
+mod process;
+mod report;
+mod requests;
+mod results;
+mod ring;
+mod table;
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+use clap::Parser;
+
+use crate::arena::Arena;
+use crate::contestant::Contestant;
+use crate::results::{Results, Round};
+
+/// Measures Windlass beside what would be run instead of it.
+#[derive(Debug, Parser)]
+struct Flags {
+    /// What is measured: greet, ring [default: all]
+    #[arg(value_name = "WORKLOAD", value_parser = [greet::WORKLOAD.name, ring::WORKLOAD.name])]
+    workloads: Vec<String>,
+    /// How often each contestant takes its turn
+    #[arg(long, default_value = "5", value_name = "N")]
+    rounds: usize,
+    /// Objects that are made, changed and deleted at once
+    #[arg(long, default_value = "1000", value_name = "N")]
+    crowd: usize,
+    /// Objects that live one after the other
+    #[arg(long, default_value = "100", value_name = "N")]
+    queue: usize,
+    /// Controllers of the ring
+    #[arg(long, default_value = "100", value_name = "N")]
+    stations: usize,
+    /// How often the ring turns in a round
+    #[arg(long, default_value = "20", value_name = "N")]
+    turns: usize,
+    /// Only contestants whose name contains this; may be given more than once
+    #[arg(long, value_name = "WORD")]
+    only: Vec<String>,
+    /// File for the figures
+    #[arg(long, default_value = "target/bench/results.json", value_name = "FILE")]
+    output: PathBuf,
+    /// Measure nothing, and write what that file holds into this folder of documents
+    #[arg(long, value_name = "DIR")]
+    report: Option<PathBuf>,
+}
+
+/// What is measured, and how it is told.
+pub(crate) struct Workload {
+    pub(crate) name: &'static str,
+    pub(crate) title: &'static str,
+    pub(crate) about: &'static str,
+    pub(crate) figures: &'static [&'static str],
+    /// Pictures, and the figures that they show.
+    pub(crate) charts: &'static [(&'static str, &'static str)],
+}
+
+const WORKLOADS: [Workload; 2] = [greet::WORKLOAD, ring::WORKLOAD];
+
+#[tokio::main]
+async fn main() -> Result<ExitCode> {
+    let flags = Flags::parse();
+    if let Some(docs) = &flags.report {
+        let text = fs::read_to_string(&flags.output);
+        let text = text.with_context(|| format!("cannot read {}", flags.output.display()))?;
+        report::write(&serde_json::from_str(&text)?, &WORKLOADS, docs)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let began = Instant::now();
+    let arena = Arena::new().await?;
+    let mut results = Results {
+        machine: machine()?,
+        samples: Vec::new(),
+    };
+    if flags.wants(greet::WORKLOAD.name) {
+        greet(&arena, &flags, &mut results).await?;
+    }
+    if flags.wants(ring::WORKLOAD.name) {
+        ring(&arena, &flags, &mut results).await?;
+    }
+    let text = serde_json::to_string_pretty(&results)?;
+    fs::write(&flags.output, text)
+        .with_context(|| format!("cannot write {}", flags.output.display()))?;
+    let took = began.elapsed().as_secs_f64();
+    println!("{}; {} rounds, {took:.0} s", results.machine, flags.rounds);
+    for workload in WORKLOADS.iter().filter(|one| flags.wants(one.name)) {
+        let table = table::markdown(&results, workload.name, workload.figures);
+        println!("\n{}\n\n{table}", workload.title);
+    }
+    Ok(match results.has_failures() {
+        true => ExitCode::FAILURE,
+        false => ExitCode::SUCCESS,
+    })
+}
+
+impl Flags {
+    fn wants(&self, workload: &str) -> bool {
+        self.workloads.is_empty() || self.workloads.iter().any(|one| one == workload)
+    }
+
+    /// Who takes part, of these, in the order of a round: whoever comes first in one comes last in the next.
+    fn turns(&self, all: &[Contestant], round: usize) -> Vec<Contestant> {
+        let is_wanted = |one: &Contestant| {
+            self.only.is_empty() || self.only.iter().any(|word| one.name().contains(&**word))
+        };
+        let wanted: Vec<_> = all.iter().copied().filter(is_wanted).collect();
+        let turns = wanted.iter().copied().cycle();
+        turns.skip(round).take(wanted.len()).collect()
+    }
+}
+
+async fn greet(arena: &Arena, flags: &Flags, results: &mut Results) -> Result<()> {
+    let text = fs::read_to_string(built::workspace().join("tests/bench/greeting.crd.json"))?;
+    arena.apply(&[serde_json::from_str(&text)?]).await?;
+    let size = greet::Size {
+        crowd: flags.crowd,
+        queue: flags.queue,
+    };
+    for number in 0..flags.rounds {
+        for contestant in flags.turns(&greet::CONTESTANTS, number) {
+            let round = greet::round(arena, contestant, size).await;
+            let round = told(greet::WORKLOAD.name, number, contestant, round);
+            results.add(
+                greet::WORKLOAD.name,
+                greet::WORKLOAD.figures,
+                contestant,
+                &round,
+            );
+        }
+    }
+    Ok(())
+}
+
+async fn ring(arena: &Arena, flags: &Flags, results: &mut Results) -> Result<()> {
+    arena.apply(&ring::kinds(flags.stations)).await?;
+    let size = ring::Size {
+        stations: flags.stations,
+        turns: flags.turns,
+    };
+    for number in 0..flags.rounds {
+        for contestant in flags.turns(&ring::CONTESTANTS, number) {
+            let rests = number == 0;
+            let round = ring::round(arena, contestant, size, rests).await;
+            let round = told(ring::WORKLOAD.name, number, contestant, round);
+            results.add(
+                ring::WORKLOAD.name,
+                ring::WORKLOAD.figures,
+                contestant,
+                &round,
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Tells how a round went, as it goes.
+fn told(
+    workload: &str,
+    number: usize,
+    contestant: Contestant,
+    round: Result<Round>,
+) -> Result<Round, String> {
+    let round = round.map_err(|error| format!("{error:#}"));
+    let who = format!("{workload}, round {}, {}", number + 1, contestant.name());
+    match &round {
+        Ok(round) => {
+            let figures = round
+                .iter()
+                .map(|(figure, value)| format!("{figure}: {value:.2}"));
+            eprintln!("{who}: {}", figures.collect::<Vec<_>>().join("; "));
+        }
+        Err(why) => eprintln!("{who} failed: {why}"),
+    }
+    round
+}
+
+/// What this machine is.
+fn machine() -> Result<String> {
+    let processors = std::thread::available_parallelism()?;
+    let cpus = fs::read_to_string("/proc/cpuinfo")?;
+    let model = cpus
+        .lines()
+        .find_map(|line| line.strip_prefix("model name")?.split_once(':'));
+    let model = model.map_or("unknown", |(_, model)| model.trim());
+    let kernel = fs::read_to_string("/proc/sys/kernel/osrelease")?;
+    Ok(format!("{processors} × {model}, Linux {}", kernel.trim()))
+}

@@ -1,0 +1,332 @@
+//! The second workload: many controllers. Each of a hundred has a kind of its own and copies its value to the next.
+//!
+//! The judge gives the first hop a new value and waits until the last one has it. The last controller writes to the first
+//! hop again, which has that value already, so the ring comes to rest.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+use futures::StreamExt;
+use futures::stream::BoxStream;
+use kube::api::{DynamicObject, Patch, PatchParams, WatchEvent, WatchParams};
+use kube::core::{ApiResource, GroupVersionKind};
+use kube::{Api, Client};
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+
+use crate::Workload;
+use crate::arena::{Arena, Stage, plugin};
+use crate::built::component;
+use crate::contestant::Contestant;
+use crate::process::{Memory, memory};
+use crate::results::{Round, percentile};
+
+/// What this is, and how it is told.
+pub(crate) const WORKLOAD: Workload = Workload {
+    name: "ring",
+    title: "Many controllers",
+    about: "Each of 100 controllers has a kind of its own, and copies the value of its object to that of the next. In one \
+            process the peers' controllers share all memory; Windlass runs 100 different plugins, each in a sandbox, with a \
+            Lease of its own.",
+    figures: &[
+        "hop, p50, ms",
+        "just turned: RSS, MiB",
+        "just turned: PSS, MiB",
+        "idle for two minutes: RSS, MiB",
+        "idle for two minutes: PSS, MiB",
+        "hop of the first turn after that, ms",
+    ],
+    charts: &[
+        ("bench-ring.svg", "hop, p50, ms"),
+        ("bench-ring-memory.svg", "idle for two minutes: PSS, MiB"),
+    ],
+};
+
+/// Who takes part.
+pub(crate) const CONTESTANTS: [Contestant; 6] = [
+    Contestant::Floor,
+    Contestant::ControllerRuntime,
+    Contestant::KubeRs,
+    Contestant::ControllerRuntimeMany,
+    Contestant::KubeRsMany,
+    Contestant::Windlass,
+];
+
+/// How long nothing happens until a contestant counts as idle.
+const IDLE: Duration = Duration::from_secs(120);
+
+/// How long a value may take around the ring.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The one object of each kind.
+const HOP: &str = "hop";
+
+/// How much of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Size {
+    /// Controllers.
+    pub(crate) stations: usize,
+    /// How often the ring turns.
+    pub(crate) turns: usize,
+}
+
+/// The kinds of a ring.
+pub(crate) fn kinds(stations: usize) -> Vec<Value> {
+    (0..stations).map(definition).collect()
+}
+
+/// Lets one contestant do it once; with a rest, if that is wanted.
+///
+/// # Errors
+/// It did not come through.
+pub(crate) async fn round(
+    arena: &Arena,
+    contestant: Contestant,
+    size: Size,
+    rests: bool,
+) -> Result<Round> {
+    let words = |first: usize, count: usize| {
+        let numbers = [first, count, size.stations].map(|number| number.to_string());
+        [vec![WORKLOAD.name.to_owned()], numbers.to_vec()].concat()
+    };
+    let words = match contestant {
+        Contestant::ControllerRuntimeMany | Contestant::KubeRsMany => {
+            (0..size.stations).map(|own| words(own, 1)).collect()
+        }
+        _ => vec![words(0, size.stations)],
+    };
+    let lay_out = |folder: &Path, namespace: &str| lay_out(folder, namespace, size.stations);
+    let mut stage = arena.stage(contestant, words, lay_out).await?;
+    let mut ring = Ring::new(&arena.judge, &stage.namespace, size.stations).await?;
+    let floor = match contestant {
+        Contestant::Floor => {
+            let client = arena.control_plane.client().await?;
+            Some(floor(&client, &stage.namespace, size.stations).await?)
+        }
+        _ => None,
+    };
+    let measured = measure(&mut ring, &stage, size, rests && floor.is_none()).await;
+    for running in &mut stage.running {
+        running.check()?;
+    }
+    measured
+}
+
+async fn measure(ring: &mut Ring, stage: &Stage, size: Size, rests: bool) -> Result<Round> {
+    // The first turns make what is made once.
+    for _ in 0..3 {
+        ring.turn().await?;
+    }
+    let mut hops = Vec::new();
+    for _ in 0..size.turns {
+        hops.push(ring.turn().await?);
+    }
+    let mut round = vec![("hop, p50, ms", percentile(&mut hops, 50))];
+    if stage.running.is_empty() {
+        return Ok(round);
+    }
+    let held = held(stage)?;
+    round.push(("just turned: RSS, MiB", held.rss));
+    round.push(("just turned: PSS, MiB", held.pss));
+    if rests {
+        tokio::time::sleep(IDLE).await;
+        let held = self::held(stage)?;
+        round.push(("idle for two minutes: RSS, MiB", held.rss));
+        round.push(("idle for two minutes: PSS, MiB", held.pss));
+        round.push(("hop of the first turn after that, ms", ring.turn().await?));
+    }
+    Ok(round)
+}
+
+/// What all processes of a contestant hold.
+fn held(stage: &Stage) -> Result<Memory> {
+    let mut held = Memory::default();
+    for running in &stage.running {
+        let one = memory(running.id())?;
+        held.rss += one.rss;
+        held.pss += one.pss;
+    }
+    Ok(held)
+}
+
+/// The judge's end of a ring.
+struct Ring {
+    first: Api<DynamicObject>,
+    /// What becomes of the last hop.
+    last: Events,
+    turns: usize,
+    hops: usize,
+}
+
+type Events = BoxStream<'static, kube::Result<WatchEvent<DynamicObject>>>;
+
+impl Ring {
+    async fn new(client: &Client, namespace: &str, stations: usize) -> Result<Self> {
+        ensure!(stations > 1, "a ring has at least two stations");
+        let last = hops(client, namespace, stations - 1);
+        Ok(Self {
+            first: hops(client, namespace, 0),
+            last: events(&last).await?,
+            turns: 0,
+            hops: stations - 1,
+        })
+    }
+
+    /// Sends a value around, and answers what a hop took, in milliseconds.
+    async fn turn(&mut self) -> Result<f64> {
+        self.turns += 1;
+        let value = format!("turn-{}", self.turns);
+        let began = Instant::now();
+        put(&self.first, 0, &value).await?;
+        let arrives = async {
+            while let Some(event) = self.last.next().await.transpose()? {
+                if changed(&event) == Some(&value) {
+                    return Ok(());
+                }
+            }
+            bail!("the watch of the last hop ended")
+        };
+        let arrived = tokio::time::timeout(PATIENCE, arrives).await;
+        arrived.with_context(|| format!("{value} has not come to the last hop"))??;
+        Ok(began.elapsed().as_secs_f64() * 1e3 / self.hops as f64)
+    }
+}
+
+/// Stations that are nothing but a watch and a write.
+async fn floor(client: &Client, namespace: &str, stations: usize) -> Result<JoinSet<Result<()>>> {
+    let mut all = JoinSet::new();
+    for own in 0..stations {
+        let next = (own + 1) % stations;
+        let api = hops(client, namespace, next);
+        let mut events = events(&hops(client, namespace, own)).await?;
+        all.spawn(async move {
+            while let Some(event) = events.next().await.transpose()? {
+                if let Some(value) = changed(&event) {
+                    put(&api, next, value).await?;
+                }
+            }
+            Ok(())
+        });
+    }
+    Ok(all)
+}
+
+async fn events(api: &Api<DynamicObject>) -> Result<Events> {
+    let params = WatchParams::default().timeout(290);
+    Ok(api.watch(&params, "0").await?.boxed())
+}
+
+/// The value that a hop has now.
+fn changed(event: &WatchEvent<DynamicObject>) -> Option<&str> {
+    match event {
+        WatchEvent::Added(hop) | WatchEvent::Modified(hop) => {
+            hop.data.pointer("/spec/value")?.as_str()
+        }
+        WatchEvent::Deleted(_) | WatchEvent::Bookmark(_) | WatchEvent::Error(_) => None,
+    }
+}
+
+async fn put(api: &Api<DynamicObject>, number: usize, value: &str) -> Result<()> {
+    let hop = json!({
+        "apiVersion": "bench.windlass.dev/v1",
+        "kind": kind(number),
+        "metadata": { "name": HOP },
+        "spec": { "value": value },
+    });
+    let by = PatchParams::apply("ring").force();
+    api.patch(HOP, &by, &Patch::Apply(&hop)).await?;
+    Ok(())
+}
+
+fn hops(client: &Client, namespace: &str, number: usize) -> Api<DynamicObject> {
+    let kind = GroupVersionKind::gvk("bench.windlass.dev", "v1", &kind(number));
+    Api::namespaced_with(client.clone(), namespace, &ApiResource::from_gvk(&kind))
+}
+
+fn kind(number: usize) -> String {
+    format!("Hop{number:04}")
+}
+
+fn definition(number: usize) -> Value {
+    let kind = kind(number);
+    let singular = kind.to_lowercase();
+    let value = json!({ "type": "string" });
+    let spec = json!({ "type": "object", "properties": { "value": value } });
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": { "name": format!("{singular}s.bench.windlass.dev") },
+        "spec": {
+            "group": "bench.windlass.dev",
+            "scope": "Namespaced",
+            "names": { "kind": kind, "plural": format!("{singular}s"), "singular": singular },
+            "versions": [{
+                "name": "v1",
+                "served": true,
+                "storage": true,
+                "schema": { "openAPIV3Schema": { "type": "object", "properties": { "spec": spec } } },
+            }],
+        },
+    })
+}
+
+/// A plugin for each station, none of which has code in common with another.
+fn lay_out(folder: &Path, namespace: &str, stations: usize) -> Result<usize> {
+    let built = component("bench-station")?;
+    for own in 0..stations {
+        let next = (own + 1) % stations;
+        let component = with(
+            &with(&built, "HopThis", &kind(own))?,
+            "HopNext",
+            &kind(next),
+        )?;
+        let grant = |number: usize, verbs: &[&str]| {
+            let resource = format!("{}s", kind(number).to_lowercase());
+            json!({
+                "apiGroups": ["bench.windlass.dev"],
+                "resources": [resource],
+                "verbs": verbs,
+                "namespaces": [namespace],
+            })
+        };
+        let grants = json!([
+            grant(own, &["get", "list", "watch"]),
+            grant(next, &["create", "patch"]),
+        ]);
+        plugin(folder, &format!("station-{own:04}"), &component, &grants)?;
+    }
+    Ok(stations)
+}
+
+/// A component with another word in the place of one that is in its data once.
+fn with(component: &[u8], word: &str, other: &str) -> Result<Vec<u8>> {
+    ensure!(
+        word.len() == other.len(),
+        "{other} is not as long as {word}"
+    );
+    let windows = component.windows(word.len()).enumerate();
+    let places = windows.filter_map(|(place, window)| (window == word.as_bytes()).then_some(place));
+    let places: Vec<usize> = places.collect();
+    let [place] = places[..] else {
+        bail!("the component holds {word} {} times", places.len());
+    };
+    let mut patched = component.to_vec();
+    patched.splice(place..place + word.len(), other.bytes());
+    Ok(patched)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_is_replaced_where_it_is_there_once() {
+        assert_eq!(
+            with(b"a HopThis b", "HopThis", "Hop0041").unwrap(),
+            b"a Hop0041 b"
+        );
+        assert!(with(b"HopThis HopThis", "HopThis", "Hop0041").is_err());
+        assert!(with(b"nothing", "HopThis", "Hop0041").is_err());
+    }
+}
