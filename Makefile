@@ -6,7 +6,7 @@ SHELL := bash
 TOOLS := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/windlass/tools
 TYPOS := 1.52.0
 DENY := 0.20.2
-GUESTS := bench-greeter bench-station greeter hostile relay selective steward
+GUESTS := bench-greeter bench-holder bench-station greeter hostile relay selective steward
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)
 STATIC := $(shell uname -m)-unknown-linux-musl
 
@@ -195,6 +195,10 @@ bench-peers: toolchain go ## Measure a release build beside controllers on contr
 	cargo build --quiet --release -p windlass
 	cargo build --quiet --release -p windlass-bench
 	cargo build --quiet -p bench-greeter -p bench-station --profile guest --target wasm32-wasip2 --target-dir target/guests
+	@mkdir -p target/bench
+	for held in default pods pods,lean; do \
+	cargo build --quiet -p bench-holder --features $$held --profile guest --target wasm32-wasip2 --target-dir target/guests; \
+	cp target/guests/wasm32-wasip2/guest/bench_holder.wasm target/bench/holder-$$held.wasm; done
 	cargo build --quiet --release --manifest-path tests/bench/kube-rs/Cargo.toml --target-dir target/bench
 	cd tests/bench/controller-runtime && go build -trimpath -o ../../../target/bench/controller-runtime .
 	@target/release/bench

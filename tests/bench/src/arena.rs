@@ -46,7 +46,7 @@ impl Arena {
         })
     }
 
-    /// Starts a contestant in a namespace of its own, with `words` as the task of each process; Windlass with what `lay_out`
+    /// Starts a contestant in `namespace`, with `words` as the task of each process; Windlass with what `lay_out`
     /// puts into its config folder, which answers how many plugins these are.
     ///
     /// # Errors
@@ -54,14 +54,14 @@ impl Arena {
     pub(crate) async fn stage(
         &self,
         contestant: Contestant,
+        namespace: String,
         words: Vec<Vec<String>>,
         lay_out: impl FnOnce(&Path, &str) -> Result<usize>,
     ) -> Result<Stage> {
-        let namespace = self.control_plane.namespace("bench").await?;
         let config = tempfile::tempdir()?;
-        let plugins = match contestant {
-            Contestant::Windlass => lay_out(config.path(), &namespace)?,
-            _ => 0,
+        let plugins = match contestant.is_ours() {
+            true => lay_out(config.path(), &namespace)?,
+            false => 0,
         };
         let task = Task {
             words,
@@ -75,6 +75,14 @@ impl Arena {
             running,
             _config: config,
         })
+    }
+
+    /// A namespace that nobody has worked in.
+    ///
+    /// # Errors
+    /// The control plane did not make it.
+    pub(crate) async fn namespace(&self) -> Result<String> {
+        self.control_plane.namespace("bench").await
     }
 
     /// Applies objects, and waits until those that are kinds are served.

@@ -34,6 +34,8 @@ pub(crate) enum Contestant {
     KubeRsMany,
     /// A release build of this workspace.
     Windlass,
+    /// The same, with a plugin that says which fields it reads.
+    WindlassLean,
 }
 
 /// What a contestant is asked to do.
@@ -51,7 +53,7 @@ pub(crate) struct Task {
 
 impl Contestant {
     /// All of them, the floor first.
-    pub(crate) const ALL: [Self; 8] = [
+    pub(crate) const ALL: [Self; 9] = [
         Self::Floor,
         Self::ControllerRuntime,
         Self::ControllerRuntimeLean,
@@ -60,6 +62,7 @@ impl Contestant {
         Self::ControllerRuntimeMany,
         Self::KubeRsMany,
         Self::Windlass,
+        Self::WindlassLean,
     ];
 
     /// What it is called in tables.
@@ -73,7 +76,13 @@ impl Contestant {
             Self::ControllerRuntimeMany => "controller-runtime, a process each",
             Self::KubeRsMany => "kube-rs, a process each",
             Self::Windlass => "Windlass",
+            Self::WindlassLean => "Windlass, declared fields",
         }
+    }
+
+    /// Whether it is a host of plugins.
+    pub(crate) fn is_ours(self) -> bool {
+        matches!(self, Self::Windlass | Self::WindlassLean)
     }
 
     /// The program; the floor has none.
@@ -86,7 +95,7 @@ impl Contestant {
             Self::KubeRs | Self::KubeRsLean | Self::KubeRsMany => {
                 "target/bench/release/kube-rs-contestant"
             }
-            Self::Windlass => "target/release/windlass",
+            Self::Windlass | Self::WindlassLean => "target/release/windlass",
         };
         Some(workspace().join(program))
     }
@@ -104,9 +113,9 @@ impl Contestant {
             "{} is not built: run `make bench-peers`",
             program.display()
         );
-        let commands = match self {
-            Self::Windlass => vec![host(task)],
-            _ => task
+        let commands = match self.is_ours() {
+            true => vec![host(task)],
+            false => task
                 .words
                 .iter()
                 .map(|words| self.peer(words, task))
@@ -129,9 +138,9 @@ impl Contestant {
             eventually(PATIENCE, &what, async || {
                 running.check()?;
                 let log = running.process.log();
-                let is_ready = match self {
-                    Self::Windlass => log.matches("all lists are in").count() >= task.plugins,
-                    _ => log.lines().any(|line| line == "ready"),
+                let is_ready = match self.is_ours() {
+                    true => log.matches("all lists are in").count() >= task.plugins,
+                    false => log.lines().any(|line| line == "ready"),
                 };
                 Ok(is_ready.then_some(()))
             })

@@ -69,7 +69,12 @@ const OWN: f64 = 3.0;
 /// It did not come through.
 pub(crate) async fn round(arena: &Arena, contestant: Contestant, size: Size) -> Result<Round> {
     let mut stage = arena
-        .stage(contestant, vec![vec![WORKLOAD.name.to_owned()]], lay_out)
+        .stage(
+            contestant,
+            arena.namespace().await?,
+            vec![vec![WORKLOAD.name.to_owned()]],
+            lay_out,
+        )
         .await?;
     let greetings = Greetings::new(&arena.judge, &stage.namespace).await?;
     let floor = match contestant {

@@ -9,6 +9,7 @@ mod contestant;
 mod floor;
 mod greet;
 mod greetings;
+mod hold;
 mod process;
 mod report;
 mod requests;
@@ -31,8 +32,8 @@ use crate::results::{Results, Round};
 /// Measures Windlass beside what would be run instead of it.
 #[derive(Debug, Parser)]
 struct Flags {
-    /// What is measured: greet, ring [default: all]
-    #[arg(value_name = "WORKLOAD", value_parser = [greet::WORKLOAD.name, ring::WORKLOAD.name])]
+    /// What is measured: greet, ring, hold [default: all]
+    #[arg(value_name = "WORKLOAD", value_parser = [greet::WORKLOAD.name, ring::WORKLOAD.name, hold::WORKLOAD.name])]
     workloads: Vec<String>,
     /// How often each contestant takes its turn
     #[arg(long, default_value = "5", value_name = "N")]
@@ -49,6 +50,9 @@ struct Flags {
     /// How often the ring turns in a round
     #[arg(long, default_value = "20", value_name = "N")]
     turns: usize,
+    /// Objects that are held, of each kind
+    #[arg(long, default_value = "10000", value_name = "N")]
+    objects: usize,
     /// Only contestants whose name contains this; may be given more than once
     #[arg(long, value_name = "WORD")]
     only: Vec<String>,
@@ -70,7 +74,7 @@ pub(crate) struct Workload {
     pub(crate) charts: &'static [(&'static str, &'static str)],
 }
 
-const WORKLOADS: [Workload; 2] = [greet::WORKLOAD, ring::WORKLOAD];
+const WORKLOADS: [Workload; 3] = [greet::WORKLOAD, ring::WORKLOAD, hold::WORKLOAD];
 
 #[tokio::main]
 async fn main() -> Result<ExitCode> {
@@ -92,6 +96,9 @@ async fn main() -> Result<ExitCode> {
     }
     if flags.wants(ring::WORKLOAD.name) {
         ring(&arena, &flags, &mut results).await?;
+    }
+    if flags.wants(hold::WORKLOAD.name) {
+        hold(&arena, &flags, &mut results).await?;
     }
     let text = serde_json::to_string_pretty(&results)?;
     fs::write(&flags.output, text)
@@ -163,6 +170,20 @@ async fn ring(arena: &Arena, flags: &Flags, results: &mut Results) -> Result<()>
                 contestant,
                 &round,
             );
+        }
+    }
+    Ok(())
+}
+
+async fn hold(arena: &Arena, flags: &Flags, results: &mut Results) -> Result<()> {
+    let filled = hold::fill(arena, flags.objects).await?;
+    // What is held differs little from one round to the next.
+    for number in 0..flags.rounds.min(2) {
+        for contestant in flags.turns(&hold::CONTESTANTS, number) {
+            let round = hold::round(arena, contestant, &filled).await;
+            let round = told(hold::WORKLOAD.name, number, contestant, round);
+            let figures = hold::WORKLOAD.figures;
+            results.add(hold::WORKLOAD.name, figures, contestant, &round);
         }
     }
     Ok(())

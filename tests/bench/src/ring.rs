@@ -97,7 +97,9 @@ pub(crate) async fn round(
         _ => vec![words(0, size.stations)],
     };
     let lay_out = |folder: &Path, namespace: &str| lay_out(folder, namespace, size.stations);
-    let mut stage = arena.stage(contestant, words, lay_out).await?;
+    let mut stage = arena
+        .stage(contestant, arena.namespace().await?, words, lay_out)
+        .await?;
     let mut ring = Ring::new(&arena.judge, &stage.namespace, size.stations).await?;
     let floor = match contestant {
         Contestant::Floor => {

@@ -1,0 +1,29 @@
+//! Watches all ConfigMaps, or all pods, and does nothing about them.
+
+use serde_json::Value;
+use windlass_sdk::{Action, Cluster, Failure, Reconciler, Watch, export};
+
+/// The controller.
+#[derive(Default)]
+pub struct Holder;
+
+impl Reconciler for Holder {
+    const WATCHES: (&'static str, &'static str) = match cfg!(feature = "pods") {
+        true => ("v1", "Pod"),
+        false => ("v1", "ConfigMap"),
+    };
+    type Object = Value;
+
+    fn watch() -> Watch {
+        match cfg!(feature = "lean") {
+            true => Watch::default().fields([".spec.nodeName", ".status.phase"]),
+            false => Watch::default(),
+        }
+    }
+
+    fn reconcile(&self, _: &Value, _: &dyn Cluster) -> Result<Action, Failure> {
+        Ok(Action::AwaitChange)
+    }
+}
+
+export!(Holder);
