@@ -2,7 +2,7 @@
 // controller-runtime, as its book writes them. It prints "ready" once its caches are in step.
 //
 //	contestant [-lean] greet NAMESPACE
-//	contestant [-lean] ring NAMESPACE FIRST COUNT TOTAL
+//	contestant [-lean] ring NAMESPACE FIRST COUNT
 //	contestant [-lean] hold NAMESPACE configmaps|pods
 //
 // The cluster is that of KUBECONFIG. -lean is the form that is recommended where memory is short.
@@ -48,13 +48,13 @@ func run() error {
 	case "greet":
 		err = addGreeter(manager)
 	case "ring":
-		var numbers [3]int
+		var numbers [2]int
 		for i := range numbers {
 			if numbers[i], err = strconv.Atoi(flag.Arg(2 + i)); err != nil {
 				return err
 			}
 		}
-		err = addRing(manager, numbers[0], numbers[1], numbers[2])
+		err = addRing(manager, numbers[0], numbers[1])
 	case "hold":
 		err = addHolder(manager, flag.Arg(2))
 	default:

@@ -15,10 +15,10 @@ type station struct {
 	own, next int
 }
 
-// addRing adds count controllers from first on, of a ring of total.
-func addRing(manager ctrl.Manager, first, count, total int) error {
+// addRing adds count controllers from first on.
+func addRing(manager ctrl.Manager, first, count int) error {
 	for own := first; own < first+count; own++ {
-		station := &station{manager.GetClient(), own, (own + 1) % total}
+		station := &station{manager.GetClient(), own, own + 1}
 		err := ctrl.NewControllerManagedBy(manager).
 			Named(fmt.Sprintf("station%04d", own)).
 			For(hop(own)).

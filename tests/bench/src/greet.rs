@@ -14,7 +14,7 @@ use crate::contestant::Contestant;
 use crate::floor::Floor;
 use crate::greetings::{Greetings, Step};
 use crate::process::{cpu, peak};
-use crate::requests::served;
+use crate::requests::served_at_rest;
 use crate::results::{Round, percentile};
 
 /// What this is, and how it is told.
@@ -102,18 +102,19 @@ async fn measure(
     live(greetings, floor, &names("warm", 20)).await?;
     let running = stage.running.first();
     let used = || running.map(|running| cpu(running.id())).transpose();
-    let (before, cpu_before) = (served(&arena.judge).await?, used()?);
+    let (before, cpu_before) = (served_at_rest(&arena.judge).await?, used()?);
     let began = Instant::now();
     let [mut create, mut change, mut delete] =
         live(greetings, floor, &names("all", size.crowd)).await?;
     let whole = began.elapsed().as_secs_f64();
-    let (between, cpu_after) = (served(&arena.judge).await?, used()?);
+    let cpu_after = used()?;
+    let between = served_at_rest(&arena.judge).await?;
     let mut alone = Vec::new();
     for name in names("one", size.queue) {
         let [create, ..] = live(greetings, floor, &[name]).await?;
         alone.extend(create);
     }
-    let after = served(&arena.judge).await?;
+    let after = served_at_rest(&arena.judge).await?;
     let per_object = |from: u64, to: u64, objects: usize| (to - from) as f64 / objects as f64 - OWN;
     let mut round = vec![
         ("whole cycle, s", whole),

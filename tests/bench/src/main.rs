@@ -20,7 +20,7 @@ mod table;
 use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use clap::Parser;
@@ -50,6 +50,9 @@ struct Flags {
     /// How often the ring turns in a round
     #[arg(long, default_value = "20", value_name = "N")]
     turns: usize,
+    /// How long a ring counts as idle after it has turned, in seconds
+    #[arg(long, default_value = "120", value_name = "SECONDS")]
+    rest: u64,
     /// Objects that are held, of each kind
     #[arg(long, default_value = "10000", value_name = "N")]
     objects: usize,
@@ -158,6 +161,7 @@ async fn ring(arena: &Arena, flags: &Flags, results: &mut Results) -> Result<()>
     let size = ring::Size {
         stations: flags.stations,
         turns: flags.turns,
+        rest: Duration::from_secs(flags.rest),
     };
     for number in 0..flags.rounds {
         for contestant in flags.turns(&ring::CONTESTANTS, number) {

@@ -1,11 +1,17 @@
 //! How many requests a control plane has served, by its own count.
 
-use anyhow::Result;
+use std::time::Duration;
+
+use anyhow::{Result, bail};
 use kube::Client;
 
 /// The resources whose requests are counted: those that only the judge and the contestant touch, and the
 /// collector of garbage.
 const COUNTED: [&str; 2] = ["configmaps", "greetings"];
+
+/// How long nobody sends any when all is at rest, and how often that is looked at.
+const REST: Duration = Duration::from_secs(2);
+const MOST_LOOKS: usize = 60;
 
 /// Requests so far that ask for objects or write them. Watches are not among them: they are counted when they end.
 ///
@@ -15,6 +21,23 @@ pub(crate) async fn served(client: &Client) -> Result<u64> {
     let request = http::Request::get("/metrics").body(Vec::new())?;
     let metrics = client.request_text(request).await?;
     Ok(metrics.lines().filter_map(of_line).sum())
+}
+
+/// As [`served`], once nobody sends any: what others have left behind is tidied up some time later.
+///
+/// # Errors
+/// The API server did not answer, or did not come to rest.
+pub(crate) async fn served_at_rest(client: &Client) -> Result<u64> {
+    let mut last = served(client).await?;
+    for _ in 0..MOST_LOOKS {
+        tokio::time::sleep(REST).await;
+        let now = served(client).await?;
+        if now == last {
+            return Ok(now);
+        }
+        last = now;
+    }
+    bail!("the API server does not come to rest")
 }
 
 /// The requests that a line of the metrics counts.

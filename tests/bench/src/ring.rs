@@ -1,7 +1,7 @@
 //! The second workload: many controllers. Each of a hundred has a kind of its own and copies its value to the next.
 //!
-//! The judge gives the first hop a new value and waits until the last one has it. The last controller writes to the first
-//! hop again, which has that value already, so the ring comes to rest.
+//! The judge closes the ring: it gives the first hop a new value once the last one, which no controller looks at, has the
+//! value before.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -53,9 +53,6 @@ pub(crate) const CONTESTANTS: [Contestant; 6] = [
     Contestant::Windlass,
 ];
 
-/// How long nothing happens until a contestant counts as idle.
-const IDLE: Duration = Duration::from_secs(120);
-
 /// How long a value may take around the ring.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -69,11 +66,13 @@ pub(crate) struct Size {
     pub(crate) stations: usize,
     /// How often the ring turns.
     pub(crate) turns: usize,
+    /// How long nothing happens until a contestant counts as idle.
+    pub(crate) rest: Duration,
 }
 
 /// The kinds of a ring.
 pub(crate) fn kinds(stations: usize) -> Vec<Value> {
-    (0..stations).map(definition).collect()
+    (0..=stations).map(definition).collect()
 }
 
 /// Lets one contestant do it once; with a rest, if that is wanted.
@@ -87,7 +86,7 @@ pub(crate) async fn round(
     rests: bool,
 ) -> Result<Round> {
     let words = |first: usize, count: usize| {
-        let numbers = [first, count, size.stations].map(|number| number.to_string());
+        let numbers = [first, count].map(|number| number.to_string());
         [vec![WORKLOAD.name.to_owned()], numbers.to_vec()].concat()
     };
     let words = match contestant {
@@ -132,7 +131,7 @@ async fn measure(ring: &mut Ring, stage: &Stage, size: Size, rests: bool) -> Res
     round.push(("just turned: RSS, MiB", held.rss));
     round.push(("just turned: PSS, MiB", held.pss));
     if rests {
-        tokio::time::sleep(IDLE).await;
+        tokio::time::sleep(size.rest).await;
         let held = self::held(stage)?;
         round.push(("idle for two minutes: RSS, MiB", held.rss));
         round.push(("idle for two minutes: PSS, MiB", held.pss));
@@ -165,13 +164,12 @@ type Events = BoxStream<'static, kube::Result<WatchEvent<DynamicObject>>>;
 
 impl Ring {
     async fn new(client: &Client, namespace: &str, stations: usize) -> Result<Self> {
-        ensure!(stations > 1, "a ring has at least two stations");
-        let last = hops(client, namespace, stations - 1);
+        let last = hops(client, namespace, stations);
         Ok(Self {
             first: hops(client, namespace, 0),
             last: events(&last).await?,
             turns: 0,
-            hops: stations - 1,
+            hops: stations,
         })
     }
 
@@ -199,7 +197,7 @@ impl Ring {
 async fn floor(client: &Client, namespace: &str, stations: usize) -> Result<JoinSet<Result<()>>> {
     let mut all = JoinSet::new();
     for own in 0..stations {
-        let next = (own + 1) % stations;
+        let next = own + 1;
         let api = hops(client, namespace, next);
         let mut events = events(&hops(client, namespace, own)).await?;
         all.spawn(async move {
@@ -277,14 +275,14 @@ fn definition(number: usize) -> Value {
 fn lay_out(folder: &Path, namespace: &str, stations: usize) -> Result<usize> {
     let built = component("bench-station")?;
     for own in 0..stations {
-        let next = (own + 1) % stations;
+        let next = own + 1;
         let component = with(
             &with(&built, "HopThis", &kind(own))?,
             "HopNext",
             &kind(next),
         )?;
-        let grant = |number: usize, verbs: &[&str]| {
-            let resource = format!("{}s", kind(number).to_lowercase());
+        let grant = |number: usize, part: &str, verbs: &[&str]| {
+            let resource = format!("{}s{part}", kind(number).to_lowercase());
             json!({
                 "apiGroups": ["bench.windlass.dev"],
                 "resources": [resource],
@@ -293,8 +291,9 @@ fn lay_out(folder: &Path, namespace: &str, stations: usize) -> Result<usize> {
             })
         };
         let grants = json!([
-            grant(own, &["get", "list", "watch"]),
-            grant(next, &["create", "patch"]),
+            grant(own, "", &["get", "list", "watch"]),
+            grant(own, "/status", &["patch"]),
+            grant(next, "", &["create", "patch"]),
         ]);
         plugin(folder, &format!("station-{own:04}"), &component, &grants)?;
     }

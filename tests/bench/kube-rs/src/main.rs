@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! kube-rs-contestant [-lean] greet NAMESPACE
-//! kube-rs-contestant [-lean] ring NAMESPACE FIRST COUNT TOTAL
+//! kube-rs-contestant [-lean] ring NAMESPACE FIRST COUNT
 //! kube-rs-contestant [-lean] hold NAMESPACE configmaps|pods
 //! ```
 //!
@@ -34,7 +34,7 @@ async fn main() -> Result<()> {
     let namespace = word(1)?;
     match word(0)? {
         "greet" => greet::run(client, namespace, lean).await,
-        "ring" => ring::run(client, namespace, lean, number(2)?, number(3)?, number(4)?).await,
+        "ring" => ring::run(client, namespace, lean, number(2)?, number(3)?).await,
         "hold" => match word(2)? {
             "configmaps" => hold::run::<ConfigMap>(client, namespace, lean).await,
             "pods" => hold::run::<Pod>(client, namespace, lean).await,

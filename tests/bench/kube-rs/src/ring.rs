@@ -20,14 +20,13 @@ struct Station {
     next: ApiResource,
 }
 
-/// Runs `count` stations from `first` on, of a ring of `total`, until the process is ended.
+/// Runs `count` stations from `first` on, until the process is ended.
 pub async fn run(
     client: Client,
     namespace: &str,
     lean: bool,
     first: usize,
     count: usize,
-    total: usize,
 ) -> Result<()> {
     let ready = Ready::after(count);
     let mut stations = Vec::new();
@@ -39,7 +38,7 @@ pub async fn run(
         let hops = events(api, lean, &ready).reflect(writer).touched_objects();
         let station = Arc::new(Station {
             client: client.clone(),
-            next: self::hop((own + 1) % total),
+            next: self::hop(own + 1),
         });
         let controller = Controller::for_stream_with(hops, reader, hop);
         stations.push(controller.run(copy, retry, station).for_each(async |_| ()));
