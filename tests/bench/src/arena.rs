@@ -66,6 +66,7 @@ impl Arena {
         let task = Task {
             words,
             namespace: namespace.clone(),
+            leases: self.namespace().await?,
             config: config.path().to_owned(),
             plugins,
         };

@@ -45,6 +45,8 @@ pub(crate) struct Task {
     pub(crate) words: Vec<Vec<String>>,
     /// Where it works.
     pub(crate) namespace: String,
+    /// Where Windlass keeps its Leases: one that was killed has not given up its own.
+    pub(crate) leases: String,
     /// Windlass's config folder.
     pub(crate) config: PathBuf,
     /// How many plugins are in it.
@@ -171,7 +173,7 @@ fn host(task: &Task) -> Vec<OsString> {
         "--config".into(),
         task.config.clone().into(),
         "--namespace".into(),
-        task.namespace.clone().into(),
+        task.leases.clone().into(),
         "--log-format".into(),
         "json".into(),
         "--code-cache".into(),

@@ -167,12 +167,19 @@ fn lay_out(
         (_, Contestant::WindlassLean) => "pods,lean",
         _ => "pods",
     };
-    let grants = json!([{
-        "apiGroups": [""],
-        "resources": [resource],
-        "verbs": ["get", "list", "watch"],
-        "namespaces": [namespace],
-    }]);
+    let grant = |part: &str, verbs: &[&str]| {
+        json!({
+            "apiGroups": [""],
+            "resources": [format!("{resource}{part}")],
+            "verbs": verbs,
+            "namespaces": [namespace],
+        })
+    };
+    // Every plugin asks for the status of its kind.
+    let grants = json!([
+        grant("", &["get", "list", "watch"]),
+        grant("/status", &["patch"]),
+    ]);
     plugin(folder, "bench-holder", &holder(features)?, &grants)?;
     Ok(1)
 }
