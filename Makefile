@@ -202,3 +202,6 @@ bench-peers: toolchain go ## Measure a release build beside controllers on contr
 	cargo build --quiet --release --manifest-path tests/bench/kube-rs/Cargo.toml --target-dir target/bench
 	cd tests/bench/controller-runtime && go build -trimpath -o ../../../target/bench/controller-runtime .
 	@target/release/bench
+.PHONY: bench-report
+bench-report: ## Make docs/benchmarks.md and its charts of what bench-peers measured last
+	@target/release/bench --report docs

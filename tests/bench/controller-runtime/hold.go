@@ -4,15 +4,11 @@ import (
 	"context"
 	"fmt"
 
-	"go.uber.org/zap/zapcore"
 	corev1 "k8s.io/api/core/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
-
-// zapError is how much is logged.
-const zapError = zapcore.ErrorLevel
 
 // addHolder adds a controller that watches all objects of a kind and does nothing about them.
 func addHolder(manager ctrl.Manager, resource string) error {

@@ -15,6 +15,7 @@ import (
 	"os"
 	"strconv"
 
+	"go.uber.org/zap/zapcore"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -35,7 +36,7 @@ func main() {
 func run() error {
 	lean := flag.Bool("lean", false, "drop what no controller reads from the cache")
 	flag.Parse()
-	log.SetLogger(zap.New(zap.UseDevMode(false), zap.Level(zapError)))
+	log.SetLogger(zap.New(zap.UseDevMode(false), zap.Level(zapcore.ErrorLevel)))
 	if flag.NArg() < 2 {
 		return fmt.Errorf("usage: contestant [-lean] greet|ring|hold NAMESPACE …")
 	}

@@ -24,6 +24,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use clap::Parser;
+use procfs::{CpuInfo, Current};
 
 use crate::arena::Arena;
 use crate::contestant::Contestant;
@@ -217,11 +218,8 @@ fn told(
 /// What this machine is.
 fn machine() -> Result<String> {
     let processors = std::thread::available_parallelism()?;
-    let cpus = fs::read_to_string("/proc/cpuinfo")?;
-    let model = cpus
-        .lines()
-        .find_map(|line| line.strip_prefix("model name")?.split_once(':'));
-    let model = model.map_or("unknown", |(_, model)| model.trim());
+    let cpus = CpuInfo::current()?;
+    let model = cpus.model_name(0).unwrap_or("unknown");
     let kernel = fs::read_to_string("/proc/sys/kernel/osrelease")?;
     Ok(format!("{processors} × {model}, Linux {}", kernel.trim()))
 }

@@ -37,7 +37,7 @@ fn head(results: &Results) -> String {
     format!(
         "# Benchmarks\n\n\
          Windlass beside what would be run instead of it, on a real kube-apiserver with etcd, all on one machine: \
-         {}. Everything here is of one run of `make bench-peers`, which makes this page; only figures of one run can be \
+         {}. Everything here is of one run of `make bench-peers`, and `make bench-report` made this page of it; only figures of one run can be \
          compared, since machines drift. The contestants take turns. Each figure is the median of its rounds, with the least \
          and the most in brackets; what follows `=` is how often ours is the first of its line.\n\n\
          The contestants are in `tests/bench`: one in Go on controller-runtime, one in Rust on kube-rs, and the plugins. They \
