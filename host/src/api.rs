@@ -9,8 +9,9 @@ mod discovery;
 mod error;
 mod lines;
 mod resource;
+#[cfg(test)]
+mod tests;
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -19,6 +20,7 @@ use http_body_util::{BodyExt, Limited};
 use kube::client::Body;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use serde_json::value::RawValue;
 use tracing::Instrument;
 
 pub use discovery::Discovery;
@@ -242,6 +244,14 @@ impl Api {
         self.fetch(request).await
     }
 
+    /// As [`Api::send`], with the answer as it is written.
+    ///
+    /// # Errors
+    /// As [`Api::send`].
+    pub async fn text(&self, request: Request) -> Result<Box<RawValue>, ApiError> {
+        self.fetch(request).await
+    }
+
     /// As [`Api::send`], of which only a part is wanted.
     ///
     /// # Errors
@@ -301,9 +311,12 @@ impl Api {
     ///
     /// # Errors
     /// As [`Api::send`], but for 404.
-    pub async fn read(&self, uri: String) -> Result<Option<Arc<Value>>, ApiError> {
-        match self.send(Request::get(uri)).await {
-            Ok(object) => Ok(Some(Arc::new(object))),
+    pub async fn read<T: DeserializeOwned + Send + 'static>(
+        &self,
+        uri: String,
+    ) -> Result<Option<T>, ApiError> {
+        match self.fetch(Request::get(uri)).await {
+            Ok(object) => Ok(Some(object)),
             Err(error) if error.is_not_found() => Ok(None),
             Err(error) => Err(error),
         }
@@ -358,37 +371,4 @@ fn refusal(head: &http::response::Parts, body: &[u8]) -> ApiError {
     let retry_after = head.headers.get(http::header::RETRY_AFTER);
     let retry_after = retry_after.and_then(|seconds| seconds.to_str().ok()?.parse().ok());
     ApiError::from_status(head.status.as_u16(), retry_after, body)
-}
-
-#[cfg(test)]
-mod tests {
-    use tokio::runtime::Handle;
-    use windlass_apiserver::seams as server;
-    use windlass_apiserver::server::Server;
-
-    use super::*;
-    use crate::seams::{Spawn, guest_threads};
-
-    #[tokio::test]
-    #[expect(clippy::disallowed_methods, reason = "a test is where tasks come from")]
-    async fn a_call_on_a_guests_thread_can_wait_before_it_asks_again() {
-        let guests = guest_threads(1).unwrap();
-        let seams = Seams {
-            clock: Clock::system(),
-            rng: Rng::seeded(1),
-            spawn: Spawn::on_threads(Handle::current(), guests.handle().clone()),
-        };
-        let clock = seams.clock;
-        let server = Server::new(server::Seams {
-            clock: server::Clock::new(move || clock.wall()),
-            rng: server::Rng::seeded(1),
-        });
-        let api = Api::new(kube::Client::new(server, "default"), seams.clone());
-        let call = seams.spawn.guest(async move {
-            api.pause(Duration::from_millis(1)).await;
-        });
-        let waited = call.await;
-        guests.shutdown_background();
-        assert!(waited.is_ok(), "{waited:?}");
-    }
 }

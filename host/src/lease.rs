@@ -339,8 +339,8 @@ impl Lease {
 
     async fn read(&self) -> Result<Option<Record>, ApiError> {
         let uri = format!("{}/{}", self.collection(), self.name);
-        let read = self.api.read(uri).await?;
-        Ok(read.map(|lease| Record::of(&lease)))
+        let read: Option<Value> = self.api.read(uri).await?;
+        Ok(read.as_ref().map(Record::of))
     }
 
     async fn create(&self) -> Result<Record, ApiError> {

@@ -54,6 +54,13 @@ impl Fields {
         self.0.is_empty()
     }
 
+    /// Whether one of them is a top-level field called `name`, or within it.
+    pub fn begin_with(&self, name: &str) -> bool {
+        let first =
+            |path: &Vec<Step>| matches!(path.first(), Some(Step::Field(field)) if field == name);
+        self.is_all() || self.0.iter().any(first)
+    }
+
     /// Whether it has everything that `other` names.
     pub fn covers(&self, other: &Self) -> bool {
         let covered = |path: &Vec<Step>| self.0.iter().any(|kept| path.starts_with(kept));

@@ -6,7 +6,6 @@
 
 use anyhow::{Context, bail};
 use futures::future::select_all;
-use serde_json::Value;
 
 use crate::api::{Accept, Api, Discovery, Request, Resource};
 use crate::args::Release;
@@ -16,9 +15,9 @@ use crate::error::Chain;
 use crate::lease::{Lease, Times, Watched};
 use crate::manifest::is_dns_label;
 use crate::seams::{Either, Seams, first};
-use crate::view::{Object, finalizer_of};
+use crate::view::{Object, Page, finalizer_of};
 
-const PAGE: usize = 500;
+const LIMIT: usize = 500;
 
 /// Releases, and prints a line on standard output for each object.
 ///
@@ -164,27 +163,17 @@ pub(crate) async fn carriers(
     loop {
         let uri = {
             let mut query = form_urlencoded::Serializer::new(String::new());
-            query.append_pair("limit", &PAGE.to_string());
+            query.append_pair("limit", &LIMIT.to_string());
             if !token.is_empty() {
                 query.append_pair("continue", &token);
             }
             format!("{path}?{}", query.finish())
         };
-        let mut page = api.send(Request::list(uri, Accept::Metadata)).await?;
-        let items = page
-            .get_mut("items")
-            .and_then(Value::as_array_mut)
-            .map(std::mem::take);
-        let objects = items
-            .unwrap_or_default()
-            .into_iter()
-            .filter_map(Object::new);
+        let page = api.text(Request::list(uri, Accept::Metadata)).await?;
+        let page = Page::of(page.get()).context("the API server answered with no list")?;
+        let objects = page.objects(resource);
         found.extend(objects.filter(|object| object.metadata.has_finalizer(finalizer)));
-        token = page
-            .pointer("/metadata/continue")
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-            .to_owned();
+        page.token().clone_into(&mut token);
         if token.is_empty() {
             return Ok(found);
         }

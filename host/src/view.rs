@@ -11,6 +11,8 @@ mod key;
 mod object;
 mod own_writes;
 mod owned;
+mod page;
+mod parts;
 mod reads;
 mod shares;
 #[cfg(test)]
@@ -30,6 +32,8 @@ pub use journal::{End, Journal, Saw, Wrote};
 pub use key::Key;
 pub use object::{Metadata, Object, Owner, finalizer_of};
 use own_writes::OwnWrites;
+pub(crate) use page::Page;
+pub(crate) use parts::Parts;
 use reads::Reads;
 use shares::{Share, answers};
 use wakes::Wakes;

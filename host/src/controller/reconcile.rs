@@ -4,6 +4,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
+use serde_json::value::RawValue;
+
 use super::finalizer::{Step, next_step};
 use super::settle::{FinalizerPatch, path, settle_finalizer};
 use crate::api::{ApiError, Resource};
@@ -218,7 +220,7 @@ impl Reconciler {
             return Ok(None);
         };
         let read = self.door.api.read(uri).await?;
-        let whole = read.and_then(|value| Object::new(value.as_ref().clone()));
+        let whole = read.and_then(|read: Box<RawValue>| Object::parse(read.get()));
         Ok(whole.filter(|whole| whole.metadata.uid == object.metadata.uid))
     }
 

@@ -1,5 +1,7 @@
 //! Puts a finalizer on an object, or takes it off, against everybody else who changes the list.
 
+use serde_json::value::RawValue;
+
 use super::finalizer;
 use crate::api::{Api, ApiError, Request as ApiRequest, Resource};
 use crate::bugs::{self, Bug};
@@ -52,16 +54,16 @@ pub async fn settle_finalizer(
             return Ok(known);
         };
         match api
-            .send(ApiRequest::json_patch(patch_uri.clone(), &operations))
+            .text(ApiRequest::json_patch(patch_uri.clone(), &operations))
             .await
         {
-            Ok(answer) => return Ok(Object::new(answer)),
+            Ok(answer) => return Ok(Object::parse(answer.get())),
             Err(error) if error.is_not_found() => return Ok(None),
             Err(error) if error.is_race() && races < RACES => races += 1,
             Err(error) => return Err(error),
         }
         let read = api.read(uri.clone()).await?;
-        let Some(read) = read.and_then(|value| Object::new(value.as_ref().clone())) else {
+        let Some(read) = read.and_then(|read: Box<RawValue>| Object::parse(read.get())) else {
             return Ok(None);
         };
         if read.metadata.uid != object.uid {

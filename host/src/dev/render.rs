@@ -30,7 +30,7 @@ use crate::runtime::{Means, code_cache, identity, sandboxes, wire};
 use crate::screen::{Tone, say};
 use crate::seams::Seams;
 use crate::text::clean;
-use crate::view::{Object, View};
+use crate::view::{Object, Page, View};
 use crate::why::Node;
 
 /// The longest text of a guest that is shown.
@@ -188,16 +188,10 @@ async fn call_all(
         format!("{kind} of {api_version} is not defined: give its CustomResourceDefinition with -f")
     })?;
     let path = resource.path(None, None, None)?;
-    let list = host.api.send(Request::get(path)).await?;
-    let items = list.get("items").and_then(Value::as_array);
+    let list = host.api.text(Request::get(path)).await?;
+    let list = Page::of(list.get())?;
     let mut calls = Vec::new();
-    for item in items.into_iter().flatten() {
-        let mut item = item.clone();
-        if let Some(fields) = item.as_object_mut() {
-            fields.insert("apiVersion".into(), resource.api_version().into());
-            fields.insert("kind".into(), resource.kind.clone().into());
-        }
-        let object = Object::new(item).context("an object has a name")?;
+    for object in list.objects(&resource) {
         calls.push(call(&plugin, version, host, &resource, &object, finalize).await);
     }
     if calls.is_empty() {

@@ -9,8 +9,7 @@ use crate::api::{ApiError, Request, Resource};
 use crate::grants::{Scope, Used};
 use crate::plugin::cluster::{Call, Door, Primary, Sheet, Writes};
 use crate::plugin::{CallError, Cancel, Description, HostCalls, Measures};
-use crate::view::{Object, View};
-use serde_json::Value;
+use crate::view::{Object, Page, View};
 
 /// Objects that are looked at to find one that is alive.
 const LOOK: usize = 20;
@@ -99,25 +98,15 @@ async fn live_primary(
         let Ok(path) = primary.path(place.as_deref(), None, None) else {
             continue;
         };
-        let mut page = match host.api.send(Request::get(format!("{path}?{query}"))).await {
+        let page = match host.api.text(Request::get(format!("{path}?{query}"))).await {
             Ok(page) => page,
             // Who may not read its primaries now will be told so when it watches them.
             Err(error) if error.is_forbidden() || error.is_not_found() => continue,
             Err(error) => return Err(error),
         };
-        let items = page
-            .get_mut("items")
-            .and_then(Value::as_array_mut)
-            .map(std::mem::take);
-        let objects = items
-            .unwrap_or_default()
-            .into_iter()
-            .filter_map(|mut item| {
-                let fields = item.as_object_mut()?;
-                fields.insert("apiVersion".into(), primary.api_version().into());
-                fields.insert("kind".into(), primary.kind.clone().into());
-                Object::new(item)
-            });
+        let page = Page::of(page.get())
+            .map_err(|error| ApiError::Garbled(format!("it is no list: {error}")))?;
+        let objects = page.objects(primary);
         let mut objects = objects.filter(|object| !object.metadata.deleting);
         if let Some(object) = objects.next() {
             return Ok(Some(object));

@@ -139,7 +139,7 @@ mod tests {
 
     fn object(name: &str, version: u64) -> Object {
         let metadata = json!({ "name": name, "resourceVersion": version.to_string() });
-        Object::new(json!({ "metadata": metadata })).unwrap()
+        Object::new(&json!({ "metadata": metadata })).unwrap()
     }
 
     #[test]

@@ -131,14 +131,14 @@ impl World {
         let map = json!({ "metadata": { "name": name, "labels": { "app": name } } });
         let (code, answer) = self.send("POST", MAPS, &map).await;
         assert_eq!(code, 201, "{answer}");
-        Object::new(answer).unwrap()
+        Object::new(&answer).unwrap()
     }
 
     pub(crate) async fn change(&self, name: &str, data: &str) -> Object {
         let change = json!({ "data": { "key": data } });
         let (code, answer) = self.send("PATCH", &format!("{MAPS}/{name}"), &change).await;
         assert_eq!(code, 200, "{answer}");
-        Object::new(answer).unwrap()
+        Object::new(&answer).unwrap()
     }
 
     async fn delete(&self, name: &str) {

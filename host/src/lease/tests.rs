@@ -154,7 +154,7 @@ async fn no_write_is_sent_without_the_lease_and_every_read_is() {
     let world = World::new();
     let lease = world.lease("a");
     let api = lease.api.gated(lease.gate());
-    let read = || api.read("/api/v1/namespaces/default/configmaps/one".to_owned());
+    let read = || api.read::<Value>("/api/v1/namespaces/default/configmaps/one".to_owned());
     let refused = api.send(map("one")).await.unwrap_err();
     assert!(matches!(refused, ApiError::NotLeader), "{refused}");
     assert!(read().await.unwrap().is_none());

@@ -23,7 +23,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::bindings::cluster::Error;
 use super::bindings::types::ObjectRef;
@@ -322,10 +322,10 @@ impl Call {
     }
 
     /// Sends a request, if the call may make one more.
-    async fn send(&mut self, doing: &str, request: Request) -> Result<Value, Error> {
+    async fn send(&mut self, doing: &str, request: Request) -> Result<Box<RawValue>, Error> {
         self.check_requests()?;
         self.requests += 1;
-        match self.door.api.send(request).await {
+        match self.door.api.text(request).await {
             Ok(answer) => Ok(answer),
             Err(error) => Err(self.failed(doing, &error)),
         }

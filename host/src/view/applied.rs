@@ -79,7 +79,7 @@ mod tests {
         let entry =
             json!({ "manager": manager, "operation": "Apply", "fieldsV1": { "f:data": {} } });
         let metadata = json!({ "name": "a", "uid": uid, "resourceVersion": version, "managedFields": [entry] });
-        Object::new(json!({ "metadata": metadata, "data": data, "other": version })).unwrap()
+        Object::new(&json!({ "metadata": metadata, "data": data, "other": version })).unwrap()
     }
 
     #[test]

@@ -1,14 +1,23 @@
 //! One object as the store keeps it: compact JSON text beside the metadata that the host reads.
 
 use std::collections::BTreeMap;
+use std::fmt::{Display, Write};
 use std::sync::Arc;
 
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::key::Key;
 use super::owned::{Owned, digest, owned};
+use super::parts::{Part, Parts};
+use crate::api::Resource;
 use crate::projection::Fields;
+
+const API_VERSION: &str = "apiVersion";
+const KIND: &str = "kind";
+const METADATA: &str = "metadata";
+const MANAGED: &str = "managedFields";
 
 /// What the host reads of an object's metadata.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -60,21 +69,6 @@ pub struct Object {
     owned: Option<Arc<[Owned]>>,
 }
 
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct Raw {
-    name: String,
-    namespace: Option<String>,
-    uid: String,
-    resource_version: String,
-    generation: Option<i64>,
-    deletion_timestamp: Option<String>,
-    finalizers: Vec<String>,
-    owner_references: Vec<Owner>,
-    labels: BTreeMap<String, String>,
-    annotations: BTreeMap<String, String>,
-}
-
 /// The finalizer of the plugin called `plugin`.
 pub fn finalizer_of(plugin: &str) -> String {
     format!("windlass.dev/{plugin}")
@@ -84,6 +78,27 @@ impl Metadata {
     /// Whether the finalizer `name` is on it.
     pub fn has_finalizer(&self, name: &str) -> bool {
         self.finalizers.iter().any(|held| held == name)
+    }
+
+    /// Reads it; `None` if it is not as metadata are.
+    fn read(parts: &Parts<'_>) -> Option<Self> {
+        let mut metadata = Self::default();
+        for part in parts.iter() {
+            match part.name() {
+                "name" => metadata.name = value(part)?,
+                "namespace" => metadata.namespace = value(part)?,
+                "uid" => metadata.uid = value(part)?,
+                "resourceVersion" => metadata.resource_version = value(part)?,
+                "generation" => metadata.generation = value(part)?,
+                "deletionTimestamp" => metadata.deleting = value::<Option<String>>(part)?.is_some(),
+                "finalizers" => metadata.finalizers = value(part)?,
+                "ownerReferences" => metadata.owners = Arc::new(value(part)?),
+                "labels" => metadata.labels = Arc::new(value(part)?),
+                "annotations" => metadata.annotations = Arc::new(value(part)?),
+                _ => {}
+            }
+        }
+        Some(metadata)
     }
 
     /// Namespace and name.
@@ -102,39 +117,61 @@ impl Metadata {
 }
 
 impl Object {
-    /// Takes an object as the server sent it; `None` if it is no object with a name.
-    pub fn new(object: Value) -> Option<Self> {
-        Self::projected(object, &Fields::default())
+    /// Takes an object that is a tree; `None` if it is no object with a name.
+    pub fn new(object: &Value) -> Option<Self> {
+        Self::parse(&object.to_string())
     }
 
-    /// The same, of which only `fields` are kept, and the metadata.
-    pub fn projected(mut object: Value, fields: &Fields) -> Option<Self> {
-        let owned = owned(&object);
-        let metadata = object.get_mut("metadata")?;
-        metadata.as_object_mut()?.remove("managedFields");
-        let raw = Raw::deserialize(&*metadata).ok()?;
-        if raw.name.is_empty() {
+    /// Takes an object as the server sent it; `None` if it is no object with a name.
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::read(text, None, &Fields::default())
+    }
+
+    /// The same of an object of `resource`, of which only `fields` are kept, and the metadata. Items of a list, and
+    /// metadata alone, do not say what they are; objects do.
+    pub fn of(resource: &Resource, text: &str, fields: &Fields) -> Option<Self> {
+        let version = resource.api_version();
+        Self::read(text, Some((&version, &resource.kind)), fields)
+    }
+
+    fn read(text: &str, kind: Option<(&str, &str)>, fields: &Fields) -> Option<Self> {
+        let parts = Parts::of(text)?;
+        let inner = Parts::within(parts.get("metadata")?)?;
+        let metadata = Metadata::read(&inner)?;
+        if metadata.name.is_empty() {
             return None;
         }
-        let metadata = Metadata {
-            name: raw.name,
-            namespace: raw.namespace,
-            uid: raw.uid,
-            resource_version: raw.resource_version,
-            generation: raw.generation,
-            deleting: raw.deletion_timestamp.is_some(),
-            finalizers: raw.finalizers,
-            owners: raw.owner_references.into(),
-            labels: raw.labels.into(),
-            annotations: raw.annotations.into(),
+        let (version, of) = match kind {
+            Some((version, of)) => (Some(version.to_owned()), Some(of.to_owned())),
+            None => (text_of(&parts, API_VERSION), text_of(&parts, KIND)),
         };
+        let mut json = String::with_capacity(text.len());
+        json.push('{');
+        for (name, value) in [(API_VERSION, &version), (KIND, &of)] {
+            if let Some(value) = value {
+                field(&mut json, name, Value::from(&**value));
+            }
+        }
+        field(&mut json, METADATA, "{");
+        let kept = inner.iter().filter(|part| part.name() != MANAGED);
+        kept.for_each(|part| part.write(&mut json));
+        json.push('}');
+        let is_own = |name: &str| ![API_VERSION, KIND, METADATA].contains(&name);
+        if fields.is_all() {
+            let others = parts.iter().filter(|part| is_own(part.name()));
+            others.for_each(|part| part.write(&mut json));
+        } else {
+            let wanted = parts.tree(|name| is_own(name) && fields.begin_with(name));
+            if let Value::Object(kept) = fields.cut(&Value::Object(wanted)) {
+                let kept = kept.iter();
+                kept.for_each(|(name, value)| field(&mut json, name, value));
+            }
+        }
+        json.push('}');
         Some(Self {
             metadata: Arc::new(metadata),
-            json: match fields.is_all() {
-                true => object.to_string().into(),
-                false => fields.cut(&object).to_string().into(),
-            },
-            owned,
+            json: json.into(),
+            owned: owned(&parts, &inner, version.as_deref()),
         })
     }
 
@@ -154,10 +191,59 @@ impl Object {
         digest(self.owned.as_deref(), manager, status)
     }
 
+    /// Trees of the fields in which this and `other` are not alike, and of what they are.
+    pub(super) fn unlike(&self, other: &Self) -> (Value, Value) {
+        let (Some(one), Some(two)) = (Parts::of(&self.json), Parts::of(&other.json)) else {
+            return (self.value(), other.value());
+        };
+        let (mut before, mut after) = Parts::unlike(&one, &two, |name| name != METADATA);
+        let inner = [&one, &two].map(|parts| Parts::within(parts.get(METADATA)?));
+        if let [Some(one), Some(two)] = inner {
+            let (one, two) = Parts::unlike(&one, &two, |_| true);
+            before.insert(METADATA.into(), Value::Object(one));
+            after.insert(METADATA.into(), Value::Object(two));
+        }
+        before.extend(one.tree(|name| name == KIND));
+        after.extend(two.tree(|name| name == KIND));
+        (Value::Object(before), Value::Object(after))
+    }
+
+    /// Whether this and `other` are alike in `fields`, metadata aside.
+    pub(super) fn is_alike(&self, other: &Self, fields: &Fields) -> bool {
+        let (Some(one), Some(two)) = (Parts::of(&self.json), Parts::of(&other.json)) else {
+            return fields.same(&self.value(), &other.value());
+        };
+        let (one, two) = Parts::unlike(&one, &two, |name| name != METADATA);
+        fields.same(&Value::Object(one), &Value::Object(two))
+    }
+
+    /// A tree of all but its metadata.
+    pub(super) fn but_metadata(&self) -> Value {
+        let parts = Parts::of(&self.json).unwrap_or_default();
+        Value::Object(parts.tree(|name| name != METADATA))
+    }
+
     /// The object as a tree.
     pub fn value(&self) -> Value {
         serde_json::from_str(&self.json).unwrap_or(Value::Null)
     }
+}
+
+/// What a field holds, or what there is when it holds nothing; `None` if it is something else.
+fn value<T: Default + DeserializeOwned>(part: &Part<'_>) -> Option<T> {
+    let value: Option<T> = serde_json::from_str(part.value.get()).ok()?;
+    Some(value.unwrap_or_default())
+}
+
+fn text_of(parts: &Parts<'_>, name: &str) -> Option<String> {
+    serde_json::from_str(parts.get(name)?.get()).ok()
+}
+
+/// Writes a field that follows others.
+fn field(to: &mut String, name: &str, value: impl Display) {
+    let comma = if to.ends_with('{') { "" } else { "," };
+    // Writing to a text cannot fail.
+    write!(to, "{comma}{}:{value}", Value::from(name)).unwrap_or_default();
 }
 
 #[cfg(test)]
@@ -167,7 +253,7 @@ mod tests {
 
     #[test]
     fn metadata_is_read_and_managed_fields_are_dropped() {
-        let object = Object::new(json!({
+        let object = Object::new(&json!({
             "apiVersion": "v1", "kind": "ConfigMap",
             "metadata": {
                 "name": "a", "namespace": "n", "uid": "u", "resourceVersion": "12",
@@ -186,8 +272,8 @@ mod tests {
 
     #[test]
     fn what_has_no_name_is_no_object() {
-        assert!(Object::new(json!({ "metadata": {} })).is_none());
-        assert!(Object::new(json!([])).is_none());
-        assert!(Object::new(json!({ "metadata": 7 })).is_none());
+        assert!(Object::new(&json!({ "metadata": {} })).is_none());
+        assert!(Object::new(&json!([])).is_none());
+        assert!(Object::new(&json!({ "metadata": 7 })).is_none());
     }
 }

@@ -4,11 +4,19 @@
 //! - Two digests are the same only if the manager owns the same fields and all of them hold what they held:
 //!   whatever else changes in the object does not show.
 
+#[cfg(test)]
+mod tests;
+
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use serde::Deserialize;
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
+
+use super::parts::Parts;
 
 /// What all of our field managers begin with; the host's own, `windlass`, applies nothing.
 const OURS: &str = "windlass/";
@@ -22,14 +30,72 @@ pub(super) struct Owned {
     digest: [u8; 16],
 }
 
-/// What our managers applied to `object`, which still has its managedFields; none costs nothing.
-pub(super) fn owned(object: &Value) -> Option<Arc<[Owned]>> {
-    let entries = object.pointer("/metadata/managedFields")?.as_array()?;
-    let owned: Vec<Owned> = entries
-        .iter()
-        .filter_map(|entry| part(entry, object))
-        .collect();
+/// An entry of managedFields.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Entry<'a> {
+    #[serde(borrow)]
+    manager: Cow<'a, str>,
+    #[serde(borrow)]
+    operation: Cow<'a, str>,
+    #[serde(default, borrow)]
+    subresource: Cow<'a, str>,
+    #[serde(borrow)]
+    api_version: Option<Cow<'a, str>>,
+    #[serde(borrow, rename = "fieldsV1")]
+    fields: &'a RawValue,
+}
+
+/// What our managers applied to an object of `version`, with its metadata; none costs next to nothing.
+pub(super) fn owned(
+    object: &Parts<'_>,
+    metadata: &Parts<'_>,
+    version: Option<&str>,
+) -> Option<Arc<[Owned]>> {
+    let entries = metadata.get("managedFields")?.get();
+    // Others' field sets may be long.
+    if !entries.contains(OURS) {
+        return None;
+    }
+    let entries: Vec<Entry<'_>> = serde_json::from_str(entries).ok()?;
+    let parts = entries.iter().filter_map(|entry| {
+        let (status, fields) = ours(entry, version)?;
+        Some(part(
+            &entry.manager,
+            status,
+            &fields,
+            &live(&fields, object, metadata),
+        ))
+    });
+    let owned: Vec<Owned> = parts.flatten().collect();
     (!owned.is_empty()).then(|| owned.into())
+}
+
+/// Whether an entry is one of ours about the status, and its field set; `None` if it is not ours.
+fn ours(entry: &Entry<'_>, version: Option<&str>) -> Option<(bool, Map<String, Value>)> {
+    let status = match &*entry.subresource {
+        "" => false,
+        "status" => true,
+        _ => return None,
+    };
+    // In another version the same field may have another name, so its value cannot be found.
+    let same_version = version == entry.api_version.as_deref();
+    let applied = entry.manager.starts_with(OURS) && entry.operation == "Apply";
+    if !applied || !same_version {
+        return None;
+    }
+    Some((status, serde_json::from_str(entry.fields.get()).ok()?))
+}
+
+/// A tree of what a field set leads into.
+fn live(fields: &Map<String, Value>, object: &Parts<'_>, metadata: &Parts<'_>) -> Value {
+    let named = |fields: &Map<String, Value>, name: &str| fields.contains_key(&format!("f:{name}"));
+    let mut live = object.tree(|name| name != "metadata" && named(fields, name));
+    if let Some(inner) = fields.get("f:metadata").and_then(Value::as_object) {
+        let inner = metadata.tree(|name| inner.is_empty() || named(inner, name));
+        live.insert("metadata".into(), Value::Object(inner));
+    }
+    Value::Object(live)
 }
 
 /// What `manager` owns, if it is known.
@@ -39,22 +105,9 @@ pub(super) fn digest(owned: Option<&[Owned]>, manager: &str, status: bool) -> Op
     Some(part.digest)
 }
 
-fn part(entry: &Value, object: &Value) -> Option<Owned> {
-    let text = |field: &str| entry.get(field).and_then(Value::as_str).unwrap_or_default();
-    let manager = text("manager");
-    let status = match text("subresource") {
-        "" => false,
-        "status" => true,
-        _ => return None,
-    };
-    // In another version the same field may have another name, so its value cannot be found.
-    let same_version = object.get("apiVersion") == entry.get("apiVersion");
-    if !manager.starts_with(OURS) || text("operation") != "Apply" || !same_version {
-        return None;
-    }
-    let fields = entry.get("fieldsV1")?.as_object()?;
+fn part(manager: &str, status: bool, fields: &Map<String, Value>, live: &Value) -> Option<Owned> {
     let mut hash = Sha256::new();
-    walk(fields, Some(object), &mut hash);
+    walk(fields, Some(live), &mut hash);
     let digest: [u8; 32] = hash.finalize().into();
     Some(Owned {
         manager: manager.into(),
@@ -143,209 +196,4 @@ fn key_of(item: &Value, names: &[String]) -> Option<String> {
     let field = |name: &String| Some((name.clone(), item.get(name)?.clone()));
     let key: Option<Map<String, Value>> = names.iter().map(field).collect();
     Some(Value::Object(key?).to_string())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    fn object(fields: &Value, spec: &Value) -> Value {
-        json!({
-            "apiVersion": "v1",
-            "metadata": { "name": "a", "managedFields": [
-                { "manager": "windlass/p", "operation": "Apply", "apiVersion": "v1",
-                  "fieldsType": "FieldsV1", "fieldsV1": { "f:spec": fields } },
-            ] },
-            "spec": spec,
-        })
-    }
-
-    fn of(fields: &Value, spec: &Value) -> Option<[u8; 16]> {
-        digest(owned(&object(fields, spec)).as_deref(), "windlass/p", false)
-    }
-
-    #[test]
-    fn the_values_that_a_field_set_leads_to_are_seen_and_no_others() {
-        let port = json!({ "k:{\"port\":80,\"protocol\":\"TCP\"}": { ".": {}, "f:name": {} } });
-        let rows = [
-            // Fields, what was there, what is there now, and whether that is seen.
-            (
-                json!({ "f:a": {} }),
-                json!({ "a": 1 }),
-                json!({ "a": 2 }),
-                true,
-            ),
-            (
-                json!({ "f:a": {} }),
-                json!({ "a": 1 }),
-                json!({ "a": 1, "b": 2 }),
-                false,
-            ),
-            (json!({ "f:a": {} }), json!({ "a": 1 }), json!({}), true),
-            (
-                json!({ "f:a": {} }),
-                json!({ "a": {} }),
-                json!({ "a": { "b": 1 } }),
-                true,
-            ),
-            (
-                json!({ "f:a": { "f:b": {} } }),
-                json!({ "a": { "b": 1 } }),
-                json!({ "a": { "b": 1, "c": 2 } }),
-                false,
-            ),
-            (
-                json!({ "f:a": { ".": {}, "f:b": {} } }),
-                json!({ "a": { "b": 1 } }),
-                json!({ "a": { "b": 1, "c": 2 } }),
-                false,
-            ),
-            (
-                json!({ "f:a": { ".": {} } }),
-                json!({ "a": {} }),
-                json!({}),
-                true,
-            ),
-            (
-                json!({ "f:a": { ".": {} } }),
-                json!({ "a": {} }),
-                json!({ "a": { "b": 1 } }),
-                false,
-            ),
-            // A name may hold what separates steps elsewhere.
-            (
-                json!({ "f:x.dev/y:z": {} }),
-                json!({ "x.dev/y:z": 1 }),
-                json!({ "x.dev/y:z": 2 }),
-                true,
-            ),
-            // Keyed lists: wherever the item stands, and none but it.
-            (
-                json!({ "f:p": port }),
-                json!({ "p": [{ "port": 80, "protocol": "TCP", "name": "a" }] }),
-                json!({ "p": [{ "port": 80, "protocol": "UDP", "name": "x" }, { "port": 80, "protocol": "TCP", "name": "a", "node": 3 }] }),
-                false,
-            ),
-            (
-                json!({ "f:p": port }),
-                json!({ "p": [{ "port": 80, "protocol": "TCP", "name": "a" }] }),
-                json!({ "p": [{ "port": 80, "protocol": "TCP", "name": "b" }] }),
-                true,
-            ),
-            (
-                json!({ "f:p": port }),
-                json!({ "p": [{ "port": 80, "protocol": "TCP", "name": "a" }] }),
-                json!({ "p": [{ "port": 81, "protocol": "TCP", "name": "a" }] }),
-                true,
-            ),
-            (
-                json!({ "f:p": { "k:{\"n\":\"a\"}": {} } }),
-                json!({ "p": [{ "n": "a", "v": 1 }] }),
-                json!({ "p": [{ "n": "a", "v": 2 }] }),
-                true,
-            ),
-            // Sets.
-            (
-                json!({ "f:s": { "v:\"x\"": {} } }),
-                json!({ "s": ["x"] }),
-                json!({ "s": ["y", "x"] }),
-                false,
-            ),
-            (
-                json!({ "f:s": { "v:\"x\"": {} } }),
-                json!({ "s": ["x"] }),
-                json!({ "s": ["y"] }),
-                true,
-            ),
-            (
-                json!({ "f:s": { "v:1": {} } }),
-                json!({ "s": [1] }),
-                json!({ "s": ["1"] }),
-                true,
-            ),
-            // By place.
-            (
-                json!({ "f:l": { "i:1": { "f:a": {} } } }),
-                json!({ "l": [0, { "a": 1 }] }),
-                json!({ "l": [9, { "a": 1 }] }),
-                false,
-            ),
-            (
-                json!({ "f:l": { "i:1": { "f:a": {} } } }),
-                json!({ "l": [0, { "a": 1 }] }),
-                json!({ "l": [{ "a": 1 }, 0] }),
-                true,
-            ),
-            // What leads into something else leads nowhere.
-            (
-                json!({ "f:p": port }),
-                json!({ "p": 7 }),
-                json!({ "p": "x" }),
-                false,
-            ),
-        ];
-        for (fields, before, now, seen) in rows {
-            let (before_digest, now_digest) = (of(&fields, &before), of(&fields, &now));
-            assert!(before_digest.is_some(), "{fields}");
-            assert_eq!(
-                before_digest != now_digest,
-                seen,
-                "{fields}: {before} {now}"
-            );
-        }
-    }
-
-    #[test]
-    fn the_field_set_itself_is_seen() {
-        let spec = json!({ "a": 1, "b": null });
-        let sets = [
-            json!({}),
-            json!({ "f:a": {} }),
-            json!({ "f:a": {}, "f:b": {} }),
-        ];
-        let mut digests: Vec<_> = sets.iter().map(|set| of(set, &spec)).collect();
-        digests.sort();
-        digests.dedup();
-        assert_eq!(digests.len(), sets.len());
-    }
-
-    #[test]
-    fn only_what_a_manager_of_ours_applied_in_this_version_counts() {
-        let entry = json!({ "manager": "windlass/p", "operation": "Apply", "apiVersion": "v1", "fieldsV1": {} });
-        let counts = |field: &str, value: &str| {
-            let mut entry = entry.clone();
-            entry[field] = json!(value);
-            owned(&json!({ "apiVersion": "v1", "metadata": { "managedFields": [entry] } }))
-                .is_some()
-        };
-        assert!(counts("manager", "windlass/p/0011aaff"));
-        assert!(counts("subresource", "status"));
-        for (field, value) in [
-            ("manager", "windlass"),
-            ("manager", "kubectl"),
-            ("operation", "Update"),
-            ("apiVersion", "v2"),
-            ("subresource", "scale"),
-        ] {
-            assert!(!counts(field, value), "{field} {value}");
-        }
-        for odd in [
-            json!(null),
-            json!(7),
-            json!([7]),
-            json!([{ "manager": "windlass/p" }]),
-        ] {
-            assert!(owned(&json!({ "metadata": { "managedFields": odd } })).is_none());
-        }
-    }
-
-    #[test]
-    fn a_status_is_a_part_of_its_own() {
-        let mut object = object(&json!({ "f:a": {} }), &json!({ "a": 1 }));
-        object["metadata"]["managedFields"][0]["subresource"] = json!("status");
-        let owned = owned(&object);
-        assert!(digest(owned.as_deref(), "windlass/p", true).is_some());
-        assert!(digest(owned.as_deref(), "windlass/p", false).is_none());
-    }
 }

@@ -116,7 +116,7 @@ pub(super) fn is_seen(change: &Change, fields: Option<&Fields>, spec_only: bool)
         return false;
     }
     let whole = Fields::default();
-    !fields.unwrap_or(&whole).same(&old.value(), &new.value())
+    !old.is_alike(new, fields.unwrap_or(&whole))
 }
 
 fn is_spec_change(old: &Metadata, new: &Metadata) -> bool {
@@ -156,7 +156,7 @@ mod tests {
         for (path, value) in extra.as_object().unwrap() {
             object[path] = value.clone();
         }
-        Object::new(object)
+        Object::new(&object)
     }
 
     fn names(keys: &[Key]) -> Vec<String> {
@@ -229,7 +229,7 @@ mod tests {
             for (field, value) in extra.as_object().unwrap() {
                 metadata[field] = value.clone();
             }
-            Object::new(json!({ "metadata": metadata }))
+            Object::new(&json!({ "metadata": metadata }))
         };
         for extra in [
             json!({ "deletionTimestamp": "2026-01-01T00:00:00Z" }),

@@ -51,9 +51,12 @@ impl Write {
     pub fn answered(mut self, object: &Object) {
         let (view, version) = (self.view.clone(), object.metadata.version());
         let end = match &self.before {
-            Before::Absent => End::Created(fields(&object.value())),
+            Before::Absent => End::Created(fields(&object.but_metadata())),
             Before::Unknown => End::Unseen,
-            Before::There(before) => End::Changed(differences(&before.value(), &object.value())),
+            Before::There(before) => {
+                let (before, now) = before.unlike(object);
+                End::Changed(differences(&before, &now))
+            }
         };
         self.note(end, Some(object));
         let resource = self.object.0.clone();

@@ -215,7 +215,7 @@ impl Finder {
     async fn holder(&self, plugin: &str) -> Option<String> {
         let uri = Lease::path(&self.leases, plugin);
         let asked = self.api.read(uri);
-        let lease = self.seams.clock.within(PATIENCE, asked).await?.ok()??;
+        let lease: serde_json::Value = self.seams.clock.within(PATIENCE, asked).await?.ok()??;
         let holder = lease.pointer("/spec/holderIdentity")?.as_str()?;
         (!holder.is_empty()).then(|| clean(holder, NAME))
     }
@@ -232,13 +232,13 @@ impl Finder {
             Err(error) => return Truth::Unknown(error.to_string()),
         };
         let request = Request::get(uri).accepting(Accept::Metadata);
-        let asked = self.seams.clock.within(PATIENCE, self.api.send(request));
+        let asked = self.seams.clock.within(PATIENCE, self.api.text(request));
         let Some(answer) = asked.await else {
             let seconds = PATIENCE.as_secs();
             return Truth::Unknown(format!("it gave no answer within {seconds} s"));
         };
         match answer {
-            Ok(object) => match Object::new(object) {
+            Ok(object) => match Object::parse(object.get()) {
                 Some(object) => Truth::There(object.metadata),
                 None => Truth::Unknown("it answered with something that is no object".into()),
             },

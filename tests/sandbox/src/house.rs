@@ -197,7 +197,7 @@ impl Tenant {
         let target = ObjectRef::new(version, kind, namespace, name);
         let found = self.api.cluster().get(&target);
         let object = found.map_err(|code| anyhow::anyhow!("{target}: {code}"))?;
-        let object = Object::new(object).context("the primary has no name")?;
+        let object = Object::new(&object).context("the primary has no name")?;
         let resource = self.door.discovery.by_kind(version, kind).await?;
         let resource = resource.context("the primary's kind is not served any more")?;
         let primary = Primary {

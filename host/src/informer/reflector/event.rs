@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use crate::api::{ApiError, Resource};
 use crate::projection::Fields;
@@ -30,30 +31,25 @@ pub(super) enum Event {
 }
 
 #[derive(Deserialize)]
-struct Line {
+struct Line<'a> {
     #[serde(rename = "type")]
     kind: String,
-    object: Value,
+    #[serde(borrow)]
+    object: &'a RawValue,
 }
 
 /// Reads a line about objects of `resource`, of which `fields` are kept; `None` if it is none.
 pub(super) fn read(line: &str, resource: &Resource, fields: &Fields) -> Option<Event> {
     let Line { kind, object } = serde_json::from_str(line).ok()?;
+    let object = object.get();
+    let tree = || serde_json::from_str::<Value>(object).ok();
     Some(match kind.as_str() {
-        "ADDED" | "MODIFIED" => Event::Shown(own(object, resource, fields)?),
-        "DELETED" => Event::Gone(own(object, resource, fields)?),
-        "BOOKMARK" => bookmark(&object)?,
-        "ERROR" => Event::Error(ApiError::from_event(&object)),
+        "ADDED" | "MODIFIED" => Event::Shown(Object::of(resource, object, fields)?),
+        "DELETED" => Event::Gone(Object::of(resource, object, fields)?),
+        "BOOKMARK" => bookmark(&tree()?)?,
+        "ERROR" => Event::Error(ApiError::from_event(&tree()?)),
         _ => Event::Unknown,
     })
-}
-
-/// Items of a list, and metadata alone, do not say what they are; objects in the store do.
-pub(super) fn own(mut object: Value, resource: &Resource, fields: &Fields) -> Option<Object> {
-    let whole = object.as_object_mut()?;
-    whole.insert("apiVersion".into(), resource.api_version().into());
-    whole.insert("kind".into(), resource.kind.clone().into());
-    Object::projected(object, fields)
 }
 
 fn bookmark(object: &Value) -> Option<Event> {

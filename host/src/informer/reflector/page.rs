@@ -2,16 +2,16 @@
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::course::End;
-use super::event::own;
 use super::query::{self, Page};
 use super::{Reflector, TEXT};
 use crate::api::{Accept, ApiError, Request};
 use crate::informer::feed::Origin;
 use crate::informer::store::Cut;
 use crate::text::clean;
+use crate::view::{Object, Page as List, Parts};
 
 /// How many objects a page has at most.
 const PAGE: usize = 500;
@@ -71,7 +71,8 @@ impl Reflector {
                 limit,
                 token: &token,
             };
-            let taken = match self.page(page, self.accept()).await {
+            let whole = self.page::<Box<RawValue>>(page, self.accept()).await;
+            let taken = match whole.and_then(|page| self.take(page.get(), seen, cut)) {
                 // One of its objects is more than can be taken: which one?
                 Err(ApiError::TooLarge | ApiError::Garbled(_)) if limit > 1 => {
                     limit = (limit / 8).max(1);
@@ -81,7 +82,7 @@ impl Reflector {
                     let page = self.page(page, Accept::Metadata).await;
                     page.map(|page| fresh(self.left_out(page), seen))
                 }
-                page => page.map(|page| self.take(page, seen, cut)),
+                taken => taken,
             };
             match taken {
                 Ok(Ok(taken)) if taken.token.is_empty() => {
@@ -106,16 +107,34 @@ impl Reflector {
         self.means.api.fetch(Request::list(uri, accept)).await
     }
 
-    fn take(&self, mut page: Value, seen: u64, cut: &Cut) -> Result<Taken, End> {
-        let taken = fresh(about(&page)?, seen)?;
-        let items = page.get_mut("items").and_then(Value::as_array_mut);
-        let items = items.map(std::mem::take).unwrap_or_default();
-        for object in items {
-            if let Some(object) = own(object, &self.watched.resource, &cut.fields) {
-                self.feed.show(object, cut.edition, Origin::List);
+    /// Takes in a page. It is garbled if one of its objects is.
+    fn take(&self, page: &str, seen: u64, cut: &Cut) -> Result<Result<Taken, End>, ApiError> {
+        let unreadable = |what: String| Ok(Err(End::Unreadable(what)));
+        let list = match List::of(page) {
+            Ok(list) if list.version().is_empty() => {
+                return unreadable("what should be a list has no version".into());
+            }
+            Ok(list) => list,
+            Err(error) => return unreadable(format!("what should be a list is none: {error}")),
+        };
+        let taken = Taken {
+            version: list.version().to_owned(),
+            token: list.token().to_owned(),
+        };
+        let taken = match fresh(taken, seen) {
+            Ok(taken) => taken,
+            Err(end) => return Ok(Err(end)),
+        };
+        for item in list.items() {
+            match Object::of(&self.watched.resource, item, &cut.fields) {
+                Some(object) => self.feed.show(object, cut.edition, Origin::List),
+                None if Parts::of(item).is_none() => {
+                    return Err(ApiError::Garbled("one of its objects is too deep".into()));
+                }
+                None => {}
             }
         }
-        Ok(taken)
+        Ok(Ok(taken))
     }
 
     /// A page whose one object cannot be taken in: it counts as not there.
@@ -144,23 +163,6 @@ fn fresh(taken: Taken, seen: u64) -> Result<Taken, End> {
     let version = taken.version.parse().unwrap_or(0);
     match version < seen {
         true => Err(End::Older(version, seen)),
-        false => Ok(taken),
-    }
-}
-
-fn about(page: &Value) -> Result<Taken, End> {
-    let text = |at: &str| {
-        let text = page.pointer(at).and_then(Value::as_str);
-        text.unwrap_or_default().to_owned()
-    };
-    let taken = Taken {
-        version: text("/metadata/resourceVersion"),
-        token: text("/metadata/continue"),
-    };
-    match taken.version.is_empty() {
-        true => Err(End::Unreadable(
-            "what should be a list has no version".into(),
-        )),
         false => Ok(taken),
     }
 }

@@ -111,7 +111,7 @@ mod tests {
     fn object(name: &str, app: &str, owner: &str) -> Object {
         let owners = json!([{ "apiVersion": "v1", "kind": "K", "name": "o", "uid": owner }]);
         let metadata = json!({ "name": name, "labels": { "app": app }, "ownerReferences": owners });
-        Object::new(json!({ "metadata": metadata })).unwrap()
+        Object::new(&json!({ "metadata": metadata })).unwrap()
     }
 
     fn names<'a>(keys: impl IntoIterator<Item = &'a Key>) -> String {

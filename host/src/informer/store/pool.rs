@@ -69,7 +69,7 @@ mod tests {
         let owners =
             json!([{ "apiVersion": "apps/v1", "kind": "ReplicaSet", "name": app, "uid": app }]);
         let metadata = json!({ "name": name, "labels": { "app": app }, "ownerReferences": owners });
-        let mut object = Object::new(json!({ "metadata": metadata })).unwrap();
+        let mut object = Object::new(&json!({ "metadata": metadata })).unwrap();
         pool.share(&mut object);
         object
     }

@@ -8,7 +8,7 @@ fn object(name: &str, uid: &str, version: u64) -> Object {
     let metadata = json!({
         "namespace": "n", "name": name, "uid": uid, "resourceVersion": version.to_string(),
     });
-    Object::new(json!({ "metadata": metadata })).unwrap()
+    Object::new(&json!({ "metadata": metadata })).unwrap()
 }
 
 fn key(name: &str) -> Key {
@@ -192,7 +192,7 @@ fn only_objects_with_the_finalizer_are_kept() {
         let metadata = json!({
             "name": "x", "uid": "u", "resourceVersion": version.to_string(), "finalizers": finalizers,
         });
-        Object::new(json!({ "metadata": metadata })).unwrap()
+        Object::new(&json!({ "metadata": metadata })).unwrap()
     };
     let mut store = Store::new(false, Some("f".into()));
     assert_eq!(told(&store.show(with(1, &[]), 0)), "");
@@ -209,7 +209,7 @@ fn a_wider_cut_takes_the_place_of_a_narrower_one_and_is_no_change() {
     store.keep(Fields::parse([".spec"]).unwrap());
     let mut wider = object("x", "u", 10).value();
     wider["spec"] = json!(1);
-    let wider = Object::new(wider).unwrap();
+    let wider = Object::new(&wider).unwrap();
     assert_eq!(told(&store.show(wider.clone(), store.cut().edition)), "!");
     assert_eq!(store.get(&key("x")).unwrap().json, wider.json);
     store.show(object("x", "u", 10), 0);
@@ -234,7 +234,7 @@ fn a_list_looks_at_what_it_may_select_alone() {
             "namespace": namespace, "name": format!("m{number}"), "uid": number.to_string(),
             "resourceVersion": "1", "labels": { "app": (number / 10).to_string() },
         });
-        store.show(Object::new(json!({ "metadata": metadata })).unwrap(), 0);
+        store.show(Object::new(&json!({ "metadata": metadata })).unwrap(), 0);
     }
     assert_eq!(store.find(None, None).len(), 10_000);
     assert_eq!(store.find(Some("n1"), None).len(), 1000);

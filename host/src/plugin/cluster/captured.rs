@@ -172,7 +172,7 @@ impl Call {
             }
         }
         let object =
-            Object::new(object).ok_or_else(|| Error::Other("the object has no name".into()))?;
+            Object::new(&object).ok_or_else(|| Error::Other("the object has no name".into()))?;
         let shown = self.show(&target.resource, &object);
         self.captured.set(target, Some(object));
         Ok(shown)
@@ -208,7 +208,7 @@ impl Call {
         }
         let read = Request::get(super::read::uri(target, None)?);
         match self.send("read an object", read).await {
-            Ok(object) => Ok(Object::new(object)),
+            Ok(object) => Ok(Object::parse(object.get())),
             Err(Error::NotFound) => Ok(None),
             Err(error) => Err(error),
         }

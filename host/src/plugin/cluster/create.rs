@@ -13,7 +13,7 @@ use crate::grants::Access;
 use crate::plugin::bindings::cluster::Error;
 use crate::plugin::bindings::types::ObjectRef;
 use crate::seams::Rng;
-use crate::view::{Extent, finalizer_of};
+use crate::view::{Extent, Object, finalizer_of};
 
 /// The API server's own: none that makes words (apimachinery `util/rand`).
 const LETTERS: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
@@ -72,7 +72,7 @@ impl Call {
         let answer = self
             .send_write("create an object", request, Repeat::IfUndone)
             .await?;
-        let object = object_of(answer)?;
+        let object = object_of(&answer)?;
         self.meet(&target, &object, false);
         write.answered(&object);
         Ok(self.show(&target.resource, &object))
@@ -100,13 +100,14 @@ impl Call {
         let seen = self.seen(&target).map(|seen| seen.uid.clone());
         let body = about(object, seen);
         let request = Request::json(Method::POST, uri(&target, Some(&subresource))?, &body);
-        let mut answer = self
+        let answer = self
             .send_write("post to a subresource", request, Repeat::Never)
             .await?;
-        if let Some(Value::Object(metadata)) = answer.get_mut("metadata") {
-            metadata.remove("managedFields");
-        }
-        Ok(answer.to_string())
+        // What is no object, such as a token that was asked for, has no managedFields.
+        Ok(match Object::parse(answer.get()) {
+            Some(object) => object.json.to_string(),
+            None => answer.get().to_owned(),
+        })
     }
 }
 

@@ -66,16 +66,13 @@ impl Call {
         );
         self.check_requests()?;
         let answer = match self.try_write(request, Repeat::Harmless).await {
-            Ok(answer) => answer,
-            Err(failed) => match self.outcome(target, meant, failed).await? {
-                Some(object) => object,
-                None => Value::Null,
-            },
+            Ok(answer) => Object::parse(answer.get()),
+            Err(failed) => self.outcome(target, meant, failed).await?,
         };
         self.seen
             .remove(&(target.resource.clone(), target.key.clone()));
         // A Status says that it is gone; the object itself, that it waits for its finalizers.
-        match Object::new(answer) {
+        match answer {
             Some(object) if object.metadata.uid == meant.uid => write.answered(&object),
             _ => write.deleted(&meant.uid),
         }
@@ -113,7 +110,7 @@ impl Call {
     ) -> Result<Meant, Error> {
         let read = Request::get(uri(target, None)?);
         let there = self.send("read what is to be deleted", read).await?;
-        let there = Object::new(there).ok_or(Error::NotFound)?;
+        let there = Object::parse(there.get()).ok_or(Error::NotFound)?;
         Ok(Meant {
             uid: there.metadata.uid.clone(),
             version: options.resource_version.clone(),
@@ -128,7 +125,7 @@ impl Call {
         target: &Target,
         meant: &Meant,
         failed: Failed,
-    ) -> Result<Option<Value>, Error> {
+    ) -> Result<Option<Object>, Error> {
         let error = self.failed("delete an object", &failed.error);
         match error {
             Error::NotFound if failed.perhaps_done => return Ok(None),
@@ -141,9 +138,9 @@ impl Call {
             Err(Error::NotFound) => return Ok(None),
             Err(error) => return Err(error),
         };
-        match Object::new(there.clone()) {
+        match Object::parse(there.get()) {
             Some(object) if object.metadata.uid != meant.uid => Ok(None),
-            Some(object) if object.metadata.deleting => Ok(Some(there)),
+            Some(object) if object.metadata.deleting => Ok(Some(object)),
             _ => Err(Error::Conflict),
         }
     }

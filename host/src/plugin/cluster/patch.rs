@@ -2,6 +2,7 @@
 //!
 //! - It is about the object that the call has read: a JSON patch tests its UID, a merge patch names it.
 
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::check::{self, Patch};
@@ -46,7 +47,7 @@ impl Call {
             .view
             .write(resource, key, &self.primary.key, extent);
         let answer = self.send_patch(&target, subresource, patch).await?;
-        let object = object_of(answer)?;
+        let object = object_of(&answer)?;
         match subresource {
             None | Some("status") => {
                 self.meet(&target, &object, false);
@@ -62,7 +63,7 @@ impl Call {
         target: &Target,
         subresource: Option<&str>,
         patch: Patch,
-    ) -> Result<Value, Error> {
+    ) -> Result<Box<RawValue>, Error> {
         let manager = self.field_manager(target, &serde_json::Map::new());
         let parameters = form().append_pair("fieldManager", &manager).finish();
         let uri = format!("{}?{parameters}", uri(target, subresource)?);
@@ -101,7 +102,7 @@ impl Call {
         request: Request,
         repeat: Repeat,
         uid: Option<String>,
-    ) -> Result<Value, Error> {
+    ) -> Result<Box<RawValue>, Error> {
         self.check_requests()?;
         let failed = match self.try_write(request, repeat).await {
             Ok(answer) => return Ok(answer),
@@ -116,7 +117,7 @@ impl Call {
         match uid {
             Some(uid) if is_failed_test(&failed.error) => {
                 let read = Request::get(super::read::uri(target, None)?);
-                let there = Object::new(self.send("read what was patched", read).await?);
+                let there = Object::parse(self.send("read what was patched", read).await?.get());
                 let same = there.is_some_and(|there| there.metadata.uid == uid);
                 Err(if same { error } else { Error::Conflict })
             }

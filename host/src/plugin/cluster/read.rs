@@ -1,7 +1,5 @@
 //! `get` and `list`: from the store where the plugin watches, otherwise from the API server.
 
-use serde_json::Value;
-
 use super::check::{self, invalid};
 use super::{Call, Target};
 use crate::api::{Request, Resource};
@@ -11,13 +9,13 @@ use crate::plugin::bindings::types::ObjectRef;
 use crate::plugin::sandbox::COPY;
 use crate::selector::LabelSelector;
 use crate::spans;
-use crate::view::{Key, Object, Saw};
+use crate::view::{Key, Object, Page, Saw};
 
 /// Bytes of a field selector at most.
 const SELECTOR: usize = 4 << 10;
 
 /// How many objects one request of a list asks for.
-const PAGE: usize = 500;
+const LIMIT: usize = 500;
 
 impl Call {
     pub(crate) async fn get(
@@ -66,7 +64,7 @@ impl Call {
         }
         let uri = uri(&target, subresource.as_deref())?;
         let answer = self.send("read an object", Request::get(uri)).await?;
-        let Some(object) = Object::new(answer) else {
+        let Some(object) = Object::parse(answer.get()) else {
             return Err(Error::Other(
                 "the API server answered with something that is no object".into(),
             ));
@@ -168,31 +166,17 @@ impl Call {
         while objects.len() < limit {
             let uri = format!(
                 "{path}?{}",
-                page_query(query, PAGE.min(limit - objects.len()), &token)
+                page_query(query, LIMIT.min(limit - objects.len()), &token)
             );
-            let mut page = self.send("list objects", Request::get(uri)).await?;
-            token = page
-                .pointer("/metadata/continue")
-                .and_then(Value::as_str)
-                .unwrap_or_default()
-                .to_owned();
-            let items = page
-                .get_mut("items")
-                .and_then(Value::as_array_mut)
-                .map(std::mem::take)
-                .unwrap_or_default();
-            for mut item in items {
-                // Items of a list carry neither.
-                if let Some(fields) = item.as_object_mut() {
-                    fields.insert("apiVersion".into(), resource.api_version().into());
-                    fields.insert("kind".into(), resource.kind.clone().into());
-                }
-                let Some(object) = Object::new(item) else {
-                    continue;
-                };
+            let page = self.send("list objects", Request::get(uri)).await?;
+            let page = Page::of(page.get()).map_err(|error| {
+                Error::Other(format!("the API server answered with no list: {error}"))
+            })?;
+            for object in page.objects(resource) {
                 bytes += object.json.len();
                 objects.push(object);
             }
+            page.token().clone_into(&mut token);
             if bytes > COPY {
                 return too_much();
             }

@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::Call;
 use crate::api::{ApiError, Request};
@@ -97,12 +97,12 @@ impl Call {
         &mut self,
         request: Request,
         repeat: Repeat,
-    ) -> Result<Value, Failed> {
+    ) -> Result<Box<RawValue>, Failed> {
         let clock = self.door.api.clock();
         let (began, mut repeats, mut perhaps_done) = (clock.now(), 0, false);
         loop {
             self.requests += 1;
-            let error = match self.door.api.send(request.clone()).await {
+            let error = match self.door.api.text(request.clone()).await {
                 Ok(answer) => return Ok(answer),
                 Err(error) => error,
             };
@@ -128,7 +128,7 @@ impl Call {
         doing: &str,
         request: Request,
         repeat: Repeat,
-    ) -> Result<Value, Error> {
+    ) -> Result<Box<RawValue>, Error> {
         self.check_requests()?;
         let sent = self.try_write(request, repeat).await;
         sent.map_err(|failed| self.failed(doing, &failed.error))

@@ -5,6 +5,7 @@
 //! - Every write names the UID of the object that it means, where the call knows it; of a status,
 //!   for which the server checks none, the version.
 
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
@@ -119,7 +120,7 @@ impl Call {
             .path(key.namespace.as_deref(), Some(&key.name), None)
             .map_err(|error| Error::Other(error.to_string()))?;
         match self.send("read the owner again", Request::get(path)).await {
-            Ok(primary) => match Object::new(primary) {
+            Ok(primary) => match Object::parse(primary.get()) {
                 Some(now) if now.metadata.uid == self.primary.uid && !now.metadata.deleting => {
                     Ok(())
                 }
@@ -170,7 +171,7 @@ impl Call {
             self.send_write("apply an object", request(&object), repeat)
                 .await?
         };
-        let object = object_of(answer)?;
+        let object = object_of(&answer)?;
         self.meet(target, &object, false);
         write.applied(&object, &slot);
         let applied = Applied::new(intent, &slot, &object);
@@ -194,7 +195,7 @@ impl Call {
         target: &Target,
         mut part: Value,
         request: impl Fn(&Value) -> Request,
-    ) -> Result<Value, Error> {
+    ) -> Result<Box<RawValue>, Error> {
         let uid = part.pointer("/metadata/uid").cloned();
         let mut latest = self.door.view.get(&target.resource, &target.key);
         let mut races = 0;
@@ -218,7 +219,7 @@ impl Call {
                 answer => return answer,
             }
             let read = Request::get(uri(target, None)?);
-            latest = Object::new(self.send("read an object again", read).await?);
+            latest = Object::parse(self.send("read an object again", read).await?.get());
         }
     }
 
@@ -277,7 +278,7 @@ fn repeat(object: &Value) -> Repeat {
 }
 
 /// An object in an answer.
-pub(super) fn object_of(answer: Value) -> Result<Object, Error> {
+pub(super) fn object_of(answer: &RawValue) -> Result<Object, Error> {
     let what = "the API server answered with something that is no object";
-    Object::new(answer).ok_or_else(|| Error::Other(what.into()))
+    Object::parse(answer.get()).ok_or_else(|| Error::Other(what.into()))
 }

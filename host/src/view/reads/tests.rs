@@ -19,7 +19,7 @@ fn config_map() -> GroupKind {
 fn object(namespace: &str, name: &str, app: &str) -> Metadata {
     let labels = json!({ "app": app, "tier": "web" });
     let metadata = json!({ "namespace": namespace, "name": name, "uid": "u", "labels": labels });
-    let object = Object::new(json!({ "metadata": metadata })).unwrap();
+    let object = Object::new(&json!({ "metadata": metadata })).unwrap();
     object.metadata.as_ref().clone()
 }
 

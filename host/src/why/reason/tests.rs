@@ -15,7 +15,7 @@ fn object(more: &Value) -> Arc<Metadata> {
     for (field, value) in more.as_object().unwrap() {
         metadata[field] = value.clone();
     }
-    Object::new(json!({ "metadata": metadata }))
+    Object::new(&json!({ "metadata": metadata }))
         .unwrap()
         .metadata
 }

@@ -150,7 +150,7 @@ mod tests {
             json!([{ "apiVersion": "x.dev/v1", "kind": "Thing", "name": "a", "uid": "u",
                 "controller": true, "blockOwnerDeletion": true }])
         );
-        let metadata = Object::new(object).unwrap().metadata;
+        let metadata = Object::new(&object).unwrap().metadata;
         assert!(is_member(&metadata, &primary("home"), "p"));
         assert!(!is_member(&metadata, &primary("home"), "q"));
         let another = Primary {

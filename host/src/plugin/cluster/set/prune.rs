@@ -168,7 +168,7 @@ impl Call {
             }
             let read = Request::get(uri(target, None)?);
             let now = match self.send("read a former child again", read).await {
-                Ok(now) => Object::new(now),
+                Ok(now) => Object::parse(now.get()),
                 Err(Error::NotFound) => return Ok(()),
                 Err(error) => return Err(error),
             };
