@@ -113,8 +113,10 @@ fn pool() -> PoolingAllocationConfig {
         .max_core_instance_size(1 << 20)
         .max_component_instance_size(1 << 20)
         .max_memory_size(MOST_MEMORY)
-        // With many plugins a large resident part is wrong: each has its own warm slots.
-        .linear_memory_keep_resident(128 << 10)
+        // The stack, the data and the first of the heap of a Rust guest that is built as ours are. What lies above
+        // goes back to the kernel and comes again page by page, and each of both interrupts all processors. With many
+        // plugins a larger part is wrong: each has its own warm slots.
+        .linear_memory_keep_resident(256 << 10)
         .table_keep_resident(128 << 10)
         .max_unused_warm_slots(8);
     pool
