@@ -2,8 +2,14 @@
 
 use std::process::ExitCode;
 
+use tikv_jemallocator::Jemalloc;
 use windlass::args::Windlass;
 use windlass::{cli, telemetry};
+
+/// What the host's threads hand to each other is freed by another thread than made it: glibc's allocator makes them wait
+/// for one another.
+#[global_allocator]
+static ALLOCATOR: Jemalloc = Jemalloc;
 
 fn main() -> ExitCode {
     cli::main(Windlass::read(), telemetry::start)
