@@ -196,7 +196,7 @@ bench-peers: toolchain go ## Measure a release build beside controllers on contr
 	cargo build --quiet --release -p windlass-bench
 	cargo build --quiet -p bench-greeter -p bench-station --profile guest --target wasm32-wasip2 --target-dir target/guests
 	@mkdir -p target/bench
-	for held in default pods pods,lean; do \
+	for held in default pods pods,lean again; do \
 	cargo build --quiet -p bench-holder --features $$held --profile guest --target wasm32-wasip2 --target-dir target/guests; \
 	cp target/guests/wasm32-wasip2/guest/bench_holder.wasm target/bench/holder-$$held.wasm; done
 	cargo build --quiet --release --manifest-path tests/bench/kube-rs/Cargo.toml --target-dir target/bench

@@ -1,10 +1,12 @@
 //! Who takes part, and how each is started.
 
 use std::ffi::OsString;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
+use kube::{Client, Config};
 use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 use windlass_controlplane::{ControlPlane, Guarded, eventually};
@@ -129,9 +131,17 @@ impl Contestant {
             let folder = tempfile::tempdir()?;
             let mut words = vec![setting("KUBECONFIG", &kubeconfig), program.clone().into()];
             words.extend(command);
+            let metrics = match self.is_ours() {
+                true => Some(free_address()?),
+                false => None,
+            };
+            if let Some(address) = metrics {
+                words.push(format!("--metrics-bind-address={address}").into());
+            }
             let process = Guarded::start(Path::new("env"), &words, folder.path())?;
             all.push(Running {
                 process,
+                metrics,
                 _folder: folder,
             });
         }
@@ -188,10 +198,18 @@ fn setting(name: &str, value: &Path) -> OsString {
     setting
 }
 
+/// An address at which nobody listens.
+fn free_address() -> Result<SocketAddr> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+    Ok(listener.local_addr()?)
+}
+
 /// A contestant's process. It is killed when this is dropped, or when the benchmark ends.
 #[derive(Debug)]
 pub(crate) struct Running {
     process: Guarded,
+    /// Where its metrics are, if it is Windlass.
+    metrics: Option<SocketAddr>,
     _folder: TempDir,
 }
 
@@ -205,6 +223,29 @@ impl Running {
             None => Ok(()),
             Some(status) => bail!("it ended ({status}): {}", self.process.last_words()),
         }
+    }
+
+    /// How many passes it has made: by its metrics, or as a peer says it each second.
+    ///
+    /// # Errors
+    /// It does not say.
+    pub(crate) async fn passes(&self) -> Result<f64> {
+        let Some(address) = self.metrics else {
+            let log = self.process.log();
+            let last = log
+                .lines()
+                .rev()
+                .find_map(|line| line.strip_prefix("passes "));
+            return Ok(last.context("it does not count its passes")?.parse()?);
+        };
+        let server = Client::try_from(Config::new(format!("http://{address}").parse()?))?;
+        let request = http::Request::get("/metrics").body(Vec::new())?;
+        let metrics = server.request_text(request).await?;
+        let passes = metrics
+            .lines()
+            .filter(|line| line.starts_with("controller_runtime_reconcile_total{"));
+        let counts = passes.filter_map(|line| line.rsplit_once(' ')?.1.parse::<f64>().ok());
+        Ok(counts.sum())
     }
 
     /// Its process.

@@ -56,7 +56,7 @@ const AT_ONCE: usize = 16;
 /// Where the objects are.
 pub(crate) struct Filled {
     empty: String,
-    maps: String,
+    pub(crate) maps: String,
     pods: String,
     objects: usize,
 }

@@ -13,6 +13,7 @@ mod hold;
 mod process;
 mod report;
 mod requests;
+mod rerun;
 mod results;
 mod ring;
 mod table;
@@ -33,8 +34,8 @@ use crate::results::{Results, Round};
 /// Measures Windlass beside what would be run instead of it.
 #[derive(Debug, Parser)]
 struct Flags {
-    /// What is measured: greet, ring, hold [default: all]
-    #[arg(value_name = "WORKLOAD", value_parser = [greet::WORKLOAD.name, ring::WORKLOAD.name, hold::WORKLOAD.name])]
+    /// What is measured: greet, ring, hold, rerun [default: all]
+    #[arg(value_name = "WORKLOAD", value_parser = WORKLOADS.map(|one| one.name))]
     workloads: Vec<String>,
     /// How often each contestant takes its turn
     #[arg(long, default_value = "5", value_name = "N")]
@@ -78,7 +79,19 @@ pub(crate) struct Workload {
     pub(crate) charts: &'static [(&'static str, &'static str)],
 }
 
-const WORKLOADS: [Workload; 3] = [greet::WORKLOAD, ring::WORKLOAD, hold::WORKLOAD];
+const WORKLOADS: [Workload; 4] = [
+    greet::WORKLOAD,
+    ring::WORKLOAD,
+    hold::WORKLOAD,
+    rerun::WORKLOAD,
+];
+
+/// A run of the benchmark.
+struct Course<'a> {
+    arena: &'a Arena,
+    flags: &'a Flags,
+    results: &'a mut Results,
+}
 
 #[tokio::main]
 async fn main() -> Result<ExitCode> {
@@ -95,14 +108,19 @@ async fn main() -> Result<ExitCode> {
         machine: machine()?,
         samples: Vec::new(),
     };
+    let mut course = Course {
+        arena: &arena,
+        flags: &flags,
+        results: &mut results,
+    };
     if flags.wants(greet::WORKLOAD.name) {
-        greet(&arena, &flags, &mut results).await?;
+        course.greet().await?;
     }
     if flags.wants(ring::WORKLOAD.name) {
-        ring(&arena, &flags, &mut results).await?;
+        course.ring().await?;
     }
-    if flags.wants(hold::WORKLOAD.name) {
-        hold(&arena, &flags, &mut results).await?;
+    if flags.wants(hold::WORKLOAD.name) || flags.wants(rerun::WORKLOAD.name) {
+        course.filled().await?;
     }
     let text = serde_json::to_string_pretty(&results)?;
     fs::write(&flags.output, text)
@@ -135,63 +153,74 @@ impl Flags {
     }
 }
 
-async fn greet(arena: &Arena, flags: &Flags, results: &mut Results) -> Result<()> {
-    let text = fs::read_to_string(built::workspace().join("tests/bench/greeting.crd.json"))?;
-    arena.apply(&[serde_json::from_str(&text)?]).await?;
-    let size = greet::Size {
-        crowd: flags.crowd,
-        queue: flags.queue,
-    };
-    for number in 0..flags.rounds {
-        for contestant in flags.turns(&greet::CONTESTANTS, number) {
-            let round = greet::round(arena, contestant, size).await;
-            let round = told(greet::WORKLOAD.name, number, contestant, round);
-            results.add(
-                greet::WORKLOAD.name,
-                greet::WORKLOAD.figures,
-                contestant,
-                &round,
-            );
+impl Course<'_> {
+    /// Lets contestants take turns at a workload.
+    async fn run(
+        &mut self,
+        workload: &Workload,
+        all: &[Contestant],
+        rounds: usize,
+        mut turn: impl AsyncFnMut(usize, Contestant) -> Result<Round>,
+    ) {
+        for number in 0..rounds {
+            for contestant in self.flags.turns(all, number) {
+                let round = turn(number, contestant).await;
+                let round = told(workload.name, number, contestant, round);
+                let (name, figures) = (workload.name, workload.figures);
+                self.results.add(name, figures, contestant, &round);
+            }
         }
     }
-    Ok(())
-}
 
-async fn ring(arena: &Arena, flags: &Flags, results: &mut Results) -> Result<()> {
-    arena.apply(&ring::kinds(flags.stations)).await?;
-    let size = ring::Size {
-        stations: flags.stations,
-        turns: flags.turns,
-        rest: Duration::from_secs(flags.rest),
-    };
-    for number in 0..flags.rounds {
-        for contestant in flags.turns(&ring::CONTESTANTS, number) {
-            let rests = number == 0;
-            let round = ring::round(arena, contestant, size, rests).await;
-            let round = told(ring::WORKLOAD.name, number, contestant, round);
-            results.add(
-                ring::WORKLOAD.name,
-                ring::WORKLOAD.figures,
-                contestant,
-                &round,
-            );
-        }
+    async fn greet(&mut self) -> Result<()> {
+        let text = fs::read_to_string(built::workspace().join("tests/bench/greeting.crd.json"))?;
+        let (arena, flags) = (self.arena, self.flags);
+        arena.apply(&[serde_json::from_str(&text)?]).await?;
+        let size = greet::Size {
+            crowd: flags.crowd,
+            queue: flags.queue,
+        };
+        let turn = async |_, contestant| greet::round(arena, contestant, size).await;
+        let all = greet::CONTESTANTS;
+        self.run(&greet::WORKLOAD, &all, flags.rounds, turn).await;
+        Ok(())
     }
-    Ok(())
-}
 
-async fn hold(arena: &Arena, flags: &Flags, results: &mut Results) -> Result<()> {
-    let filled = hold::fill(arena, flags.objects).await?;
-    // What is held differs little from one round to the next.
-    for number in 0..flags.rounds.min(2) {
-        for contestant in flags.turns(&hold::CONTESTANTS, number) {
-            let round = hold::round(arena, contestant, &filled).await;
-            let round = told(hold::WORKLOAD.name, number, contestant, round);
-            let figures = hold::WORKLOAD.figures;
-            results.add(hold::WORKLOAD.name, figures, contestant, &round);
-        }
+    async fn ring(&mut self) -> Result<()> {
+        let (arena, flags) = (self.arena, self.flags);
+        arena.apply(&ring::kinds(flags.stations)).await?;
+        let size = ring::Size {
+            stations: flags.stations,
+            turns: flags.turns,
+            rest: Duration::from_secs(flags.rest),
+        };
+        let turn = async |number, contestant| {
+            // To rest takes minutes, and what is held then differs little.
+            ring::round(arena, contestant, size, number == 0).await
+        };
+        let all = ring::CONTESTANTS;
+        self.run(&ring::WORKLOAD, &all, flags.rounds, turn).await;
+        Ok(())
     }
-    Ok(())
+
+    /// Those that need many objects.
+    async fn filled(&mut self) -> Result<()> {
+        let (arena, flags) = (self.arena, self.flags);
+        let filled = hold::fill(arena, flags.objects).await?;
+        if flags.wants(rerun::WORKLOAD.name) {
+            let turn = async |_, contestant| rerun::round(arena, contestant, &filled).await;
+            let all = rerun::CONTESTANTS;
+            self.run(&rerun::WORKLOAD, &all, flags.rounds, turn).await;
+        }
+        if flags.wants(hold::WORKLOAD.name) {
+            // What is held differs little from one round to the next.
+            let rounds = flags.rounds.min(2);
+            let turn = async |_, contestant| hold::round(arena, contestant, &filled).await;
+            let all = hold::CONTESTANTS;
+            self.run(&hold::WORKLOAD, &all, rounds, turn).await;
+        }
+        Ok(())
+    }
 }
 
 /// Tells how a round went, as it goes.

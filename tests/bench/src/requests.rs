@@ -11,7 +11,7 @@ const COUNTED: [&str; 2] = ["configmaps", "greetings"];
 
 /// How long nobody sends any when all is at rest, and how often that is looked at.
 const REST: Duration = Duration::from_secs(2);
-const MOST_LOOKS: usize = 60;
+const MOST_LOOKS: usize = 150;
 
 /// Requests so far that ask for objects or write them. Watches are not among them: they are counted when they end.
 ///

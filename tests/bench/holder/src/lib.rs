@@ -1,5 +1,7 @@
 //! Watches all ConfigMaps, or all pods, and does nothing about them.
 
+use std::time::Duration;
+
 use serde_json::Value;
 use windlass_sdk::{Action, Cluster, Failure, Reconciler, Watch, export};
 
@@ -22,7 +24,10 @@ impl Reconciler for Holder {
     }
 
     fn reconcile(&self, _: &Value, _: &dyn Cluster) -> Result<Action, Failure> {
-        Ok(Action::AwaitChange)
+        Ok(match cfg!(feature = "again") {
+            true => Action::RequeueAfter(Duration::from_millis(100)),
+            false => Action::AwaitChange,
+        })
     }
 }
 
