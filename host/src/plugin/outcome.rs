@@ -18,6 +18,9 @@ use crate::text::clean;
 /// The longest text of a failure or trap that is kept.
 const TEXT: usize = 4 << 10;
 
+/// What is said of a guest that left its memory.
+const STACK: &str = " (as when its stack overflows: if that is right, link it with a larger one, such as -zstack-size=1048576)";
+
 /// Why a call produced no answer from the plugin.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum CallError {
@@ -256,6 +259,8 @@ fn classify(error: &wasmtime::Error, denied: Option<Denied>, limits: &Limits) ->
     }
     let mut text = match error.downcast_ref::<Trap>() {
         Some(Trap::OutOfFuel) => return CallError::CpuExceeded(limits.cpu),
+        // Below a guest's own stack its memory begins: one that overflows leaves it.
+        Some(Trap::MemoryOutOfBounds) => format!("{}{STACK}", Trap::MemoryOutOfBounds),
         Some(trap) => trap.to_string(),
         None => format!("{error:#}"),
     };

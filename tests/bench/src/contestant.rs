@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use kube::{Client, Config};
@@ -138,9 +138,11 @@ impl Contestant {
             if let Some(address) = metrics {
                 words.push(format!("--metrics-bind-address={address}").into());
             }
+            let began = Instant::now();
             let process = Guarded::start(Path::new("env"), &words, folder.path())?;
             all.push(Running {
                 process,
+                began,
                 metrics,
                 _folder: folder,
             });
@@ -208,6 +210,7 @@ fn free_address() -> Result<SocketAddr> {
 #[derive(Debug)]
 pub(crate) struct Running {
     process: Guarded,
+    began: Instant,
     /// Where its metrics are, if it is Windlass.
     metrics: Option<SocketAddr>,
     _folder: TempDir,
@@ -223,6 +226,11 @@ impl Running {
             None => Ok(()),
             Some(status) => bail!("it ended ({status}): {}", self.process.last_words()),
         }
+    }
+
+    /// When it was started.
+    pub(crate) fn began(&self) -> Instant {
+        self.began
     }
 
     /// How many passes it has made: by its metrics, or as a peer says it each second.

@@ -162,7 +162,11 @@ fn names(prefix: &str, count: usize) -> Vec<String> {
         .collect()
 }
 
-fn lay_out(folder: &Path, namespace: &str) -> Result<usize> {
+/// Lays out its plugin.
+///
+/// # Errors
+/// It is not built, or the file system said no.
+pub(crate) fn lay_out(folder: &Path, namespace: &str) -> Result<usize> {
     let grant = |group: &str, resource: &str, verbs: &[&str]| json!({ "apiGroups": [group], "resources": [resource], "verbs": verbs, "namespaces": [namespace] });
     let own = ["get", "list", "watch", "patch"];
     let child = ["get", "list", "watch", "create", "patch", "delete"];

@@ -5,7 +5,7 @@ use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use futures::{StreamExt, TryStreamExt, stream};
 use kube::api::{
     DeleteParams, DynamicObject, Patch, PatchParams, PostParams, WatchEvent, WatchParams,
@@ -86,7 +86,6 @@ impl Greetings {
         names: &[String],
         floor: Option<&Floor>,
     ) -> Result<Vec<f64>> {
-        let before = *self.seen.count.borrow();
         let asked = stream::iter(names).map(async |name| {
             let began = Instant::now();
             let object = self.ask(step, name).await?;
@@ -100,20 +99,54 @@ impl Greetings {
         while let Some(one) = asked.try_next().await? {
             began.push(one);
         }
-        let mut count = self.seen.count.subscribe();
-        let all = count.wait_for(|count| *count >= before + names.len());
-        let is_there = tokio::time::timeout(PATIENCE, all).await;
+        self.there(step, names).await?;
         let seen = self.seen.when();
-        let there = names
-            .iter()
-            .filter(|name| seen.contains_key(&(step, (*name).clone())));
-        let there = there.count();
-        is_there.with_context(|| format!("{step:?}: {there} of {} are there", names.len()))??;
         let took = began.into_iter().map(|(name, began)| {
             let when = seen.get(&(step, name.clone())).context("it was seen")?;
             Ok(when.duration_since(began).as_secs_f64() * 1e3)
         });
         took.collect()
+    }
+
+    /// Makes them, and waits for nothing.
+    ///
+    /// # Errors
+    /// The API server refused one.
+    pub(crate) async fn make(&self, names: &[String]) -> Result<()> {
+        for name in names {
+            self.ask(Step::Create, name).await?;
+        }
+        Ok(())
+    }
+
+    /// Waits until all of `names` are where the step wants them, and answers since when each is.
+    ///
+    /// # Errors
+    /// Not all got there in time.
+    pub(crate) async fn there(&self, step: Step, names: &[String]) -> Result<Vec<Instant>> {
+        let when = || {
+            let seen = self.seen.when();
+            let all = names.iter();
+            let when = all.filter_map(|name| seen.get(&(step, name.clone())).copied());
+            when.collect::<Vec<_>>()
+        };
+        let mut count = self.seen.count.subscribe();
+        let mut missing = names.to_vec();
+        let all = count.wait_for(|_| {
+            let seen = self.seen.when();
+            let is_there = |name: &mut String| seen.contains_key(&(step, name.clone()));
+            while missing.pop_if(is_there).is_some() {}
+            missing.is_empty()
+        });
+        let is_there = tokio::time::timeout(PATIENCE, all).await.is_ok();
+        let when = when();
+        let there = when.len();
+        ensure!(
+            is_there && there == names.len(),
+            "{step:?}: {there} of {} are there",
+            names.len()
+        );
+        Ok(when)
     }
 
     async fn ask(&self, step: Step, name: &str) -> Result<Value> {
@@ -189,6 +222,9 @@ impl Seen {
         let now = Instant::now();
         let mut when = self.when();
         when.entry((step, name.unwrap_or_default())).or_insert(now);
-        self.count.send_replace(when.len());
+        let count = when.len();
+        // Who is told looks at what was seen.
+        drop(when);
+        self.count.send_replace(count);
     }
 }

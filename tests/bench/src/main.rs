@@ -16,6 +16,7 @@ mod requests;
 mod rerun;
 mod results;
 mod ring;
+mod start;
 mod table;
 
 use std::fs;
@@ -34,7 +35,7 @@ use crate::results::{Results, Round};
 /// Measures Windlass beside what would be run instead of it.
 #[derive(Debug, Parser)]
 struct Flags {
-    /// What is measured: greet, ring, hold, rerun [default: all]
+    /// What is measured: greet, ring, hold, rerun, start [default: all]
     #[arg(value_name = "WORKLOAD", value_parser = WORKLOADS.map(|one| one.name))]
     workloads: Vec<String>,
     /// How often each contestant takes its turn
@@ -79,11 +80,12 @@ pub(crate) struct Workload {
     pub(crate) charts: &'static [(&'static str, &'static str)],
 }
 
-const WORKLOADS: [Workload; 4] = [
+const WORKLOADS: [Workload; 5] = [
     greet::WORKLOAD,
     ring::WORKLOAD,
     hold::WORKLOAD,
     rerun::WORKLOAD,
+    start::WORKLOAD,
 ];
 
 /// A run of the benchmark.
@@ -115,6 +117,9 @@ async fn main() -> Result<ExitCode> {
     };
     if flags.wants(greet::WORKLOAD.name) {
         course.greet().await?;
+    }
+    if flags.wants(start::WORKLOAD.name) {
+        course.start().await?;
     }
     if flags.wants(ring::WORKLOAD.name) {
         course.ring().await?;
@@ -172,10 +177,24 @@ impl Course<'_> {
         }
     }
 
-    async fn greet(&mut self) -> Result<()> {
+    /// Has the kind of Greetings served.
+    async fn greetings(&self) -> Result<()> {
         let text = fs::read_to_string(built::workspace().join("tests/bench/greeting.crd.json"))?;
+        self.arena.apply(&[serde_json::from_str(&text)?]).await
+    }
+
+    async fn start(&mut self) -> Result<()> {
+        self.greetings().await?;
         let (arena, flags) = (self.arena, self.flags);
-        arena.apply(&[serde_json::from_str(&text)?]).await?;
+        let turn = async |_, contestant| start::round(arena, contestant).await;
+        let all = start::CONTESTANTS;
+        self.run(&start::WORKLOAD, &all, flags.rounds, turn).await;
+        Ok(())
+    }
+
+    async fn greet(&mut self) -> Result<()> {
+        self.greetings().await?;
+        let (arena, flags) = (self.arena, self.flags);
         let size = greet::Size {
             crowd: flags.crowd,
             queue: flags.queue,

@@ -21,7 +21,7 @@ async fn first_minutes(language: &str, source: &str) -> Result<tempfile::TempDir
     );
     let folder = home.path().join("hailer");
     let files = ignore_hidden(&folder)?;
-    ensure!(files <= 6, "{files} files");
+    ensure!(files <= 7, "{files} files");
     let once = ["--once", "--timeout", "10m"];
     let dev = Dev::start(&folder, &once)?;
     ensure!(dev.ended().await?.success(), "{}", dev.errors());
