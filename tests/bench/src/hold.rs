@@ -61,11 +61,11 @@ pub(crate) struct Filled {
     objects: usize,
 }
 
-/// Makes so many objects of each kind.
+/// Makes so many objects of each kind; no pods unless somebody is to hold them.
 ///
 /// # Errors
 /// The API server refused one.
-pub(crate) async fn fill(arena: &Arena, objects: usize) -> Result<Filled> {
+pub(crate) async fn fill(arena: &Arena, objects: usize, with_pods: bool) -> Result<Filled> {
     let filled = Filled {
         empty: arena.namespace().await?,
         maps: arena.namespace().await?,
@@ -81,6 +81,9 @@ pub(crate) async fn fill(arena: &Arena, objects: usize) -> Result<Filled> {
         };
         maps.create(&by, &serde_json::from_value(config_map(number))?)
             .await?;
+        if !with_pods {
+            return Ok(());
+        }
         let pod = pods
             .create(&by, &serde_json::from_value(pod(number))?)
             .await?;

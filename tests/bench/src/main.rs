@@ -225,13 +225,14 @@ impl Course<'_> {
     /// Those that need many objects.
     async fn filled(&mut self) -> Result<()> {
         let (arena, flags) = (self.arena, self.flags);
-        let filled = hold::fill(arena, flags.objects).await?;
+        let holds = flags.wants(hold::WORKLOAD.name);
+        let filled = hold::fill(arena, flags.objects, holds).await?;
         if flags.wants(rerun::WORKLOAD.name) {
             let turn = async |_, contestant| rerun::round(arena, contestant, &filled).await;
             let all = rerun::CONTESTANTS;
             self.run(&rerun::WORKLOAD, &all, flags.rounds, turn).await;
         }
-        if flags.wants(hold::WORKLOAD.name) {
+        if holds {
             // What is held differs little from one round to the next.
             let rounds = flags.rounds.min(2);
             let turn = async |_, contestant| hold::round(arena, contestant, &filled).await;
