@@ -19,6 +19,7 @@ mod limiter;
 mod measures;
 mod meter;
 mod outcome;
+mod place;
 mod sandbox;
 pub mod tape;
 mod turns;
@@ -53,6 +54,7 @@ use engine::Interruption;
 use image::{Image, Images};
 use meter::{Cpu, Metered};
 use outcome::{Asked, Report};
+use place::{Placed, Trust};
 use sandbox::{Party, Start, State, sandbox};
 
 /// How long a call that was told to stop has for it before it is dropped.
@@ -97,6 +99,8 @@ struct Guest {
     image: Arc<Image>,
     config: Arc<str>,
     limits: Limits,
+    /// Decides where its calls run.
+    trust: Trust,
 }
 
 /// Why a component is not loaded.
@@ -216,6 +220,7 @@ impl Sandboxes {
             image,
             config: config.into(),
             limits,
+            trust: Trust::default(),
         };
         let cancel = Cancel::default();
         let called = self
@@ -287,6 +292,7 @@ impl Sandboxes {
             image,
             config,
             limits,
+            trust,
             ..
         } = guest;
         let limits = *limits;
@@ -344,8 +350,9 @@ impl Sandboxes {
             drop(slot);
             report
         };
-        let mut task = self.seams.spawn.guest(call.in_current_span());
-        let in_time = self.seams.clock.within(limits.deadline, &mut task);
+        let call = call.in_current_span();
+        let mut placed = Placed::begin(call, trust, cpu.clone(), &self.seams.spawn);
+        let in_time = self.seams.clock.within(limits.deadline, &mut placed);
         let (late, report) = match first(in_time, cancel.stopped()).await {
             Either::Left(report) => (report.is_none(), report),
             Either::Right(()) => (false, None),
@@ -354,14 +361,15 @@ impl Sandboxes {
             Some(report) => Some(report),
             None => {
                 stop.stop();
-                self.seams.clock.within(GRACE, &mut task).await
+                self.seams.clock.within(GRACE, &mut placed).await
             }
         };
         let report = match report {
-            Some(Ok(report)) => report,
-            Some(Err(error)) => Report::lost(format!("the call was lost: {error}")),
+            Some(Some(report)) => report,
+            Some(None) => Report::lost("the call was lost: the host panicked in it".into()),
             None => Report::lost("the call did not stop when it was told to".into()),
         };
+        trust.note(cpu.used());
         report.judge(late, cpu.used(), &limits, &output)
     }
 }

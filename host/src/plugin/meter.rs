@@ -77,6 +77,12 @@ impl Cpu {
             .fetch_add(nanos(self.slice()), Ordering::Relaxed);
     }
 
+    /// As if a slice had used so much.
+    #[cfg(test)]
+    pub(super) fn spend(&self, used: Duration) {
+        self.inner.spent.fetch_add(nanos(used), Ordering::Relaxed);
+    }
+
     fn slice(&self) -> Duration {
         let began = Duration::from_nanos(self.inner.began.load(Ordering::Relaxed));
         self.clock.thread_cpu().saturating_sub(began)
