@@ -1,5 +1,7 @@
 //! From flags to a door: which cluster, as whom, and whether it answers.
 
+mod client;
+
 use std::time::Duration;
 
 use anyhow::bail;
@@ -55,7 +57,7 @@ pub async fn connect(cluster: &Cluster, seams: &Seams) -> anyhow::Result<(Api, S
         .namespace
         .clone()
         .unwrap_or_else(|| config.default_namespace.clone());
-    let client = kube::Client::try_from(config).map_err(|error| unusable(&error))?;
+    let client = client::client(config).map_err(|error| unusable(&error))?;
     let api = Api::new(client, seams.clone());
     api.requests().go_to(address(server));
     match api.send(Request::get("/apis".to_owned())).await {

@@ -35,6 +35,7 @@ pub use settle::{FinalizerPatch, settle_finalizer};
 pub use work::Whys;
 
 use futures::future::join_all;
+use tokio::time::Instant;
 
 use crate::api::{Api, Discovery, Resource};
 use crate::bugs::{self, Bug};
@@ -198,11 +199,11 @@ impl Prepared {
         self.plugin = plugin;
     }
 
-    /// Waits until everything that the plugin watches has been seen as the server has it now: whatever
-    /// another host has written for the plugin so far.
-    pub async fn barrier(&self) {
+    /// Waits until everything that the plugin watches has been seen as the server had it at `wanted`: whatever
+    /// another host had written for the plugin by then.
+    pub async fn barrier(&self, wanted: Instant) {
         let shares = self.view.all_shares();
-        join_all(shares.iter().map(|share| share.barrier())).await;
+        join_all(shares.iter().map(|share| share.barrier_of(wanted))).await;
     }
 
     /// Waits until the primary kind is served as something else, so that another one is needed.

@@ -26,6 +26,8 @@ use std::time::Duration;
 pub use feed::{Heard, Known, News, Origin, Phase};
 pub use store::Change;
 
+use tokio::time::Instant;
+
 use crate::api::{Api, Discovery, Resource};
 use crate::projection::Fields;
 use crate::seams::{Seams, Task};
@@ -224,11 +226,16 @@ impl Subscription {
         let _ = self.informer.feed.state().wait_for(wanted).await;
     }
 
-    /// Waits until the informer has seen all that the server has now: one consistent read of metadata. A
-    /// kind that is not served counts as seen.
+    /// Waits until the informer has seen all that the server has now: one consistent read of metadata. A kind that is
+    /// not served counts as seen.
     pub async fn barrier(&self) {
+        self.barrier_of(self.informer.auditor.now()).await;
+    }
+
+    /// The same for what the server had at `wanted`. Nothing is read if the last list was asked for after that.
+    pub async fn barrier_of(&self, wanted: Instant) {
         self.synced().await;
-        self.informer.auditor.barrier().await;
+        self.informer.auditor.barrier(wanted).await;
     }
 
     /// How many objects were found not to be as on the server, and were mended.

@@ -151,9 +151,9 @@ impl Lease {
         Ok(items.filter_map(namespace).collect())
     }
 
-    /// Waits until the Lease is ours. Says once whom it waits for. `watched` is what is known of the Lease
-    /// from before: a holder that was watched once need not be watched again.
-    pub async fn acquire(&self, mut watched: Watched) {
+    /// Waits until the Lease is ours. Says once whom it waits for, and calls `waits` when it cannot be had at once.
+    /// `watched` is what is known of the Lease from before: a holder that was watched once need not be watched again.
+    pub async fn acquire(&self, mut watched: Watched, waits: impl Fn()) {
         let mut said = None;
         loop {
             match self.try_acquire(&mut watched).await {
@@ -179,10 +179,9 @@ impl Lease {
                     }
                 }
             }
-            self.seams
-                .clock
-                .sleep(self.seams.rng.spread(self.times.retry_period, 0.2))
-                .await;
+            waits();
+            let pause = self.seams.rng.spread(self.times.retry_period, 0.2);
+            self.seams.clock.sleep(pause).await;
         }
     }
 

@@ -71,16 +71,28 @@ impl Host {
             &self.identity,
             self.times,
         );
-        let (elect, elected) = watch::channel(false);
+        let (elect, elected) = watch::channel(None);
+        let (say, mut tried) = watch::channel(false);
         let meters = self.metrics.of(name);
         let mut lost = pin!(async {
-            lease.acquire(Watched::default()).await;
-            elect.send_replace(true);
+            let waits = || {
+                say.send_replace(true);
+            };
+            lease.acquire(Watched::default(), waits).await;
+            elect.send_replace(Some(self.seams.clock.now()));
+            waits();
             meters.leads.set(1);
             lease.hold().await;
         });
         let mut reign = Reign::new(self, name, lease.gate(), elected);
-        let over = first(lost.as_mut(), reign.run(accepted, phases)).await;
+        let run = async {
+            // Who gets the Lease at once lists after that, and need not ask how far the lists are.
+            let tried = tried.wait_for(|tried| *tried);
+            let patience = self.seams.clock.within(self.times.retry_period, tried);
+            first(patience, asked()).await;
+            reign.run(accepted, phases).await;
+        };
+        let over = first(lost.as_mut(), run).await;
         let mut ended = Ended::LostLease;
         if let Either::Right(()) = over {
             if bugs::is(Bug::TheLeaseIsReleasedFirst) {
@@ -94,7 +106,7 @@ impl Host {
         meters.leads.set(0);
         reign.abort().await;
         self.events.flush().await;
-        if ended == Ended::Asked && *elect.borrow() {
+        if ended == Ended::Asked && elect.borrow().is_some() {
             // Last of all: until here nobody else could begin.
             lease.release().await;
         }

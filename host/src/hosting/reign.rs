@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 use super::Host;
 use super::coming::{Coming, coming};
@@ -34,8 +35,8 @@ pub(super) struct Reign<'a> {
     plugin: &'a str,
     /// For the plugin's writes.
     gate: Gate,
-    /// Whether the Lease is ours.
-    elected: watch::Receiver<bool>,
+    /// Since when the Lease is ours.
+    elected: watch::Receiver<Option<Instant>>,
     /// What begins when it may.
     next: Option<(Arc<Version>, Prepared)>,
     running: Option<(Arc<Version>, Controller)>,
@@ -46,7 +47,7 @@ impl<'a> Reign<'a> {
         host: &'a Host,
         plugin: &'a str,
         gate: Gate,
-        elected: watch::Receiver<bool>,
+        elected: watch::Receiver<Option<Instant>>,
     ) -> Self {
         Self {
             host,
@@ -121,9 +122,11 @@ impl<'a> Reign<'a> {
         let Some((_, next)) = &self.next else {
             return std::future::pending().await;
         };
-        if self.elected.clone().wait_for(|held| *held).await.is_ok() {
+        let mut elected = self.elected.clone();
+        let since = elected.wait_for(Option::is_some).await.map(|since| *since);
+        if let Ok(Some(since)) = since {
             if !bugs::is(Bug::TheBarrierIsOff) {
-                next.barrier().await;
+                next.barrier(since).await;
             }
             return;
         }
@@ -178,7 +181,7 @@ impl<'a> Reign<'a> {
         if self.running.is_none() {
             self.meters().reached(Stage::StandingBy);
         }
-        if *self.elected.borrow() {
+        if self.elected.borrow().is_some() {
             return;
         }
         let (plugin, number) = (self.plugin, &version.plugin.description.version);

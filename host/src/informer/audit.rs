@@ -106,11 +106,19 @@ impl Auditor {
         Ok(self.feed.suspects(&census))
     }
 
-    /// Waits until the store has all that the server has now. A server that gives no answer is asked again,
-    /// and what a watch does not show in time is listed. Those who wait at the same time ask once.
-    pub(super) async fn barrier(&self) {
+    /// The time.
+    pub(super) fn now(&self) -> Instant {
+        self.means.seams.clock.now()
+    }
+
+    /// Waits until the store has all that the server had at `wanted`. A server that gives no answer is asked again,
+    /// and what a watch does not show in time is listed. Those who wait at the same time ask once, and nobody asks who
+    /// has a list that was asked for later.
+    pub(super) async fn barrier(&self, wanted: Instant) {
         let clock = self.means.seams.clock;
-        let wanted = clock.now();
+        if self.feed.listed_at().is_some_and(|asked| asked > wanted) {
+            return;
+        }
         let mut passed = self.barrier.lock().await;
         if passed.is_some_and(|asked| asked > wanted) {
             return;

@@ -4,50 +4,22 @@
 //!   before it is in the store. What they do then is short and waits for nobody.
 //! - Who is told must not read this store again.
 
+mod news;
+
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{Notify, watch};
+use tokio::time::Instant;
+
+pub use news::{Known, News, Origin};
 
 use super::census::{Census, Name};
 use super::store::{Change, Cut, Shown, Store};
 use crate::projection::Fields;
 use crate::selector::LabelSelector;
 use crate::view::{Key, Object};
-
-/// What subscribers hear.
-#[derive(Clone, Copy, Debug)]
-pub enum News<'a> {
-    /// The store has changed.
-    Changed(&'a Change, Origin),
-    /// The watch shows what the store holds already, or held before.
-    Known(&'a Known),
-}
-
-/// A version that was shown and is no news to the store.
-#[derive(Clone, Debug)]
-pub struct Known {
-    /// What the store holds under the name.
-    pub held: Object,
-    /// The version that was shown.
-    pub version: u64,
-    /// Where from.
-    pub origin: Origin,
-    /// Whether something newer was shown before: the watch is out of order.
-    pub late: bool,
-}
-
-/// Where news come from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Origin {
-    /// From a list: what happened between two versions of an object is not known.
-    List,
-    /// From the watch.
-    Watch,
-    /// From the answer to a request of another subscriber.
-    Answer,
-}
 
 /// How far an informer is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,6 +52,8 @@ pub(super) struct State {
     pub(super) phase: Phase,
     /// The edition of the fields that the last complete list kept.
     pub(super) listed: u32,
+    /// When the server was last asked for a list of the newest state that has come.
+    pub(super) asked: Option<Instant>,
 }
 
 struct Subscriber {
@@ -111,6 +85,7 @@ impl Feed {
             state: watch::channel(State {
                 phase: Phase::Starting,
                 listed: 0,
+                asked: None,
             })
             .0,
             again: Notify::new(),
@@ -130,7 +105,7 @@ impl Feed {
                 self.again.notify_one();
             }
         }
-        let State { phase, listed } = *self.state.borrow();
+        let State { phase, listed, .. } = *self.state.borrow();
         let covered = listed == kept.edition && store.cut().edition == kept.edition;
         let subscriber = Subscriber {
             id,
@@ -182,6 +157,11 @@ impl Feed {
     /// How many objects were found not to be as on the server.
     pub(super) fn divergences(&self) -> u64 {
         self.divergences.load(Ordering::Relaxed)
+    }
+
+    /// When the server was last asked for a list of the newest state that has come.
+    pub(super) fn listed_at(&self) -> Option<Instant> {
+        self.state.borrow().asked
     }
 
     /// Waits until everything is to be listed again.
@@ -256,8 +236,9 @@ impl Feed {
         self.store().drop_list();
     }
 
-    /// The list is complete, and was true at `version`.
-    pub(super) fn end_list(&self, version: u64) {
+    /// The list is complete, and was true at `version`. If it is of the newest state that there was when it was
+    /// `asked` for, this says when that was.
+    pub(super) fn end_list(&self, version: u64, asked: Option<Instant>) {
         let mut store = self.store();
         let listed = store.listing().unwrap_or(0);
         for shown in store.end_list(version) {
@@ -267,7 +248,14 @@ impl Feed {
         let waiting = waiting.filter(|one| one.needs <= listed && !one.hears());
         waiting.for_each(|one| one.begin(&store));
         let phase = Phase::Synced;
-        self.state.send_replace(State { phase, listed });
+        self.state.send_modify(|state| {
+            let asked = asked.or(state.asked);
+            *state = State {
+                phase,
+                listed,
+                asked,
+            };
+        });
     }
 
     /// A watch or a list shows an object, cut to the fields of this edition.

@@ -116,6 +116,7 @@ impl Reflector {
             lines,
             deadline: began + lasts + LATE,
             listing: listing.then_some(at_least),
+            asked: wanted.is_none().then_some(began),
             shown: 0,
             cut: match listing {
                 true => self.feed.begin_list(),
@@ -188,6 +189,8 @@ struct Watch<'a> {
     deadline: Instant,
     /// A streamed list is under way, which must be at least as new as this.
     listing: Option<u64>,
+    /// When the newest state was asked for, if it was.
+    asked: Option<Instant>,
     /// How many lines have come.
     shown: u64,
     /// What is kept of objects.
@@ -270,7 +273,7 @@ impl Watch<'_> {
                         return Some(End::Older(number, at_least));
                     }
                     self.listing = None;
-                    feed.end_list(number);
+                    feed.end_list(number, self.asked);
                     course.reached(&version);
                 } else if self.listing.is_none() {
                     feed.reach(number);

@@ -98,7 +98,7 @@ async fn holder_of(lease: &Lease) -> String {
 async fn a_lease_is_given_up_though_a_renewal_is_still_under_way() {
     let world = World::new();
     let lease = world.lease("a");
-    lease.acquire(Watched::default()).await;
+    lease.acquire(Watched::default(), || {}).await;
     // The server takes its time with the last renewal: it lands between the ending host's read and write.
     world.next(Verb::Get, Fault::LateAnswer(2 * SECOND));
     let late = async {
@@ -112,12 +112,12 @@ async fn a_lease_is_given_up_though_a_renewal_is_still_under_way() {
 #[tokio::test(start_paused = true)]
 async fn who_watched_a_dead_holder_need_not_watch_it_again() {
     let world = World::new();
-    world.lease("dead").acquire(Watched::default()).await;
+    world.lease("dead").acquire(Watched::default(), || {}).await;
     let next = world.lease("next");
     let mut watched = Watched::default();
     assert_eq!(next.holder(&mut watched).await.unwrap(), None);
     let began = world.seams.clock.now();
-    next.acquire(watched).await;
+    next.acquire(watched, || {}).await;
     assert_eq!(world.seams.clock.now() - began, Duration::ZERO);
     assert_eq!(holder_of(&next).await, "next");
 }
@@ -126,7 +126,7 @@ async fn who_watched_a_dead_holder_need_not_watch_it_again() {
 async fn a_lease_that_is_given_up_while_it_is_watched_has_no_holder() {
     let world = World::new();
     let (held, asking) = (world.lease("host"), world.lease("asking"));
-    held.acquire(Watched::default()).await;
+    held.acquire(Watched::default(), || {}).await;
     let ends = async {
         world.wait(SECOND).await;
         held.release().await;
@@ -140,7 +140,7 @@ async fn a_lease_that_is_given_up_while_it_is_watched_has_no_holder() {
 async fn a_holder_that_renews_is_named() {
     let world = World::new();
     let (held, asking) = (world.lease("host"), world.lease("asking"));
-    held.acquire(Watched::default()).await;
+    held.acquire(Watched::default(), || {}).await;
     let mut watched = Watched::default();
     let asked = asking.holder(&mut watched);
     match first(held.hold(), asked).await {
@@ -158,7 +158,7 @@ async fn no_write_is_sent_without_the_lease_and_every_read_is() {
     let refused = api.send(map("one")).await.unwrap_err();
     assert!(matches!(refused, ApiError::NotLeader), "{refused}");
     assert!(read().await.unwrap().is_none());
-    lease.acquire(Watched::default()).await;
+    lease.acquire(Watched::default(), || {}).await;
     api.send(map("one")).await.unwrap();
     assert!(read().await.unwrap().is_some());
     lease.release().await;
@@ -171,7 +171,7 @@ async fn a_write_is_refused_before_a_lease_that_cannot_be_renewed_is_given_up() 
     let world = World::new();
     let lease = world.lease("a");
     let api = lease.api.gated(lease.gate());
-    lease.acquire(Watched::default()).await;
+    lease.acquire(Watched::default(), || {}).await;
     world.always(Verb::Update, Fault::Refuse(503));
     let writes = async {
         world.wait(9 * SECOND).await;
@@ -190,7 +190,7 @@ async fn a_write_that_takes_long_ends_before_anybody_else_may_take_over() {
     let world = World::new();
     let lease = world.lease("a");
     let api = lease.api.gated(lease.gate());
-    lease.acquire(Watched::default()).await;
+    lease.acquire(Watched::default(), || {}).await;
     world.wait(8 * SECOND).await;
     world.next_of("configmaps", Verb::Create, Fault::LateAnswer(60 * SECOND));
     let (began, times) = (world.seams.clock.now(), Times::default());
@@ -208,7 +208,7 @@ async fn a_host_that_stood_still_sends_nothing_when_it_goes_on() {
     let world = World::new();
     let lease = world.lease("a");
     let api = lease.api.gated(lease.gate());
-    lease.acquire(Watched::default()).await;
+    lease.acquire(Watched::default(), || {}).await;
     // Nothing of it was polled for this long: no renewal, and nobody to say that it is lost.
     world.wait(20 * SECOND).await;
     let refused = api.send(map("one")).await.unwrap_err();
@@ -219,7 +219,7 @@ async fn a_host_that_stood_still_sends_nothing_when_it_goes_on() {
 async fn a_lease_that_somebody_deletes_stays_with_a_holder_that_was_seen_alive() {
     let world = World::new();
     let (holder, other) = (world.lease("holder"), world.lease("other"));
-    holder.acquire(Watched::default()).await;
+    holder.acquire(Watched::default(), || {}).await;
     let mut watched = Watched::default();
     let seen = other.try_acquire(&mut watched).await.unwrap();
     assert_eq!(seen.as_deref(), Some("holder"));
@@ -242,7 +242,7 @@ async fn who_was_beaten_to_a_lease_waits_when_it_is_deleted() {
     let beaten = other.try_acquire(&mut watched);
     let meanwhile = async {
         world.wait(SECOND / 2).await;
-        holder.acquire(Watched::default()).await;
+        holder.acquire(Watched::default(), || {}).await;
     };
     let (beaten, ()) = join(beaten, meanwhile).await;
     let first = "another host, which was first";

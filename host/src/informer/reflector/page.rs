@@ -65,6 +65,7 @@ impl Reflector {
 
     async fn pages(&self, at_least: Option<u64>, seen: u64, cut: &Cut) -> End {
         let (mut limit, mut token) = (PAGE, String::new());
+        let asked = at_least.is_none().then(|| self.means.seams.clock.now());
         loop {
             let page = Page {
                 at_least,
@@ -86,7 +87,8 @@ impl Reflector {
             };
             match taken {
                 Ok(Ok(taken)) if taken.token.is_empty() => {
-                    self.feed.end_list(taken.version.parse().unwrap_or(0));
+                    let version = taken.version.parse().unwrap_or(0);
+                    self.feed.end_list(version, asked);
                     return End::Listed(taken.version);
                 }
                 Ok(Ok(taken)) => token = taken.token,

@@ -32,6 +32,25 @@ async fn a_barrier_waits_for_what_was_written_before_it() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn who_has_a_list_that_was_asked_for_later_does_not_ask_again() {
+    for pages in [false, true] {
+        let world = World::new();
+        if pages {
+            world.fault(Verb::Watch, 0, 1, Fault::Refuse(422));
+        }
+        let wanted = world.seams.clock.now();
+        world.wait(SECOND).await;
+        let maps = maps(&world).await;
+        // Nobody who asks gets an answer.
+        world.fault(Verb::List, 0, 1_000_000, Fault::Refuse(503));
+        world.within(maps.barrier_of(wanted)).await;
+        world.wait(SECOND).await;
+        let asks = world.seams.clock.within(20 * SECOND, maps.barrier());
+        assert_eq!(asks.await, None);
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_had_come_and_gone_before_a_barrier_is_not_shown_after_it() {
     let world = World::new();
     // The list comes in pages, and the watch after it is slow.
