@@ -7,6 +7,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 
 use super::key::Key;
 use super::owned::{Owned, digest, owned};
@@ -40,8 +41,8 @@ pub struct Metadata {
     pub owners: Arc<Vec<Owner>>,
     /// Its labels.
     pub labels: Arc<BTreeMap<String, String>>,
-    /// Its annotations.
-    pub annotations: Arc<BTreeMap<String, String>>,
+    /// A digest of its annotations, which the host compares and does not read; none if it has none.
+    pub annotations: Option<[u8; 16]>,
 }
 
 /// One entry of `metadata.ownerReferences`.
@@ -92,9 +93,13 @@ impl Metadata {
                 "generation" => metadata.generation = value(part)?,
                 "deletionTimestamp" => metadata.deleting = value::<Option<String>>(part)?.is_some(),
                 "finalizers" => metadata.finalizers = value(part)?,
-                "ownerReferences" => metadata.owners = Arc::new(value(part)?),
+                "ownerReferences" => {
+                    let mut owners: Vec<Owner> = value(part)?;
+                    owners.shrink_to_fit();
+                    metadata.owners = Arc::new(owners);
+                }
                 "labels" => metadata.labels = Arc::new(value(part)?),
-                "annotations" => metadata.annotations = Arc::new(value(part)?),
+                "annotations" => metadata.annotations = annotations(part)?,
                 _ => {}
             }
         }
@@ -233,6 +238,16 @@ impl Object {
 fn value<T: Default + DeserializeOwned>(part: &Part<'_>) -> Option<T> {
     let value: Option<T> = serde_json::from_str(part.value.get()).ok()?;
     Some(value.unwrap_or_default())
+}
+
+/// The digest of annotations; `None` if these are none.
+fn annotations(part: &Part<'_>) -> Option<Option<[u8; 16]>> {
+    let held: BTreeMap<String, String> = value(part)?;
+    if held.is_empty() {
+        return Some(None);
+    }
+    let digest: [u8; 32] = Sha256::digest(serde_json::to_vec(&held).ok()?).into();
+    Some(digest.first_chunk().copied())
 }
 
 fn text_of(parts: &Parts<'_>, name: &str) -> Option<String> {

@@ -102,6 +102,11 @@ impl Reads {
         };
         let latest = std::mem::take(&mut held.latest);
         let before = std::mem::replace(&mut held.settled, latest.clone());
+        // Most keys read nothing, and between two runs they are to cost nothing.
+        held.counts = HashMap::new();
+        if latest.is_empty() {
+            self.readers.remove(reader);
+        }
         for (kind, read) in before {
             self.mark(reader, &kind, &read, |runs| runs.settled = false);
         }

@@ -15,8 +15,7 @@ const FEW: usize = 256;
 /// The parts of the objects of one store.
 #[derive(Debug, Default)]
 pub(super) struct Pool {
-    /// Labels, and annotations.
-    texts: Parts<BTreeMap<String, String>>,
+    labels: Parts<BTreeMap<String, String>>,
     owners: Parts<Vec<Owner>>,
 }
 
@@ -31,8 +30,7 @@ impl Pool {
     /// Gives `object` the parts that others have alike.
     pub(super) fn share(&mut self, object: &mut Object) {
         let metadata = Arc::make_mut(&mut object.metadata);
-        self.texts.share(&mut metadata.labels);
-        self.texts.share(&mut metadata.annotations);
+        self.labels.share(&mut metadata.labels);
         self.owners.share(&mut metadata.owners);
     }
 }
@@ -95,7 +93,7 @@ mod tests {
             object(&mut pool, "gone", &format!("g{number}"));
         }
         assert!(pool.owners.held.len() <= 2 * kept.len() + FEW);
-        assert!(pool.texts.held.len() <= 2 * (kept.len() + 1) + FEW);
+        assert!(pool.labels.held.len() <= 2 * (kept.len() + 1) + FEW);
         let again = object(&mut pool, "again", "7");
         assert!(Arc::ptr_eq(
             &again.metadata.labels,
