@@ -151,7 +151,7 @@ judge-the-judge: toolchain ## Give simulated hosts one bug after the other, and 
 	@cargo build --quiet --workspace --bins
 	@target/debug/simulate --bug all --runs 2000
 LEADERS := while_leaders_are_killed_and_frozen_nobody_writes_but_the_holder_of_the_lease
-test-long: toolchain go $(NPM) languages kube-rs-suite mutants judge-the-judge ## Every suite again, at other speeds, and other languages' plugins
+test-long: toolchain go $(NPM) languages kube-rs-suite mutants judge-the-judge bench-check ## Every suite again, at other speeds, and other languages' plugins
 	@target/debug/simulate --runs 10000
 	@target/debug/simulate --days 30
 	@for threads in 1 2 8; do tests/summary --workspace -- --test-threads $$threads; done
@@ -202,6 +202,18 @@ bench-peers: toolchain go ## Measure a release build beside controllers on contr
 	cargo build --quiet --release --manifest-path tests/bench/kube-rs/Cargo.toml --target-dir target/bench
 	cd tests/bench/controller-runtime && go build -trimpath -o ../../../target/bench/controller-runtime .
 	@target/release/bench
+.PHONY: bench-check bench-baseline bench-steps
+bench-check: measured ## Count what each step of the machinery executes: a tenth more than the committed baseline fails
+	@target/measured/instructions
+bench-baseline: measured ## What is counted now is the baseline from now on
+	@target/measured/instructions --update
+bench-steps: measured ## Take the time of each step of the machinery
+	@target/measured/instructions --time
+.PHONY: measured
+measured: toolchain
+	@command -v valgrind >/dev/null || $(call debian,valgrind)
+	cargo build --quiet --profile measured -p windlass-instructions
+
 .PHONY: bench-report
 bench-report: ## Make docs/benchmarks.md and its charts of what bench-peers measured last
 	@target/release/bench --report docs

@@ -12,6 +12,8 @@ mod failing;
 mod finalizer;
 mod hot;
 mod insight;
+#[cfg(feature = "measured")]
+pub(crate) mod measured;
 mod once;
 mod queue;
 mod reconcile;

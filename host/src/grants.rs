@@ -3,6 +3,8 @@
 //! - Nothing is allowed that no grant names.
 //! - A grant is *plain*, *powerful* (only with `acknowledge: true`) or *never* given to a plugin.
 
+#[cfg(feature = "measured")]
+pub(crate) mod measured;
 mod power;
 mod used;
 

@@ -14,6 +14,8 @@
 mod audit;
 mod census;
 mod feed;
+#[cfg(feature = "measured")]
+pub(crate) mod measured;
 mod reflector;
 mod store;
 #[cfg(test)]

@@ -41,6 +41,8 @@ pub mod informer;
 pub mod inspect;
 pub mod lease;
 pub mod manifest;
+#[cfg(feature = "measured")]
+pub mod measured;
 pub mod memory;
 pub mod metrics;
 pub mod plugin;

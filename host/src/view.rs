@@ -8,6 +8,8 @@ mod difference;
 mod informed;
 mod journal;
 mod key;
+#[cfg(feature = "measured")]
+pub(crate) mod measured;
 mod object;
 mod own_writes;
 mod owned;

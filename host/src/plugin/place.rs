@@ -114,11 +114,18 @@ mod tests {
     use super::*;
     use crate::seams::Clock;
     use std::thread;
+    use tokio::runtime::{Handle, Runtime};
+
+    #[expect(clippy::disallowed_methods, reason = "a test is where tasks come from")]
+    fn threads() -> (Runtime, Spawn) {
+        let guests = crate::seams::guest_threads(1).unwrap();
+        let spawn = Spawn::on_threads(Handle::current(), guests.handle().clone());
+        (guests, spawn)
+    }
 
     #[tokio::test]
     async fn calls_run_with_their_pass_as_long_as_they_are_short() {
-        let guests = crate::seams::guest_threads(1).unwrap();
-        let spawn = Spawn::on_threads(tokio::runtime::Handle::current(), guests.handle().clone());
+        let (guests, spawn) = threads();
         let trust = Trust::default();
         let here = thread::current().id();
         let is_here = async |used: Duration| {
@@ -138,8 +145,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_call_that_turns_out_to_be_long_goes_on_on_a_guest_thread() {
-        let guests = crate::seams::guest_threads(1).unwrap();
-        let spawn = Spawn::on_threads(tokio::runtime::Handle::current(), guests.handle().clone());
+        let (guests, spawn) = threads();
         let trust = Trust(AtomicU32::new(EARNED));
         let cpu = Cpu::new(Clock::system());
         let here = thread::current().id();
@@ -159,8 +165,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_panic_of_the_host_is_a_lost_call_wherever_it_runs() {
-        let guests = crate::seams::guest_threads(1).unwrap();
-        let spawn = Spawn::on_threads(tokio::runtime::Handle::current(), guests.handle().clone());
+        let (guests, spawn) = threads();
         for earned in [0, EARNED] {
             let trust = Trust(AtomicU32::new(earned));
             let call = async move { assert_eq!(earned, 1) };
