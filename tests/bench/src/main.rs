@@ -270,5 +270,7 @@ fn machine() -> Result<String> {
     let cpus = CpuInfo::current()?;
     let model = cpus.model_name(0).unwrap_or("unknown");
     let kernel = fs::read_to_string("/proc/sys/kernel/osrelease")?;
-    Ok(format!("{processors} × {model}, Linux {}", kernel.trim()))
+    // What follows the version is the distribution's.
+    let version = kernel.trim().split('-').next().unwrap_or_default();
+    Ok(format!("{processors} × {model}, Linux {version}"))
 }

@@ -22,7 +22,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
             pass after 100 ms: always more than can be made. The peers call a function; Windlass makes a fresh sandbox for \
             each pass, hands it the object, and throws it away.",
     figures: &["passes a second", "CPU of a pass, µs"],
-    charts: &[],
+    charts: &[("bench-rerun.svg", "CPU of a pass, µs")],
 };
 
 /// Who takes part.

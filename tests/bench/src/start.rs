@@ -18,7 +18,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
             first lists, and for Windlass the plugin's compiled code, from its cache, and its Lease. A round is the median \
             of 3 starts.",
     figures: &["start to first object ready, ms"],
-    charts: &[],
+    charts: &[("bench-start.svg", "start to first object ready, ms")],
 };
 
 /// Who takes part.
