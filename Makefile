@@ -151,7 +151,7 @@ judge-the-judge: toolchain ## Give simulated hosts one bug after the other, and 
 	@cargo build --quiet --workspace --bins
 	@target/debug/simulate --bug all --runs 2000
 LEADERS := while_leaders_are_killed_and_frozen_nobody_writes_but_the_holder_of_the_lease
-test-long: toolchain go $(NPM) languages kube-rs-suite mutants judge-the-judge bench-check ## Every suite again, at other speeds, and other languages' plugins
+test-long: toolchain go $(NPM) languages kube-rs-suite mutants judge-the-judge ## Every suite again, at other speeds, and other languages' plugins
 	@target/debug/simulate --runs 10000
 	@target/debug/simulate --days 30
 	@for threads in 1 2 8; do tests/summary --workspace -- --test-threads $$threads; done
