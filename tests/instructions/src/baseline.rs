@@ -60,7 +60,11 @@ impl Baseline {
     /// What `count` is to it.
     pub(crate) fn judge(&self, scene: &str, count: u64) -> Verdict {
         match self.0.get(scene) {
-            Some(&before) => Verdict::Changed((count as f64 / before as f64 - 1.0) * 100.0),
+            Some(&before) => {
+                // Judged as it is shown.
+                let grown = count as f64 / before as f64 - 1.0;
+                Verdict::Changed((grown * 1e3).round() / 10.0)
+            }
             None => Verdict::Unknown,
         }
     }
