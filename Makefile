@@ -6,7 +6,8 @@ SHELL := bash
 TOOLS := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/windlass/tools
 TYPOS := 1.52.0
 DENY := 0.20.2
-GUESTS := bench-greeter bench-holder bench-station greeter hostile relay selective steward
+LANGUAGES := rust quickjs go python starlingmonkey
+GUESTS := bench-family bench-greeter bench-holder bench-station greeter hello hostile relay selective steward
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)
 STATIC := $(shell uname -m)-unknown-linux-musl
 
@@ -151,7 +152,7 @@ judge-the-judge: toolchain ## Give simulated hosts one bug after the other, and 
 	@cargo build --quiet --workspace --bins
 	@target/debug/simulate --bug all --runs 2000
 LEADERS := while_leaders_are_killed_and_frozen_nobody_writes_but_the_holder_of_the_lease
-test-long: toolchain go $(NPM) languages kube-rs-suite mutants judge-the-judge ## Every suite again, at other speeds, and other languages' plugins
+test-long: toolchain go $(NPM) languages kube-rs-suite mutants judge-the-judge bench-check bench-smoke ## Every suite again, at other speeds, and other languages' plugins
 	@target/debug/simulate --runs 10000
 	@target/debug/simulate --days 30
 	@for threads in 1 2 8; do tests/summary --workspace -- --test-threads $$threads; done
@@ -169,39 +170,54 @@ fuzz: toolchain ## Send the embedded API server what a fuzzer makes up
 	  --target $(shell uname -m)-unknown-linux-gnu --release --locked -- \
 	  -max_total_time=$(SECONDS_OF_FUZZING) -max_len=4096 -artifact_prefix=target/fuzz/ target/fuzz/corpus
 
-# Plugins by raw bindings, each built from source by its own toolchain.
-LANGUAGES := python go starlingmonkey
-.PHONY: languages
-languages: toolchain go node ## Build a plugin in each of three more languages, and run them in the sandbox
+# The same plugin in each language, built from source by its own toolchain; in the last three by raw bindings.
+.PHONY: languages languages-built
+languages: languages-built ## Build one plugin in each of five languages, and run them in the sandbox
+	@cargo build --quiet --workspace --bins
+	@target/debug/languages $(LANGUAGES:%=target/guests/languages/%.wasm)
+languages-built: toolchain go $(NPM)
 	@mkdir -p target/guests/languages
 	@for language in $(LANGUAGES); do \
 		echo "building the plugin in $$language" >&2; \
 		TOOLS=$(TOOLS) tests/languages/$$language/build target/guests/languages/$$language.wasm; \
 	done
-	@cargo build --quiet --workspace --bins
-	@target/debug/languages $(LANGUAGES:%=target/guests/languages/%.wasm)
-
-.PHONY: bench
-bench: toolchain go $(NPM) ## Measure a release build: apply to ready, hot swap, fresh calls, memory with 1 to 100 plugins; the embedded API server
-	cargo build --quiet --release -p windlass
-	cargo build --quiet --release -p windlass-controlplane --bin measure-apiserver
-	cargo build --quiet --workspace --bins
-	@target/debug/measure
-	@target/release/measure-apiserver
 
 # The peers, and what measures them, are built as they would be for use.
-.PHONY: bench-peers
-bench-peers: toolchain go ## Measure a release build beside controllers on controller-runtime and on kube-rs
+.PHONY: bench bench-scale bench-built
+bench: bench-built ## Measure Windlass beside controllers on controller-runtime and on kube-rs (`make bench-ring` measures one workload)
+	@target/release/bench
+bench-%: bench-built
+	@target/release/bench $*
+bench-scale: bench-built ## Measure how Windlass grows with objects, plugins and changes
+	@target/release/bench --scale
+BENCHED := bench-family bench-greeter bench-station hostile
+bench-built: toolchain go measured languages-built
 	cargo build --quiet --release -p windlass
 	cargo build --quiet --release -p windlass-bench
-	cargo build --quiet -p bench-greeter -p bench-station --profile guest --target wasm32-wasip2 --target-dir target/guests
+	cargo build --quiet $(BENCHED:%=-p %) --profile guest --target wasm32-wasip2 --target-dir target/guests
 	@mkdir -p target/bench
 	for held in default pods pods,lean again; do \
 	cargo build --quiet -p bench-holder --features $$held --profile guest --target wasm32-wasip2 --target-dir target/guests; \
 	cp target/guests/wasm32-wasip2/guest/bench_holder.wasm target/bench/holder-$$held.wasm; done
 	cargo build --quiet --release --manifest-path tests/bench/kube-rs/Cargo.toml --target-dir target/bench
 	cd tests/bench/controller-runtime && go build -trimpath -o ../../../target/bench/controller-runtime .
-	@target/release/bench
+# A little of everything: whether it comes through, and not what it comes to.
+.PHONY: bench-smoke
+bench-smoke: bench-built
+	@target/release/bench --rounds 1 --crowd 20 --queue 5 --stations 3 --laps 2 --rest 1 --objects 100 --output target/bench/smoke.json
+	@target/release/bench --scale --growth 1 --output target/bench/smoke.json
+.PHONY: bench-report
+bench-report: ## Make docs/benchmarks.md and its charts of what bench and bench-scale measured last
+	@target/release/bench --report docs
+
+.PHONY: measure
+measure: toolchain go $(NPM) ## Measure a release build by itself: latency, memory, an author's loop, the page; the embedded API server
+	cargo build --quiet --release -p windlass
+	cargo build --quiet --release -p windlass-controlplane --bin measure-apiserver
+	cargo build --quiet --workspace --bins
+	@target/debug/measure
+	@target/release/measure-apiserver
+
 .PHONY: bench-check bench-baseline bench-steps
 bench-check: measured ## Count what each step of the machinery executes: a tenth more than the committed baseline fails
 	@target/measured/instructions
@@ -213,7 +229,3 @@ bench-steps: measured ## Take the time of each step of the machinery
 measured: toolchain
 	@command -v valgrind >/dev/null || $(call debian,valgrind)
 	cargo build --quiet --profile measured -p windlass-instructions
-
-.PHONY: bench-report
-bench-report: ## Make docs/benchmarks.md and its charts of what bench-peers measured last
-	@target/release/bench --report docs

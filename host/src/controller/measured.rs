@@ -26,6 +26,7 @@ pub(crate) fn queue(depth: usize) -> Scene {
                 queue.done(&taken.key);
             }
         }
+        queue
     })
 }
 
@@ -44,6 +45,7 @@ pub(crate) fn dispatch() -> Scene {
             }
             running.extend(take(&queue));
         }
+        (queue, running)
     })
 }
 

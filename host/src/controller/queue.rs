@@ -10,44 +10,65 @@
 //!
 //! No lock, no clock, no await: [`super::work`] owns those.
 
+use std::borrow::Borrow;
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap, HashSet, VecDeque};
+use std::collections::{BinaryHeap, HashMap, VecDeque};
 use std::hash::Hash;
+use std::mem;
 
 use crate::bugs::{self, Bug};
 
 /// Of so many keys taken, one was added low, if any is waiting.
 const SHARE: u32 = 8;
 
-/// A queue of keys. `T` is a point in time.
+/// A queue of keys, which are cheap to clone. `T` is a point in time, and `N` what is noted of a key until it runs.
 #[derive(Debug)]
-pub(super) struct Queue<K, T> {
+pub(super) struct Queue<K, T, N = ()> {
     ready: VecDeque<K>,
-    /// Keys that wait for those in `ready`. One that is no longer dirty, or has been added again
-    /// since, is passed over.
+    /// Keys that wait for those in `ready`. One that is no longer low, since it was added again or has run, is passed
+    /// over.
     low: VecDeque<K>,
-    /// The keys of `low` that still count.
-    is_low: HashSet<K>,
     /// Keys taken from `ready` while others waited in `low`.
     passed: u32,
-    /// Keys that must run: every key in `ready`, plus running keys that changed again.
-    dirty: HashSet<K>,
-    running: HashSet<K>,
-    /// When each delayed key is due. What `alarms` says beside this is out of date.
-    delayed: HashMap<K, T>,
+    /// All that is known of each key that is anywhere.
+    keys: HashMap<K, Entry<T, N>, ahash::RandomState>,
+    /// When delayed keys are due. What `keys` says otherwise is out of date here.
     alarms: BinaryHeap<Reverse<(T, K)>>,
-    /// Ready keys whose delay has ended.
-    due: HashSet<K>,
-    /// Keys that run low when their delay ends.
-    delayed_low: HashSet<K>,
-    /// Keys that do not run before a moment.
-    slowed: HashMap<K, T>,
+    count: Count,
+}
+
+/// What is known of a key.
+#[derive(Debug)]
+struct Entry<T, N> {
+    /// It must run: it is in `ready` or `low`, or runs and has changed again.
+    dirty: bool,
+    running: bool,
+    /// It waits in `low`, and counts there.
+    low: bool,
+    /// It is ready, since its delay has ended.
+    due: bool,
+    /// When it is due, if it is delayed.
+    delayed: Option<T>,
+    /// It runs low when its delay ends.
+    delayed_low: bool,
+    /// It does not run before then.
+    slowed: Option<T>,
+    note: N,
+}
+
+/// How many keys are what.
+#[derive(Debug, Default)]
+struct Count {
+    low: usize,
+    delayed: usize,
+    running: usize,
 }
 
 /// A key that is handed out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Taken<K> {
+pub(super) struct Taken<K, N> {
     pub(super) key: K,
+    pub(super) note: N,
     pub(super) cause: Cause,
     pub(super) priority: Priority,
 }
@@ -83,85 +104,119 @@ pub(super) enum Cause {
     Delay,
 }
 
-impl<K: Clone + Ord + Hash, T: Copy + Ord> Default for Queue<K, T> {
+impl<T, N: Default> Default for Entry<T, N> {
     fn default() -> Self {
         Self {
-            ready: VecDeque::new(),
-            low: VecDeque::new(),
-            is_low: HashSet::new(),
-            passed: 0,
-            dirty: HashSet::new(),
-            running: HashSet::new(),
-            delayed: HashMap::new(),
-            alarms: BinaryHeap::new(),
-            due: HashSet::new(),
-            delayed_low: HashSet::new(),
-            slowed: HashMap::new(),
+            dirty: false,
+            running: false,
+            low: false,
+            due: false,
+            delayed: None,
+            delayed_low: false,
+            slowed: None,
+            note: N::default(),
         }
     }
 }
 
-impl<K: Clone + Ord + Hash, T: Copy + Ord> Queue<K, T> {
-    /// Marks `key` as needing work now. A delay it had is forgotten.
-    pub(super) fn add(&mut self, key: K) {
-        if bugs::is(Bug::ChangesDuringARunAreDropped) && self.running.contains(&key) {
-            return;
+impl<T, N> Entry<T, N> {
+    fn forget_delay(&mut self, count: &mut Count) {
+        self.delayed_low = false;
+        count.delayed -= usize::from(self.delayed.take().is_some());
+    }
+
+    /// Whether there is nothing to know of it.
+    fn is_idle(&self) -> bool {
+        !self.dirty && !self.running && self.delayed.is_none() && self.slowed.is_none()
+    }
+}
+
+impl<K: Clone + Ord + Hash, T: Copy + Ord, N> Default for Queue<K, T, N> {
+    fn default() -> Self {
+        Self {
+            ready: VecDeque::new(),
+            low: VecDeque::new(),
+            passed: 0,
+            keys: HashMap::default(),
+            alarms: BinaryHeap::new(),
+            count: Count::default(),
         }
-        self.forget_delay(&key);
-        let raised = self.is_low.remove(&key);
-        if (self.dirty.insert(key.clone()) || raised) && !self.running.contains(&key) {
+    }
+}
+
+impl<K: Clone + Ord + Hash, T: Copy + Ord, N: Default> Queue<K, T, N> {
+    /// Marks `key` as needing work now. A delay it had is forgotten. Answers what is noted of it, as the others do.
+    pub(super) fn add(&mut self, key: K) -> &mut N {
+        let entry = self.keys.entry(key.clone()).or_default();
+        if bugs::is(Bug::ChangesDuringARunAreDropped) && entry.running {
+            return &mut entry.note;
+        }
+        entry.forget_delay(&mut self.count);
+        let raised = mem::take(&mut entry.low);
+        self.count.low -= usize::from(raised);
+        let was_dirty = mem::replace(&mut entry.dirty, true);
+        if (!was_dirty || raised) && !entry.running {
             self.ready.push_back(key);
         }
+        &mut entry.note
     }
 
     /// Marks `key` as needing work, after what needs it more. A delay it had is forgotten.
-    pub(super) fn add_low(&mut self, key: K) {
-        self.forget_delay(&key);
-        if self.dirty.insert(key.clone()) && !self.running.contains(&key) {
-            self.is_low.insert(key.clone());
+    pub(super) fn add_low(&mut self, key: K) -> &mut N {
+        let entry = self.keys.entry(key.clone()).or_default();
+        entry.forget_delay(&mut self.count);
+        if !mem::replace(&mut entry.dirty, true) && !entry.running {
+            entry.low = true;
+            self.count.low += 1;
             self.low.push_back(key);
         }
+        &mut entry.note
     }
 
     /// Marks `key` as needing work at `due`, unless it is to run earlier anyway. Of two delays the earlier
     /// one counts, and the higher priority.
-    pub(super) fn add_at(&mut self, key: K, due: T, priority: Priority) {
-        if self.dirty.contains(&key) {
-            return;
+    pub(super) fn add_at(&mut self, key: K, due: T, priority: Priority) -> &mut N {
+        let entry = self.keys.entry(key.clone()).or_default();
+        if entry.dirty {
+            return &mut entry.note;
         }
-        let held = self.delayed.get(&key);
+        let held = entry.delayed;
         match priority {
-            Priority::Normal => drop(self.delayed_low.remove(&key)),
-            Priority::Low if held.is_none() => drop(self.delayed_low.insert(key.clone())),
+            Priority::Normal => entry.delayed_low = false,
+            Priority::Low if held.is_none() => entry.delayed_low = true,
             Priority::Low => {}
         }
-        if held.is_none_or(|held| *held > due) {
-            self.delayed.insert(key.clone(), due);
+        if held.is_none_or(|held| held > due) {
+            self.count.delayed += usize::from(held.is_none());
+            entry.delayed = Some(due);
             self.alarms.push(Reverse((due, key)));
         }
+        &mut entry.note
     }
 
     /// Does not hand `key` out before `until`.
-    pub(super) fn slow(&mut self, key: &K, until: T) {
-        self.slowed.insert(key.clone(), until);
+    pub(super) fn slow(&mut self, key: K, until: T) {
+        self.keys.entry(key).or_default().slowed = Some(until);
     }
 
     /// Takes the oldest key that is ready at `now`, and says why it runs. Hand it back with [`Queue::done`].
-    pub(super) fn take(&mut self, now: T) -> Option<Taken<K>> {
+    pub(super) fn take(&mut self, now: T) -> Option<Taken<K, N>> {
         self.promote(now);
         loop {
             let (key, priority) = self.next()?;
-            self.dirty.remove(&key);
-            let is_due = self.due.remove(&key);
-            let until = self.slowed.get(&key).copied();
-            if let Some(until) = until.filter(|until| *until > now) {
+            let entry = self.keys.entry(key.clone()).or_default();
+            entry.dirty = false;
+            let is_due = mem::take(&mut entry.due);
+            if let Some(until) = entry.slowed.filter(|until| *until > now) {
                 self.add_at(key, until, priority);
                 continue;
             }
-            self.slowed.remove(&key);
-            self.running.insert(key.clone());
+            entry.slowed = None;
+            entry.running = true;
+            self.count.running += 1;
             let cause = if is_due { Cause::Delay } else { Cause::Change };
             return Some(Taken {
+                note: mem::take(&mut entry.note),
                 key,
                 cause,
                 priority,
@@ -171,17 +226,18 @@ impl<K: Clone + Ord + Hash, T: Copy + Ord> Queue<K, T> {
 
     /// The key whose turn it is: of those added low one in [`SHARE`] while others wait.
     fn next(&mut self) -> Option<(K, Priority)> {
-        while self
-            .low
-            .front()
-            .is_some_and(|key| !self.is_low.contains(key))
-        {
+        let keys = &self.keys;
+        let counts = |key: &K| keys.get(key).is_some_and(|entry| entry.low);
+        while self.low.front().is_some_and(|key| !counts(key)) {
             self.low.pop_front();
         }
         let is_their_turn = self.ready.is_empty() || self.passed + 1 >= SHARE;
         if is_their_turn && let Some(key) = self.low.pop_front() {
             self.passed = 0;
-            self.is_low.remove(&key);
+            self.count.low -= 1;
+            if let Some(entry) = self.keys.get_mut(&key) {
+                entry.low = false;
+            }
             return Some((key, Priority::Low));
         }
         let key = self.ready.pop_front()?;
@@ -194,16 +250,29 @@ impl<K: Clone + Ord + Hash, T: Copy + Ord> Queue<K, T> {
     }
 
     /// Ends a run. If `key` was added meanwhile, it becomes ready again.
-    pub(super) fn done(&mut self, key: &K) {
-        if self.running.remove(key) && self.dirty.contains(key) {
-            self.ready.push_back(key.clone());
+    pub(super) fn done<Q: Hash + Eq + ?Sized>(&mut self, key: &Q)
+    where
+        K: Borrow<Q>,
+    {
+        let Some((key, mut entry)) = self.keys.remove_entry(key) else {
+            return;
+        };
+        if mem::take(&mut entry.running) {
+            self.count.running -= 1;
+            if entry.dirty {
+                self.ready.push_back(key.clone());
+            }
+        }
+        if !entry.is_idle() {
+            self.keys.insert(key, entry);
         }
     }
 
     /// When the next delayed key becomes due.
     pub(super) fn next_due(&mut self) -> Option<T> {
         while let Some(Reverse((due, key))) = self.alarms.peek() {
-            if self.delayed.get(key) == Some(due) {
+            let entry = self.keys.get(key);
+            if entry.is_some_and(|entry| entry.delayed == Some(*due)) {
                 return Some(*due);
             }
             self.alarms.pop();
@@ -213,33 +282,45 @@ impl<K: Clone + Ord + Hash, T: Copy + Ord> Queue<K, T> {
 
     /// How many keys wait to run, not counting delayed ones.
     pub(super) fn depth(&self) -> usize {
-        self.ready.len() + self.is_low.len()
+        self.ready.len() + self.count.low
     }
 
     /// Of those, how many are low.
     pub(super) fn low(&self) -> usize {
-        self.is_low.len()
+        self.count.low
     }
 
     /// How many keys wait for their time.
     pub(super) fn delayed(&self) -> usize {
-        self.delayed.len()
+        self.count.delayed
+    }
+
+    /// What is noted of `key`, if it is anywhere.
+    pub(super) fn note<Q: Hash + Eq + ?Sized>(&self, key: &Q) -> Option<&N>
+    where
+        K: Borrow<Q>,
+    {
+        self.keys.get(key).map(|entry| &entry.note)
     }
 
     /// Where `key` is.
-    pub(super) fn place(&self, key: &K) -> Place<T> {
-        let is_dirty = self.dirty.contains(key);
-        if self.running.contains(key) {
-            return Place::Running { again: is_dirty };
+    pub(super) fn place<Q: Hash + Eq + ?Sized>(&self, key: &Q) -> Place<T>
+    where
+        K: Borrow<Q>,
+    {
+        let Some(entry) = self.keys.get(key) else {
+            return Place::Nowhere;
+        };
+        if entry.running {
+            return Place::Running { again: entry.dirty };
         }
-        if is_dirty {
-            let low = self.is_low.contains(key);
-            return Place::Waiting { low };
+        if entry.dirty {
+            return Place::Waiting { low: entry.low };
         }
-        match self.delayed.get(key) {
+        match entry.delayed {
             Some(due) => Place::Delayed {
-                due: *due,
-                slowed: self.slowed.get(key) == Some(due),
+                due,
+                slowed: entry.slowed == Some(due),
             },
             None => Place::Nowhere,
         }
@@ -248,13 +329,14 @@ impl<K: Clone + Ord + Hash, T: Copy + Ord> Queue<K, T> {
     /// The keys that are next, of either priority.
     pub(super) fn heads(&self) -> impl Iterator<Item = &K> {
         let mut low = self.low.iter();
-        let low = low.find(|key| self.is_low.contains(key));
+        let counts = |key: &K| self.keys.get(key).is_some_and(|entry| entry.low);
+        let low = low.find(|key| counts(key));
         self.ready.front().into_iter().chain(low)
     }
 
     /// How many keys run now.
     pub(super) fn running(&self) -> usize {
-        self.running.len()
+        self.count.running
     }
 
     fn promote(&mut self, now: T) {
@@ -263,19 +345,14 @@ impl<K: Clone + Ord + Hash, T: Copy + Ord> Queue<K, T> {
                 return;
             }
             if let Some(Reverse((_, key))) = self.alarms.pop() {
-                if self.delayed_low.contains(&key) {
-                    self.add_low(key.clone());
-                } else {
-                    self.add(key.clone());
-                }
-                self.due.insert(key);
+                let entry = self.keys.get(&key);
+                match entry.is_some_and(|entry| entry.delayed_low) {
+                    true => self.add_low(key.clone()),
+                    false => self.add(key.clone()),
+                };
+                self.keys.entry(key).or_default().due = true;
             }
         }
-    }
-
-    fn forget_delay(&mut self, key: &K) {
-        self.delayed.remove(key);
-        self.delayed_low.remove(key);
     }
 }
 

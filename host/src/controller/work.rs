@@ -1,6 +1,5 @@
 //! The queue that a plugin's workers share: [`Queue`] with a lock, a clock and somebody to wake.
 
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -28,13 +27,9 @@ pub(super) struct WorkQueue {
 
 #[derive(Debug, Default)]
 struct State {
-    queue: Queue<Key, Instant>,
-    /// Why each key in the queue is there: the first reasons.
-    whys: HashMap<Key, Whys>,
-    /// Since when each key waits for a worker; a delayed one, from when it will.
-    since: HashMap<Key, Instant>,
-    /// When each key that runs was handed out.
-    started: HashMap<Key, Instant>,
+    queue: Queue<Arc<Key>, Instant, Ticket>,
+    /// When each key that runs was handed out: as many as there are workers at most.
+    started: Vec<(Arc<Key>, Instant)>,
     stage: Stage,
     /// Nothing is handed out before this: the API server asked the plugin to slow down.
     paused_until: Option<Instant>,
@@ -51,6 +46,15 @@ enum Stage {
     Closed,
 }
 
+/// What is noted of a key that is to run.
+#[derive(Debug, Default)]
+struct Ticket {
+    /// Why: the first reasons.
+    whys: Whys,
+    /// Since when it waits for a worker; a delayed one, from when it will. None before it was ever added.
+    since: Option<Instant>,
+}
+
 /// Why a key runs.
 #[derive(Clone, Debug, Default)]
 pub struct Whys {
@@ -63,7 +67,7 @@ pub struct Whys {
 /// A key whose turn it is.
 #[derive(Debug)]
 pub(super) struct Taken {
-    pub(super) key: Key,
+    pub(super) key: Arc<Key>,
     pub(super) cause: Cause,
     pub(super) priority: Priority,
     pub(super) whys: Whys,
@@ -100,12 +104,12 @@ impl WorkQueue {
             return;
         }
         let Wakeup { key, why, low } = wakeup;
-        state.note(&key, why);
-        self.waits(&mut state, &key, now);
-        match low {
+        let key = Arc::new(key);
+        let ticket = match low {
             true => state.queue.add_low(key),
             false => state.queue.add(key),
-        }
+        };
+        self.waits(ticket, why, now);
         drop(state);
         self.changed.notify_one();
     }
@@ -114,10 +118,9 @@ impl WorkQueue {
     pub(super) fn add_after(&self, key: Key, delay: Duration, why: Why, priority: Priority) {
         let due = self.clock.now() + delay;
         self.meters.retries.inc();
+        let key = Arc::new(key);
         let mut state = self.state();
-        state.note(&key, why);
-        self.waits(&mut state, &key, due);
-        state.queue.add_at(key, due, priority);
+        self.waits(state.queue.add_at(key, due, priority), why, due);
         drop(state);
         self.changed.notify_one();
     }
@@ -125,7 +128,7 @@ impl WorkQueue {
     /// Does not hand `key` out for `delay`, whoever adds it.
     pub(super) fn slow(&self, key: &Key, delay: Duration) {
         let until = self.clock.now() + delay;
-        self.state().queue.slow(key, until);
+        self.state().queue.slow(Arc::new(key.clone()), until);
     }
 
     /// Hands nothing out for `delay`.
@@ -155,7 +158,9 @@ impl WorkQueue {
         let now = self.clock.now();
         let mut state = self.state();
         state.queue.done(key);
-        if let Some(started) = state.started.remove(key) {
+        let place = state.started.iter().position(|(one, _)| **one == *key);
+        if let Some(place) = place {
+            let (_, started) = state.started.swap_remove(place);
             self.meters.worked.observe((now - started).as_secs_f64());
         }
         drop(state);
@@ -173,28 +178,24 @@ impl WorkQueue {
     pub(super) fn place(&self, key: &Key) -> (Place, Option<Duration>) {
         let now = self.clock.now();
         let state = self.state();
-        let since = |times: &HashMap<Key, Instant>| {
-            let since = times.get(key);
-            since.map_or(Duration::ZERO, |since| {
-                now.saturating_duration_since(*since)
-            })
+        let ticket = state.queue.note(key);
+        let started = state.started.iter().find(|(one, _)| **one == *key);
+        let since = |time: Option<Instant>| {
+            time.map_or(Duration::ZERO, |time| now.saturating_duration_since(time))
         };
         let place = match state.queue.place(key) {
             queue::Place::Nowhere => Place::Nowhere,
             queue::Place::Waiting { low } => Place::Waiting {
                 low,
-                since: since(&state.since),
+                since: since(ticket.and_then(|ticket| ticket.since)),
             },
             queue::Place::Delayed { due, slowed } => Place::Delayed(Delayed {
                 left: due.saturating_duration_since(now),
-                why: state
-                    .whys
-                    .get(key)
-                    .and_then(|whys| whys.first.last().cloned()),
+                why: ticket.and_then(|ticket| ticket.whys.first.last().cloned()),
                 slowed,
             }),
             queue::Place::Running { again } => Place::Running {
-                since: since(&state.started),
+                since: since(started.map(|(_, started)| *started)),
                 again,
             },
         };
@@ -230,13 +231,13 @@ impl WorkQueue {
                 if state.queue.depth() > 0 {
                     self.changed.notify_one();
                 }
-                if let Some(since) = state.since.remove(&taken.key) {
+                if let Some(since) = taken.note.since {
                     let waited = now.saturating_duration_since(since);
                     self.meters.queued.observe(waited.as_secs_f64());
                 }
-                state.started.insert(taken.key.clone(), now);
+                state.started.push((Arc::clone(&taken.key), now));
                 Turn::Run(Taken {
-                    whys: state.whys.remove(&taken.key).unwrap_or_default(),
+                    whys: taken.note.whys,
                     key: taken.key,
                     cause: taken.cause,
                     priority: taken.priority,
@@ -247,14 +248,13 @@ impl WorkQueue {
     }
 
     /// The key waits for a worker from then on, if it does not already.
-    fn waits(&self, state: &mut State, key: &Key, from: Instant) {
-        match state.since.get_mut(key) {
-            Some(since) => *since = from.min(*since),
-            None => {
-                self.meters.adds.inc();
-                state.since.insert(key.clone(), from);
-            }
+    fn waits(&self, ticket: &mut Ticket, why: Why, from: Instant) {
+        if ticket.since.is_none() {
+            self.meters.adds.inc();
         }
+        let since = ticket.since.map_or(from, |since| since.min(from));
+        ticket.since = Some(since);
+        ticket.whys.note(why);
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -267,9 +267,9 @@ impl Backlog for WorkQueue {
         let now = self.clock.now();
         let state = self.state();
         let queue = &state.queue;
-        let waits = queue.heads().filter_map(|key| state.since.get(key));
-        let waits = waits.map(|since| now.saturating_duration_since(*since));
-        let work = state.started.values().map(|started| now - *started);
+        let waits = queue.heads().filter_map(|key| queue.note(key)?.since);
+        let waits = waits.map(|since| now.saturating_duration_since(since));
+        let work = state.started.iter().map(|(_, started)| now - *started);
         Waiting {
             normal: queue.depth() - queue.low(),
             low: queue.low(),
@@ -282,12 +282,13 @@ impl Backlog for WorkQueue {
     }
 }
 
-impl State {
-    fn note(&mut self, key: &Key, why: Why) {
-        let whys = self.whys.entry(key.clone()).or_default();
-        whys.count += 1;
-        if whys.first.len() < REASONS && !whys.first.contains(&why) {
-            whys.first.push(why);
+impl Whys {
+    fn note(&mut self, why: Why) {
+        self.count += 1;
+        if self.first.len() < REASONS && !self.first.contains(&why) {
+            // Most have one: a vector that grows by itself begins with four.
+            self.first.reserve_exact(1);
+            self.first.push(why);
         }
     }
 }
@@ -302,6 +303,10 @@ mod tests {
             namespace: None,
             name: name.into(),
         }
+    }
+
+    fn taken(taken: Option<Taken>) -> Option<Key> {
+        taken.map(|taken| (*taken.key).clone())
     }
 
     fn wakeup(name: &str, why: Why) -> Wakeup {
@@ -327,7 +332,7 @@ mod tests {
         queue.open();
         assert!((&mut waiting).now_or_never().is_none());
         queue.add(wakeup("a", Why::Listed));
-        assert_eq!(waiting.await.map(|taken| taken.key), Some(key("a")));
+        assert_eq!(taken(waiting.await), Some(key("a")));
         assert_eq!(queue.load(), (0, 1));
     }
 
@@ -337,7 +342,7 @@ mod tests {
         let start = queue.clock.now();
         let delay = Duration::from_secs(20);
         queue.add_after(key("a"), delay, Why::Requeued, Priority::Normal);
-        assert_eq!(queue.take().await.map(|taken| taken.key), Some(key("a")));
+        assert_eq!(taken(queue.take().await), Some(key("a")));
         assert_eq!(queue.clock.now() - start, Duration::from_secs(20));
     }
 
@@ -347,7 +352,7 @@ mod tests {
         let start = queue.clock.now();
         queue.add(wakeup("a", Why::Listed));
         queue.pause(Duration::from_secs(3));
-        assert_eq!(queue.take().await.map(|taken| taken.key), Some(key("a")));
+        assert_eq!(taken(queue.take().await), Some(key("a")));
         assert_eq!(queue.clock.now() - start, Duration::from_secs(3));
     }
 

@@ -114,7 +114,7 @@ impl Worker {
     }
 
     async fn turn(&self, taken: &Taken) {
-        let key = &taken.key;
+        let key: &Key = &taken.key;
         let Some(object) = self.reconciler.find(key) else {
             self.backoff().forget(key); // deleted since it was queued
             self.reconciler.door().view.forgets(key);
@@ -183,7 +183,7 @@ impl Worker {
 
     /// Queues the key as `next` says; answers when it runs again by itself, if it does.
     fn settle(&self, taken: &Taken, generation: Option<i64>, next: Next) -> Option<Duration> {
-        let (key, priority) = (&taken.key, taken.priority);
+        let (key, priority): (&Key, _) = (&taken.key, taken.priority);
         if next != Next::Backoff && !matches!(next, Next::SlowDown(_)) {
             self.backoff().forget(key);
         }

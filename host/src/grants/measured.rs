@@ -39,5 +39,6 @@ pub(crate) fn allow() -> Scene {
             };
             black_box(grants.allow(&access, Some("default")));
         }
+        grants
     })
 }

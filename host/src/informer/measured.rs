@@ -17,6 +17,7 @@ pub(crate) fn insert() -> Scene {
         for object in objects {
             black_box(store.show(object, 1));
         }
+        store
     })
 }
 
@@ -31,6 +32,7 @@ pub(crate) fn update() -> Scene {
         for object in newer {
             black_box(store.show(object, 1));
         }
+        store
     })
 }
 

@@ -53,6 +53,7 @@ pub(crate) fn woken() -> Scene {
         for metadata in &changed {
             black_box(reads.woken(&kind, Some(metadata), Some(metadata)));
         }
+        (reads, changed)
     })
 }
 

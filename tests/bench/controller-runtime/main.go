@@ -5,6 +5,7 @@
 //	contestant [-lean] ring NAMESPACE FIRST COUNT
 //	contestant [-lean] hold NAMESPACE configmaps|pods
 //	contestant [-lean] rerun NAMESPACE
+//	contestant queue
 //
 // The cluster is that of KUBECONFIG. -lean is the form that is recommended where memory is short.
 package main
@@ -39,6 +40,9 @@ func main() {
 func run() error {
 	lean := flag.Bool("lean", false, "drop what no controller reads from the cache")
 	flag.Parse()
+	if flag.Arg(0) == "queue" {
+		return measureQueue()
+	}
 	log.SetLogger(zap.New(zap.UseDevMode(false), zap.Level(zapcore.ErrorLevel)))
 	if flag.NArg() < 2 {
 		return fmt.Errorf("usage: contestant [-lean] greet|ring|hold|rerun NAMESPACE …")

@@ -1,24 +1,26 @@
 //! Where contestants meet: one control plane, and a namespace of its own for each round of each.
 
-use std::fs;
+use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Result;
+use jiff::Timestamp;
 use kube::Client;
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use windlass_controlplane::{ControlPlane, eventually};
+use windlass_controlplane::{apply, eventually};
 
 use crate::contestant::{Contestant, Running, Task};
+use crate::ground::Ground;
 
 /// How long a new kind may take until it is served.
 const SERVED: Duration = Duration::from_secs(60);
 
 /// What all workloads share.
 pub(crate) struct Arena {
-    /// A real one.
-    pub(crate) control_plane: ControlPlane,
+    /// The API server.
+    pub(crate) ground: Ground,
     /// The judge's connections, as an administrator.
     pub(crate) judge: Client,
 }
@@ -29,21 +31,18 @@ pub(crate) struct Stage {
     pub(crate) namespace: String,
     /// Its processes; the floor has none.
     pub(crate) running: Vec<Running>,
-    _config: TempDir,
+    /// Windlass's config folder.
+    pub(crate) config: TempDir,
 }
 
 impl Arena {
-    /// Starts the control plane.
+    /// On that ground.
     ///
     /// # Errors
-    /// It did not start.
-    pub(crate) async fn new() -> Result<Self> {
-        let control_plane = ControlPlane::start()?;
-        let judge = control_plane.client().await?;
-        Ok(Self {
-            control_plane,
-            judge,
-        })
+    /// It cannot be reached.
+    pub(crate) async fn new(ground: Ground) -> Result<Self> {
+        let judge = ground.client().await?;
+        Ok(Self { ground, judge })
     }
 
     /// Starts a contestant in `namespace`, with `words` as the task of each process; Windlass with what `lay_out`
@@ -70,11 +69,11 @@ impl Arena {
             config: config.path().to_owned(),
             plugins,
         };
-        let running = contestant.start(&self.control_plane, &task).await?;
+        let running = contestant.start(self.ground.kubeconfig(), &task).await?;
         Ok(Stage {
             namespace,
             running,
-            _config: config,
+            config,
         })
     }
 
@@ -83,7 +82,7 @@ impl Arena {
     /// # Errors
     /// The control plane did not make it.
     pub(crate) async fn namespace(&self) -> Result<String> {
-        self.control_plane.namespace("bench").await
+        self.ground.namespace().await
     }
 
     /// Applies objects, and waits until those that are kinds are served.
@@ -91,12 +90,16 @@ impl Arena {
     /// # Errors
     /// The API server refuses one of them.
     pub(crate) async fn apply(&self, objects: &[Value]) -> Result<()> {
-        self.control_plane.apply(objects).await?;
         for object in objects {
-            let Some(plural) = object.pointer("/spec/names/plural").and_then(Value::as_str) else {
+            apply(&self.judge, object).await?;
+        }
+        for object in objects {
+            let text = |path| object.pointer(path).and_then(Value::as_str);
+            let (Some(group), Some(plural)) = (text("/spec/group"), text("/spec/names/plural"))
+            else {
                 continue;
             };
-            let path = format!("/apis/bench.windlass.dev/v1/{plural}?limit=1");
+            let path = format!("/apis/{group}/v1/{plural}?limit=1");
             eventually(SERVED, &path, async || {
                 let request = http::Request::get(&path).body(Vec::new())?;
                 Ok(self.judge.request_text(request).await.ok())
@@ -112,17 +115,59 @@ impl Arena {
 /// # Errors
 /// The file system said no.
 pub(crate) fn plugin(folder: &Path, name: &str, component: &[u8], grants: &Value) -> Result<()> {
+    let more = json!({ "limits": { "concurrency": 8 } });
+    plugin_with(folder, name, component, grants, &more)
+}
+
+/// As [`plugin`], with more fields of its spec.
+///
+/// # Errors
+/// The file system said no.
+pub(crate) fn plugin_with(
+    folder: &Path,
+    name: &str,
+    component: &[u8],
+    grants: &Value,
+    more: &Value,
+) -> Result<()> {
+    put(folder, &format!("{name}.wasm"), component)?;
+    document(folder, name, grants, more)?;
+    Ok(())
+}
+
+/// Puts the document of a plugin into a config folder, in the place of the one that is there. Answers when.
+///
+/// # Errors
+/// The file system said no.
+pub(crate) fn document(
+    folder: &Path,
+    name: &str,
+    grants: &Value,
+    more: &Value,
+) -> Result<Timestamp> {
+    let mut spec = json!({ "source": { "file": format!("{name}.wasm") }, "grants": grants });
+    if let (Value::Object(spec), Value::Object(more)) = (&mut spec, more) {
+        spec.extend(more.clone());
+    }
     let document = json!({
         "apiVersion": "windlass.dev/v1alpha1",
         "kind": "Plugin",
         "metadata": { "name": name },
-        "spec": {
-            "source": { "file": format!("{name}.wasm") },
-            "limits": { "concurrency": 8 },
-            "grants": grants,
-        },
+        "spec": spec,
     });
-    fs::write(folder.join(format!("{name}.wasm")), component)?;
-    fs::write(folder.join(format!("{name}.yaml")), document.to_string())?;
-    Ok(())
+    let text = document.to_string();
+    put(folder, &format!("{name}.yaml"), text.as_bytes())
+}
+
+/// Puts a file into a config folder, whole: the host sees the old one or the new one. Answers when.
+///
+/// # Errors
+/// The file system said no.
+pub(crate) fn put(folder: &Path, name: &str, content: &[u8]) -> Result<Timestamp> {
+    // Elsewhere in the same file system: what lies in the folder is looked at.
+    let mut draft = tempfile::NamedTempFile::new()?;
+    draft.write_all(content)?;
+    let renamed = Timestamp::now();
+    draft.persist(folder.join(name))?;
+    Ok(renamed)
 }

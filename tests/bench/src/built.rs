@@ -1,14 +1,32 @@
-//! Where `make bench-peers` puts what it builds.
+//! Where the Makefile puts what it builds.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 
 /// The folder of the workspace.
 pub(crate) fn workspace() -> PathBuf {
     let own = Path::new(env!("CARGO_MANIFEST_DIR"));
     own.ancestors().nth(2).unwrap_or(own).to_owned()
+}
+
+/// The release build of the host.
+///
+/// # Errors
+/// It is not built.
+pub(crate) fn host() -> Result<PathBuf> {
+    program("target/release/windlass")
+}
+
+/// A program, by its path in the workspace.
+///
+/// # Errors
+/// It is not built.
+pub(crate) fn program(path: &str) -> Result<PathBuf> {
+    let program = workspace().join(path);
+    ensure!(program.exists(), "{path} is not built: run `make bench`");
+    Ok(program)
 }
 
 /// The component of a guest.
@@ -17,8 +35,7 @@ pub(crate) fn workspace() -> PathBuf {
 /// It is not built.
 pub(crate) fn component(package: &str) -> Result<Vec<u8>> {
     let file = format!("{}.wasm", package.replace('-', "_"));
-    let folder = workspace().join("target/guests/wasm32-wasip2/guest");
-    read(&folder.join(file))
+    read(&format!("target/guests/wasm32-wasip2/guest/{file}"))
 }
 
 /// The component of the holder with these features, separated by commas.
@@ -26,10 +43,18 @@ pub(crate) fn component(package: &str) -> Result<Vec<u8>> {
 /// # Errors
 /// It is not built.
 pub(crate) fn holder(features: &str) -> Result<Vec<u8>> {
-    read(&workspace().join(format!("target/bench/holder-{features}.wasm")))
+    read(&format!("target/bench/holder-{features}.wasm"))
 }
 
-fn read(path: &Path) -> Result<Vec<u8>> {
-    fs::read(path)
-        .with_context(|| format!("{} is not built: run `make bench-peers`", path.display()))
+/// The component of the hello plugin in a language.
+///
+/// # Errors
+/// It is not built.
+pub(crate) fn hello(language: &str) -> Result<Vec<u8>> {
+    read(&format!("target/guests/languages/{language}.wasm"))
+}
+
+fn read(path: &str) -> Result<Vec<u8>> {
+    fs::read(workspace().join(path))
+        .with_context(|| format!("{path} is not built: run `make bench`"))
 }

@@ -5,19 +5,22 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail};
 use kube::{Client, Config};
 use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
-use windlass_controlplane::{ControlPlane, Guarded, eventually};
+use windlass_controlplane::{Guarded, eventually};
 
-use crate::built::workspace;
+use crate::built::{program, workspace};
+
+/// How a line of Windlass begins that says that a plugin cannot run.
+const ERROR: &str = "\"level\":\"ERROR\"";
 
 /// How long a contestant may take until it is ready.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Who takes part. The lean ones are in the form that their makers recommend where memory is short.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Contestant {
     /// A bare client that sends the ideal writes, with no watch and no cache: what no controller can beat.
@@ -90,8 +93,8 @@ impl Contestant {
     }
 
     /// The program; the floor has none.
-    fn program(self) -> Option<PathBuf> {
-        let program = match self {
+    fn program(self) -> Option<&'static str> {
+        Some(match self {
             Self::Floor => return None,
             Self::ControllerRuntime | Self::ControllerRuntimeLean | Self::ControllerRuntimeMany => {
                 "target/bench/controller-runtime"
@@ -100,23 +103,18 @@ impl Contestant {
                 "target/bench/release/kube-rs-contestant"
             }
             Self::Windlass | Self::WindlassLean => "target/release/windlass",
-        };
-        Some(workspace().join(program))
+        })
     }
 
-    /// Starts it on a control plane, as its administrator, and waits until it is ready. The floor has no process.
+    /// Starts it on an API server, as its administrator, and waits until it is ready. The floor has no process.
     ///
     /// # Errors
     /// It is not built, or did not become ready; the message has its last words.
-    pub(crate) async fn start(self, on: &ControlPlane, task: &Task) -> Result<Vec<Running>> {
-        let Some(program) = self.program() else {
+    pub(crate) async fn start(self, kubeconfig: &Path, task: &Task) -> Result<Vec<Running>> {
+        let Some(path) = self.program() else {
             return Ok(Vec::new());
         };
-        ensure!(
-            program.exists(),
-            "{} is not built: run `make bench-peers`",
-            program.display()
-        );
+        let program = program(path)?;
         let commands = match self.is_ours() {
             true => vec![host(task)],
             false => task
@@ -125,11 +123,10 @@ impl Contestant {
                 .map(|words| self.peer(words, task))
                 .collect(),
         };
-        let kubeconfig = on.kubeconfig_admin();
         let mut all = Vec::new();
         for command in commands {
             let folder = tempfile::tempdir()?;
-            let mut words = vec![setting("KUBECONFIG", &kubeconfig), program.clone().into()];
+            let mut words = vec![setting("KUBECONFIG", kubeconfig), program.clone().into()];
             words.extend(command);
             let metrics = match self.is_ours() {
                 true => Some(free_address()?),
@@ -143,23 +140,32 @@ impl Contestant {
             all.push(Running {
                 process,
                 began,
+                ready: began,
                 metrics,
                 _folder: folder,
             });
         }
         for running in &mut all {
             let what = format!("{} is ready", self.name());
-            eventually(PATIENCE, &what, async || {
-                running.check()?;
+            let ready = eventually(PATIENCE, &what, async || {
+                if let Err(failed) = running.check() {
+                    return Ok(Some(Err(failed)));
+                }
                 let log = running.process.log();
+                let refused = log.lines().find(|line| line.contains(ERROR));
+                if let Some(refused) = refused.filter(|_| self.is_ours()) {
+                    return Ok(Some(Err(anyhow!("a plugin is refused: {refused}"))));
+                }
                 let is_ready = match self.is_ours() {
                     true => log.matches("all lists are in").count() >= task.plugins,
                     false => log.lines().any(|line| line == "ready"),
                 };
-                Ok(is_ready.then_some(()))
-            })
-            .await
-            .with_context(|| running.process.last_words())?;
+                Ok(is_ready.then_some(Ok(())))
+            });
+            ready
+                .await
+                .with_context(|| running.process.last_words())??;
+            running.ready = Instant::now();
         }
         Ok(all)
     }
@@ -211,6 +217,8 @@ fn free_address() -> Result<SocketAddr> {
 pub(crate) struct Running {
     process: Guarded,
     began: Instant,
+    /// When it was seen to be ready.
+    ready: Instant,
     /// Where its metrics are, if it is Windlass.
     metrics: Option<SocketAddr>,
     _folder: TempDir,
@@ -228,9 +236,24 @@ impl Running {
         }
     }
 
+    /// What it wrote so far.
+    pub(crate) fn log(&self) -> String {
+        self.process.log()
+    }
+
+    /// The last of that, for messages.
+    pub(crate) fn last_words(&self) -> String {
+        self.process.last_words()
+    }
+
     /// When it was started.
     pub(crate) fn began(&self) -> Instant {
         self.began
+    }
+
+    /// When it was ready.
+    pub(crate) fn ready(&self) -> Instant {
+        self.ready
     }
 
     /// How many passes it has made: by its metrics, or as a peer says it each second.
@@ -238,21 +261,31 @@ impl Running {
     /// # Errors
     /// It does not say.
     pub(crate) async fn passes(&self) -> Result<f64> {
-        let Some(address) = self.metrics else {
+        if self.metrics.is_none() {
             let log = self.process.log();
             let last = log
                 .lines()
                 .rev()
                 .find_map(|line| line.strip_prefix("passes "));
             return Ok(last.context("it does not count its passes")?.parse()?);
-        };
+        }
+        self.metric("controller_runtime_reconcile_total").await
+    }
+
+    /// The sum of a metric of Windlass over its labels.
+    ///
+    /// # Errors
+    /// It does not answer.
+    pub(crate) async fn metric(&self, name: &str) -> Result<f64> {
+        let address = self.metrics.context("a peer has no metrics here")?;
         let server = Client::try_from(Config::new(format!("http://{address}").parse()?))?;
         let request = http::Request::get("/metrics").body(Vec::new())?;
         let metrics = server.request_text(request).await?;
-        let passes = metrics
-            .lines()
-            .filter(|line| line.starts_with("controller_runtime_reconcile_total{"));
-        let counts = passes.filter_map(|line| line.rsplit_once(' ')?.1.parse::<f64>().ok());
+        let lines = metrics.lines().filter(|line| {
+            let labels = line.strip_prefix(name);
+            labels.is_some_and(|labels| labels.starts_with('{'))
+        });
+        let counts = lines.filter_map(|line| line.rsplit_once(' ')?.1.parse::<f64>().ok());
         Ok(counts.sum())
     }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::Workload;
 use crate::arena::{Arena, Stage, plugin};
@@ -39,6 +39,8 @@ pub(crate) const WORKLOAD: Workload = Workload {
         ("bench-greet.svg", "whole cycle, s"),
         ("bench-greet-memory.svg", "peak RSS, MiB"),
     ],
+    minutes: 20,
+    ..Workload::NONE
 };
 
 /// Who takes part.
@@ -79,7 +81,7 @@ pub(crate) async fn round(arena: &Arena, contestant: Contestant, size: Size) -> 
     let greetings = Greetings::new(&arena.judge, &stage.namespace).await?;
     let floor = match contestant {
         Contestant::Floor => {
-            let client = arena.control_plane.client().await?;
+            let client = arena.ground.client().await?;
             Some(Floor::start(&client, &stage.namespace))
         }
         _ => None,
@@ -167,19 +169,19 @@ fn names(prefix: &str, count: usize) -> Vec<String> {
 /// # Errors
 /// It is not built, or the file system said no.
 pub(crate) fn lay_out(folder: &Path, namespace: &str) -> Result<usize> {
+    let component = component("bench-greeter")?;
+    plugin(folder, "bench-greeter", &component, &grants(namespace))?;
+    Ok(1)
+}
+
+/// What its plugin may do; so may the one that makes families.
+pub(crate) fn grants(namespace: &str) -> Value {
     let grant = |group: &str, resource: &str, verbs: &[&str]| json!({ "apiGroups": [group], "resources": [resource], "verbs": verbs, "namespaces": [namespace] });
     let own = ["get", "list", "watch", "patch"];
     let child = ["get", "list", "watch", "create", "patch", "delete"];
-    let grants = json!([
+    json!([
         grant("bench.windlass.dev", "greetings", &own),
         grant("bench.windlass.dev", "greetings/status", &["patch"]),
         grant("", "configmaps", &child),
-    ]);
-    plugin(
-        folder,
-        "bench-greeter",
-        &component("bench-greeter")?,
-        &grants,
-    )?;
-    Ok(1)
+    ])
 }

@@ -1,9 +1,11 @@
 //! The third workload: many objects that nobody does anything about. What each costs in memory, and all of them in time.
 
+use std::collections::HashMap;
+use std::ops::Range;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Error, Result};
 use futures::{StreamExt, TryStreamExt, stream};
 use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
 use kube::core::{ApiResource, GroupVersionKind};
@@ -11,10 +13,10 @@ use kube::{Api, Client};
 use serde_json::{Value, json};
 
 use crate::Workload;
-use crate::arena::{Arena, plugin};
+use crate::arena::{Arena, Stage, plugin};
 use crate::built::holder;
-use crate::contestant::Contestant;
-use crate::process::{cpu, memory, peak};
+use crate::contestant::{Contestant, Running};
+use crate::process::{cpu, forget_peak, memory, peak};
 use crate::results::Round;
 
 /// What this is, and how it is told.
@@ -23,11 +25,14 @@ pub(crate) const WORKLOAD: Workload = Workload {
     title: "What a cached object costs",
     about: "A controller watches 10,000 objects and does nothing about them: ConfigMaps of 2 KB, and pods of 9 KB, all with \
             `managedFields`. Memory is what the process holds 20 s after its first list, less what the same holds of an \
-            empty namespace, by object. A plugin that declares the fields that it reads holds only those.",
+            empty namespace, by object. Then the API server is killed and started again, \
+            so that all of them have to list once more: the peak of that is the most that a process ever held until 20 s \
+            later. A plugin that declares the fields that it reads holds only those.",
     figures: &[
         "a ConfigMap, KiB of RSS",
         "a pod, KiB of RSS",
         "peak by settled RSS, pods",
+        "peak by settled RSS, through a relist",
         "time to sync 10,000 pods, s",
         "CPU until settled, pods, s",
     ],
@@ -35,6 +40,8 @@ pub(crate) const WORKLOAD: Workload = Workload {
         ("bench-hold-maps.svg", "a ConfigMap, KiB of RSS"),
         ("bench-hold-pods.svg", "a pod, KiB of RSS"),
     ],
+    minutes: 4,
+    ..Workload::NONE
 };
 
 /// Who takes part.
@@ -72,21 +79,14 @@ pub(crate) async fn fill(arena: &Arena, objects: usize, with_pods: bool) -> Resu
         pods: arena.namespace().await?,
         objects,
     };
-    let maps = api(&arena.judge, &filled.maps, "ConfigMap");
+    fill_maps(arena, &filled.maps, 0..objects).await?;
+    if !with_pods {
+        return Ok(filled);
+    }
     let pods = api(&arena.judge, &filled.pods, "Pod");
     let all = stream::iter(0..objects).map(async |number| {
-        let by = PostParams {
-            field_manager: Some("filler".into()),
-            ..PostParams::default()
-        };
-        maps.create(&by, &serde_json::from_value(config_map(number))?)
-            .await?;
-        if !with_pods {
-            return Ok(());
-        }
-        let pod = pods
-            .create(&by, &serde_json::from_value(pod(number))?)
-            .await?;
+        let pod = serde_json::from_value(pod(number))?;
+        let pod = pods.create(&by(), &pod).await?;
         let name = pod.metadata.name.context("a pod has a name")?;
         let by = PatchParams::apply("kubelet").force();
         pods.patch_status(&name, &by, &Patch::Apply(status()))
@@ -97,28 +97,84 @@ pub(crate) async fn fill(arena: &Arena, objects: usize, with_pods: bool) -> Resu
     Ok(filled)
 }
 
-/// Lets one contestant do it once.
+/// Makes the ConfigMaps of these numbers.
 ///
 /// # Errors
-/// It did not come through.
-pub(crate) async fn round(arena: &Arena, contestant: Contestant, filled: &Filled) -> Result<Round> {
-    let mut round = Vec::new();
-    let each = |settled: f64, empty: f64| (settled - empty) * 1024.0 / filled.objects as f64;
-    let lean = contestant == Contestant::WindlassLean;
-    if !lean {
-        let empty = held(arena, contestant, "configmaps", &filled.empty).await?;
-        let full = held(arena, contestant, "configmaps", &filled.maps).await?;
-        round.push(("a ConfigMap, KiB of RSS", each(full.settled, empty.settled)));
+/// The API server refused one.
+pub(crate) async fn fill_maps(arena: &Arena, namespace: &str, numbers: Range<usize>) -> Result<()> {
+    let maps = api(&arena.judge, namespace, "ConfigMap");
+    let all = stream::iter(numbers).map(async |number| {
+        let map = serde_json::from_value(config_map(number))?;
+        maps.create(&by(), &map).await?;
+        anyhow::Ok(())
+    });
+    all.buffer_unordered(AT_ONCE).try_collect().await
+}
+
+fn by() -> PostParams {
+    PostParams {
+        field_manager: Some("filler".into()),
+        ..PostParams::default()
     }
-    let empty = held(arena, contestant, "pods", &filled.empty).await?;
-    let full = held(arena, contestant, "pods", &filled.pods).await?;
-    round.extend([
-        ("a pod, KiB of RSS", each(full.settled, empty.settled)),
-        ("peak by settled RSS, pods", full.peak / full.settled),
-        ("time to sync 10,000 pods, s", full.synced),
-        ("CPU until settled, pods, s", full.cpu),
-    ]);
-    Ok(round)
+}
+
+/// Lets all of them hold the same at the same time: none of them works when another is measured. The API server is
+/// restarted in the end, so that all have to list again.
+pub(crate) async fn all(
+    arena: &Arena,
+    all: &[Contestant],
+    filled: &Filled,
+) -> Vec<(Contestant, Result<Round>)> {
+    let maps: Vec<_> = all
+        .iter()
+        .copied()
+        .filter(|one| *one != Contestant::WindlassLean)
+        .collect();
+    let mut rounds: Vec<_> = all.iter().map(|one| (*one, Ok(Vec::new()))).collect();
+    let each =
+        |full: &Held, empty: &Held| (full.settled - empty.settled) * 1024.0 / filled.objects as f64;
+    let empty = held(arena, &maps, "configmaps", &filled.empty, false).await;
+    let full = held(arena, &maps, "configmaps", &filled.maps, false).await;
+    add(&mut rounds, full, empty, |full, empty| {
+        vec![("a ConfigMap, KiB of RSS", each(full, empty))]
+    });
+    let empty = held(arena, all, "pods", &filled.empty, false).await;
+    let full = held(arena, all, "pods", &filled.pods, true).await;
+    add(&mut rounds, full, empty, |full, empty| {
+        vec![
+            ("a pod, KiB of RSS", each(full, empty)),
+            ("peak by settled RSS, pods", full.peak / full.settled),
+            (
+                "peak by settled RSS, through a relist",
+                full.relisted / full.settled,
+            ),
+            ("time to sync 10,000 pods, s", full.synced),
+            ("CPU until settled, pods, s", full.cpu),
+        ]
+    });
+    rounds
+}
+
+/// Adds what each has come to, or why it has not.
+fn add(
+    rounds: &mut [(Contestant, Result<Round>)],
+    full: HashMap<Contestant, Result<Held>>,
+    mut empty: HashMap<Contestant, Result<Held>>,
+    figures: impl Fn(&Held, &Held) -> Round,
+) {
+    for (contestant, full) in full {
+        let Some(empty) = empty.remove(&contestant) else {
+            continue;
+        };
+        let Some((_, round)) = rounds.iter_mut().find(|(one, _)| *one == contestant) else {
+            continue;
+        };
+        match (full, empty, &mut *round) {
+            (_, _, Err(_)) => {}
+            (Ok(full), Ok(empty), Ok(round)) => round.extend(figures(&full, &empty)),
+            (Err(error), ..) | (_, Err(error), _) => *round = Err(error),
+        }
+    }
 }
 
 /// What a process came to.
@@ -127,6 +183,8 @@ struct Held {
     settled: f64,
     /// The most that it ever was.
     peak: f64,
+    /// The most that it was when the API server was another one; 0 if it was not.
+    relisted: f64,
     /// How long it took until its first list was in, in seconds.
     synced: f64,
     /// The CPU time that it has used, in seconds.
@@ -135,28 +193,81 @@ struct Held {
 
 async fn held(
     arena: &Arena,
-    contestant: Contestant,
+    all: &[Contestant],
     resource: &str,
     namespace: &str,
-) -> Result<Held> {
-    let words = ["hold", resource].map(str::to_owned).to_vec();
-    let began = Instant::now();
-    let lay_out = |folder: &Path, namespace: &str| lay_out(folder, namespace, contestant, resource);
-    let stage = arena.stage(contestant, namespace.to_owned(), vec![words], lay_out);
-    let mut stage = stage.await?;
-    let synced = began.elapsed().as_secs_f64();
+    relists: bool,
+) -> HashMap<Contestant, Result<Held>> {
+    let mut synced = Vec::new();
+    for contestant in all.iter().copied() {
+        let began = Instant::now();
+        let words = ["hold", resource].map(str::to_owned).to_vec();
+        let lay_out =
+            |folder: &Path, namespace: &str| lay_out(folder, namespace, contestant, resource);
+        let stage = arena.stage(contestant, namespace.to_owned(), vec![words], lay_out);
+        let stage = stage.await.map(|stage| (stage, began.elapsed()));
+        synced.push((contestant, stage));
+    }
     tokio::time::sleep(SETTLED).await;
-    let running = stage
+    let mut held = Vec::new();
+    for (contestant, stage) in synced {
+        let settled = stage.and_then(|(stage, synced)| {
+            let settled = settled(&stage, synced)?;
+            Ok((stage, settled))
+        });
+        held.push((contestant, settled));
+    }
+    if relists {
+        let restarted = arena
+            .ground
+            .restart()
+            .await
+            .map_err(|error| format!("{error:#}"));
+        tokio::time::sleep(SETTLED).await;
+        for (_, held) in &mut held {
+            if let Ok((stage, settled)) = held {
+                let relisted = restarted
+                    .clone()
+                    .map_err(Error::msg)
+                    .and_then(|()| relisted(stage));
+                match relisted {
+                    Ok(relisted) => settled.relisted = relisted,
+                    Err(error) => *held = Err(error),
+                }
+            }
+        }
+    }
+    let held = held.into_iter();
+    held.map(|(contestant, held)| (contestant, held.map(|(_, held)| held)))
+        .collect()
+}
+
+/// What a process holds now; its peak is counted anew from here on.
+fn settled(stage: &Stage, synced: Duration) -> Result<Held> {
+    let process = running(stage)?.id();
+    let held = Held {
+        settled: memory(process)?.rss,
+        peak: peak(process)?,
+        relisted: 0.0,
+        synced: synced.as_secs_f64(),
+        cpu: cpu(process)?,
+    };
+    forget_peak(process)?;
+    Ok(held)
+}
+
+/// The peak since then.
+fn relisted(stage: &mut Stage) -> Result<f64> {
+    let process = stage
         .running
         .first_mut()
         .context("who holds has a process")?;
-    running.check()?;
-    Ok(Held {
-        settled: memory(running.id())?.rss,
-        peak: peak(running.id())?,
-        synced,
-        cpu: cpu(running.id())?,
-    })
+    process.check()?;
+    peak(process.id())
+}
+
+fn running(stage: &Stage) -> Result<&Running> {
+    stage.running.first().context("who holds has a process")
 }
 
 fn lay_out(

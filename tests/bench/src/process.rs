@@ -53,3 +53,11 @@ fn of(process: u32) -> Result<Process> {
 fn mebibytes(bytes: u64) -> f64 {
     bytes as f64 / f64::from(1 << 20)
 }
+
+/// Lets the kernel count a process's peak anew.
+///
+/// # Errors
+/// It has ended.
+pub(crate) fn forget_peak(process: u32) -> Result<()> {
+    std::fs::write(format!("/proc/{process}/clear_refs"), "5").context("cannot reset the peak")
+}

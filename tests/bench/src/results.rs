@@ -1,5 +1,9 @@
 //! What was measured, round by round, and how it is summed up.
 
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
 use crate::contestant::Contestant;
@@ -61,6 +65,33 @@ pub(crate) struct Failed {
 }
 
 impl Results {
+    /// None yet, of this machine.
+    pub(crate) fn new(machine: String) -> Self {
+        Self {
+            machine,
+            samples: Vec::new(),
+        }
+    }
+
+    /// Those of a file.
+    ///
+    /// # Errors
+    /// It is not there, or holds something else.
+    pub(crate) fn read(file: &PathBuf) -> Result<Self> {
+        let text = fs::read_to_string(file);
+        let text = text.with_context(|| format!("cannot read {}", file.display()))?;
+        serde_json::from_str(&text).with_context(|| format!("{} holds no figures", file.display()))
+    }
+
+    /// Writes them into a file.
+    ///
+    /// # Errors
+    /// The file system said no.
+    pub(crate) fn write(&self, file: &Path) -> Result<()> {
+        let text = serde_json::to_string_pretty(self)?;
+        fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))
+    }
+
     /// Takes in what a round of a workload gave. One that failed counts against each of `figures`.
     pub(crate) fn add(
         &mut self,
@@ -85,6 +116,13 @@ impl Results {
                 .iter()
                 .for_each(|figure| add(figure, Err(why.clone()))),
         }
+    }
+
+    /// Whether anything of a workload was measured.
+    pub(crate) fn has(&self, workload: &str) -> bool {
+        self.samples
+            .iter()
+            .any(|sample| sample.workload == workload)
     }
 
     /// Whether anybody did not come through.

@@ -18,7 +18,8 @@ use tokio::task::JoinSet;
 use crate::Workload;
 use crate::arena::{Arena, Stage, plugin};
 use crate::built::component;
-use crate::contestant::Contestant;
+use crate::contestant::{Contestant, Running};
+use crate::kinds::definition;
 use crate::process::{Memory, memory};
 use crate::results::{Round, percentile};
 
@@ -41,6 +42,8 @@ pub(crate) const WORKLOAD: Workload = Workload {
         ("bench-ring.svg", "hop, p50, ms"),
         ("bench-ring-memory.svg", "idle for two minutes: PSS, MiB"),
     ],
+    minutes: 8,
+    ..Workload::NONE
 };
 
 /// Who takes part.
@@ -53,8 +56,21 @@ pub(crate) const CONTESTANTS: [Contestant; 6] = [
     Contestant::Windlass,
 ];
 
+/// Who rests at the same time.
+pub(crate) const AT_REST: [&[Contestant]; 2] = [
+    &[
+        Contestant::ControllerRuntime,
+        Contestant::KubeRs,
+        Contestant::Windlass,
+    ],
+    &[Contestant::ControllerRuntimeMany, Contestant::KubeRsMany],
+];
+
 /// How long a value may take around the ring.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Of all its kinds.
+const GROUP: &str = "bench.windlass.dev";
 
 /// The one object of each kind.
 const HOP: &str = "hop";
@@ -72,72 +88,118 @@ pub(crate) struct Size {
 
 /// The kinds of a ring.
 pub(crate) fn kinds(stations: usize) -> Vec<Value> {
-    (0..=stations).map(definition).collect()
+    let value = json!({ "value": { "type": "string" } });
+    let kinds = (0..=stations).map(kind);
+    kinds.map(|kind| definition(GROUP, &kind, &value)).collect()
 }
 
-/// Lets one contestant do it once; with a rest, if that is wanted.
+/// The figures of a ring that turns, and of one that has rested.
+pub(crate) const TURNING: &[&str] = &[
+    "hop, p50, ms",
+    "just turned: RSS, MiB",
+    "just turned: PSS, MiB",
+];
+pub(crate) const RESTING: &[&str] = &[
+    "idle for two minutes: RSS, MiB",
+    "idle for two minutes: PSS, MiB",
+    "hop of the first turn after that, ms",
+];
+
+/// A ring with its controllers in their places.
+struct Seated {
+    stage: Stage,
+    ring: Ring,
+    _floor: Option<JoinSet<Result<()>>>,
+}
+
+/// Lets one contestant's ring turn.
 ///
 /// # Errors
 /// It did not come through.
-pub(crate) async fn round(
-    arena: &Arena,
-    contestant: Contestant,
-    size: Size,
-    rests: bool,
-) -> Result<Round> {
-    let words = |first: usize, count: usize| {
-        let numbers = [first, count].map(|number| number.to_string());
-        [vec![WORKLOAD.name.to_owned()], numbers.to_vec()].concat()
-    };
-    let words = match contestant {
-        Contestant::ControllerRuntimeMany | Contestant::KubeRsMany => {
-            (0..size.stations).map(|own| words(own, 1)).collect()
-        }
-        _ => vec![words(0, size.stations)],
-    };
-    let lay_out = |folder: &Path, namespace: &str| lay_out(folder, namespace, size.stations);
-    let mut stage = arena
-        .stage(contestant, arena.namespace().await?, words, lay_out)
-        .await?;
-    let mut ring = Ring::new(&arena.judge, &stage.namespace, size.stations).await?;
-    let floor = match contestant {
-        Contestant::Floor => {
-            let client = arena.control_plane.client().await?;
-            Some(floor(&client, &stage.namespace, size.stations).await?)
-        }
-        _ => None,
-    };
-    let measured = measure(&mut ring, &stage, size, rests && floor.is_none()).await;
-    for running in &mut stage.running {
-        running.check()?;
-    }
-    measured
-}
-
-async fn measure(ring: &mut Ring, stage: &Stage, size: Size, rests: bool) -> Result<Round> {
-    // The first turns make what is made once.
-    for _ in 0..3 {
-        ring.turn().await?;
-    }
+pub(crate) async fn round(arena: &Arena, contestant: Contestant, size: Size) -> Result<Round> {
+    let mut seated = Seated::new(arena, contestant, size).await?;
     let mut hops = Vec::new();
     for _ in 0..size.turns {
-        hops.push(ring.turn().await?);
+        hops.push(seated.ring.turn().await?);
     }
     let mut round = vec![("hop, p50, ms", percentile(&mut hops, 50))];
-    if stage.running.is_empty() {
-        return Ok(round);
+    if !seated.stage.running.is_empty() {
+        let held = held(&seated.stage)?;
+        round.push(("just turned: RSS, MiB", held.rss));
+        round.push(("just turned: PSS, MiB", held.pss));
     }
-    let held = held(stage)?;
-    round.push(("just turned: RSS, MiB", held.rss));
-    round.push(("just turned: PSS, MiB", held.pss));
-    if rests {
-        tokio::time::sleep(size.rest).await;
-        let held = self::held(stage)?;
-        round.push(("idle for two minutes: RSS, MiB", held.rss));
-        round.push(("idle for two minutes: PSS, MiB", held.pss));
-        round.push(("hop of the first turn after that, ms", ring.turn().await?));
-    }
+    seated.check()?;
     Ok(round)
+}
+
+/// Lets the rings of contestants with processes rest, at the same time, and turn once more, one after the other.
+pub(crate) async fn rest(
+    arena: &Arena,
+    all: &[Contestant],
+    size: Size,
+) -> Vec<(Contestant, Result<Round>)> {
+    let mut seated = Vec::new();
+    for contestant in all.iter().copied() {
+        seated.push((contestant, Seated::new(arena, contestant, size).await));
+    }
+    tokio::time::sleep(size.rest).await;
+    let mut rounds = Vec::new();
+    for (contestant, seated) in seated {
+        let round = async {
+            let mut seated = seated?;
+            let held = held(&seated.stage)?;
+            let hop = seated.ring.turn().await?;
+            seated.check()?;
+            Ok(vec![
+                ("idle for two minutes: RSS, MiB", held.rss),
+                ("idle for two minutes: PSS, MiB", held.pss),
+                ("hop of the first turn after that, ms", hop),
+            ])
+        };
+        rounds.push((contestant, round.await));
+    }
+    rounds
+}
+
+impl Seated {
+    /// The controllers are there, and the ring has turned a few times: what is made once is made.
+    async fn new(arena: &Arena, contestant: Contestant, size: Size) -> Result<Self> {
+        let words = |first: usize, count: usize| {
+            let numbers = [first, count].map(|number| number.to_string());
+            [vec![WORKLOAD.name.to_owned()], numbers.to_vec()].concat()
+        };
+        let words = match contestant {
+            Contestant::ControllerRuntimeMany | Contestant::KubeRsMany => {
+                (0..size.stations).map(|own| words(own, 1)).collect()
+            }
+            _ => vec![words(0, size.stations)],
+        };
+        let lay_out = |folder: &Path, namespace: &str| lay_out(folder, namespace, size.stations);
+        let stage = arena
+            .stage(contestant, arena.namespace().await?, words, lay_out)
+            .await?;
+        let mut ring = Ring::new(&arena.judge, &stage.namespace, size.stations).await?;
+        let floor = match contestant {
+            Contestant::Floor => {
+                let client = arena.ground.client().await?;
+                Some(floor(&client, &stage.namespace, size.stations).await?)
+            }
+            _ => None,
+        };
+        for _ in 0..3 {
+            ring.turn().await?;
+        }
+        Ok(Self {
+            stage,
+            ring,
+            _floor: floor,
+        })
+    }
+
+    /// Fails if a process has ended.
+    fn check(&mut self) -> Result<()> {
+        self.stage.running.iter_mut().try_for_each(Running::check)
+    }
 }
 
 /// What all processes of a contestant hold.
@@ -152,7 +214,7 @@ fn held(stage: &Stage) -> Result<Memory> {
 }
 
 /// The judge's end of a ring.
-struct Ring {
+pub(crate) struct Ring {
     first: Api<DynamicObject>,
     /// What becomes of the last hop.
     last: Events,
@@ -163,7 +225,11 @@ struct Ring {
 type Events = BoxStream<'static, kube::Result<WatchEvent<DynamicObject>>>;
 
 impl Ring {
-    async fn new(client: &Client, namespace: &str, stations: usize) -> Result<Self> {
+    /// The ring of so many stations in a namespace.
+    ///
+    /// # Errors
+    /// The API server did not answer.
+    pub(crate) async fn new(client: &Client, namespace: &str, stations: usize) -> Result<Self> {
         let last = hops(client, namespace, stations);
         Ok(Self {
             first: hops(client, namespace, 0),
@@ -174,7 +240,10 @@ impl Ring {
     }
 
     /// Sends a value around, and answers what a hop took, in milliseconds.
-    async fn turn(&mut self) -> Result<f64> {
+    ///
+    /// # Errors
+    /// It does not arrive.
+    pub(crate) async fn turn(&mut self) -> Result<f64> {
         self.turns += 1;
         let value = format!("turn-{}", self.turns);
         let began = Instant::now();
@@ -229,7 +298,7 @@ fn changed(event: &WatchEvent<DynamicObject>) -> Option<&str> {
 
 async fn put(api: &Api<DynamicObject>, number: usize, value: &str) -> Result<()> {
     let hop = json!({
-        "apiVersion": "bench.windlass.dev/v1",
+        "apiVersion": format!("{GROUP}/v1"),
         "kind": kind(number),
         "metadata": { "name": HOP },
         "spec": { "value": value },
@@ -240,7 +309,7 @@ async fn put(api: &Api<DynamicObject>, number: usize, value: &str) -> Result<()>
 }
 
 fn hops(client: &Client, namespace: &str, number: usize) -> Api<DynamicObject> {
-    let kind = GroupVersionKind::gvk("bench.windlass.dev", "v1", &kind(number));
+    let kind = GroupVersionKind::gvk(GROUP, "v1", &kind(number));
     Api::namespaced_with(client.clone(), namespace, &ApiResource::from_gvk(&kind))
 }
 
@@ -248,31 +317,11 @@ fn kind(number: usize) -> String {
     format!("Hop{number:04}")
 }
 
-fn definition(number: usize) -> Value {
-    let kind = kind(number);
-    let singular = kind.to_lowercase();
-    let value = json!({ "type": "string" });
-    let spec = json!({ "type": "object", "properties": { "value": value } });
-    json!({
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": { "name": format!("{singular}s.bench.windlass.dev") },
-        "spec": {
-            "group": "bench.windlass.dev",
-            "scope": "Namespaced",
-            "names": { "kind": kind, "plural": format!("{singular}s"), "singular": singular },
-            "versions": [{
-                "name": "v1",
-                "served": true,
-                "storage": true,
-                "schema": { "openAPIV3Schema": { "type": "object", "properties": { "spec": spec } } },
-            }],
-        },
-    })
-}
-
 /// A plugin for each station, none of which has code in common with another.
-fn lay_out(folder: &Path, namespace: &str, stations: usize) -> Result<usize> {
+///
+/// # Errors
+/// The component is not built, or the file system said no.
+pub(crate) fn lay_out(folder: &Path, namespace: &str, stations: usize) -> Result<usize> {
     let built = component("bench-station")?;
     for own in 0..stations {
         let next = own + 1;
@@ -284,7 +333,7 @@ fn lay_out(folder: &Path, namespace: &str, stations: usize) -> Result<usize> {
         let grant = |number: usize, part: &str, verbs: &[&str]| {
             let resource = format!("{}s{part}", kind(number).to_lowercase());
             json!({
-                "apiGroups": ["bench.windlass.dev"],
+                "apiGroups": [GROUP],
                 "resources": [resource],
                 "verbs": verbs,
                 "namespaces": [namespace],

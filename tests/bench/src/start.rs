@@ -19,6 +19,8 @@ pub(crate) const WORKLOAD: Workload = Workload {
             of 3 starts.",
     figures: &["start to first object ready, ms"],
     charts: &[("bench-start.svg", "start to first object ready, ms")],
+    minutes: 2,
+    ..Workload::NONE
 };
 
 /// Who takes part.

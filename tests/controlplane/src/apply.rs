@@ -10,7 +10,7 @@ use serde_json::Value;
 ///
 /// # Errors
 /// Its kind is not served, or the API server refuses it.
-pub(crate) async fn apply(client: &Client, object: &Value) -> anyhow::Result<()> {
+pub async fn apply(client: &Client, object: &Value) -> anyhow::Result<()> {
     let object: DynamicObject = serde_json::from_value(object.clone())?;
     let types = object.types.clone().context("an object has no kind")?;
     let what = format!("{} {}", types.kind, object.name_any());

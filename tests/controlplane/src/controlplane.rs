@@ -5,7 +5,7 @@ use std::process::{Output, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
 use k8s_openapi::api::core::v1::{Namespace, ServiceAccount};
 use kube::api::{ObjectMeta, PostParams};
@@ -23,7 +23,6 @@ use crate::embedded::Embedded;
 use crate::eventually;
 use crate::flags;
 use crate::kubeconfig::{self, Credentials, Identity};
-use crate::process::Guarded;
 use crate::proxy::FaultProxy;
 use crate::start::{self, Started};
 
@@ -155,8 +154,20 @@ impl ControlPlane {
     #[must_use]
     pub fn process_ids(&self) -> Vec<u32> {
         match &self.servers {
-            Servers::Real(started) => started.processes.iter().map(Guarded::id).collect(),
+            Servers::Real(started) => started.process_ids(),
             Servers::Embedded(_) => Vec::new(),
+        }
+    }
+
+    /// Kills the API server, and starts another one on the same port and the same etcd: every watch breaks off, and none
+    /// can be taken up where it was.
+    ///
+    /// # Errors
+    /// It does not start; or there is none, since the server is embedded.
+    pub async fn restart_apiserver(&self) -> anyhow::Result<()> {
+        match &self.servers {
+            Servers::Real(started) => started.restart_apiserver(&Assets::find()?).await,
+            Servers::Embedded(_) => bail!("an embedded server cannot be restarted"),
         }
     }
 

@@ -12,7 +12,7 @@
 //! `assets` finds the binaries or has `build` make them; `start` brings them up with what `flags` and
 //! `certificates` say, as children that `process` never lets outlive us; [`ControlPlane`] hands out
 //! kubeconfigs, kubectl and the audit log. A [`FaultProxy`] before it loses, holds and spoils requests,
-//! and kills whoever sends them at a point a test chooses. [`table`] is how `make bench` shows figures.
+//! and kills whoever sends them at a point a test chooses. [`table`] is how `make measure` shows figures.
 
 mod apply;
 mod assets;
@@ -30,6 +30,7 @@ mod proxy;
 mod start;
 pub mod table;
 
+pub use apply::apply;
 pub use assets::Assets;
 pub use audit::{AuditEvent, AuditObject, AuditStatus, AuditUser};
 pub use controlplane::{ControlPlane, client};

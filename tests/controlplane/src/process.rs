@@ -103,12 +103,19 @@ impl Guarded {
     }
 }
 
-impl Drop for Guarded {
-    fn drop(&mut self) {
+impl Guarded {
+    /// Ends it at once, and waits until it has.
+    pub(crate) fn kill(&mut self) {
         // The group holds the waiting shell as well, so its id is ours even if the child is gone.
         if let Some(group) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) {
             let _ = rustix::process::kill_process_group(group, Signal::KILL);
         }
         let _ = self.child.wait();
+    }
+}
+
+impl Drop for Guarded {
+    fn drop(&mut self) {
+        self.kill();
     }
 }

@@ -5,6 +5,7 @@
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::bail;
@@ -41,9 +42,38 @@ impl std::error::Error for PortTaken {}
 #[derive(Debug)]
 pub(crate) struct Started {
     // Fields drop in order: the processes end before their folder goes.
-    pub(crate) processes: Vec<Guarded>,
+    etcd: Guarded,
+    apiserver: Mutex<Guarded>,
+    manager: Guarded,
     pub(crate) site: Site,
     _folder: TempDir,
+}
+
+impl Started {
+    /// The ids of etcd, the API server and the controller manager.
+    pub(crate) fn process_ids(&self) -> Vec<u32> {
+        let apiserver = self.apiserver.lock();
+        let apiserver = apiserver.unwrap_or_else(PoisonError::into_inner).id();
+        vec![self.etcd.id(), apiserver, self.manager.id()]
+    }
+
+    /// Kills the API server, and starts another one in its place.
+    pub(crate) async fn restart_apiserver(&self, assets: &Assets) -> anyhow::Result<()> {
+        let (site, folder) = (&self.site, &*self.site.folder);
+        let start = || Guarded::start(&assets.kube_apiserver, &site.kube_apiserver(), folder);
+        {
+            let apiserver = self.apiserver.lock();
+            let mut apiserver = apiserver.unwrap_or_else(PoisonError::into_inner);
+            apiserver.kill();
+            *apiserver = start()?;
+        }
+        let client = client(&folder.join("manager.kubeconfig")).await?;
+        eventually(DEADLINE, "the API server answers", async || {
+            // It refuses connections at first.
+            Ok(ready(&client).await.ok().flatten())
+        })
+        .await
+    }
 }
 
 /// Starts the servers and waits until they are ready.
@@ -114,7 +144,9 @@ async fn once(
     })
     .await?;
     Ok(Started {
-        processes: vec![etcd, apiserver, manager],
+        etcd,
+        apiserver: Mutex::new(apiserver),
+        manager,
         site,
         _folder: temporary,
     })

@@ -1,4 +1,4 @@
-//! The table that `make bench` prints, and what is in it.
+//! The table that `make measure` prints, and what is in it.
 
 use std::fmt::Display;
 use std::fs;

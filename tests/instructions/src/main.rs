@@ -7,15 +7,21 @@
 mod baseline;
 mod count;
 
+use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
 use clap::Parser;
-use windlass::measured::{SCENES, scene};
+use tikv_jemallocator::Jemalloc;
+use windlass::measured::{SCENES, Set, scene};
 use windlass_controlplane::table::row;
 
 use crate::baseline::Baseline;
+
+/// As in the host's own program.
+#[global_allocator]
+static ALLOCATOR: Jemalloc = Jemalloc;
 
 /// Holds what the machinery executes against what it executed before.
 #[derive(Debug, Parser)]
@@ -26,6 +32,9 @@ struct Flags {
     /// Count nothing: tell how long a step takes
     #[arg(long, conflicts_with = "update")]
     time: bool,
+    /// Write the times as JSON, in nanoseconds
+    #[arg(long, requires = "time")]
+    json: bool,
     /// Play one scene, to be counted
     #[arg(long, hide = true, value_name = "SCENE")]
     play: Option<String>,
@@ -38,13 +47,12 @@ fn main() -> Result<ExitCode> {
     let flags = Flags::parse();
     if let Some(name) = &flags.play {
         let scene = scene(name);
-        scene
-            .with_context(|| format!("there is no scene {name:?}"))?
-            .play();
+        let scene = scene.with_context(|| format!("there is no scene {name:?}"))?;
+        drop(scene.play());
         return Ok(ExitCode::SUCCESS);
     }
     if flags.time {
-        times();
+        tell(&times(), flags.json)?;
         return Ok(ExitCode::SUCCESS);
     }
     let (before, mut now) = (Baseline::read()?, Baseline::default());
@@ -73,19 +81,33 @@ fn main() -> Result<ExitCode> {
     })
 }
 
-/// How long a step takes here and now: the middle of some plays.
-fn times() {
-    for (name, set) in SCENES {
+/// How long a step of each scene takes here and now, in nanoseconds: the middle of some plays.
+fn times() -> Vec<(&'static str, f64)> {
+    let time = |(name, set): (&'static str, Set)| {
         let mut took: Vec<f64> = (0..PLAYS)
             .map(|_| {
                 let scene = set();
                 let (steps, began) = (scene.steps as f64, Instant::now());
-                scene.play();
-                began.elapsed().as_nanos() as f64 / steps
+                let played = scene.play();
+                let took = began.elapsed();
+                drop(played);
+                took.as_nanos() as f64 / steps
             })
             .collect();
         took.sort_by(f64::total_cmp);
-        let middle = took.get(PLAYS / 2).copied().unwrap_or_default();
-        row(name, format!("{middle:.0} ns"));
+        (name, took.get(PLAYS / 2).copied().unwrap_or_default())
+    };
+    SCENES.into_iter().map(time).collect()
+}
+
+fn tell(times: &[(&str, f64)], as_json: bool) -> Result<()> {
+    if as_json {
+        let times: BTreeMap<_, _> = times.iter().copied().collect();
+        println!("{}", serde_json::to_string(&times)?);
+        return Ok(());
     }
+    for (name, took) in times {
+        row(name, format!("{took:.0} ns"));
+    }
+    Ok(())
 }

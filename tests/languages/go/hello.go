@@ -83,6 +83,9 @@ func Reconcile(request windlass_plugin_types.Request) wit.Result[action, failure
 	if err := json.Unmarshal([]byte(windlass_plugin_config.Get()), &config); err != nil {
 		return wit.Err[action](windlass_plugin_types.MakeFailureTerminal(err.Error()))
 	}
+	if config["word"] == "" {
+		return wit.Ok[action, failure](windlass_plugin_types.MakeActionAwaitChange())
+	}
 	text := config["word"] + ", " + name + "!"
 
 	before := "None"

@@ -39,6 +39,8 @@ class Controller(exports.Controller):
         if not name:
             raise Err(types.Failure_Terminal("spec.name is empty"))
         word = json.loads(config.get()).get("word", "Hello")
+        if not word:
+            return types.Action_AwaitChange()
         text = f"{word}, {name}!"
         try:
             hello = json.loads(cluster.get(child(greeting), None, cluster.Consistency.STORED))

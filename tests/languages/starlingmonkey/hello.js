@@ -38,6 +38,7 @@ export const controller = {
     const { name, namespace, uid } = metadata;
     if (!spec.name) throw { tag: "terminal", val: "spec.name is empty" };
     const { word = "Hello" } = JSON.parse(config());
+    if (!word) return { tag: "await-change" };
     const text = `${word}, ${spec.name}!`;
     let before = "None";
     try {

@@ -8,7 +8,9 @@ fn take<K: Clone + Ord + Hash, T: Copy + Ord>(queue: &mut Queue<K, T>, now: T) -
 
 fn queue(keys: &[&'static str]) -> Queue<&'static str, u64> {
     let mut queue = Queue::default();
-    keys.iter().for_each(|key| queue.add(*key));
+    for key in keys {
+        queue.add(*key);
+    }
     queue
 }
 
@@ -19,7 +21,9 @@ fn what_is_added_low_runs_last_but_not_never() {
     let mut numbers: Queue<u64, u64> = Queue::default();
     numbers.add_low(100);
     numbers.add_low(101);
-    all.iter().for_each(|key| numbers.add(*key));
+    for key in &all {
+        numbers.add(*key);
+    }
     let taken: Vec<u64> = std::iter::from_fn(|| take(&mut numbers, 0)).collect();
     assert_eq!(taken.len(), 22);
     assert_eq!(taken.iter().position(|key| *key == 100), Some(7));
@@ -78,9 +82,9 @@ fn a_key_that_changes_while_running_runs_again() {
 fn the_earliest_delay_wins_in_either_order() {
     for delays in [[5, 9], [9, 5]] {
         let mut queue = queue(&[]);
-        delays
-            .iter()
-            .for_each(|due| queue.add_at("a", *due, Priority::Normal));
+        for due in delays {
+            queue.add_at("a", due, Priority::Normal);
+        }
         assert_eq!(queue.next_due(), Some(5));
         assert_eq!(
             (take(&mut queue, 4), take(&mut queue, 5)),
@@ -195,9 +199,9 @@ fn a_priority_is_raised_while_queued_and_while_delayed_but_never_lowered() {
         [Priority::Low, Priority::Normal],
         [Priority::Normal, Priority::Low],
     ] {
-        delays
-            .iter()
-            .for_each(|priority| queue.add_at("a", 5, *priority));
+        for priority in delays {
+            queue.add_at("a", 5, priority);
+        }
         assert_eq!(priority(&mut queue), Priority::Normal, "{delays:?}");
         queue.done(&"a");
     }

@@ -1,8 +1,7 @@
 //! `make languages`: runs the hello plugins of `tests/languages`, built by other toolchains, in the real
 //! sandbox, and says what each costs.
 //!
-//! `languages a.wasm b.wasm` exits with 0 only if every component did all of it. A core module (Go's
-//! compiler makes nothing else) is made into a component first, as `wasm-tools component new` would.
+//! `languages a.wasm b.wasm` exits with 0 only if every component did all of it.
 
 use std::fs;
 use std::path::Path;
@@ -13,12 +12,9 @@ use serde_json::{Value, json};
 use windlass::grants::Grants;
 use windlass::manifest::Limits;
 use windlass::plugin::{Action, CallError, Called, Failure, Progress};
-use windlass_sandbox_tests::guests::workspace;
 use windlass_sandbox_tests::{FakeApi, House, Tenant};
 use windlass_sdk::ObjectRef;
 use windlass_sdk::testing::{FakeCluster, Verb, Write};
-use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
-use wit_parser::Resolve;
 
 /// The Greeting that all of them see.
 const GREETING: &str = "Greeting/default/ada";
@@ -54,9 +50,8 @@ async fn main() -> Result<ExitCode> {
 /// Lets the component at `path` see a Greeting made, changed, made blank and deleted.
 async fn lives(path: &Path) -> Result<String> {
     let bytes = fs::read(path).with_context(|| path.display().to_string())?;
-    let component = component(bytes)?;
-    let size = component.len() >> 10;
-    let guest = guest(component).await?;
+    let size = bytes.len() >> 10;
+    let guest = guest(bytes).await?;
     let description = &guest.tenant.plugin.description;
     ensure!(
         description.kind == "Greeting",
@@ -177,22 +172,4 @@ fn of(object: &Value) -> &str {
     let text = object.pointer("/data/text");
     let text = text.or_else(|| object.pointer("/status/text"));
     text.and_then(Value::as_str).unwrap_or_default()
-}
-
-/// The bytes of a component: those that are given, or what a core module for WASI preview 1 makes.
-fn component(bytes: Vec<u8>) -> Result<Vec<u8>> {
-    // Magic, then version and layer: 1,0 is a core module.
-    if bytes.get(4..8) != Some(&[1, 0, 0, 0]) {
-        return Ok(bytes);
-    }
-    let mut resolve = Resolve::default();
-    let (package, _) = resolve.push_path(workspace().join("wit"))?;
-    let world = resolve.select_world(&[package], Some("plugin"))?;
-    let mut module = bytes;
-    embed_component_metadata(&mut module, &resolve, world, StringEncoding::UTF8)?;
-    let adapter = wasi_preview1_component_adapter_provider::WASI_SNAPSHOT_PREVIEW1_REACTOR_ADAPTER;
-    ComponentEncoder::default()
-        .module(&module)?
-        .adapter("wasi_snapshot_preview1", adapter)?
-        .encode()
 }

@@ -1,4 +1,4 @@
-//! `make bench`, of the embedded API server: what it costs in time and memory, beside a real one.
+//! `make measure`, of the embedded API server: what it costs in time and memory, beside a real one.
 //!
 //! Figures are of this machine and this run. `measure-apiserver writes watchers` measures these parts
 //! alone; `WINDLASS_APISERVER` is another command than that of the release build, such as

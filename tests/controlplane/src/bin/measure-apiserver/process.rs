@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use tokio::process::{Child, Command};
 use windlass_controlplane::client;
 
-/// What `make bench` builds before this runs.
+/// What `make measure` builds before this runs.
 const RELEASE: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
     "/../../target/release/windlass apiserver"

@@ -1,13 +1,12 @@
-//! `make bench`: what a release build of the host costs in time and memory, on a real control plane.
+//! `make measure`: what a release build of the host costs in time and memory, on a real control plane.
 //!
-//! Figures are of this machine and this run. `measure swaps calls` measures these parts alone.
+//! Figures are of this machine and this run. `measure latency memory` measures these parts alone; beside others, and on
+//! fresh calls and swaps, it is `make bench` that measures.
 
 mod author;
-mod calls;
 mod latency;
 mod memory;
 mod pages;
-mod swaps;
 mod watched;
 
 use std::fs;
@@ -17,9 +16,7 @@ use anyhow::{Result, ensure};
 use windlass_controlplane::table::row;
 use windlass_e2e::{Account, Cluster, Host, Plugins, workspace};
 
-const PARTS: [&str; 7] = [
-    "latency", "swaps", "calls", "watched", "memory", "pages", "author",
-];
+const PARTS: [&str; 5] = ["latency", "watched", "memory", "pages", "author"];
 
 #[tokio::main]
 async fn main() -> Result<()> {
@@ -33,12 +30,6 @@ async fn main() -> Result<()> {
     row("load average before", load()?);
     if wanted("latency") {
         latency::measure(&bench).await?;
-    }
-    if wanted("swaps") {
-        swaps::measure(&bench).await?;
-    }
-    if wanted("calls") {
-        calls::measure(&bench).await?;
     }
     if wanted("watched") {
         watched::measure(&bench).await?;

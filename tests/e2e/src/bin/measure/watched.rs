@@ -1,21 +1,24 @@
 //! What it costs to watch passes closely: with a recording of each that fails, and with a trace of each.
 //!
-//! - Hosts that differ in nothing but a flag take turns in one run, as in [`crate::calls`]: a new configuration makes
+//! - Hosts that differ in nothing but a flag take turns in one run: a new configuration makes
 //!   every key run again, and none of them changes anything, which is the cheapest of passes. Figures are what a pass
 //!   takes, as its log line says, and the CPU time of the whole process for each pass, with what sends traces.
 
 use std::fs;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail, ensure};
 use axum::Router;
 use axum::routing::post;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use windlass_controlplane::table::{row, spread};
-use windlass_e2e::{ALL, Account, Cluster, Host, Line, Plugins};
+use windlass_e2e::variant::Draft;
+use windlass_e2e::{ALL, Account, Cluster, DEADLINE, Host, Line, Plugins, eventually};
 
 use crate::Bench;
-use crate::calls::{GREETINGS, edit, passes_after};
+
+/// Objects.
+const GREETINGS: usize = 100;
 
 /// How often each host runs all its keys.
 const ROUNDS: usize = 30;
@@ -136,4 +139,44 @@ impl Watched {
         }
         Ok(nanos / 1e3)
     }
+}
+
+/// Changes the spec of the greeter's document.
+fn edit(
+    bench: &Bench,
+    plugins: &Plugins,
+    change: impl FnOnce(&mut Value) -> Result<()>,
+) -> Result<()> {
+    let file = "greeter.yaml";
+    let text = std::fs::read_to_string(plugins.folder().join(file))?;
+    let mut document: Value = serde_json::from_str(&text)?;
+    change(document.pointer_mut("/spec").context("it has a spec")?)?;
+    let draft = Draft::write(bench.scratch(), file, document.to_string().as_bytes())?;
+    draft.put(plugins.folder())
+}
+
+/// The passes after so many swaps, once there is one of each object.
+async fn passes_after(host: &Host, swaps: usize) -> Result<Vec<Line>> {
+    let what = format!("swap {swaps} is followed by every pass");
+    eventually(DEADLINE, &what, async || {
+        let log = host.log();
+        let lines = log.iter().enumerate();
+        let mut places = lines.filter(|(_, line)| line.message.starts_with("swapped"));
+        let Some((place, _)) = places.nth(swaps - 1) else {
+            let errors: Vec<_> = log
+                .iter()
+                .filter(|line| line.field("level") == "ERROR")
+                .collect();
+            bail!("there are fewer swaps; errors: {errors:?}");
+        };
+        let passes = log.iter().skip(place).filter(|line| line.is_any_pass());
+        let passes: Vec<Line> = passes.cloned().collect();
+        ensure!(
+            passes.len() >= GREETINGS,
+            "there are {} passes",
+            passes.len()
+        );
+        Ok(Some(passes))
+    })
+    .await
 }
