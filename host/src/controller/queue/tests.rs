@@ -213,7 +213,7 @@ fn a_priority_is_raised_while_queued_and_while_delayed_but_never_lowered() {
 #[test]
 fn a_slowed_key_waits_whoever_adds_it_and_holds_nobody_else_back() {
     let mut queue = queue(&["a", "b"]);
-    queue.slow(&"a", 5);
+    queue.slow("a", 5);
     assert_eq!(
         (take(&mut queue, 0), take(&mut queue, 0)),
         (Some("b"), None)
