@@ -197,7 +197,7 @@ impl Lease {
         loop {
             self.seams.clock.sleep(self.times.retry_period).await;
             let (sent, opened) = (self.seams.clock.now(), self.gate.now());
-            let renewal = self.renew(last.take());
+            let renewal = Box::pin(self.renew(last.take()));
             let renewal = self
                 .seams
                 .clock

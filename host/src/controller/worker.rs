@@ -109,7 +109,8 @@ impl Worker {
                 queue: &self.queue,
                 key: &taken.key,
             };
-            self.turn(&taken).await;
+            // In a box: a plugin has many workers that wait.
+            Box::pin(self.turn(&taken)).await;
         }
     }
 

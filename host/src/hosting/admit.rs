@@ -65,7 +65,8 @@ impl Host {
         let mut said = String::new();
         loop {
             let candidate = asked.borrow_and_update().clone();
-            let admitted = self.next(name, candidate, current.as_ref(), accept).await;
+            // In a box, here and elsewhere: what is awaited once is not to be room in every plugin's task for ever.
+            let admitted = Box::pin(self.next(name, candidate, current.as_ref(), accept)).await;
             let again = match admitted {
                 Ok(version) => {
                     current = version;

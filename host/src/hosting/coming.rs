@@ -42,7 +42,7 @@ pub(super) async fn coming(
         if here.is_empty() {
             host.metrics.of(&newest.plugin.name).reached(Stage::Syncing);
         }
-        let prepared = prepare(host, gate, &newest);
+        let prepared = Box::pin(prepare(host, gate, &newest));
         if let Either::Left(prepared) = first(prepared, news(accepted)).await {
             return Coming::Next(newest, Box::new(prepared));
         }

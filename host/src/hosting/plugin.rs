@@ -56,10 +56,10 @@ impl Host {
     async fn control(&self, name: &str, mut accepted: Accepted, phases: &Phases) -> Ended {
         let asked = || reached(phases, Phase::Drain);
         // One after the other, so that whoever waits for a kind does not want a lease.
-        let ready = async {
+        let ready = Box::pin(async {
             let (version, _) = self.startable(name, &mut accepted).await;
             self.check_needs(&version).await;
-        };
+        });
         if let Either::Right(()) = first(ready, asked()).await {
             return Ended::Asked;
         }
@@ -78,7 +78,7 @@ impl Host {
             let waits = || {
                 say.send_replace(true);
             };
-            lease.acquire(Watched::default(), waits).await;
+            Box::pin(lease.acquire(Watched::default(), waits)).await;
             elect.send_replace(Some(self.seams.clock.now()));
             waits();
             meters.leads.set(1);
@@ -96,19 +96,19 @@ impl Host {
         let mut ended = Ended::LostLease;
         if let Either::Right(()) = over {
             if bugs::is(Bug::TheLeaseIsReleasedFirst) {
-                lease.release().await;
+                Box::pin(lease.release()).await;
             }
-            let stopped = first(lost, reign.stop(phases)).await;
+            let stopped = first(lost, Box::pin(reign.stop(phases))).await;
             if let Either::Right(()) = stopped {
                 ended = Ended::Asked;
             }
         }
         meters.leads.set(0);
-        reign.abort().await;
-        self.events.flush().await;
+        Box::pin(reign.abort()).await;
+        Box::pin(self.events.flush()).await;
         if ended == Ended::Asked && elect.borrow().is_some() {
             // Last of all: until here nobody else could begin.
-            lease.release().await;
+            Box::pin(lease.release()).await;
         }
         ended
     }

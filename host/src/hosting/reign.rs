@@ -83,7 +83,7 @@ impl<'a> Reign<'a> {
             match first(coming.as_mut(), here).await {
                 Either::Left(coming) => return self.take_in(coming),
                 Either::Right(Either::Left(())) => return self.start_anew().await,
-                Either::Right(Either::Right(())) => self.begin().await,
+                Either::Right(Either::Right(())) => Box::pin(self.begin()).await,
             }
         }
     }

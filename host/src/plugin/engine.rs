@@ -92,6 +92,10 @@ fn settings(interruption: Interruption) -> Config {
         .concurrency_support(false)
         .max_wasm_stack(STACK)
         .async_stack_size(2 * STACK)
+        // Where in the component each instruction comes from, and what a debugger unwinds by: a fifth of compiled code,
+        // for an offset that no operator reads. Traps name their functions without.
+        .generate_address_map(false)
+        .native_unwind_info(false)
         // What no guest needs and advisories were about.
         .wasm_memory64(false);
     config

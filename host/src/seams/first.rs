@@ -1,18 +1,39 @@
 //! Waiting for the first of two futures, in an order that does not depend on chance.
 
-use std::pin::pin;
+use std::pin::Pin;
+use std::task::{Context, Poll};
 
 pub use futures::future::Either;
-use futures::future::select;
+use pin_project_lite::pin_project;
 
-/// Waits for whichever is ready first; when both are, `left` wins. The other is dropped.
-pub async fn first<A, B>(
-    left: impl Future<Output = A>,
-    right: impl Future<Output = B>,
-) -> Either<A, B> {
-    match select(pin!(left), pin!(right)).await {
-        Either::Left((answer, _)) => Either::Left(answer),
-        Either::Right((answer, _)) => Either::Right(answer),
+/// Waits for whichever is ready first; when both are, `left` wins. The other is dropped with this.
+///
+/// No `async fn`: that would hold each of them twice, as it was given and where it is polled, and a few such in each
+/// other are most of what an idle plugin holds.
+pub fn first<A: Future, B: Future>(left: A, right: B) -> First<A, B> {
+    First { left, right }
+}
+
+pin_project! {
+    /// See [`first`].
+    #[must_use = "it waits for nothing unless it is awaited"]
+    pub struct First<A, B> {
+        #[pin]
+        left: A,
+        #[pin]
+        right: B,
+    }
+}
+
+impl<A: Future, B: Future> Future for First<A, B> {
+    type Output = Either<A::Output, B::Output>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let both = self.project();
+        if let Poll::Ready(answer) = both.left.poll(context) {
+            return Poll::Ready(Either::Left(answer));
+        }
+        both.right.poll(context).map(Either::Right)
     }
 }
 
