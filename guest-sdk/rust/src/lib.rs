@@ -33,6 +33,10 @@
 //! [`Failure`]; [`Adapter`] and [`export!`] make it a component. What it reads through the cluster
 //! is tracked by the host: when that changes, it runs again. Nothing else is kept between calls.
 //!
+//! The stack is small in a new project, 128 KiB (`.cargo/config.toml`): a call is cheaper if all that it touches lies in
+//! few pages. What recurses deeply or holds large arrays traps, and the host says that the stack may have overflowed;
+//! keep such things on the heap, or raise the number.
+//!
 //! With the feature `testing`, `testing::FakeCluster` stands in for the cluster in plain
 //! `cargo test`.
 

@@ -19,7 +19,8 @@ pub trait Reconciler: Default {
     /// trip.
     type Object: DeserializeOwned;
 
-    /// Everything that the plugin touches beside its primary and the primary's status.
+    /// Everything that the plugin touches beside its primary and the primary's status. Those two are asked for always:
+    /// an operator grants `patch` on the status also of a kind that has none, where it can do nothing.
     fn needs() -> Needs {
         Needs::none()
     }
