@@ -10,6 +10,7 @@ use futures::stream::BoxStream;
 use kube::Api;
 use kube::api::{DynamicObject, Patch, PatchParams, WatchEvent, WatchParams};
 use serde_json::json;
+use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use crate::arena::Arena;
@@ -103,7 +104,7 @@ pub(crate) async fn round(contestant: Contestant, share: usize) -> Result<Round>
     let names: Vec<String> = (0..objects).map(|number| format!("one-{number}")).collect();
     let judge = Greetings::new(&arena.judge, &stage.namespace).await?;
     judge.all(Step::Create, &names, None).await?;
-    let crowd = Crowd::new(&arena, &stage.namespace, names).await?;
+    let mut crowd = Crowd::new(&arena, &stage.namespace, names).await?;
     let (mut times, mut used, mut done) = (Vec::new(), Vec::new(), 0.0);
     for rate in RATES.map(|rate| (rate * share / 100).max(1)) {
         let kept_up = crowd.change(rate, running).await?;
@@ -130,6 +131,10 @@ struct Crowd {
     api: Api<DynamicObject>,
     names: Vec<String>,
     waiting: Arc<Mutex<Waiting>>,
+    /// So many changes are on their way at once; the others wait in their order.
+    at_once: Arc<Semaphore>,
+    /// No two changes are the same.
+    changes: usize,
 }
 
 /// The changes whose end is yet to be seen.
@@ -152,23 +157,28 @@ impl Crowd {
             api,
             names,
             waiting,
+            at_once: Arc::new(Semaphore::new(64)),
+            changes: 0,
         })
     }
 
     /// Changes so many objects a second, whether or not those before are done.
-    async fn change(&self, rate: usize, running: &mut Running) -> Result<KeptUp> {
+    async fn change(&mut self, rate: usize, running: &mut Running) -> Result<KeptUp> {
         let count = rate * KEPT_UP.as_secs() as usize;
         let mut ticks = tokio::time::interval(Duration::from_secs(1) / u32::try_from(rate)?);
         let (began, before) = (Instant::now(), cpu(running.id())?);
         let mut asked = JoinSet::new();
-        for (number, name) in self.names.iter().cycle().take(count).enumerate() {
+        for name in self.names.iter().cycle().take(count) {
             ticks.tick().await;
-            let value = format!("{rate}-{number}");
+            self.changes += 1;
+            let value = format!("change {}", self.changes);
             let (api, name) = (self.api.clone(), name.clone());
             // A change before this one that is not done yet is overtaken, and never seen.
             let wanted = (format!("Hello, {value}!"), Instant::now());
             self.waiting().wanted.insert(name.clone(), wanted);
+            let at_once = Arc::clone(&self.at_once);
             asked.spawn(async move {
+                let _turn = at_once.acquire().await;
                 let patch = Patch::Merge(json!({ "spec": { "name": value } }));
                 api.patch(&name, &PatchParams::default(), &patch).await
             });
