@@ -13,6 +13,7 @@ mod coming;
 mod last_good;
 mod plan;
 mod plugin;
+mod refusal;
 mod rehearsal;
 mod reign;
 mod smoke;

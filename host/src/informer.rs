@@ -260,6 +260,11 @@ impl Subscription {
         self.informer.feed.get(key)
     }
 
+    /// Some object that passes.
+    pub fn find(&self, passes: impl Fn(&Object) -> bool) -> Option<Object> {
+        self.informer.feed.find(passes)
+    }
+
     /// Reads the objects in `namespace`, or everywhere, that `selector` selects.
     pub fn list(&self, namespace: Option<&str>, selector: &LabelSelector) -> Vec<Object> {
         self.informer.feed.list(namespace, selector)

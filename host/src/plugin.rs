@@ -31,7 +31,7 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 use tracing::Instrument;
 use wasmtime::Engine;
-use wasmtime::component::{HasSelf, Linker};
+use wasmtime::component::{Component, HasSelf, Linker};
 use windlass_code_cache::{Code, CodeCache};
 
 pub use bindings::types::{Action, Failure, Progress, Request};
@@ -247,21 +247,19 @@ impl Sandboxes {
         cache: &CodeCache,
     ) -> Result<Arc<Image>, LoadError> {
         admission::judge_bytes(bytes)?;
-        let code = self.code(bytes, cache).await?;
+        let (code, component) = self.code(bytes, cache).await?;
         let engine = self.engine();
-        let component = code.map(engine).map_err(LoadError::Cache)?;
         admission::judge_component(engine, &component)?;
         let linker = self.workshop.linker.clone();
-        let image = Image::new(code, engine.clone(), linker, self.seams.clock);
+        let image = Image::new(code, &component, engine.clone(), linker, self.seams.clock);
         let mismatch = |error: wasmtime::Error| Refused::Mismatch(format!("{error:#}"));
-        image.pre().map_err(mismatch)?;
-        let image = Arc::new(image);
+        let image = Arc::new(image.map_err(mismatch)?);
         self.workshop.images.add(digest, &image);
         Ok(image)
     }
 
     /// The compiled code of the component `bytes`, from the cache or from the compiler.
-    async fn code(&self, bytes: &[u8], cache: &CodeCache) -> Result<Code, LoadError> {
+    async fn code(&self, bytes: &[u8], cache: &CodeCache) -> Result<(Code, Component), LoadError> {
         let kept = || cache.load(self.engine(), bytes).map_err(LoadError::Cache);
         if let Some(code) = kept()? {
             return Ok(code);

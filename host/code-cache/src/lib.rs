@@ -82,11 +82,11 @@ impl Draft {
         self.file.try_clone().map_err(io(&self.path))
     }
 
-    /// Keeps what was written. A host killed at any moment leaves the whole of it, or nothing.
+    /// Keeps what was written, and maps it. A host killed at any moment leaves the whole of it, or nothing.
     ///
     /// # Errors
     /// The file system said no, or what was written is no compiled code of this engine.
-    pub fn keep(self, engine: &Engine) -> Result<Code, CacheError> {
+    pub fn keep(self, engine: &Engine) -> Result<(Code, Component), CacheError> {
         let Draft {
             file,
             path,
@@ -96,12 +96,12 @@ impl Draft {
         let code = Code {
             file: File::open(path).map_err(io(path))?,
         };
-        code.map(engine)?;
+        let component = code.map(engine)?;
         let mode = rustix::fs::fchmod(file, rustix::fs::Mode::RUSR);
         mode.map_err(|error| io(path)(error.into()))?;
         fs::rename(path, kept_as).map_err(io(kept_as))?;
         make_room(kept_as, MOST);
-        Ok(code)
+        Ok((code, component))
     }
 }
 
@@ -124,12 +124,16 @@ impl CodeCache {
         })
     }
 
-    /// The compiled code of the component `bytes`, if it is kept. Kept code that cannot be loaded
+    /// The compiled code of the component `bytes`, mapped, if it is kept. Kept code that cannot be loaded
     /// (cut off, from another wasmtime) counts as absent.
     ///
     /// # Errors
     /// The file is there, but not private.
-    pub fn load(&self, engine: &Engine, bytes: &[u8]) -> Result<Option<Code>, CacheError> {
+    pub fn load(
+        &self,
+        engine: &Engine,
+        bytes: &[u8],
+    ) -> Result<Option<(Code, Component)>, CacheError> {
         let path = self.path(engine, bytes);
         let Ok(file) = File::open(&path) else {
             return Ok(None);
@@ -141,7 +145,8 @@ impl CodeCache {
             return Err(CacheError::NotPrivate(path));
         }
         let code = Code { file };
-        Ok(code.map(engine).is_ok().then_some(code))
+        let mapped = code.map(engine).ok();
+        Ok(mapped.map(|component| (code, component)))
     }
 
     /// Begins to keep the compiled code of the component `bytes`.
@@ -251,7 +256,7 @@ mod tests {
         let draft = cache.draft(engine, EMPTY).unwrap();
         let code = engine.precompile_component(EMPTY).unwrap();
         draft.file().unwrap().write_all(&code).unwrap();
-        draft.keep(engine).unwrap()
+        draft.keep(engine).unwrap().0
     }
 
     #[test]

@@ -63,6 +63,19 @@ impl Insight {
         used.unused(&self.grants)
     }
 
+    /// What the plugin is granted.
+    pub fn grants(&self) -> &Grants {
+        &self.grants
+    }
+
+    /// A view of what the plugin sees, and some primary in it that is not being deleted.
+    pub fn beside(&self) -> Option<(View, Object)> {
+        let alive = |object: &Object| !object.metadata.deleting;
+        let mut informers = self.view.informers(&self.primary).into_iter();
+        let object = informers.find_map(|informer| informer.find(alive))?;
+        Some((self.view.beside(), object))
+    }
+
     /// How much the plugin may use.
     pub fn limits(&self) -> Limits {
         self.worker.limits()

@@ -1,12 +1,14 @@
 //! Lets versions in, or refuses them: check, compile, describe, grants, smoke test.
 
 use std::convert::Infallible;
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::watch;
 
 use super::plugin::news;
+use super::refusal::{AGAIN, Refusal, again, say};
 use super::smoke::Smoke;
 use super::version::Version;
 use super::{Asked, Host};
@@ -14,43 +16,17 @@ use crate::api::Resource;
 use crate::error::Chain;
 use crate::grants::Scope;
 use crate::metrics::Stage;
-use crate::plugin::compiler::CompileError;
-use crate::plugin::{CallError, Description, LoadError};
+use crate::plugin::{CallError, Description};
 use crate::release::carriers;
 use crate::seams::first;
 use crate::source::{Candidate, digest};
 use crate::view::finalizer_of;
 
-/// When a version is tried again that was refused for a reason that may pass.
-const AGAIN: Duration = Duration::from_secs(30);
-
-/// When a component is tried again that took more than the machine had.
-const MUCH_LATER: Duration = Duration::from_secs(300);
-
 /// When a file is read again that changed while it was.
 const SOON: Duration = Duration::from_secs(1);
 
-/// Why a version is not let in.
-#[derive(Debug)]
-pub(super) struct Refusal {
-    /// Everything that a person needs to mend it.
-    pub(super) why: String,
-    /// When it may be let in as it is, if that could be: the machine or the API server is to blame.
-    again: Option<Duration>,
-}
-
-impl Refusal {
-    fn new(why: String) -> Self {
-        Self { why, again: None }
-    }
-
-    fn passing(why: String) -> Self {
-        Self {
-            why,
-            again: Some(AGAIN),
-        }
-    }
-}
+/// How long a disk may take to keep a version.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 impl Host {
     /// Lets in what is asked for, one after the other; what is refused leaves the version before
@@ -125,20 +101,43 @@ impl Host {
             return Ok(current);
         }
         match self.admit_asked(&candidate, current.as_ref()).await {
-            Ok(version) => {
+            Ok((version, bytes)) => {
+                // It runs at once: to keep it waits for the disk, four times.
                 accept.send_replace(Some(version.clone()));
+                self.keep(&candidate, bytes).await;
                 Ok(Some(version))
             }
             Err(refusal) => Err((current, refusal)),
         }
     }
 
-    /// Lets in what somebody asks for, and keeps it as the last good version.
+    /// Keeps what was let in as the last good version.
+    async fn keep(&self, candidate: &Arc<Candidate>, bytes: Vec<u8>) {
+        let plugin = &*candidate.document.name;
+        if let Some(last_good) = self.last_good.clone() {
+            let candidate = candidate.clone();
+            let keep = move || last_good.keep(&candidate, &bytes);
+            let keeping = self.seams.spawn.blocking(keep);
+            let kept = match self.seams.clock.within(PATIENCE, keeping).await {
+                Some(kept) => kept.unwrap_or_else(|lost| Err(io::Error::other(lost))),
+                None => Err(io::Error::other("the disk is too slow")),
+            };
+            if let Err(error) = kept {
+                tracing::warn!(
+                    plugin,
+                    "its last good version cannot be kept in the state folder: {error}"
+                );
+            }
+        }
+        tracing::debug!(plugin, reached = "kept", "loading");
+    }
+
+    /// Lets in what somebody asks for; answers also its component.
     async fn admit_asked(
         &self,
         candidate: &Arc<Candidate>,
         current: Option<&Arc<Version>>,
-    ) -> Result<Arc<Version>, Refusal> {
+    ) -> Result<(Arc<Version>, Vec<u8>), Refusal> {
         let asked = candidate.component.clone().map_err(Refusal::new)?;
         let read = candidate.read_component();
         // What was judged whole is what is run.
@@ -158,17 +157,7 @@ impl Host {
             self.check_kind(current, &version).await?;
             self.smoke(&version).await?;
         }
-        if let Some(last_good) = &self.last_good
-            && let Err(error) = last_good.keep(candidate, &bytes)
-        {
-            let plugin = &*version.plugin.name;
-            tracing::warn!(
-                plugin,
-                "its last good version cannot be kept in the state folder: {error}"
-            );
-        }
-        tracing::debug!(plugin = &*version.plugin.name, reached = "kept", "loading");
-        Ok(version)
+        Ok((version, bytes.into_owned()))
     }
 
     /// The last good version of an earlier run, unless it is what is asked for anyway. It is lost when
@@ -369,32 +358,5 @@ impl Version {
             "{file}: plugin {name} is not started: its primary kind needs a grant too; add {} on {primary} to grants",
             open.join(" ")
         ))
-    }
-}
-
-/// When a component that was refused for this could be let in as it is.
-fn again(error: &LoadError) -> Option<Duration> {
-    match error {
-        LoadError::Compile(CompileError::Starved(_)) => Some(MUCH_LATER),
-        LoadError::Compile(CompileError::Failed(_))
-        | LoadError::Cache(_)
-        | LoadError::Describe(
-            CallError::DeadlineExceeded(_) | CallError::Host(_) | CallError::Stopped,
-        ) => Some(AGAIN),
-        LoadError::Compile(CompileError::Refused(_) | CompileError::Exhausted(_))
-        | LoadError::Refused(_)
-        | LoadError::Describe(_)
-        | LoadError::Description(_) => None,
-    }
-}
-
-fn say(plugin: &str, refusal: &Refusal, runs: Option<&Arc<Version>>) {
-    let why = &refusal.why;
-    match runs {
-        Some(runs) => {
-            let digest = runs.digest.to_string();
-            tracing::error!(plugin, digest, "{why}; the last good version runs on");
-        }
-        None => tracing::error!(plugin, "{why}"),
     }
 }

@@ -24,7 +24,7 @@ const DOCUMENT: &str = "plugin.yaml";
 const COMPONENT: &str = "component.wasm";
 
 /// A folder of last good versions.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct LastGood {
     folder: PathBuf,
 }

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use crate::grants::Grants;
 use crate::metrics::About;
-use crate::plugin::Plugin;
+use crate::plugin::{Description, Plugin};
 use crate::source::{Candidate, Digest};
 
 /// A version that runs, or is to.
@@ -32,19 +33,23 @@ impl Version {
     /// touch the same, and has as many workers.
     pub(super) fn takes_over(&self, other: &Self) -> bool {
         let (one, two) = (&self.plugin.description, &other.plugin.description);
-        let same_wants = (&one.api_version, &one.kind, one.finalizes, &one.needs)
-            == (&two.api_version, &two.kind, two.finalizes, &two.needs);
-        let same_sight = (&one.label_selector, &one.field_selector, &one.fields)
-            == (&two.label_selector, &two.field_selector, &two.fields)
-            && one.spec_change_only == two.spec_change_only;
         let limits = |version: &Self| {
             let limits = version.plugin.limits();
             (limits.concurrency, limits.api_calls)
         };
-        same_wants
-            && same_sight
+        other.sees_as(one, &self.candidate.document.grants)
+            && (one.finalizes, one.spec_change_only) == (two.finalizes, two.spec_change_only)
             && limits(self) == limits(other)
-            && self.candidate.document.grants == other.candidate.document.grants
             && self.candidate.document.resync == other.candidate.document.resync
+    }
+
+    /// Whether it sees what a plugin does that says this of itself, and has these grants.
+    pub(super) fn sees_as(&self, one: &Description, grants: &Grants) -> bool {
+        let two = &self.plugin.description;
+        let same_wants =
+            (&one.api_version, &one.kind, &one.needs) == (&two.api_version, &two.kind, &two.needs);
+        let same_sight = (&one.label_selector, &one.field_selector, &one.fields)
+            == (&two.label_selector, &two.field_selector, &two.fields);
+        same_wants && same_sight && *grants == self.candidate.document.grants
     }
 }

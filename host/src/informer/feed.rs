@@ -182,6 +182,12 @@ impl Feed {
         objects
     }
 
+    /// Some object that passes.
+    pub(super) fn find(&self, passes: impl Fn(&Object) -> bool) -> Option<Object> {
+        let store = self.store();
+        store.objects().find(|object| passes(object)).cloned()
+    }
+
     /// The objects that have the owner with this UID.
     pub(super) fn owned_by(&self, uid: &str) -> Vec<Object> {
         self.store().owned_by(uid)

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 use wasmtime::Engine;
-use wasmtime::component::Linker;
+use wasmtime::component::{Component, Linker};
 use windlass_code_cache::Code;
 
 use super::bindings::PluginPre;
@@ -38,19 +38,26 @@ struct Mapped {
 }
 
 impl Image {
+    /// The image of `code`, which is mapped as `component`.
+    ///
+    /// # Errors
+    /// It is no plugin: what it imports or exports is not what [`Linker`] has.
     pub(super) fn new(
         code: Code,
+        component: &Component,
         engine: Engine,
         linker: Arc<Linker<State>>,
         clock: Clock,
-    ) -> Self {
-        Self {
+    ) -> wasmtime::Result<Self> {
+        let pre = PluginPre::new(linker.instantiate_pre(component)?)?;
+        let used = clock.now();
+        Ok(Self {
             code,
             engine,
             linker,
             clock,
-            mapped: Mutex::default(),
-        }
+            mapped: Mutex::new(Some(Mapped { pre, used })),
+        })
     }
 
     /// The code, ready to be instantiated; mapped if it is not.

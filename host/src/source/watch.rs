@@ -13,8 +13,8 @@ use crate::seams::{Either, Notices, Seams, first};
 /// lies on another machine, gives none.
 const LOOK: Duration = Duration::from_secs(2);
 
-/// How long notices are gathered: one copy of a file makes several.
-const GATHER: Duration = Duration::from_millis(2);
+/// How long notices are gathered: one copy of a file makes several, and a document often comes with its component.
+const GATHER: Duration = Duration::from_millis(1);
 
 /// A watched config folder.
 pub struct Watch(Where);

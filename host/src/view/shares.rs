@@ -8,12 +8,22 @@ use crate::grants::Scope;
 use crate::informer::Subscription;
 
 /// Where the plugin watches a resource, and its share in each informer that does.
+#[derive(Clone)]
 pub(super) struct Share {
     scope: Scope,
     informers: Vec<Arc<Subscription>>,
 }
 
 impl View {
+    /// A view of what this one sees now. Nobody is woken by it.
+    pub fn beside(&self) -> Self {
+        let view = Self::unwatched(self.outlook.clone());
+        let seen = self.watched.read().unwrap_or_else(PoisonError::into_inner);
+        *view.watched.write().unwrap_or_else(PoisonError::into_inner) = seen.clone();
+        drop(seen);
+        view
+    }
+
     /// From now on `informers` answer for `resource` in `scope`.
     pub(crate) fn watch(
         &self,
@@ -91,7 +101,7 @@ impl View {
     }
 
     /// The informers of a resource. No lock of ours is held while one is asked.
-    pub(super) fn informers(&self, resource: &Resource) -> Vec<Arc<Subscription>> {
+    pub(crate) fn informers(&self, resource: &Resource) -> Vec<Arc<Subscription>> {
         let watched = self.watched.read().unwrap_or_else(PoisonError::into_inner);
         let watched = watched.get(resource);
         watched.map_or_else(Vec::new, |watched| watched.informers.clone())

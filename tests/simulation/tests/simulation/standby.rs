@@ -237,6 +237,29 @@ fn a_standby_has_its_lists_and_when_it_takes_over_asks_only_how_far_they_are() {
 }
 
 #[test]
+fn a_version_that_sees_what_runs_does_is_tested_and_swapped_in_without_a_request() {
+    play(async |world| {
+        let host = Host::start(world, 0).await;
+        user::follow(world, &[Action::Create("ada"), Action::Settle("ada")]).await;
+        let (from, passes) = (world.trace.lines().len(), host.passes(world));
+        deeds::swap(world);
+        until(world, || host.passes(world) > passes).await;
+        let asked: Vec<_> = host
+            .lines(world, from)
+            .into_iter()
+            .filter_map(|line| match line.what {
+                Happened::Request { verb, uri, .. } => Some((verb, uri)),
+                Happened::Log(_) | Happened::Deed(_) => None,
+            })
+            .filter(|(_, uri)| !uri.contains("/leases/"))
+            .collect();
+        assert!(asked.is_empty(), "{asked:?}");
+        let log = host.log(world, from);
+        assert!(log.iter().any(|log| log.message.contains("swapped:")));
+    });
+}
+
+#[test]
 fn what_the_last_holder_wrote_is_seen_before_the_first_key_runs() {
     play(async |world| {
         // Whatever a watch shows to the second host, it shows a minute late.

@@ -1,0 +1,63 @@
+//! Why a version is not let in, and when it is tried again.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::version::Version;
+use crate::plugin::compiler::CompileError;
+use crate::plugin::{CallError, LoadError};
+
+/// When a version is tried again that was refused for a reason that may pass.
+pub(super) const AGAIN: Duration = Duration::from_secs(30);
+
+/// When a component is tried again that took more than the machine had.
+const MUCH_LATER: Duration = Duration::from_secs(300);
+
+/// Why a version is not let in.
+#[derive(Debug)]
+pub(super) struct Refusal {
+    /// Everything that a person needs to mend it.
+    pub(super) why: String,
+    /// When it may be let in as it is, if that could be: the machine or the API server is to blame.
+    pub(super) again: Option<Duration>,
+}
+
+impl Refusal {
+    pub(super) fn new(why: String) -> Self {
+        Self { why, again: None }
+    }
+
+    pub(super) fn passing(why: String) -> Self {
+        Self {
+            why,
+            again: Some(AGAIN),
+        }
+    }
+}
+
+/// When a component that was refused for this could be let in as it is.
+pub(super) fn again(error: &LoadError) -> Option<Duration> {
+    match error {
+        LoadError::Compile(CompileError::Starved(_)) => Some(MUCH_LATER),
+        LoadError::Compile(CompileError::Failed(_))
+        | LoadError::Cache(_)
+        | LoadError::Describe(
+            CallError::DeadlineExceeded(_) | CallError::Host(_) | CallError::Stopped,
+        ) => Some(AGAIN),
+        LoadError::Compile(CompileError::Refused(_) | CompileError::Exhausted(_))
+        | LoadError::Refused(_)
+        | LoadError::Describe(_)
+        | LoadError::Description(_) => None,
+    }
+}
+
+pub(super) fn say(plugin: &str, refusal: &Refusal, runs: Option<&Arc<Version>>) {
+    let why = &refusal.why;
+    match runs {
+        Some(runs) => {
+            let digest = runs.digest.to_string();
+            tracing::error!(plugin, digest, "{why}; the last good version runs on");
+        }
+        None => tracing::error!(plugin, "{why}"),
+    }
+}
