@@ -258,7 +258,7 @@ impl Sandboxes {
         Ok(image)
     }
 
-    /// The compiled code of the component `bytes`, from the cache or from the compiler.
+    /// The compiled code of the component `bytes`, from the cache or from the compiler; and mapped.
     async fn code(&self, bytes: &[u8], cache: &CodeCache) -> Result<(Code, Component), LoadError> {
         let kept = || cache.load(self.engine(), bytes).map_err(LoadError::Cache);
         if let Some(code) = kept()? {

@@ -10,7 +10,7 @@ mod rules;
 
 use std::io::Write;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 
 use crate::args::{Output, Rbac};
 use crate::describe::Describe;
@@ -18,7 +18,7 @@ use crate::error::Chain;
 use crate::manifest::Plugin;
 use crate::plugin::Description;
 use crate::seams::Seams;
-use crate::source::{read_component, read_folder};
+use crate::source::{read_component, read_folder, unreadable};
 use crate::text::clean;
 use objects::{Account, Printed};
 
@@ -31,7 +31,7 @@ const PATH: usize = 1 << 10;
 /// A document cannot be used, or its plugin would not be started.
 pub async fn print(flags: Rbac, threads: usize, seams: Seams) -> anyhow::Result<()> {
     let folder = read_folder(&flags.config, seams.clock.now())
-        .with_context(|| format!("cannot read the config folder {}", flags.config.display()))?;
+        .map_err(|error| anyhow!(unreadable(&flags.config, &error)))?;
     if folder.plugins.is_empty() && folder.problems.is_empty() {
         bail!(
             "there is no plugin in {}: put a Plugin document (*.yaml) and its component there",

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::Context;
+use anyhow::{Context, anyhow};
 use windlass_code_cache::CodeCache;
 
 use crate::admin::{self, Ports};
@@ -22,7 +22,7 @@ use crate::plugin::{Compiler, Sandboxes};
 use crate::replay::Failures;
 use crate::seams::{Seams, Task};
 use crate::shutdown;
-use crate::source::Watch;
+use crate::source::{Watch, unreadable};
 use crate::status::Board;
 use crate::why::Finder;
 
@@ -32,7 +32,7 @@ use crate::why::Finder;
 /// The host cannot start, or has lost a lease.
 pub async fn run(flags: Run, guest_threads: usize, seams: Seams) -> anyhow::Result<()> {
     let (watch, folder) = Watch::start(&flags.config, &seams)
-        .with_context(|| format!("cannot read the config folder {}", flags.config.display()))?;
+        .map_err(|error| anyhow!(unreadable(&flags.config, &error)))?;
     let times = flags.leases.times().map_err(anyhow::Error::msg)?;
     let cache = code_cache(flags.code_cache.clone())?;
     let last_good = flags.state_dir.as_deref().map(LastGood::open).transpose();

@@ -9,6 +9,17 @@ mod files;
 mod folder;
 mod watch;
 
+use std::io;
+use std::path::Path;
+
 pub use files::{Digest, digest};
 pub use folder::{Candidate, Folder, Problem, read_component, read_folder};
 pub use watch::Watch;
+
+/// What a person is told of a config folder that cannot be read at the start.
+pub(crate) fn unreadable(folder: &Path, error: &io::Error) -> String {
+    let folder = folder.display();
+    format!(
+        "cannot read the config folder {folder}: {error}; name one that can be read with --config"
+    )
+}

@@ -79,7 +79,12 @@ impl Results {
     /// It is not there, or holds something else.
     pub(crate) fn read(file: &PathBuf) -> Result<Self> {
         let text = fs::read_to_string(file);
-        let text = text.with_context(|| format!("cannot read {}", file.display()))?;
+        let text = text.with_context(|| {
+            let file = file.display();
+            format!(
+                "cannot read {file}: `make bench` and `make bench-scale` write what is reported"
+            )
+        })?;
         serde_json::from_str(&text).with_context(|| format!("{} holds no figures", file.display()))
     }
 

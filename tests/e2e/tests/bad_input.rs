@@ -401,6 +401,7 @@ async fn a_config_folder_that_cannot_be_read_is_one_line_that_says_why() {
     );
     let said = last_words(&plugins.folder().join("notes.txt"), &kubeconfig, &[]).await;
     assert!(said.contains("Not a directory"), "{said}");
+    assert!(said.contains("--config"), "{said}");
 }
 
 #[tokio::test]

@@ -130,13 +130,19 @@ impl Host {
         all.filter(|log| !log.field("step").is_empty()).count()
     }
 
-    /// What it has listed since `from`, in a list or in a watch that begins with one.
-    fn listed(&self, world: &World, from: usize) -> Vec<String> {
+    /// What it has asked the API server for since `from`, but for what concerns Leases.
+    fn asked(&self, world: &World, from: usize) -> Vec<(&'static str, String)> {
         let asked = self.lines(world, from).into_iter();
         let asked = asked.filter_map(|line| match line.what {
             Happened::Request { verb, uri, .. } => Some((verb, uri)),
             Happened::Log(_) | Happened::Deed(_) => None,
         });
+        asked.filter(|(_, uri)| !uri.contains("/leases/")).collect()
+    }
+
+    /// What it has listed since `from`, in a list or in a watch that begins with one.
+    fn listed(&self, world: &World, from: usize) -> Vec<String> {
+        let asked = self.asked(world, from).into_iter();
         let lists = |(verb, uri): &(&str, String)| {
             *verb == "list" || uri.contains("sendInitialEvents=true")
         };
@@ -244,15 +250,7 @@ fn a_version_that_sees_what_runs_does_is_tested_and_swapped_in_without_a_request
         let (from, passes) = (world.trace.lines().len(), host.passes(world));
         deeds::swap(world);
         until(world, || host.passes(world) > passes).await;
-        let asked: Vec<_> = host
-            .lines(world, from)
-            .into_iter()
-            .filter_map(|line| match line.what {
-                Happened::Request { verb, uri, .. } => Some((verb, uri)),
-                Happened::Log(_) | Happened::Deed(_) => None,
-            })
-            .filter(|(_, uri)| !uri.contains("/leases/"))
-            .collect();
+        let asked = host.asked(world, from);
         assert!(asked.is_empty(), "{asked:?}");
         let log = host.log(world, from);
         assert!(log.iter().any(|log| log.message.contains("swapped:")));
