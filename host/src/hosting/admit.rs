@@ -102,9 +102,15 @@ impl Host {
         }
         match self.admit_asked(&candidate, current.as_ref()).await {
             Ok((version, bytes)) => {
-                // It runs at once: to keep it waits for the disk, four times.
-                accept.send_replace(Some(version.clone()));
+                // What has run can be run again after a crash: the first version is kept before it runs. The next
+                // one runs at once, since to keep it waits for the disk, four times; the one before it is kept.
+                if current.is_some() {
+                    accept.send_replace(Some(version.clone()));
+                }
                 self.keep(&candidate, bytes).await;
+                if current.is_none() {
+                    accept.send_replace(Some(version.clone()));
+                }
                 Ok(Some(version))
             }
             Err(refusal) => Err((current, refusal)),

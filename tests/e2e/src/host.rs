@@ -135,7 +135,10 @@ impl Host {
         command.arg("run").arg("--config").arg(config);
         command.arg("--kubeconfig").arg(kubeconfig);
         command.args(["--namespace", namespace]);
-        command.args(["--log-format=json", "--log=info,plugin=debug"]);
+        command.args([
+            "--log-format=json",
+            "--log=info,plugin=debug,windlass::hosting=debug",
+        ]);
         command.arg("--code-cache").arg(code);
         command.args(more);
         Self::run_command(&command)

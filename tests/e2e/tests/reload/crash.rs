@@ -6,7 +6,7 @@ use std::process::Command;
 use anyhow::{Context, Result};
 use serde_json::json;
 use tempfile::TempDir;
-use windlass_e2e::{Account, Cluster, Host, Plugins};
+use windlass_e2e::{Account, Cluster, Host, Line, Plugins};
 
 use crate::relay::{component, document, put, until_says};
 
@@ -130,6 +130,12 @@ async fn a_restarted_host_runs_the_last_good_version_of_a_plugin_that_was_broken
     let stage = Stage::new("reload-state").await?;
     let host = stage.host()?;
     until_says(&stage.cluster, "ada", "end v1 Ada").await?;
+    host.says("running").await?;
+    let log = host.log();
+    let line = |wanted: &dyn Fn(&Line) -> bool| log.iter().position(wanted);
+    let kept = line(&|line| line.field("reached") == "kept");
+    let runs = line(&|line| line.message == "running");
+    assert!(kept.is_some() && kept < runs, "{log:#?}");
     host.kill();
     let folder = stage.plugins.folder();
     let whole = component(2)?;
