@@ -8,8 +8,9 @@ use wasmtime::{Config, Engine, PoolingAllocationConfig, Store};
 use crate::manifest::MOST_MEMORY;
 use crate::seams::Spawn;
 
-/// How long a guest runs before it hands back its turn.
-pub const SLICE: Duration = Duration::from_millis(10);
+/// How long a guest runs before it hands back its turn, and by how much it may overdraw its CPU time: what it has
+/// used is looked at then. Below 10 ms by what a tick can be late.
+pub const SLICE: Duration = Duration::from_millis(8);
 
 /// How many calls can be in flight at once, over all plugins.
 pub const SLOTS: u32 = 64;
@@ -117,10 +118,10 @@ fn pool() -> PoolingAllocationConfig {
         .max_core_instance_size(1 << 20)
         .max_component_instance_size(1 << 20)
         .max_memory_size(MOST_MEMORY)
-        // The stack, the data and the first of the heap of a Rust guest that is built as ours are. What lies above
-        // goes back to the kernel and comes again page by page, and each of both interrupts all processors. With many
-        // plugins a larger part is wrong: each has its own warm slots.
-        .linear_memory_keep_resident(256 << 10)
+        // All of a guest in Rust, JavaScript on QuickJS, or Go. What lies above goes back to the kernel and comes
+        // again page by page, and each of both interrupts all processors: with 256 KiB a call of QuickJS takes half as
+        // long again, and one of Go three quarters (make bench-calls). It is held by warm slots alone.
+        .linear_memory_keep_resident(4 << 20)
         .table_keep_resident(128 << 10)
         .max_unused_warm_slots(8);
     pool

@@ -69,6 +69,9 @@ const LANGUAGES: [(&str, &str, &str); 5] = [
 const OBJECTS: usize = 100;
 const TIMES: usize = 5;
 
+/// How often each is called about first, until nothing is left to write.
+const SETTLES: usize = 3;
+
 /// Objects about which a guest spins, and its budget in milliseconds.
 const SPINS: usize = 20;
 const BUDGET: f64 = 100.0;
@@ -120,21 +123,21 @@ async fn calls(
     let mut stage = staged(arena, contestant, OBJECTS, lay_out).await?;
     let grants = grants(&stage.namespace);
     let mut took = Vec::new();
-    // Another configuration makes every key run again. What the first calls wrote is there from the second on.
-    for swaps in 1..=TIMES + 1 {
+    // Another configuration makes every key run again. What the first calls wrote is there as soon as the host has seen it.
+    for swaps in 1..=SETTLES + TIMES {
         document(stage.config.path(), "hello", &grants, &config(swaps))?;
         let running = stage.running.first_mut().context("it has a process")?;
         let (_, passes) = after(running, swaps, OBJECTS).await?;
-        if swaps == 1 {
-            continue;
-        }
-        for pass in passes.iter().take(OBJECTS) {
-            let sent = pass.number("requests")?;
-            ensure!(
-                sent == 0.0,
-                "a pass that changes nothing sent {sent} requests"
-            );
-            took.push(pass.number("cpu_ms")? * 1e3);
+        let sent = passes.iter().map(|pass| pass.number("requests"));
+        let sent: f64 = sent.sum::<Result<f64>>()?;
+        ensure!(
+            swaps <= SETTLES || sent == 0.0,
+            "passes that change nothing sent {sent} requests"
+        );
+        if swaps > SETTLES {
+            let spent = passes.iter().take(OBJECTS);
+            let spent = spent.map(|pass| Ok(pass.number("cpu_ms")? * 1e3));
+            took.extend(spent.collect::<Result<Vec<f64>>>()?);
         }
     }
     Ok(took)
