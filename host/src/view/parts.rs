@@ -3,6 +3,7 @@
 
 use std::fmt;
 
+use memchr::memchr2;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -116,23 +117,36 @@ impl<'de: 'a, 'a> Deserialize<'de> for Parts<'a> {
     }
 }
 
-/// How deep valid JSON is nested.
+/// How deep valid JSON is nested. What is in quotes, most of it, is skipped and not looked at.
 pub(crate) fn depth(text: &str) -> usize {
-    let (mut depth, mut deepest, mut quoted, mut escaped) = (0usize, 0, false, false);
-    for byte in text.bytes() {
+    let (mut depth, mut deepest) = (0usize, 0);
+    let mut bytes = text.as_bytes().iter();
+    while let Some(byte) = bytes.next() {
         match byte {
-            _ if escaped => escaped = false,
-            b'\\' => escaped = quoted,
-            b'"' => quoted = !quoted,
-            b'{' | b'[' if !quoted => {
+            b'"' => bytes = after_quoted(bytes.as_slice()).iter(),
+            b'{' | b'[' => {
                 depth += 1;
                 deepest = deepest.max(depth);
             }
-            b'}' | b']' if !quoted => depth = depth.saturating_sub(1),
+            b'}' | b']' => depth = depth.saturating_sub(1),
             _ => {}
         }
     }
     deepest
+}
+
+/// What follows the quote that ends a text.
+fn after_quoted(mut bytes: &[u8]) -> &[u8] {
+    while let Some(at) = memchr2(b'"', b'\\', bytes) {
+        let ends = bytes.get(at) == Some(&b'"');
+        // What a backslash escapes begins with one byte, which may be a quote.
+        let skipped = if ends { 1 } else { 2 };
+        bytes = bytes.get(at + skipped..).unwrap_or_default();
+        if ends {
+            return bytes;
+        }
+    }
+    &[]
 }
 
 #[cfg(test)]

@@ -40,10 +40,25 @@ struct Line<'a> {
 
 /// Reads a line about objects of `resource`, of which `fields` are kept; `None` if it is none.
 pub(super) fn read(line: &str, resource: &Resource, fields: &Fields) -> Option<Event> {
-    let Line { kind, object } = serde_json::from_str(line).ok()?;
-    let object = object.get();
+    let usual = usual(line).and_then(|(kind, object)| event(kind, object, resource, fields));
+    usual.or_else(|| {
+        let Line { kind, object } = serde_json::from_str(line).ok()?;
+        event(&kind, object.get(), resource, fields)
+    })
+}
+
+/// What is in a line as servers write it, with nothing between its two fields and around them. Its object is read in any
+/// case, and that it is one is seen then: the line is not read twice.
+fn usual(line: &str) -> Option<(&str, &str)> {
+    let (kind, object) = line.strip_prefix(r#"{"type":""#)?.split_once('"')?;
+    let object = object.strip_prefix(r#","object":"#)?.strip_suffix('}')?;
+    Some((kind, object))
+}
+
+/// Reads the event called `kind`, which is about this object.
+fn event(kind: &str, object: &str, resource: &Resource, fields: &Fields) -> Option<Event> {
     let tree = || serde_json::from_str::<Value>(object).ok();
-    Some(match kind.as_str() {
+    Some(match kind {
         "ADDED" | "MODIFIED" => Event::Shown(Object::of(resource, object, fields)?),
         "DELETED" => Event::Gone(Object::of(resource, object, fields)?),
         "BOOKMARK" => bookmark(&tree()?)?,
@@ -77,8 +92,8 @@ mod tests {
         }
     }
 
-    fn told(line: &Value) -> String {
-        match read(&line.to_string(), &resource(), &Fields::default()) {
+    fn told(line: &str) -> String {
+        match read(line, &resource(), &Fields::default()) {
             Some(Event::Shown(object)) => format!("shown {}", object.json),
             Some(Event::Gone(object)) => format!("gone {}", object.metadata.name),
             Some(Event::Bookmark { version, end }) => format!("bookmark {version} {end}"),
@@ -114,7 +129,13 @@ mod tests {
             (json!([]), "nothing"),
         ];
         for (line, want) in rows {
-            assert_eq!(told(&line), want, "{line}");
+            assert_eq!(told(&line.to_string()), want, "{line}");
+            if let (Some(kind), Some(object)) = (line.get("type"), line.get("object")) {
+                let usual = format!(r#"{{"type":{kind},"object":{object}}}"#);
+                assert_eq!(told(&usual), want, "{usual}");
+                let unusual = format!(r#"{{"type":{kind},"object":{object},"more":{{}}}}"#);
+                assert_eq!(told(&unusual), want, "{unusual}");
+            }
         }
         assert!(read("{\"type\":\"ADDED\",\"obj", &resource(), &Fields::default()).is_none());
     }
