@@ -24,9 +24,10 @@ mod wakes;
 mod why;
 mod write;
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
+use applied::Applies;
 pub use applied::{Applied, Extent};
 pub use difference::Difference;
 use journal::Journals;
@@ -74,10 +75,6 @@ pub type Slot = (String, Extent);
 /// Names an object.
 type Name = (Resource, Key);
 
-/// Objects that were applied and have gone are remembered up to this number; then all are forgotten, which
-/// costs nothing but a check.
-const MOST_GONE: usize = 4096;
-
 /// One plugin's view.
 pub struct View {
     outlook: Outlook,
@@ -85,9 +82,7 @@ pub struct View {
     watched: RwLock<HashMap<Resource, Share>>,
     /// Primaries that carry the plugin's finalizer, also outside its selector: metadata alone.
     strays: RwLock<Vec<Arc<Subscription>>>,
-    applied: Mutex<HashMap<Name, HashMap<Slot, Applied>>>,
-    /// What was applied and has gone since.
-    gone: Mutex<HashSet<Name>>,
+    applies: Mutex<Applies>,
     own: Mutex<OwnWrites<Name, Key>>,
     reads: Mutex<Reads>,
     journals: Mutex<Journals>,
@@ -103,8 +98,7 @@ impl View {
         Self {
             watched: RwLock::default(),
             strays: RwLock::default(),
-            applied: Mutex::default(),
-            gone: Mutex::default(),
+            applies: Mutex::default(),
             own: Mutex::default(),
             reads: Mutex::default(),
             journals: Mutex::default(),
@@ -165,10 +159,16 @@ impl View {
     }
 
     /// Reads the objects that have the owner with this UID.
-    pub fn owned_by(&self, resource: &Resource, uid: &str) -> Vec<Object> {
-        let informers = self.informers(resource);
-        let all = informers.iter();
-        all.flat_map(|informer| informer.owned_by(uid)).collect()
+    pub fn owned_by(&self, resource: &Resource, namespace: Option<&str>, uid: &str) -> Vec<Object> {
+        let informers = match namespace {
+            Some(_) => self.informer(resource, namespace).into_iter().collect(),
+            None => self.informers(resource),
+        };
+        let all = informers.iter().flat_map(|informer| informer.owned_by(uid));
+        let inside = |object: &Object| {
+            namespace.is_none() || object.metadata.namespace.as_deref() == namespace
+        };
+        all.filter(inside).collect()
     }
 
     /// A primary that is not in the store, but carries the plugin's finalizer.
@@ -301,8 +301,8 @@ impl View {
         intent: &[u8; 32],
     ) -> Option<Object> {
         let held = self.get(resource, key)?;
-        let applied = self.applied.lock().unwrap_or_else(PoisonError::into_inner);
-        let last = applied.get(&(resource.clone(), key.clone()))?.get(slot)?;
+        let applies = self.applies();
+        let last = applies.last(resource, key, slot)?;
         last.still_holds(intent, slot, &held).then_some(held)
     }
 
@@ -311,20 +311,14 @@ impl View {
     pub fn puts_back(&self, resource: &Resource, key: &Key, owner: &str) -> bool {
         match self.get(resource, key) {
             Some(child) => child.metadata.owners.iter().all(|held| held.uid != owner),
-            None => {
-                let gone = self.gone.lock().unwrap_or_else(PoisonError::into_inner);
-                gone.contains(&(resource.clone(), key.clone()))
-            }
+            None => self.applies().has_gone(resource, key),
         }
     }
 
     /// Remembers an apply, for as long as the object is in the store.
     pub fn applied(&self, resource: &Resource, key: &Key, slot: Slot, applied: Applied) {
         if self.get(resource, key).is_some() {
-            let mut all = self.applied.lock().unwrap_or_else(PoisonError::into_inner);
-            all.entry((resource.clone(), key.clone()))
-                .or_default()
-                .insert(slot, applied);
+            self.applies().insert(resource, key, slot, applied);
         }
     }
 
@@ -335,15 +329,7 @@ impl View {
         if let Some(old) = &change.old
             && uid(&change.old) != uid(&change.new)
         {
-            let name = (resource.clone(), old.metadata.key());
-            let mut all = self.applied.lock().unwrap_or_else(PoisonError::into_inner);
-            if all.remove(&name).is_some() {
-                let mut gone = self.gone.lock().unwrap_or_else(PoisonError::into_inner);
-                if gone.len() >= MOST_GONE {
-                    gone.clear();
-                }
-                gone.insert(name);
-            }
+            self.applies().forget(resource, &old.metadata.key());
         }
     }
 
@@ -359,6 +345,10 @@ impl View {
             .fields
             .get(&(resource.group.clone(), resource.plural.clone()));
         fields.filter(|fields| **fields != Fields::default())
+    }
+
+    fn applies(&self) -> MutexGuard<'_, Applies> {
+        self.applies.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn reads(&self) -> MutexGuard<'_, Reads> {

@@ -1,9 +1,17 @@
 //! What a field manager applied last to an object, and whether the object is still as that left it.
 
+use std::collections::{HashMap, HashSet};
+
 use serde_json::{Map, Value};
 
 use super::Slot;
+use super::key::Key;
 use super::object::Object;
+use crate::api::Resource;
+
+/// Objects that were applied and have gone are remembered up to this number; then all are forgotten, which
+/// costs nothing but a check.
+const MOST_GONE: usize = 4096;
 
 /// The part of an object that an apply is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -21,11 +29,69 @@ pub enum Extent {
 pub struct Applied {
     /// SHA-256 of the bytes that were sent.
     intent: [u8; 32],
-    uid: String,
+    uid: Box<str>,
     /// The version of the server's answer.
-    version: String,
+    version: Box<str>,
     /// What the manager owned then, as far as the answer said.
     owned: Option<[u8; 16]>,
+}
+
+/// The last applies of one plugin, for as long as their objects are in the store.
+#[derive(Debug, Default)]
+pub(super) struct Applies {
+    /// Few managers apply to one object, and many objects are of one resource.
+    held: HashMap<Resource, HashMap<Key, Vec<(Slot, Applied)>>>,
+    /// What was applied and has gone since.
+    gone: HashSet<(Resource, Key)>,
+}
+
+impl Applies {
+    /// The last apply to an object by a manager.
+    pub(super) fn last(&self, resource: &Resource, key: &Key, slot: &Slot) -> Option<&Applied> {
+        let mut all = self.held.get(resource)?.get(key)?.iter();
+        let (_, last) = all.find(|(held, _)| held == slot)?;
+        Some(last)
+    }
+
+    /// Remembers an apply.
+    pub(super) fn insert(&mut self, resource: &Resource, key: &Key, slot: Slot, applied: Applied) {
+        if !self.held.contains_key(resource) {
+            self.held.insert(resource.clone(), HashMap::new());
+        }
+        let Some(objects) = self.held.get_mut(resource) else {
+            return;
+        };
+        let all = objects.entry(key.clone()).or_default();
+        match all.iter_mut().find(|(held, _)| *held == slot) {
+            Some((_, last)) => *last = applied,
+            None => {
+                all.reserve_exact(1);
+                all.push((slot, applied));
+            }
+        }
+    }
+
+    /// An object is gone, or was replaced.
+    pub(super) fn forget(&mut self, resource: &Resource, key: &Key) {
+        let Some(objects) = self.held.get_mut(resource) else {
+            return;
+        };
+        if objects.remove(key).is_none() {
+            return;
+        }
+        if objects.is_empty() {
+            self.held.remove(resource);
+        }
+        if self.gone.len() >= MOST_GONE {
+            self.gone.clear();
+        }
+        self.gone.insert((resource.clone(), key.clone()));
+    }
+
+    /// Whether an object that was applied has gone since.
+    pub(super) fn has_gone(&self, resource: &Resource, key: &Key) -> bool {
+        self.gone.contains(&(resource.clone(), key.clone()))
+    }
 }
 
 impl Extent {
@@ -44,17 +110,19 @@ impl Applied {
     pub fn new(intent: [u8; 32], slot: &Slot, object: &Object) -> Self {
         Self {
             intent,
-            uid: object.metadata.uid.clone(),
-            version: object.metadata.resource_version.clone(),
+            uid: object.metadata.uid.as_str().into(),
+            version: object.metadata.resource_version.as_str().into(),
             owned: owned(slot, object),
         }
     }
 
     /// Whether an apply of `intent` to `object` would change nothing: what is not known may have changed.
     pub(super) fn still_holds(&self, intent: &[u8; 32], slot: &Slot, object: &Object) -> bool {
-        let same_version = self.version == object.metadata.resource_version;
+        let same_version = *self.version == *object.metadata.resource_version;
         let same_fields = || self.owned.is_some() && self.owned == owned(slot, object);
-        self.intent == *intent && self.uid == object.metadata.uid && (same_version || same_fields())
+        self.intent == *intent
+            && *self.uid == *object.metadata.uid
+            && (same_version || same_fields())
     }
 }
 
@@ -74,6 +142,16 @@ mod tests {
     use serde_json::json;
 
     const INTENT: [u8; 32] = [7; 32];
+
+    fn resource() -> Resource {
+        Resource {
+            group: "x.dev".into(),
+            version: "v1".into(),
+            kind: "Thing".into(),
+            plural: "things".into(),
+            namespaced: true,
+        }
+    }
 
     fn object(version: &str, uid: &str, manager: &str, data: &str) -> Object {
         let entry =
@@ -106,5 +184,50 @@ mod tests {
         let applied = Applied::new(INTENT, &slot, &unknown);
         let later = object("2", "u", "kubectl", "d");
         assert!(!applied.still_holds(&INTENT, &slot, &later));
+    }
+
+    #[test]
+    fn the_last_apply_of_each_manager_is_known_until_the_object_goes() {
+        let resource = resource();
+        let key = |name: &str| Key {
+            namespace: Some("home".into()),
+            name: name.into(),
+        };
+        let slot = |extent| ("windlass/p".to_owned(), extent);
+        let (rest, status) = (slot(Extent::Rest), slot(Extent::Status));
+        let applied = |slot: &Slot, version: &str| {
+            Applied::new(INTENT, slot, &object(version, "u", "windlass/p", "d"))
+        };
+        let mut all = Applies::default();
+        all.insert(&resource, &key("a"), rest.clone(), applied(&rest, "1"));
+        all.insert(&resource, &key("a"), status.clone(), applied(&status, "2"));
+        all.insert(&resource, &key("a"), rest.clone(), applied(&rest, "3"));
+        let version = |all: &Applies, slot| {
+            let last = all.last(&resource, &key("a"), slot)?;
+            Some(last.version.to_string())
+        };
+        assert_eq!(version(&all, &rest).as_deref(), Some("3"));
+        assert_eq!(version(&all, &status).as_deref(), Some("2"));
+        assert!(all.last(&resource, &key("b"), &rest).is_none());
+        all.forget(&resource, &key("b"));
+        assert!(!all.has_gone(&resource, &key("b")), "it was never applied");
+        all.forget(&resource, &key("a"));
+        assert!(all.held.is_empty() && all.has_gone(&resource, &key("a")));
+    }
+
+    #[test]
+    fn what_has_gone_is_remembered_up_to_a_number() {
+        let (resource, slot) = (resource(), ("m".to_owned(), Extent::Rest));
+        let mut all = Applies::default();
+        for number in 0..=MOST_GONE {
+            let key = Key {
+                namespace: None,
+                name: number.to_string(),
+            };
+            let applied = Applied::new(INTENT, &slot, &object("1", "u", "m", "d"));
+            all.insert(&resource, &key, slot.clone(), applied);
+            all.forget(&resource, &key);
+        }
+        assert_eq!(all.gone.len(), 1);
     }
 }

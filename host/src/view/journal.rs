@@ -41,6 +41,8 @@ pub enum Saw {
         kind: String,
         /// None for all namespaces.
         namespace: Option<String>,
+        /// The UID of an owner, if only what that owns was looked at.
+        owner: Option<String>,
         /// The label selector.
         selector: String,
         /// How many objects there were.

@@ -285,6 +285,7 @@ fn read(saw: &Saw) -> ReadAnswer {
             namespace,
             selector,
             count,
+            ..
         } => ReadAnswer {
             node: Node {
                 kind: kind.clone(),

@@ -126,6 +126,7 @@ impl Call {
             let saw = Saw::List {
                 kind: resource.kind.clone(),
                 namespace: query.namespace.clone(),
+                owner: None,
                 selector: query.label_selector.clone().unwrap_or_default(),
                 count: objects.len(),
             };

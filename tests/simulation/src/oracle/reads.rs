@@ -14,14 +14,12 @@ use windlass::controller::Record as Pass;
 use windlass::selector::LabelSelector;
 use windlass::view::{Key, Saw};
 use windlass_apiserver::history::Record;
+use windlass_apiserver::store::Entry;
 
 use super::Failure;
 use super::past::{Past, concerns, is_in, key_of, text};
 use crate::fault::What;
 use crate::run::Evidence;
-
-/// The label of what is in a set.
-const SET: &str = "windlass.dev/set=";
 
 /// The number of a version.
 fn number(version: &str) -> u64 {
@@ -117,7 +115,7 @@ fn missed(
 
 /// Whether the host has read it, to find what an earlier set held: children wake their owner, and no other.
 fn is_for_pruning(saw: &Saw) -> bool {
-    matches!(saw, Saw::List { selector, .. } if selector.starts_with(SET))
+    matches!(saw, Saw::List { owner: Some(_), .. })
 }
 
 fn is_out_of_date(saw: &Saw, pass: &Pass, until: u64, past: &Past<'_>) -> Option<String> {
@@ -137,6 +135,7 @@ fn is_out_of_date(saw: &Saw, pass: &Pass, until: u64, past: &Past<'_>) -> Option
             namespace,
             selector,
             count,
+            ..
         } => {
             let parsed = LabelSelector::parse(selector).ok()?;
             let namespace = namespace.as_deref();
@@ -255,16 +254,18 @@ fn never(run: &Evidence, past: &Past<'_>) -> Option<Failure> {
                 Saw::List {
                     kind,
                     namespace,
+                    owner,
                     selector,
                     count,
-                } => Some((kind, namespace.as_deref(), selector, *count)),
+                } => Some((kind, namespace.as_deref(), owner, selector, *count)),
                 Saw::Object { .. } => None,
             });
-            for (kind, namespace, selector, count) in lists {
+            for (kind, namespace, owner, selector, count) in lists {
                 let Ok(parsed) = LabelSelector::parse(selector) else {
                     continue;
                 };
-                let (least, most) = bounds((kind, namespace, &parsed), (epoch, end_of(pass)), past);
+                let list = (kind.as_str(), namespace, owner.as_deref(), &parsed);
+                let (least, most) = bounds(list, (epoch, end_of(pass)), past);
                 if !(least..=most).contains(&count) {
                     let text = format!(
                         "{host} listed {count} {kind} with {selector} in the pass over {} at {}, and there were {least} to {most}",
@@ -278,14 +279,25 @@ fn never(run: &Evidence, past: &Past<'_>) -> Option<Failure> {
     None
 }
 
+fn is_owned_by(record: &Record, uid: &str) -> bool {
+    let owner = |entry: &Arc<Entry>| {
+        let owners = entry.value();
+        let owners = owners.pointer("/metadata/ownerReferences")?.as_array()?;
+        Some(owners.iter().any(|owner| text(owner, "/uid") == uid))
+    };
+    record.after.as_ref().and_then(owner).unwrap_or_default()
+}
+
 /// How many there were all the time, from a revision to a time, and how many at some time: the answers to a
 /// host's own writes come before what others did earlier.
 fn bounds(
-    (kind, namespace, selector): (&str, Option<&str>, &LabelSelector),
+    (kind, namespace, owner, selector): (&str, Option<&str>, Option<&str>, &LabelSelector),
     (from, until): (u64, Timestamp),
     past: &Past<'_>,
 ) -> (usize, usize) {
-    let is_there = |record: &Record| is_in(record, namespace, selector);
+    let is_there = |record: &Record| {
+        is_in(record, namespace, selector) && owner.is_none_or(|uid| is_owned_by(record, uid))
+    };
     let mut names: BTreeMap<Key, (bool, bool)> = BTreeMap::new();
     for ((of, key), last) in past.state(from) {
         if of == kind {

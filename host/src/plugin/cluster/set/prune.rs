@@ -10,7 +10,6 @@ use crate::bugs::{self, Bug};
 use crate::events::{Note, Severity};
 use crate::grants::{Access, Scope};
 use crate::plugin::bindings::cluster::{DeleteOptions, Error, SetError};
-use crate::selector::LabelSelector;
 use crate::view::{Object, Saw};
 
 /// How often a child is looked at again that others change.
@@ -103,30 +102,26 @@ impl Call {
         kinds: &[(Resource, Option<String>)],
         members: &BTreeSet<Name>,
     ) -> Vec<(Target, Object)> {
-        let text = member::selector(&self.door.plugin);
-        let Ok(selector) = LabelSelector::parse(&text) else {
-            return Vec::new();
-        };
+        let view = &self.door.view;
         let mut former = Vec::new();
         for (resource, namespace) in kinds {
-            let objects = self
-                .door
-                .view
-                .list(resource, namespace.as_deref(), &selector);
+            // By their owner, which is indexed: a plugin has as many members as all its primaries together.
+            let mut objects = view.owned_by(resource, namespace.as_deref(), &self.primary.uid);
+            objects.retain(|object| self.is_former(object));
             let saw = Saw::List {
                 kind: resource.kind.clone(),
                 namespace: namespace.clone(),
-                selector: text.clone(),
+                owner: Some(self.primary.uid.clone()),
+                selector: member::selector(&self.door.plugin),
                 count: objects.len(),
             };
-            self.door.view.saw(&self.primary.key, saw);
+            view.saw(&self.primary.key, saw);
             for object in objects {
                 let target = Target {
                     resource: resource.clone(),
                     key: object.metadata.key(),
                 };
-                let going = object.metadata.deleting;
-                if !going && self.is_former(&object) && !members.contains(&target.name()) {
+                if !object.metadata.deleting && !members.contains(&target.name()) {
                     former.push((target, object));
                 }
             }

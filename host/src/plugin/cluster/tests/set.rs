@@ -5,6 +5,7 @@ use windlass_apiserver::request::route::Verb;
 
 use super::*;
 use crate::plugin::bindings::cluster::SetError;
+use crate::view::Saw;
 
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
@@ -91,7 +92,15 @@ async fn what_leaves_the_set_is_deleted_and_nothing_else() {
         names(&world).await,
         ["applied", "b", "bobs", "created", "marked"]
     );
+    let (view, ada) = (&world.door.view, call.primary().key.clone());
+    view.begins(&ada);
     set(&world, &[]).await.unwrap();
+    let reads = view.ends(&ada).reads;
+    let mut seen = reads
+        .iter()
+        .filter(|saw| !matches!(saw, Saw::List { count: 0, .. }));
+    let one = matches!(seen.next(), Some(Saw::List { count: 1, .. }));
+    assert!(one && seen.next().is_none(), "{reads:?}");
     assert_eq!(
         names(&world).await,
         ["applied", "bobs", "created", "marked"]
