@@ -41,7 +41,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
         "a guest that spins: CPU past its budget, most, ms",
     ],
     charts: &[],
-    minutes: 3,
+    minutes: 2,
     ..Workload::NONE
 };
 

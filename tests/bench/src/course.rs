@@ -79,6 +79,11 @@ impl<'a> Course<'a> {
                 let all = flags.turns(&hold::CONTESTANTS, 0);
                 let rounds = hold::all(arena, &all, &filled).await;
                 self.take_in(&hold::WORKLOAD, hold::WORKLOAD.figures, rounds);
+                for number in 1..flags.rounds {
+                    let all = flags.turns(&hold::CONTESTANTS, number);
+                    let rounds = hold::again(arena, &all, &filled).await;
+                    self.take_in(&hold::WORKLOAD, &hold::PACE, rounds);
+                }
             }
         }
         if wants(&steps::WORKLOAD) {

@@ -39,7 +39,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
         ("bench-greet.svg", "whole cycle, s"),
         ("bench-greet-memory.svg", "peak RSS, MiB"),
     ],
-    minutes: 20,
+    minutes: 17,
     ..Workload::NONE
 };
 

@@ -2,16 +2,16 @@
 
 use std::collections::HashMap;
 use std::pin::pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use futures::{StreamExt, TryStreamExt, stream};
 use kube::api::{
     DeleteParams, DynamicObject, Patch, PatchParams, PostParams, WatchEvent, WatchParams,
 };
 use kube::core::{ApiResource, GroupVersionKind};
-use kube::{Api, Client};
+use kube::{Api, Client, ResourceExt};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
@@ -59,6 +59,8 @@ struct Seen {
     when: Mutex<HashMap<(Step, String), Instant>>,
     /// How many these are.
     count: watch::Sender<usize>,
+    /// Why nothing more will be seen.
+    blind: OnceLock<String>,
 }
 
 impl Greetings {
@@ -69,9 +71,8 @@ impl Greetings {
     pub(crate) async fn new(client: &Client, namespace: &str) -> Result<Self> {
         let api = Api::namespaced_with(client.clone(), namespace, &kind());
         let seen = Arc::new(Seen::default());
-        let params = WatchParams::default().timeout(290);
-        let events = api.watch(&params, "0").await?.boxed();
-        tokio::spawn(look(events, Arc::clone(&seen)));
+        let events = events(&api, "0").await?;
+        tokio::spawn(look(api.clone(), events, Arc::clone(&seen)));
         Ok(Self { api, seen })
     }
 
@@ -136,14 +137,17 @@ impl Greetings {
             let seen = self.seen.when();
             let is_there = |name: &mut String| seen.contains_key(&(step, name.clone()));
             while missing.pop_if(is_there).is_some() {}
-            missing.is_empty()
+            missing.is_empty() || self.seen.blind.get().is_some()
         });
         let is_there = tokio::time::timeout(PATIENCE, all).await.is_ok();
+        if let Some(reason) = self.seen.blind.get() {
+            bail!("{step:?}: the judge sees no more: {reason}");
+        }
         let when = when();
         let there = when.len();
         ensure!(
             is_there && there == names.len(),
-            "{step:?}: {there} of {} are there",
+            "{step:?}: {there} of {} are there after {PATIENCE:?}",
             names.len()
         );
         Ok(when)
@@ -185,22 +189,47 @@ pub(crate) fn kind() -> ApiResource {
     ))
 }
 
-async fn look(
-    mut events: stream::BoxStream<'static, kube::Result<WatchEvent<DynamicObject>>>,
-    seen: Arc<Seen>,
-) {
-    // A watch that breaks off shows in who waits for it.
-    while let Some(Ok(event)) = events.next().await {
-        match event {
-            WatchEvent::Added(object) | WatchEvent::Modified(object) => {
-                if let Some(step) = reached(&object) {
-                    seen.note(step, object.metadata.name);
-                }
-            }
-            WatchEvent::Deleted(object) => seen.note(Step::Delete, object.metadata.name),
-            WatchEvent::Bookmark(_) | WatchEvent::Error(_) => {}
+type Events = stream::BoxStream<'static, kube::Result<WatchEvent<DynamicObject>>>;
+
+async fn events(api: &Api<DynamicObject>, version: &str) -> kube::Result<Events> {
+    let params = WatchParams::default().timeout(290);
+    Ok(api.watch(&params, version).await?.boxed())
+}
+
+/// Looks until a watch cannot be gone on with.
+async fn look(api: Api<DynamicObject>, mut from: Events, seen: Arc<Seen>) {
+    let mut version = "0".to_owned();
+    let reason = loop {
+        if let Err(error) = watched(&mut from, &seen, &mut version).await {
+            break error.to_string();
+        }
+        from = match events(&api, &version).await {
+            Ok(events) => events,
+            Err(error) => break error.to_string(),
+        };
+    };
+    if seen.blind.set(reason).is_ok() {
+        seen.count.send_modify(|_| {});
+    }
+}
+
+/// Looks until a watch ends, and leaves where the next one begins.
+async fn watched(events: &mut Events, seen: &Seen, version: &mut String) -> Result<()> {
+    while let Some(event) = events.try_next().await? {
+        let (step, object) = match event {
+            WatchEvent::Added(object) | WatchEvent::Modified(object) => (reached(&object), object),
+            WatchEvent::Deleted(object) => (Some(Step::Delete), object),
+            WatchEvent::Bookmark(_) => continue,
+            WatchEvent::Error(status) => bail!("{}", status.message),
+        };
+        if let Some(now) = object.resource_version() {
+            *version = now;
+        }
+        if let Some(step) = step {
+            seen.note(step, object.metadata.name);
         }
     }
+    Ok(())
 }
 
 /// The step that the object is through with, if it is with one.

@@ -23,7 +23,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
             each pass, hands it the object, and throws it away.",
     figures: &["passes a second", "CPU of a pass, µs"],
     charts: &[("bench-rerun.svg", "CPU of a pass, µs")],
-    minutes: 4,
+    minutes: 3,
     ..Workload::NONE
 };
 
