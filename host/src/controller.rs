@@ -22,6 +22,7 @@ mod report;
 mod retry;
 mod settle;
 mod watches;
+mod whys;
 mod work;
 mod worker;
 
@@ -34,7 +35,7 @@ pub use insight::{Insight, Insights};
 pub use once::{Answer, Function};
 pub use record::{Archive, Record, Records};
 pub use settle::{FinalizerPatch, settle_finalizer};
-pub use work::Whys;
+pub use whys::Whys;
 
 use futures::future::join_all;
 use tokio::time::Instant;

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use tokio::sync::mpsc;
 
 use super::failing::{Failing, Ledger, Trouble};
-use super::work::Whys;
+use super::whys::Whys;
 use crate::view::{Journal, Key, Saw, Wrote};
 
 /// So many passes of one plugin are kept.

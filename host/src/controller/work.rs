@@ -8,12 +8,10 @@ use tokio::time::Instant;
 
 use super::facts::{Delayed, Place};
 use super::queue::{self, Cause, Priority, Queue};
+use super::whys::Whys;
 use crate::metrics::{Backlog, Meters, Waiting};
 use crate::seams::{Clock, first};
 use crate::view::{Key, Wakeup, Why};
-
-/// So many reasons are kept for each key that waits.
-const REASONS: usize = 8;
 
 /// A queue that can be waited for. Before it is opened it takes nothing in: a host that stands by for months
 /// would collect the keys of what has come and gone.
@@ -53,15 +51,6 @@ struct Ticket {
     whys: Whys,
     /// Since when it waits for a worker; a delayed one, from when it will. None before it was ever added.
     since: Option<Instant>,
-}
-
-/// Why a key runs.
-#[derive(Clone, Debug, Default)]
-pub struct Whys {
-    /// The first reasons that there were.
-    pub first: Vec<Why>,
-    /// How many there were in all.
-    pub count: usize,
 }
 
 /// A key whose turn it is.
@@ -282,19 +271,9 @@ impl Backlog for WorkQueue {
     }
 }
 
-impl Whys {
-    fn note(&mut self, why: Why) {
-        self.count += 1;
-        if self.first.len() < REASONS && !self.first.contains(&why) {
-            // Most have one: a vector that grows by itself begins with four.
-            self.first.reserve_exact(1);
-            self.first.push(why);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::whys::REASONS;
     use super::*;
     use futures::FutureExt;
 
