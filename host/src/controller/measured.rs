@@ -23,7 +23,7 @@ pub(crate) fn queue(depth: usize) -> Scene {
         for wakeup in wakeups {
             queue.add(wakeup);
             if let Some(Some(taken)) = queue.take().now_or_never() {
-                queue.done(&taken.key);
+                queue.done(&taken);
             }
         }
         queue
@@ -41,7 +41,7 @@ pub(crate) fn dispatch() -> Scene {
             .collect::<std::collections::VecDeque<_>>();
         for _ in 0..STEPS {
             if let Some(ended) = running.pop_front() {
-                queue.done(&ended.key);
+                queue.done(&ended);
             }
             running.extend(take(&queue));
         }

@@ -10,13 +10,19 @@
 //!
 //! No lock, no clock, no await: [`super::work`] owns those.
 
+mod entry;
+mod slots;
+
 use std::borrow::Borrow;
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap, VecDeque};
+use std::collections::{BinaryHeap, VecDeque};
 use std::hash::Hash;
 use std::mem;
 
 use crate::bugs::{self, Bug};
+use entry::{Count, Entry};
+pub(super) use slots::Handle;
+use slots::Slots;
 
 /// Of so many keys taken, one was added low, if any is waiting.
 const SHARE: u32 = 8;
@@ -24,49 +30,23 @@ const SHARE: u32 = 8;
 /// A queue of keys, which are cheap to clone. `T` is a point in time, and `N` what is noted of a key until it runs.
 #[derive(Debug)]
 pub(super) struct Queue<K, T, N = ()> {
-    ready: VecDeque<K>,
+    ready: VecDeque<Handle>,
     /// Keys that wait for those in `ready`. One that is no longer low, since it was added again or has run, is passed
     /// over.
-    low: VecDeque<K>,
+    low: VecDeque<Handle>,
     /// Keys taken from `ready` while others waited in `low`.
     passed: u32,
     /// All that is known of each key that is anywhere.
-    keys: HashMap<K, Entry<T, N>, ahash::RandomState>,
+    keys: Slots<K, Entry<T, N>>,
     /// When delayed keys are due. What `keys` says otherwise is out of date here.
-    alarms: BinaryHeap<Reverse<(T, K)>>,
+    alarms: BinaryHeap<Reverse<(T, K, Handle)>>,
     count: Count,
-}
-
-/// What is known of a key.
-#[derive(Debug)]
-struct Entry<T, N> {
-    /// It must run: it is in `ready` or `low`, or runs and has changed again.
-    dirty: bool,
-    running: bool,
-    /// It waits in `low`, and counts there.
-    low: bool,
-    /// It is ready, since its delay has ended.
-    due: bool,
-    /// When it is due, if it is delayed.
-    delayed: Option<T>,
-    /// It runs low when its delay ends.
-    delayed_low: bool,
-    /// It does not run before then.
-    slowed: Option<T>,
-    note: N,
-}
-
-/// How many keys are what.
-#[derive(Debug, Default)]
-struct Count {
-    low: usize,
-    delayed: usize,
-    running: usize,
 }
 
 /// A key that is handed out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Taken<K, N> {
+    pub(super) handle: Handle,
     pub(super) key: K,
     pub(super) note: N,
     pub(super) cause: Cause,
@@ -104,40 +84,13 @@ pub(super) enum Cause {
     Delay,
 }
 
-impl<T, N: Default> Default for Entry<T, N> {
-    fn default() -> Self {
-        Self {
-            dirty: false,
-            running: false,
-            low: false,
-            due: false,
-            delayed: None,
-            delayed_low: false,
-            slowed: None,
-            note: N::default(),
-        }
-    }
-}
-
-impl<T, N> Entry<T, N> {
-    fn forget_delay(&mut self, count: &mut Count) {
-        self.delayed_low = false;
-        count.delayed -= usize::from(self.delayed.take().is_some());
-    }
-
-    /// Whether there is nothing to know of it.
-    fn is_idle(&self) -> bool {
-        !self.dirty && !self.running && self.delayed.is_none() && self.slowed.is_none()
-    }
-}
-
 impl<K: Clone + Ord + Hash, T: Copy + Ord, N> Default for Queue<K, T, N> {
     fn default() -> Self {
         Self {
             ready: VecDeque::new(),
             low: VecDeque::new(),
             passed: 0,
-            keys: HashMap::default(),
+            keys: Slots::default(),
             alarms: BinaryHeap::new(),
             count: Count::default(),
         }
@@ -145,40 +98,58 @@ impl<K: Clone + Ord + Hash, T: Copy + Ord, N> Default for Queue<K, T, N> {
 }
 
 impl<K: Clone + Ord + Hash, T: Copy + Ord, N: Default> Queue<K, T, N> {
-    /// Marks `key` as needing work now. A delay it had is forgotten. Answers what is noted of it, as the others do.
-    pub(super) fn add(&mut self, key: K) -> &mut N {
-        let entry = self.keys.entry(key.clone()).or_default();
-        if bugs::is(Bug::ChangesDuringARunAreDropped) && entry.running {
-            return &mut entry.note;
-        }
-        entry.forget_delay(&mut self.count);
-        let raised = mem::take(&mut entry.low);
-        self.count.low -= usize::from(raised);
-        let was_dirty = mem::replace(&mut entry.dirty, true);
-        if (!was_dirty || raised) && !entry.running {
-            self.ready.push_back(key);
-        }
-        &mut entry.note
+    /// Marks `key` as needing work now. A delay it had is forgotten. Answers what is noted of it, as the others do;
+    /// `None` if there is no room for another key, after four thousand million of them.
+    pub(super) fn add(&mut self, key: K) -> Option<&mut N> {
+        let handle = self.keys.enter(key)?;
+        self.wake(handle, Priority::Normal)
     }
 
     /// Marks `key` as needing work, after what needs it more. A delay it had is forgotten.
-    pub(super) fn add_low(&mut self, key: K) -> &mut N {
-        let entry = self.keys.entry(key.clone()).or_default();
-        entry.forget_delay(&mut self.count);
-        if !mem::replace(&mut entry.dirty, true) && !entry.running {
-            entry.low = true;
-            self.count.low += 1;
-            self.low.push_back(key);
-        }
-        &mut entry.note
+    pub(super) fn add_low(&mut self, key: K) -> Option<&mut N> {
+        let handle = self.keys.enter(key)?;
+        self.wake(handle, Priority::Low)
     }
 
     /// Marks `key` as needing work at `due`, unless it is to run earlier anyway. Of two delays the earlier
     /// one counts, and the higher priority.
-    pub(super) fn add_at(&mut self, key: K, due: T, priority: Priority) -> &mut N {
-        let entry = self.keys.entry(key.clone()).or_default();
+    pub(super) fn add_at(&mut self, key: K, due: T, priority: Priority) -> Option<&mut N> {
+        let handle = self.keys.enter(key)?;
+        self.delay(handle, due, priority)
+    }
+
+    fn wake(&mut self, handle: Handle, priority: Priority) -> Option<&mut N> {
+        let entry = &mut self.keys.get_mut(handle)?.entry;
+        let is_normal = priority == Priority::Normal;
+        if bugs::is(Bug::ChangesDuringARunAreDropped) && entry.running && is_normal {
+            return Some(&mut entry.note);
+        }
+        entry.forget_delay(&mut self.count);
+        let was_dirty = mem::replace(&mut entry.dirty, true);
+        match priority {
+            Priority::Normal => {
+                let raised = mem::take(&mut entry.low);
+                self.count.low -= usize::from(raised);
+                if (!was_dirty || raised) && !entry.running {
+                    self.ready.push_back(handle);
+                }
+            }
+            Priority::Low if !was_dirty && !entry.running => {
+                entry.low = true;
+                entry.in_low += 1;
+                self.count.low += 1;
+                self.low.push_back(handle);
+            }
+            Priority::Low => {}
+        }
+        Some(&mut entry.note)
+    }
+
+    fn delay(&mut self, handle: Handle, due: T, priority: Priority) -> Option<&mut N> {
+        let slot = self.keys.get_mut(handle)?;
+        let entry = &mut slot.entry;
         if entry.dirty {
-            return &mut entry.note;
+            return Some(&mut entry.note);
         }
         let held = entry.delayed;
         match priority {
@@ -189,26 +160,32 @@ impl<K: Clone + Ord + Hash, T: Copy + Ord, N: Default> Queue<K, T, N> {
         if held.is_none_or(|held| held > due) {
             self.count.delayed += usize::from(held.is_none());
             entry.delayed = Some(due);
-            self.alarms.push(Reverse((due, key)));
+            self.alarms.push(Reverse((due, slot.key.clone(), handle)));
         }
-        &mut entry.note
+        Some(&mut entry.note)
     }
 
     /// Does not hand `key` out before `until`.
     pub(super) fn slow(&mut self, key: K, until: T) {
-        self.keys.entry(key).or_default().slowed = Some(until);
+        let handle = self.keys.enter(key);
+        if let Some(slot) = handle.and_then(|handle| self.keys.get_mut(handle)) {
+            slot.entry.slowed = Some(until);
+        }
     }
 
-    /// Takes the oldest key that is ready at `now`, and says why it runs. Hand it back with [`Queue::done`].
+    /// Takes the oldest key that is ready at `now`, and says why it runs. Hand it back with [`Queue::hand_back`].
     pub(super) fn take(&mut self, now: T) -> Option<Taken<K, N>> {
         self.promote(now);
         loop {
-            let (key, priority) = self.next()?;
-            let entry = self.keys.entry(key.clone()).or_default();
+            let (handle, priority) = self.next()?;
+            let Some(slot) = self.keys.get_mut(handle) else {
+                continue;
+            };
+            let entry = &mut slot.entry;
             entry.dirty = false;
             let is_due = mem::take(&mut entry.due);
             if let Some(until) = entry.slowed.filter(|until| *until > now) {
-                self.add_at(key, until, priority);
+                self.delay(handle, until, priority);
                 continue;
             }
             entry.slowed = None;
@@ -216,8 +193,9 @@ impl<K: Clone + Ord + Hash, T: Copy + Ord, N: Default> Queue<K, T, N> {
             self.count.running += 1;
             let cause = if is_due { Cause::Delay } else { Cause::Change };
             return Some(Taken {
+                handle,
                 note: mem::take(&mut entry.note),
-                key,
+                key: slot.key.clone(),
                 cause,
                 priority,
             });
@@ -225,54 +203,64 @@ impl<K: Clone + Ord + Hash, T: Copy + Ord, N: Default> Queue<K, T, N> {
     }
 
     /// The key whose turn it is: of those added low one in [`SHARE`] while others wait.
-    fn next(&mut self) -> Option<(K, Priority)> {
-        let keys = &self.keys;
-        let counts = |key: &K| keys.get(key).is_some_and(|entry| entry.low);
-        while self.low.front().is_some_and(|key| !counts(key)) {
-            self.low.pop_front();
-        }
+    fn next(&mut self) -> Option<(Handle, Priority)> {
+        self.pass_over();
         let is_their_turn = self.ready.is_empty() || self.passed + 1 >= SHARE;
-        if is_their_turn && let Some(key) = self.low.pop_front() {
+        if is_their_turn && let Some(handle) = self.low.pop_front() {
             self.passed = 0;
             self.count.low -= 1;
-            if let Some(entry) = self.keys.get_mut(&key) {
-                entry.low = false;
+            if let Some(slot) = self.keys.get_mut(handle) {
+                slot.entry.low = false;
+                slot.entry.in_low -= 1;
             }
-            return Some((key, Priority::Low));
+            return Some((handle, Priority::Low));
         }
-        let key = self.ready.pop_front()?;
+        let handle = self.ready.pop_front()?;
         self.passed = if self.low.is_empty() {
             0
         } else {
             self.passed + 1
         };
-        Some((key, Priority::Normal))
+        Some((handle, Priority::Normal))
     }
 
-    /// Ends a run. If `key` was added meanwhile, it becomes ready again.
-    pub(super) fn done<Q: Hash + Eq + ?Sized>(&mut self, key: &Q)
-    where
-        K: Borrow<Q>,
-    {
-        let Some((key, mut entry)) = self.keys.remove_entry(key) else {
+    /// Forgets the places in `low` that come first and do not count.
+    fn pass_over(&mut self) {
+        while let Some(handle) = self.low.front().copied() {
+            if let Some(slot) = self.keys.get_mut(handle) {
+                if slot.entry.low {
+                    return;
+                }
+                slot.entry.in_low -= 1;
+                if slot.entry.is_idle() {
+                    self.keys.leave(handle);
+                }
+            }
+            self.low.pop_front();
+        }
+    }
+
+    /// Ends a run. If the key was added meanwhile, it becomes ready again.
+    pub(super) fn hand_back(&mut self, handle: Handle) {
+        let Some(slot) = self.keys.get_mut(handle) else {
             return;
         };
-        if mem::take(&mut entry.running) {
+        if mem::take(&mut slot.entry.running) {
             self.count.running -= 1;
-            if entry.dirty {
-                self.ready.push_back(key.clone());
+            if slot.entry.dirty {
+                self.ready.push_back(handle);
             }
         }
-        if !entry.is_idle() {
-            self.keys.insert(key, entry);
+        if slot.entry.is_idle() {
+            self.keys.leave(handle);
         }
     }
 
     /// When the next delayed key becomes due.
     pub(super) fn next_due(&mut self) -> Option<T> {
-        while let Some(Reverse((due, key))) = self.alarms.peek() {
-            let entry = self.keys.get(key);
-            if entry.is_some_and(|entry| entry.delayed == Some(*due)) {
+        while let Some(Reverse((due, key, handle))) = self.alarms.peek() {
+            let slot = self.keys.get(*handle);
+            if slot.is_some_and(|slot| slot.entry.delayed == Some(*due) && slot.key == *key) {
                 return Some(*due);
             }
             self.alarms.pop();
@@ -295,22 +283,25 @@ impl<K: Clone + Ord + Hash, T: Copy + Ord, N: Default> Queue<K, T, N> {
         self.count.delayed
     }
 
-    /// What is noted of `key`, if it is anywhere.
-    pub(super) fn note<Q: Hash + Eq + ?Sized>(&self, key: &Q) -> Option<&N>
+    /// The handle of `key`, if it is anywhere.
+    pub(super) fn find<Q: Hash + Eq + ?Sized>(&self, key: &Q) -> Option<Handle>
     where
         K: Borrow<Q>,
     {
-        self.keys.get(key).map(|entry| &entry.note)
+        self.keys.find(key)
     }
 
-    /// Where `key` is.
-    pub(super) fn place<Q: Hash + Eq + ?Sized>(&self, key: &Q) -> Place<T>
-    where
-        K: Borrow<Q>,
-    {
-        let Some(entry) = self.keys.get(key) else {
+    /// What is noted of a key, if it is anywhere.
+    pub(super) fn note(&self, handle: Handle) -> Option<&N> {
+        self.keys.get(handle).map(|slot| &slot.entry.note)
+    }
+
+    /// Where a key is.
+    pub(super) fn place(&self, handle: Handle) -> Place<T> {
+        let Some(slot) = self.keys.get(handle) else {
             return Place::Nowhere;
         };
+        let entry = &slot.entry;
         if entry.running {
             return Place::Running { again: entry.dirty };
         }
@@ -326,12 +317,12 @@ impl<K: Clone + Ord + Hash, T: Copy + Ord, N: Default> Queue<K, T, N> {
         }
     }
 
-    /// The keys that are next, of either priority.
-    pub(super) fn heads(&self) -> impl Iterator<Item = &K> {
-        let mut low = self.low.iter();
-        let counts = |key: &K| self.keys.get(key).is_some_and(|entry| entry.low);
-        let low = low.find(|key| counts(key));
-        self.ready.front().into_iter().chain(low)
+    /// What is noted of the keys that are next, of either priority.
+    pub(super) fn heads(&self) -> impl Iterator<Item = &N> {
+        let entry = |handle: &Handle| Some(&self.keys.get(*handle)?.entry);
+        let low = self.low.iter().filter_map(entry).find(|entry| entry.low);
+        let ready = self.ready.front().and_then(entry);
+        ready.into_iter().chain(low).map(|entry| &entry.note)
     }
 
     /// How many keys run now.
@@ -344,13 +335,17 @@ impl<K: Clone + Ord + Hash, T: Copy + Ord, N: Default> Queue<K, T, N> {
             if due > now {
                 return;
             }
-            if let Some(Reverse((_, key))) = self.alarms.pop() {
-                let entry = self.keys.get(&key);
-                match entry.is_some_and(|entry| entry.delayed_low) {
-                    true => self.add_low(key.clone()),
-                    false => self.add(key.clone()),
-                };
-                self.keys.entry(key).or_default().due = true;
+            let Some(Reverse((_, _, handle))) = self.alarms.pop() else {
+                return;
+            };
+            let slot = self.keys.get(handle);
+            let priority = match slot.is_some_and(|slot| slot.entry.delayed_low) {
+                true => Priority::Low,
+                false => Priority::Normal,
+            };
+            self.wake(handle, priority);
+            if let Some(slot) = self.keys.get_mut(handle) {
+                slot.entry.due = true;
             }
         }
     }

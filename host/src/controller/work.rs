@@ -7,7 +7,7 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::facts::{Delayed, Place};
-use super::queue::{self, Cause, Priority, Queue};
+use super::queue::{self, Cause, Handle, Priority, Queue};
 use super::whys::Whys;
 use crate::metrics::{Backlog, Meters, Waiting};
 use crate::seams::{Clock, first};
@@ -27,7 +27,7 @@ pub(super) struct WorkQueue {
 struct State {
     queue: Queue<Arc<Key>, Instant, Ticket>,
     /// When each key that runs was handed out: as many as there are workers at most.
-    started: Vec<(Arc<Key>, Instant)>,
+    started: Vec<(Handle, Instant)>,
     stage: Stage,
     /// Nothing is handed out before this: the API server asked the plugin to slow down.
     paused_until: Option<Instant>,
@@ -60,6 +60,7 @@ pub(super) struct Taken {
     pub(super) cause: Cause,
     pub(super) priority: Priority,
     pub(super) whys: Whys,
+    handle: Handle,
 }
 
 enum Turn {
@@ -142,12 +143,13 @@ impl WorkQueue {
         }
     }
 
-    /// Hands `key` back.
-    pub(super) fn done(&self, key: &Key) {
+    /// Hands a key back.
+    pub(super) fn done(&self, taken: &Taken) {
         let now = self.clock.now();
         let mut state = self.state();
-        state.queue.done(key);
-        let place = state.started.iter().position(|(one, _)| **one == *key);
+        state.queue.hand_back(taken.handle);
+        let mut started = state.started.iter();
+        let place = started.position(|(handle, _)| *handle == taken.handle);
         if let Some(place) = place {
             let (_, started) = state.started.swap_remove(place);
             self.meters.worked.observe((now - started).as_secs_f64());
@@ -167,12 +169,14 @@ impl WorkQueue {
     pub(super) fn place(&self, key: &Key) -> (Place, Option<Duration>) {
         let now = self.clock.now();
         let state = self.state();
-        let ticket = state.queue.note(key);
-        let started = state.started.iter().find(|(one, _)| **one == *key);
+        let handle = state.queue.find(key);
+        let ticket = handle.and_then(|handle| state.queue.note(handle));
+        let started = state.started.iter().find(|(one, _)| Some(*one) == handle);
         let since = |time: Option<Instant>| {
             time.map_or(Duration::ZERO, |time| now.saturating_duration_since(time))
         };
-        let place = match state.queue.place(key) {
+        let place = handle.map_or(queue::Place::Nowhere, |handle| state.queue.place(handle));
+        let place = match place {
             queue::Place::Nowhere => Place::Nowhere,
             queue::Place::Waiting { low } => Place::Waiting {
                 low,
@@ -224,12 +228,13 @@ impl WorkQueue {
                     let waited = now.saturating_duration_since(since);
                     self.meters.queued.observe(waited.as_secs_f64());
                 }
-                state.started.push((Arc::clone(&taken.key), now));
+                state.started.push((taken.handle, now));
                 Turn::Run(Taken {
                     whys: taken.note.whys,
                     key: taken.key,
                     cause: taken.cause,
                     priority: taken.priority,
+                    handle: taken.handle,
                 })
             }
             None => Turn::WaitUntil(state.queue.next_due()),
@@ -237,7 +242,10 @@ impl WorkQueue {
     }
 
     /// The key waits for a worker from then on, if it does not already.
-    fn waits(&self, ticket: &mut Ticket, why: Why, from: Instant) {
+    fn waits(&self, ticket: Option<&mut Ticket>, why: Why, from: Instant) {
+        let Some(ticket) = ticket else {
+            return;
+        };
         if ticket.since.is_none() {
             self.meters.adds.inc();
         }
@@ -256,7 +264,7 @@ impl Backlog for WorkQueue {
         let now = self.clock.now();
         let state = self.state();
         let queue = &state.queue;
-        let waits = queue.heads().filter_map(|key| queue.note(key)?.since);
+        let waits = queue.heads().filter_map(|ticket| ticket.since);
         let waits = waits.map(|since| now.saturating_duration_since(since));
         let work = state.started.iter().map(|(_, started)| now - *started);
         Waiting {
@@ -360,11 +368,12 @@ mod tests {
                 Why::Changed("Pod".into(), key(&number.to_string())),
             ));
         }
-        let whys = queue.take().await.unwrap().whys;
+        let first = queue.take().await.unwrap();
+        let whys = &first.whys;
         assert_eq!((whys.count, whys.first.len()), (103, REASONS));
         assert_eq!(whys.first[..2], [Why::Listed, Why::Resync]);
         queue.add(wakeup("a", Why::Swapped));
-        queue.done(&key("a"));
+        queue.done(&first);
         assert_eq!(queue.take().await.unwrap().whys.first, [Why::Swapped]);
     }
 

@@ -107,7 +107,7 @@ impl Worker {
             // Handed back also when the pass panics: the key is not lost with it.
             let _done = HandBack {
                 queue: &self.queue,
-                key: &taken.key,
+                taken: &taken,
             };
             // In a box: a plugin has many workers that wait.
             Box::pin(self.turn(&taken)).await;
@@ -255,11 +255,11 @@ impl Worker {
 /// Hands a key back to the queue when the pass over it has ended, however it did.
 struct HandBack<'a> {
     queue: &'a WorkQueue,
-    key: &'a Key,
+    taken: &'a Taken,
 }
 
 impl Drop for HandBack<'_> {
     fn drop(&mut self) {
-        self.queue.done(self.key);
+        self.queue.done(self.taken);
     }
 }

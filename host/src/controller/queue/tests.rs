@@ -1,6 +1,15 @@
 use super::*;
 use std::collections::BTreeMap;
 
+impl<K: Clone + Ord + Hash, T: Copy + Ord, N: Default> Queue<K, T, N> {
+    /// Ends the run of a key, if it is known.
+    fn done(&mut self, key: &K) {
+        if let Some(handle) = self.find(key) {
+            self.hand_back(handle);
+        }
+    }
+}
+
 /// The key alone.
 fn take<K: Clone + Ord + Hash, T: Copy + Ord>(queue: &mut Queue<K, T>, now: T) -> Option<K> {
     queue.take(now).map(|taken| taken.key)
@@ -46,6 +55,33 @@ fn what_is_added_low_runs_last_but_not_never() {
         "it ran meanwhile, and runs again"
     );
     assert_eq!((take(&mut queue, 0), queue.depth()), (None, 0));
+}
+
+#[test]
+fn a_low_place_that_does_not_count_any_more_is_not_taken_by_whoever_comes_next() {
+    let mut queue = queue(&[]);
+    for key in ["first", "a", "last"] {
+        queue.add_low(key);
+    }
+    queue.add("a");
+    assert_eq!(take(&mut queue, 0), Some("a"));
+    queue.done(&"a");
+    queue.add_low("next");
+    let order = [(); 4].map(|()| take(&mut queue, 0));
+    assert_eq!(order, [Some("first"), Some("last"), Some("next"), None]);
+    assert_eq!(queue.find(&"a"), None, "passed over, it is forgotten");
+}
+
+#[test]
+fn a_delay_that_is_out_of_date_does_not_wake_whoever_comes_next() {
+    let mut queue = queue(&[]);
+    queue.add_at("a", 5, Priority::Normal);
+    queue.add("a");
+    assert_eq!(take(&mut queue, 0), Some("a"));
+    queue.done(&"a");
+    queue.add_at("b", 9, Priority::Normal);
+    assert_eq!((queue.next_due(), take(&mut queue, 5)), (Some(9), None));
+    assert_eq!(take(&mut queue, 9), Some("b"));
 }
 
 #[test]
