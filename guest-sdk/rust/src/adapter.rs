@@ -66,7 +66,7 @@ fn describe<R: Reconciler>(name: &str, version: &str) -> wit::Description {
             fields: watch.fields,
         },
         finalizes: R::FINALIZE.is_some(),
-        needs: all_needs::<R>().rules().cloned().map(Into::into).collect(),
+        needs: all_needs::<R>().into_rules().map(Into::into).collect(),
         crds: Vec::new(),
     }
 }

@@ -20,9 +20,7 @@ impl Cluster for Host {
         subresource: Option<&str>,
         consistency: Consistency,
     ) -> Result<Value, Error> {
-        wit::get(&target.into(), subresource, consistency.into())
-            .map_err(Code::from)
-            .and_then(|answer| parse(&answer))
+        answered(wit::get(&target.into(), subresource, consistency.into()))
             .doing(|| format!("get {target}"))
     }
 
@@ -34,21 +32,16 @@ impl Cluster for Host {
     }
 
     fn apply_json(&self, object: &Value) -> Result<Value, Error> {
-        wit::apply(&object.to_string())
-            .map_err(Code::from)
-            .and_then(|answer| parse(&answer))
-            .doing(|| format!("apply {}", title(object)))
+        answered(wit::apply(&text(object))).doing(|| format!("apply {}", title(object)))
     }
 
     fn apply_status_json(&self, object: &Value) -> Result<Value, Error> {
-        wit::apply_status(&object.to_string())
-            .map_err(Code::from)
-            .and_then(|answer| parse(&answer))
+        answered(wit::apply_status(&text(object)))
             .doing(|| format!("apply the status of {}", title(object)))
     }
 
     fn apply_set_json(&self, children: &[Value]) -> Result<Vec<Value>, SetError> {
-        let texts: Vec<String> = children.iter().map(Value::to_string).collect();
+        let texts: Vec<String> = children.iter().map(text).collect();
         let kept = wit::apply_set(&texts).map_err(|errors| SetError {
             failures: errors
                 .into_iter()
@@ -61,10 +54,7 @@ impl Cluster for Host {
     }
 
     fn create_json(&self, object: &Value) -> Result<Value, Error> {
-        wit::create(&object.to_string())
-            .map_err(Code::from)
-            .and_then(|answer| parse(&answer))
-            .doing(|| format!("create {}", title(object)))
+        answered(wit::create(&text(object))).doing(|| format!("create {}", title(object)))
     }
 
     fn create_subresource_json(
@@ -73,10 +63,12 @@ impl Cluster for Host {
         subresource: &str,
         object: &Value,
     ) -> Result<Value, Error> {
-        wit::create_subresource(&parent.into(), subresource, &object.to_string())
-            .map_err(Code::from)
-            .and_then(|answer| parse(&answer))
-            .doing(|| format!("post to {subresource} of {parent}"))
+        answered(wit::create_subresource(
+            &parent.into(),
+            subresource,
+            &text(object),
+        ))
+        .doing(|| format!("post to {subresource} of {parent}"))
     }
 
     fn patch_json(
@@ -85,13 +77,11 @@ impl Cluster for Host {
         subresource: Option<&str>,
         patch: &Patch,
     ) -> Result<Value, Error> {
-        let (kind, text) = match patch {
-            Patch::Json(operations) => (wit::PatchType::Json, operations.to_string()),
-            Patch::Merge(fields) => (wit::PatchType::Merge, fields.to_string()),
+        let (kind, patch) = match patch {
+            Patch::Json(operations) => (wit::PatchType::Json, operations),
+            Patch::Merge(fields) => (wit::PatchType::Merge, fields),
         };
-        wit::patch(&target.into(), subresource, kind, &text)
-            .map_err(Code::from)
-            .and_then(|answer| parse(&answer))
+        answered(wit::patch(&target.into(), subresource, kind, &text(patch)))
             .doing(|| format!("patch {target}"))
     }
 
@@ -168,6 +158,17 @@ fn set_failure(failed: wit::SetError, children: &[Value]) -> SetFailure {
     SetFailure { index, error }
 }
 
+/// Reads what the host answers to a call that gives an object.
+fn answered(answer: Result<String, wit::Error>) -> Result<Value, Code> {
+    parse(&answer.map_err(Code::from)?)
+}
+
+/// `object` as JSON.
+fn text(object: &Value) -> String {
+    // It cannot fail: all keys of a value are texts. Its `to_string` writes the same through a formatter.
+    serde_json::to_string(object).unwrap_or_default()
+}
+
 /// Reads an answer of the host.
 fn parse(answer: &str) -> Result<Value, Code> {
     serde_json::from_str(answer).map_err(|error| Code::Other(error.to_string()))
@@ -175,13 +176,20 @@ fn parse(answer: &str) -> Result<Value, Code> {
 
 /// `ConfigMap/default/ada`, as far as `object` says.
 pub(crate) fn title(object: &Value) -> String {
-    let text = |pointer| object.pointer(pointer).and_then(Value::as_str);
+    let metadata = object.get("metadata");
     let parts = [
-        text("/kind"),
-        text("/metadata/namespace"),
-        text("/metadata/name"),
+        object.get("kind"),
+        metadata.and_then(|metadata| metadata.get("namespace")),
+        metadata.and_then(|metadata| metadata.get("name")),
     ];
-    parts.into_iter().flatten().collect::<Vec<_>>().join("/")
+    let mut title = String::new();
+    for part in parts.into_iter().flatten().filter_map(Value::as_str) {
+        if !title.is_empty() {
+            title.push('/');
+        }
+        title.push_str(part);
+    }
+    title
 }
 
 impl From<&ObjectRef> for types::ObjectRef {

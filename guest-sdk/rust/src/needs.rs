@@ -107,6 +107,11 @@ impl Needs {
         self.needs.iter().map(|need| &need.rule)
     }
 
+    /// As [`Needs::rules`], for whoever keeps them.
+    pub(crate) fn into_rules(self) -> impl Iterator<Item = Rule> {
+        self.needs.into_iter().map(|need| need.rule)
+    }
+
     /// Whether one rule covers `verb` for this kind, or for its subresource, and this name.
     #[cfg(feature = "testing")]
     pub(crate) fn cover(&self, verb: &str, target: &crate::ObjectRef, subresource: &str) -> bool {
