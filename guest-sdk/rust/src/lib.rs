@@ -53,6 +53,7 @@ mod metadata;
 mod needs;
 mod object;
 mod query;
+mod read;
 mod reconciler;
 mod report;
 #[cfg(feature = "testing")]

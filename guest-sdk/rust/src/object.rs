@@ -1,17 +1,22 @@
 //! A Kubernetes object with a typed spec and status.
 
-use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::Serialize;
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::{Map, Value};
 
 use crate::manifest::Manifest;
 use crate::metadata::{Metadata, OwnerReference};
 use crate::query::ObjectRef;
+use crate::read::{Key, absent};
 
 /// An object as the API server keeps it. Fields that the types do not name survive a round trip
 /// in `rest` (those within the spec only if its type keeps them).
 ///
 /// For a kind without a spec, use `Object<Option<Value>>`, or any type of your own.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Object<Spec, Status = Value> {
     /// `apps/v1`, or `v1` for the core group.
@@ -23,7 +28,7 @@ pub struct Object<Spec, Status = Value> {
     /// What is wanted.
     pub spec: Spec,
     /// What was observed; None before the first report.
-    #[serde(default = "none", skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<Status>,
     /// All other fields.
     #[serde(flatten)]
@@ -70,18 +75,85 @@ impl<Spec, Status> Object<Spec, Status> {
     }
 }
 
-/// `Option::default` without asking for `Status: Default`.
-fn none<T>() -> Option<T> {
-    None
+impl<'de, Spec, Status> Deserialize<'de> for Object<Spec, Status>
+where
+    Spec: Deserialize<'de>,
+    Status: Deserialize<'de>,
+{
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(ObjectVisitor(PhantomData))
+    }
+}
+
+struct ObjectVisitor<Spec, Status>(PhantomData<(Spec, Status)>);
+
+impl<'de, Spec, Status> Visitor<'de> for ObjectVisitor<Spec, Status>
+where
+    Spec: Deserialize<'de>,
+    Status: Deserialize<'de>,
+{
+    type Value = Object<Spec, Status>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a Kubernetes object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let (mut frame, mut spec, mut status) = (Frame::default(), None, None);
+        while let Some(Key(key)) = map.next_key()? {
+            match &*key {
+                "spec" => spec = Some(map.next_value()?),
+                "status" => status = map.next_value()?,
+                _ => frame.read(Key(key), &mut map)?,
+            }
+        }
+        Ok(Object {
+            spec: spec.map_or_else(|| absent("spec"), Ok)?,
+            status,
+            api_version: frame.api_version.map_or_else(|| absent("apiVersion"), Ok)?,
+            kind: frame.kind.map_or_else(|| absent("kind"), Ok)?,
+            metadata: frame.metadata.map_or_else(|| absent("metadata"), Ok)?,
+            rest: frame.rest,
+        })
+    }
+}
+
+/// What an object has whatever its spec and status are.
+#[derive(Default)]
+struct Frame {
+    api_version: Option<String>,
+    kind: Option<String>,
+    metadata: Option<Metadata>,
+    rest: Map<String, Value>,
+}
+
+impl Frame {
+    /// Reads the value of this key.
+    fn read<'de, A: MapAccess<'de>>(
+        &mut self,
+        Key(key): Key<'de>,
+        map: &mut A,
+    ) -> Result<(), A::Error> {
+        match &*key {
+            "apiVersion" => self.api_version = Some(map.next_value()?),
+            "kind" => self.kind = Some(map.next_value()?),
+            "metadata" => self.metadata = Some(map.next_value()?),
+            _ => {
+                self.rest.insert(key.into_owned(), map.next_value()?);
+            }
+        }
+        Ok(())
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use serde::Deserialize;
     use serde_json::json;
 
     use super::*;
 
-    #[derive(Serialize, Deserialize)]
+    #[derive(Debug, Serialize, Deserialize)]
     struct Spec {
         name: String,
     }
@@ -105,6 +177,74 @@ mod tests {
         let text = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "a" } });
         let object: Object<Option<Value>> = serde_json::from_value(text).unwrap();
         assert_eq!(object.reference().to_string(), "ConfigMap/a");
+    }
+
+    #[test]
+    fn text_and_tree_are_read_alike() {
+        let text = r#"{
+            "metadata": {
+                "n\u0061me": "a", "deletionTimestamp": null, "ma\u006eagedFields": [{ "manager": "x" }],
+                "annotations": { "a": "1" }, "ownerReferences": [
+                    { "apiVersion": "v1", "kind": "X", "name": "x", "uid": "u", "controller": true, "more": 1 }
+                ]
+            },
+            "k\u0069nd": "Thing", "status": null, "sp\u0065c": { "name": "ada" }, "apiVersion": "v1", "d\u0061ta": [1.5]
+        }"#;
+        let read: Object<Value> = serde_json::from_str(text).unwrap();
+        assert_eq!(
+            serde_json::to_value(&read).unwrap(),
+            json!({
+                "apiVersion": "v1", "kind": "Thing", "spec": { "name": "ada" }, "data": [1.5],
+                "metadata": {
+                    "name": "a", "managedFields": [{ "manager": "x" }], "annotations": { "a": "1" },
+                    "ownerReferences": [{
+                        "apiVersion": "v1", "kind": "X", "name": "x", "uid": "u",
+                        "controller": true, "blockOwnerDeletion": false,
+                    }],
+                },
+            }),
+        );
+        let tree: Value = serde_json::from_str(text).unwrap();
+        assert_eq!(serde_json::from_value::<Object<Value>>(tree).unwrap(), read);
+    }
+
+    #[test]
+    fn what_an_object_lacks_is_named() {
+        let whole = json!({
+            "apiVersion": "v1", "kind": "Thing", "metadata": {}, "spec": { "name": "ada" },
+        });
+        for field in ["apiVersion", "kind", "metadata", "spec"] {
+            let mut object = whole.clone();
+            object.as_object_mut().unwrap().remove(field);
+            let error = serde_json::from_value::<Object<Spec>>(object).unwrap_err();
+            assert_eq!(error.to_string(), format!("missing field `{field}`"));
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_an_error() {
+        let cases = [
+            (json!([]), "a Kubernetes object"),
+            (json!({ "metadata": [] }), "an object's metadata"),
+            (json!({ "metadata": { "name": 1 } }), "expected a string"),
+            (
+                json!({ "metadata": { "labels": { "a": 1 } } }),
+                "expected a string",
+            ),
+            (
+                json!({ "metadata": { "ownerReferences": {} } }),
+                "expected owner references",
+            ),
+            (
+                json!({ "metadata": { "ownerReferences": [{ "kind": "X" }] } }),
+                "expected an owner reference with apiVersion",
+            ),
+            (json!({ "spec": { "name": 1 } }), "expected a string"),
+        ];
+        for (text, want) in cases {
+            let error = serde_json::from_value::<Object<Spec>>(text).unwrap_err();
+            assert!(error.to_string().contains(want), "{error}");
+        }
     }
 
     #[test]
