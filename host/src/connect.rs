@@ -1,6 +1,8 @@
 //! From flags to a door: which cluster, as whom, and whether it answers.
 
 mod client;
+mod shared;
+mod watches;
 
 use std::time::Duration;
 
@@ -49,7 +51,7 @@ pub async fn connect(cluster: &Cluster, seams: &Seams) -> anyhow::Result<(Api, S
     // Retries are for whoever knows whether they are safe.
     config.default_retry = false;
     config.connect_timeout = Some(Duration::from_secs(10));
-    // Longer than a watch that only gets bookmarks is silent.
+    // Longer than a watch that only gets bookmarks is silent, if it has a connection of its own.
     config.read_timeout = Some(Duration::from_secs(300));
     let server = config.cluster_url.to_string();
     let server = server.trim_end_matches('/');
