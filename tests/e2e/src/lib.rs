@@ -17,6 +17,7 @@ mod scene;
 mod server;
 pub mod transcript;
 pub mod variant;
+mod wire;
 
 use std::time::Duration;
 
@@ -34,6 +35,7 @@ pub use server::TestServer;
 pub use windlass_controlplane::{
     Fault, FaultProxy, Identity, RequestHead, RequestRecord, Rule, eventually,
 };
+pub use wire::Wire;
 
 /// How long a condition may take to come about before a test gives up on it.
 pub const DEADLINE: Duration = Duration::from_secs(60);

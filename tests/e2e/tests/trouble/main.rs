@@ -4,6 +4,7 @@
 
 mod busy;
 mod crowd;
+mod cuts;
 mod leaders;
 mod rubbish;
 mod stores;

@@ -48,9 +48,9 @@ struct Told {
 }
 
 /// An informer, and what it is to hold.
-struct Informed {
-    selector: &'static str,
-    subscription: Subscription,
+pub(crate) struct Informed {
+    selector: String,
+    pub(crate) subscription: Subscription,
     told: Arc<Mutex<Told>>,
 }
 
@@ -69,7 +69,7 @@ async fn after_ten_thousand_writes_under_broken_watches_stores_are_as_the_server
     proxy.set_rules(breaks(fastrand::Rng::with_seed(SEED)));
     proxy.cut_watches();
     let maps: Api<ConfigMap> = Api::namespaced(cluster.client(), namespace);
-    write_all(&maps, &proxy).await?;
+    write_all(&maps, WRITES, |written| hold_some(&proxy, written)).await?;
     let broken = proxy.count("watch");
     proxy.clear();
     ensure!(broken > 40, "only {broken} watches were opened");
@@ -82,7 +82,7 @@ async fn after_ten_thousand_writes_under_broken_watches_stores_are_as_the_server
 }
 
 /// Informers as a host has them.
-async fn informers(kubeconfig: &Path) -> Result<Informers> {
+pub(crate) async fn informers(kubeconfig: &Path) -> Result<Informers> {
     let seams = Seams {
         clock: Clock::system(),
         rng: Rng::from_system(),
@@ -121,15 +121,19 @@ fn breaks(mut dice: fastrand::Rng) -> Vec<Rule> {
     rules
 }
 
-/// Many clients write, straight to the server.
-async fn write_all(maps: &Api<ConfigMap>, proxy: &FaultProxy) -> Result<()> {
+/// Many clients write so often, straight to the server. After each write `trouble` may come.
+pub(crate) async fn write_all(
+    maps: &Api<ConfigMap>,
+    writes: usize,
+    trouble: impl Fn(usize),
+) -> Result<()> {
     let written = AtomicUsize::new(0);
     let client = async |number: usize| {
         let mut dice = fastrand::Rng::with_seed(SEED + 1 + number as u64);
-        while written.load(Ordering::Relaxed) < WRITES {
+        while written.load(Ordering::Relaxed) < writes {
             if write(maps, &mut dice).await? {
                 let number = written.fetch_add(1, Ordering::Relaxed) + 1;
-                hold_some(proxy, number);
+                trouble(number);
             }
         }
         anyhow::Ok(())
@@ -186,7 +190,7 @@ async fn write(maps: &Api<ConfigMap>, dice: &mut fastrand::Rng) -> Result<bool> 
 }
 
 impl Informed {
-    fn start(informers: &Informers, namespace: &str, selector: &'static str) -> Self {
+    pub(crate) fn start(informers: &Informers, namespace: &str, selector: &str) -> Self {
         let watched = Watched {
             resource: Resource {
                 group: String::new(),
@@ -209,7 +213,7 @@ impl Informed {
         };
         let subscription = informers.subscribe(watched, Fields::default(), Box::new(heard));
         Self {
-            selector,
+            selector: selector.to_owned(),
             subscription,
             told,
         }
@@ -220,9 +224,9 @@ impl Informed {
     }
 
     /// Waits until the store is as the server's list, and judges what was told on the way.
-    async fn is_as(&self, maps: &Api<ConfigMap>) -> Result<()> {
+    pub(crate) async fn is_as(&self, maps: &Api<ConfigMap>) -> Result<()> {
         let listed = maps
-            .list(&ListParams::default().labels(self.selector))
+            .list(&ListParams::default().labels(&self.selector))
             .await?;
         let listed = listed.items.iter().map(|map| {
             let key = Key {
