@@ -16,6 +16,7 @@ use tokio::time::Instant;
 
 use crate::api::Api;
 use crate::seams::{Clock, Seams, Task};
+use crate::view::Key;
 use writer::Writer;
 
 /// Events that wait to be sent.
@@ -36,10 +37,8 @@ pub struct About {
     pub api_version: String,
     /// `Deployment`.
     pub kind: String,
-    /// None for a cluster-scoped object: its Events are in `default`.
-    pub namespace: Option<String>,
-    /// Its name.
-    pub name: String,
+    /// Its name. The Events of a cluster-scoped object are in `default`.
+    pub key: Key,
     /// Its UID, if it is known.
     pub uid: Option<String>,
 }

@@ -115,7 +115,7 @@ async fn take_off(flags: &Release, api: &Api, seams: &Seams) -> anyhow::Result<(
                 "{}.{}/{}",
                 resource.kind.to_lowercase(),
                 resource.group,
-                object.metadata.key()
+                object.metadata.key
             );
             if flags.dry_run {
                 println!("{name} would be released (dry run)");

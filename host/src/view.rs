@@ -7,6 +7,7 @@ mod applied;
 mod difference;
 mod informed;
 mod journal;
+mod json;
 mod key;
 #[cfg(feature = "measured")]
 pub(crate) mod measured;
@@ -32,6 +33,7 @@ pub use applied::{Applied, Extent};
 pub use difference::Difference;
 use journal::Journals;
 pub use journal::{End, Journal, Saw, Wrote};
+pub(crate) use json::Packer;
 pub use key::Key;
 pub use object::{Metadata, Object, Owner, finalizer_of};
 use own_writes::OwnWrites;
@@ -166,7 +168,7 @@ impl View {
         };
         let all = informers.iter().flat_map(|informer| informer.owned_by(uid));
         let inside = |object: &Object| {
-            namespace.is_none() || object.metadata.namespace.as_deref() == namespace
+            namespace.is_none() || object.metadata.key.namespace.as_deref() == namespace
         };
         all.filter(inside).collect()
     }
@@ -200,7 +202,9 @@ impl View {
         informers.extend(self.stray_informers());
         let lists = informers.iter();
         let objects = lists.flat_map(|informer| informer.list(None, &everything));
-        let keys = objects.filter(wanted).map(|object| object.metadata.key());
+        let keys = objects
+            .filter(wanted)
+            .map(|object| object.metadata.key.clone());
         keys.collect::<BTreeSet<Key>>().into_iter().collect()
     }
 
@@ -208,7 +212,7 @@ impl View {
     pub fn show(&self, resource: &Resource, object: &Object) -> String {
         match self.fields_of(resource) {
             Some(fields) => fields.cut(&object.value()).to_string(),
-            None => object.json.to_string(),
+            None => object.json.text().into_owned(),
         }
     }
 
@@ -254,7 +258,7 @@ impl View {
     /// Takes in what the API server answered when the key `by` took its finalizer off. With the last
     /// finalizer the object goes, and the answer carries no newer version than before.
     pub(crate) fn released(&self, resource: &Resource, object: &Object, by: &Key) {
-        let (key, metadata) = (object.metadata.key(), &object.metadata);
+        let (key, metadata) = (object.metadata.key.clone(), &object.metadata);
         if !metadata.deleting || !metadata.finalizers.is_empty() {
             self.learn(resource, object, by);
         } else if let Some(informer) = self.informer(resource, key.namespace.as_deref()) {
@@ -274,7 +278,7 @@ impl View {
         object: &Object,
         then: impl FnOnce(Option<&Change>) -> T,
     ) -> T {
-        let key = object.metadata.key();
+        let key = object.metadata.key.clone();
         let holds = self.holds(resource, &key);
         match self.informer(resource, key.namespace.as_deref()) {
             Some(informer) if holds => informer.learn(object.clone(), then),
@@ -316,9 +320,10 @@ impl View {
     }
 
     /// Remembers an apply, for as long as the object is in the store.
-    pub fn applied(&self, resource: &Resource, key: &Key, slot: Slot, applied: Applied) {
-        if self.get(resource, key).is_some() {
-            self.applies().insert(resource, key, slot, applied);
+    pub fn applied(&self, resource: &Resource, key: &Key, applied: Applied) {
+        if let Some(held) = self.get(resource, key) {
+            // The store's own key: it is there already.
+            self.applies().insert(resource, &held.metadata.key, applied);
         }
     }
 
@@ -329,7 +334,7 @@ impl View {
         if let Some(old) = &change.old
             && uid(&change.old) != uid(&change.new)
         {
-            self.applies().forget(resource, &old.metadata.key());
+            self.applies().forget(resource, &old.metadata.key);
         }
     }
 

@@ -157,10 +157,7 @@ mod tests {
     use super::*;
 
     fn key(name: &str) -> Key {
-        Key {
-            namespace: None,
-            name: name.into(),
-        }
+        Key::new(None, name)
     }
 
     fn pass(name: &str, outcome: &'static str) -> Arc<Record> {
@@ -219,11 +216,11 @@ mod tests {
         passes.extend([("b", "transient"); 2]);
         passes.extend([("c", "terminal"); 9]);
         let worst = after(&passes).trouble().worst.unwrap();
-        assert_eq!((worst.key.name.as_str(), worst.times), ("a", 3));
+        assert_eq!((&*worst.key.name, worst.times), ("a", 3));
         passes.push(("a", "rest"));
         passes.push(("b", "transient"));
         let worst = after(&passes).trouble().worst.unwrap();
-        assert_eq!((worst.key.name.as_str(), worst.times), ("b", 3));
+        assert_eq!((&*worst.key.name, worst.times), ("b", 3));
     }
 
     #[test]
@@ -239,7 +236,7 @@ mod tests {
             "its record is gone"
         );
         let newest = ledger.newest(50);
-        assert_eq!((newest.len(), newest[0].key.name.as_str()), (10, "99"));
+        assert_eq!((newest.len(), &*newest[0].key.name), (10, "99"));
         assert!(
             ledger
                 .get(&key("5"))

@@ -62,7 +62,7 @@ pub(super) fn protect(object: &Metadata, name: &str) -> Value {
     } else {
         json!([
             uid,
-            { "op": "test", "path": list, "value": object.finalizers },
+            { "op": "test", "path": list, "value": *object.finalizers },
             { "op": "add", "path": format!("{list}/-"), "value": name },
         ])
     }
@@ -82,13 +82,14 @@ pub(super) fn release(object: &Metadata, name: &str) -> Option<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::Arc;
 
     const OURS: &str = "windlass.dev/greeter";
 
     fn object(finalizers: &[&str], deleting: bool) -> Metadata {
         Metadata {
             uid: "u1".into(),
-            finalizers: finalizers.iter().map(|name| (*name).to_owned()).collect(),
+            finalizers: Arc::new(finalizers.iter().map(|name| (*name).to_owned()).collect()),
             deleting,
             ..Metadata::default()
         }

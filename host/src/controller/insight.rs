@@ -141,9 +141,9 @@ impl Insight {
         let all = self.view.list(resource, None, &LabelSelector::default());
         let named = all
             .into_iter()
-            .filter(|object| object.metadata.name == name);
+            .filter(|object| *object.metadata.key.name == *name);
         named
-            .filter_map(|object| object.metadata.namespace.clone())
+            .filter_map(|object| object.metadata.key.namespace.as_deref().map(str::to_owned))
             .collect()
     }
 

@@ -52,10 +52,10 @@ pub(crate) fn dispatch() -> Scene {
 /// What an object needs next is chosen.
 pub(crate) fn next_step() -> Scene {
     let object = Metadata {
-        finalizers: vec![
+        finalizers: Arc::new(vec![
             "other.example.com/a".to_owned(),
             "windlass.dev/measured".to_owned(),
-        ],
+        ]),
         ..Metadata::default()
     };
     Scene::new(STEPS, move || {
@@ -71,10 +71,7 @@ fn waiting(depth: usize, others: usize) -> (WorkQueue, Vec<Wakeup>) {
     let queue = WorkQueue::new(Clock::system(), Arc::default());
     queue.open();
     let mut wakeups = (0..depth + others).map(|number| Wakeup {
-        key: Key {
-            namespace: Some("default".to_owned()),
-            name: format!("object-{number}"),
-        },
+        key: Key::new(Some("default"), &format!("object-{number}")),
         why: Why::Listed,
         low: false,
     });

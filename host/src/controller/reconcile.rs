@@ -127,8 +127,8 @@ impl Reconciler {
     pub(super) fn primary(&self, object: &Metadata) -> Primary {
         Primary {
             resource: self.primary.clone(),
-            key: object.key(),
-            uid: object.uid.clone(),
+            key: object.key.clone(),
+            uid: object.uid.to_string(),
         }
     }
 
@@ -212,7 +212,7 @@ impl Reconciler {
     }
 
     async fn whole(&self, object: &Object) -> Result<Option<Object>, ApiError> {
-        let key = object.metadata.key();
+        let key = object.metadata.key.clone();
         if self.door.view.get(&self.primary, &key).is_some() {
             return Ok(Some(object.clone()));
         }
@@ -259,7 +259,7 @@ impl Reconciler {
     /// Of a call that gave no answer the reads are added to those of the one before it.
     fn settle_reads(&self, object: &Metadata, answered: bool) {
         if answered {
-            self.door.view.settles(&object.key());
+            self.door.view.settles(&object.key);
         }
     }
 
@@ -275,7 +275,7 @@ impl Reconciler {
         .await;
         let answer = settled.map_err(PassError::Finalizer)?;
         if let Some(answer) = &answer {
-            let (view, key) = (&self.door.view, object.key());
+            let (view, key) = (&self.door.view, object.key.clone());
             match patch {
                 FinalizerPatch::Protect => view.learn(&self.primary, answer, &key),
                 FinalizerPatch::Release => view.released(&self.primary, answer, &key),

@@ -67,10 +67,7 @@ impl Record {
     /// A pass over `n/ada` at version 7 that did nothing, and rests.
     pub(crate) fn settled() -> Self {
         Self {
-            key: Key {
-                namespace: Some("n".into()),
-                name: "ada".into(),
-            },
+            key: Key::new(Some("n"), "ada"),
             uid: "u".into(),
             version: "7".into(),
             whys: Whys::default(),
@@ -257,10 +254,7 @@ mod tests {
 
     fn record(name: &str, error: Option<String>) -> Record {
         Record {
-            key: Key {
-                namespace: None,
-                name: name.into(),
-            },
+            key: Key::new(None, name),
             error,
             ..Record::settled()
         }
@@ -272,7 +266,11 @@ mod tests {
         for number in 0..1000 {
             records.push(record(&number.to_string(), None));
         }
-        let names: Vec<String> = records.all().iter().map(|r| r.key.name.clone()).collect();
+        let names: Vec<String> = records
+            .all()
+            .iter()
+            .map(|r| r.key.name.to_string())
+            .collect();
         assert_eq!((names.len(), names[0].as_str()), (PASSES, "488"));
         for number in 0..100 {
             records.push(record(&number.to_string(), Some("x".repeat(BYTES / 10))));
@@ -305,10 +303,7 @@ mod tests {
             records.push(record(name, Some(error.into())));
         }
         let last = |name: &str| {
-            let key = Key {
-                namespace: None,
-                name: name.into(),
-            };
+            let key = Key::new(None, name);
             records.last(&key).and_then(|record| record.error.clone())
         };
         assert_eq!((last("a"), last("c")), (Some("new".into()), None));

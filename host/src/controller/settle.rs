@@ -76,5 +76,9 @@ pub async fn settle_finalizer(
 
 /// Where an object is.
 pub(super) fn path(resource: &Resource, object: &Metadata) -> Result<String, crate::api::BadName> {
-    resource.path(object.namespace.as_deref(), Some(&object.name), None)
+    resource.path(
+        object.key.namespace.as_deref(),
+        Some(&object.key.name),
+        None,
+    )
 }

@@ -25,7 +25,7 @@ pub(super) struct WorkQueue {
 
 #[derive(Debug, Default)]
 struct State {
-    queue: Queue<Arc<Key>, Instant, Ticket>,
+    queue: Queue<Key, Instant, Ticket>,
     /// When each key that runs was handed out: as many as there are workers at most.
     started: Vec<(Handle, Instant)>,
     stage: Stage,
@@ -56,7 +56,7 @@ struct Ticket {
 /// A key whose turn it is.
 #[derive(Debug)]
 pub(super) struct Taken {
-    pub(super) key: Arc<Key>,
+    pub(super) key: Key,
     pub(super) cause: Cause,
     pub(super) priority: Priority,
     pub(super) whys: Whys,
@@ -94,7 +94,6 @@ impl WorkQueue {
             return;
         }
         let Wakeup { key, why, low } = wakeup;
-        let key = Arc::new(key);
         let ticket = match low {
             true => state.queue.add_low(key),
             false => state.queue.add(key),
@@ -108,7 +107,6 @@ impl WorkQueue {
     pub(super) fn add_after(&self, key: Key, delay: Duration, why: Why, priority: Priority) {
         let due = self.clock.now() + delay;
         self.meters.retries.inc();
-        let key = Arc::new(key);
         let mut state = self.state();
         self.waits(state.queue.add_at(key, due, priority), why, due);
         drop(state);
@@ -118,7 +116,7 @@ impl WorkQueue {
     /// Does not hand `key` out for `delay`, whoever adds it.
     pub(super) fn slow(&self, key: &Key, delay: Duration) {
         let until = self.clock.now() + delay;
-        self.state().queue.slow(Arc::new(key.clone()), until);
+        self.state().queue.slow(key.clone(), until);
     }
 
     /// Hands nothing out for `delay`.
@@ -286,14 +284,11 @@ mod tests {
     use futures::FutureExt;
 
     fn key(name: &str) -> Key {
-        Key {
-            namespace: None,
-            name: name.into(),
-        }
+        Key::new(None, name)
     }
 
     fn taken(taken: Option<Taken>) -> Option<Key> {
-        taken.map(|taken| (*taken.key).clone())
+        taken.map(|taken| taken.key)
     }
 
     fn wakeup(name: &str, why: Why) -> Wakeup {

@@ -150,7 +150,7 @@ impl Worker {
         let record = Record {
             key: key.clone(),
             uid: primary.uid.clone(),
-            version: object.metadata.resource_version.clone(),
+            version: object.metadata.resource_version.to_string(),
             whys: taken.whys.clone(),
             low: taken.priority == Priority::Low,
             step: pass.step.label(),

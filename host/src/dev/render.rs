@@ -229,8 +229,8 @@ async fn call(
         sheet: sheet.clone(),
     };
     let primary = Primary {
-        key: object.metadata.key(),
-        uid: object.metadata.uid.clone(),
+        key: object.metadata.key.clone(),
+        uid: object.metadata.uid.to_string(),
         resource: resource.clone(),
     };
     let node = Node::new(&resource.kind, &primary.key);

@@ -42,8 +42,7 @@ fn note(name: &str, reason: &str) -> Note {
         regarding: About {
             api_version: "v1".into(),
             kind: "ConfigMap".into(),
-            namespace: Some("default".into()),
-            name: name.into(),
+            key: Key::new(Some("default"), name),
             uid: None,
         },
         related: None,

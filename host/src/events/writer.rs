@@ -107,11 +107,8 @@ impl Writer {
         if !matches!(sent, Send::Nothing) && !self.may(&note, now) {
             return;
         }
-        let namespace = note
-            .regarding
-            .namespace
-            .clone()
-            .unwrap_or_else(|| "default".to_owned());
+        let namespace = note.regarding.key.namespace.as_deref();
+        let namespace = namespace.unwrap_or("default").to_owned();
         let path = format!("/apis/events.k8s.io/v1/namespaces/{namespace}/events");
         let is_new = matches!(sent, Send::Create);
         let result = match sent {
@@ -119,7 +116,7 @@ impl Writer {
             Send::Create => {
                 let name = format!(
                     "{:.200}.{:016x}",
-                    note.regarding.name,
+                    note.regarding.key.name,
                     self.seams.rng.number()
                 );
                 let event = self.event(&note, &name, &namespace);
@@ -199,8 +196,8 @@ fn reference(about: &About) -> Value {
     object([
         ("apiVersion", Some(about.api_version.clone().into())),
         ("kind", Some(about.kind.clone().into())),
-        ("name", Some(about.name.clone().into())),
-        ("namespace", about.namespace.clone().map(Value::from)),
+        ("name", Some((*about.key.name).into())),
+        ("namespace", about.key.namespace.as_deref().map(Value::from)),
         ("uid", about.uid.clone().map(Value::from)),
     ])
 }

@@ -69,8 +69,8 @@ impl Smoke {
             sheet: Sheet::default(),
         };
         let primary = Primary {
-            key: object.metadata.key(),
-            uid: object.metadata.uid.clone(),
+            key: object.metadata.key.clone(),
+            uid: object.metadata.uid.to_string(),
             resource,
         };
         let name = primary.to_string();

@@ -105,7 +105,7 @@ impl Census {
         let mut missing = self.objects.clone();
         let mut suspects = HashSet::new();
         for object in held {
-            let (name, version) = (name_of(&object.metadata.key()), object.metadata.version());
+            let (name, version) = (name_of(&object.metadata.key), object.metadata.version());
             let counted = missing.remove(&name);
             if version <= self.version && counted != Some(version) {
                 suspects.insert(name);

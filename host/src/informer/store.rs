@@ -113,9 +113,9 @@ impl Store {
         keys.filter_map(|key| self.get(key)).cloned().collect()
     }
 
-    /// How many there are, and the bytes of their JSON.
+    /// How many there are, and the bytes of their JSON as it is held.
     pub(super) fn size(&self) -> (usize, usize) {
-        (self.objects.len(), self.index.bytes())
+        (self.objects.len(), self.index.bytes() + self.pool.size())
     }
 
     /// What is kept of objects from now on.
@@ -218,7 +218,7 @@ impl Store {
         if self.gone.covers(&object.metadata.uid, version) {
             return Shown::Nothing;
         }
-        let is_new = !self.objects.contains_key(&object.metadata.key());
+        let is_new = !self.objects.contains_key(&object.metadata.key);
         match &mut self.listing {
             Some(listing) if is_new && version <= listing.passed => {
                 listing.doubtful.push((object, edition));
@@ -247,7 +247,7 @@ impl Store {
 
     /// Takes in an object that a request's answer showed, cut to the fields of this edition, if it is new.
     pub(super) fn learn(&mut self, object: Object, edition: u32) -> Option<Change> {
-        let (key, version) = (object.metadata.key(), object.metadata.version());
+        let (key, version) = (object.metadata.key.clone(), object.metadata.version());
         let old = self.objects.get(&key);
         // What the watch should have shown by now, and has not, is gone.
         let passed = old.is_none() && version > 0 && version <= self.passed;
@@ -267,7 +267,7 @@ impl Store {
                     list,
                     edition,
                 };
-                Some(self.insert(key, held))
+                Some(self.insert(held))
             }
         }
     }
@@ -276,7 +276,7 @@ impl Store {
     pub(super) fn forget(&mut self, key: &Key, uid: &str, at: u64) -> Option<Change> {
         self.gone.add(uid, at);
         let held = self.objects.get(key)?;
-        if held.object.metadata.uid != uid {
+        if *held.object.metadata.uid != *uid {
             return None;
         }
         match self.take_out(key, at) {
@@ -300,8 +300,8 @@ impl Store {
         }
     }
 
-    fn put(&mut self, object: Object, edition: u32) -> Shown {
-        let (key, version) = (object.metadata.key(), object.metadata.version());
+    fn put(&mut self, mut object: Object, edition: u32) -> Shown {
+        let (key, version) = (object.metadata.key.clone(), object.metadata.version());
         if let Some(held) = self.objects.get_mut(&key) {
             held.list = self.lists;
             if held.object.metadata.uid == object.metadata.uid {
@@ -312,6 +312,7 @@ impl Store {
                     && held.shown < held.object.metadata.version();
             if !goes_back && !is_newer(&object, &held.object) {
                 if held.edition < edition && is_same(&object, &held.object) {
+                    self.pool.pack(&mut object);
                     self.index.recut(&held.object, &object);
                     held.object = object;
                     held.edition = edition;
@@ -325,17 +326,20 @@ impl Store {
             list: self.lists,
             edition,
         };
-        Shown::Changed(self.insert(key, held))
+        Shown::Changed(self.insert(held))
     }
 
-    fn insert(&mut self, key: Key, mut held: Held) -> Change {
+    fn insert(&mut self, mut held: Held) -> Change {
         self.pool.share(&mut held.object);
+        // Whoever hears of it reads it at once.
         let new = held.object.clone();
+        self.pool.pack(&mut held.object);
+        let (key, kept) = (new.metadata.key.clone(), held.object.clone());
         let old = self.objects.insert(key, held).map(|held| held.object);
         if let Some(old) = &old {
             self.index.remove(old);
         }
-        self.index.add(&new);
+        self.index.add(&kept);
         // A name has one object at a time.
         if let Some(old) = old
             .as_ref()
@@ -349,7 +353,7 @@ impl Store {
 
     /// Takes out what has the name of `object`, unless that is newer.
     fn left(&mut self, object: &Object) -> Shown {
-        let (key, version) = (object.metadata.key(), object.metadata.version());
+        let (key, version) = (object.metadata.key.clone(), object.metadata.version());
         let Some(held) = self.objects.get(&key) else {
             return Shown::Nothing;
         };

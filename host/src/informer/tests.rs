@@ -208,13 +208,15 @@ impl Ears {
             return;
         };
         if let Some(new) = &change.new {
-            let (uid, version) = (new.metadata.uid.clone(), new.metadata.version());
+            let (uid, version) = (new.metadata.uid.to_string(), new.metadata.version());
             let before = self.versions.lock().unwrap().insert(uid, version);
             assert!(before < Some(version), "back in time");
         }
         let named = |object: &Option<Object>, sign: char| {
             let metadata = object.as_ref().map(|object| &object.metadata);
-            metadata.map_or(String::new(), |metadata| format!("{sign}{}", metadata.name))
+            metadata.map_or(String::new(), |metadata| {
+                format!("{sign}{}", metadata.key.name)
+            })
         };
         let text = named(&change.old, '-') + &named(&change.new, '+');
         let from = match origin {
@@ -253,15 +255,12 @@ pub(crate) fn config_maps() -> Watched {
 }
 
 pub(crate) fn key(name: &str) -> Key {
-    Key {
-        namespace: Some("default".into()),
-        name: name.into(),
-    }
+    Key::new(Some("default"), name)
 }
 
 fn names(subscription: &Subscription) -> String {
     let objects = subscription.list(None, &LabelSelector::default());
-    let names = objects.iter().map(|object| object.metadata.name.as_str());
+    let names = objects.iter().map(|object| &*object.metadata.key.name);
     names.collect()
 }
 

@@ -226,10 +226,7 @@ impl Call {
         check::names([target.namespace.as_deref(), Some(target.name.as_str())])?;
         let resource = self.resource(&target.api_version, &target.kind).await?;
         check::scope(&resource, target.namespace.as_deref())?;
-        let key = Key {
-            namespace: target.namespace.clone(),
-            name: target.name.clone(),
-        };
+        let key = Key::new(target.namespace.as_deref(), &target.name);
         spans::names(&resource.kind, Some(&key));
         Ok(Target { resource, key })
     }
@@ -242,7 +239,7 @@ impl Call {
         subresource: Option<&str>,
     ) -> Result<(), Error> {
         let (resource, namespace) = (&target.resource, target.key.namespace.as_deref());
-        let name = Some(target.key.name.as_str());
+        let name = Some(&*target.key.name);
         for verb in verbs {
             self.permit_access(&Access {
                 verb,
@@ -333,9 +330,9 @@ impl Call {
 
     /// Remembers an object that the call has met, and gives the guest's view of it.
     fn meet(&mut self, target: &Target, object: &Object, stored: bool) {
-        let version = stored.then(|| object.metadata.resource_version.clone());
+        let version = stored.then(|| object.metadata.resource_version.to_string());
         let seen = Seen {
-            uid: object.metadata.uid.clone(),
+            uid: object.metadata.uid.to_string(),
             stored_version: version,
         };
         self.seen

@@ -182,8 +182,8 @@ fn granted(unused: Unused) -> GrantStatus {
 
 fn key(record: &Record) -> KeyStatus {
     KeyStatus {
-        namespace: record.key.namespace.clone(),
-        name: record.key.name.clone(),
+        namespace: record.key.namespace.as_deref().map(str::to_owned),
+        name: record.key.name.to_string(),
         took_us: micros(record.took),
         failures: match record.error {
             Some(_) => record.attempt + 1,

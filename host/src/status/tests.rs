@@ -11,10 +11,7 @@ use crate::view::{Difference, End, Key, Why, Wrote};
 const MIB: u64 = 1 << 20;
 
 fn key(name: &str) -> Key {
-    Key {
-        namespace: Some("n".into()),
-        name: name.into(),
-    }
+    Key::new(Some("n"), name)
 }
 
 /// Ten passes, each changed.

@@ -3,10 +3,12 @@
 use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
 
 use super::Slot;
 use super::key::Key;
 use super::object::Object;
+use super::owned::Tag;
 use crate::api::Resource;
 
 /// Objects that were applied and have gone are remembered up to this number; then all are forgotten, which
@@ -24,14 +26,15 @@ pub enum Extent {
     Whole,
 }
 
-/// An apply, and how the server kept it.
+/// An apply, and how the server kept it. There is one for each object that a plugin has written, so it holds digests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Applied {
-    /// SHA-256 of the bytes that were sent.
-    intent: [u8; 32],
-    uid: Box<str>,
-    /// The version of the server's answer.
-    version: Box<str>,
+    /// Who applied what of it.
+    by: Tag,
+    /// Of the bytes that were sent, and the object's UID.
+    what: [u8; 16],
+    /// The version of the server's answer; 0 if that was no number.
+    version: u64,
     /// What the manager owned then, as far as the answer said.
     owned: Option<[u8; 16]>,
 }
@@ -40,7 +43,7 @@ pub struct Applied {
 #[derive(Debug, Default)]
 pub(super) struct Applies {
     /// Few managers apply to one object, and many objects are of one resource.
-    held: HashMap<Resource, HashMap<Key, Vec<(Slot, Applied)>>>,
+    held: HashMap<Resource, HashMap<Key, Vec<Applied>>>,
     /// What was applied and has gone since.
     gone: HashSet<(Resource, Key)>,
 }
@@ -48,13 +51,13 @@ pub(super) struct Applies {
 impl Applies {
     /// The last apply to an object by a manager.
     pub(super) fn last(&self, resource: &Resource, key: &Key, slot: &Slot) -> Option<&Applied> {
+        let by = tag(slot);
         let mut all = self.held.get(resource)?.get(key)?.iter();
-        let (_, last) = all.find(|(held, _)| held == slot)?;
-        Some(last)
+        all.find(|held| held.by == by)
     }
 
     /// Remembers an apply.
-    pub(super) fn insert(&mut self, resource: &Resource, key: &Key, slot: Slot, applied: Applied) {
+    pub(super) fn insert(&mut self, resource: &Resource, key: &Key, applied: Applied) {
         if !self.held.contains_key(resource) {
             self.held.insert(resource.clone(), HashMap::new());
         }
@@ -62,11 +65,11 @@ impl Applies {
             return;
         };
         let all = objects.entry(key.clone()).or_default();
-        match all.iter_mut().find(|(held, _)| *held == slot) {
-            Some((_, last)) => *last = applied,
+        match all.iter_mut().find(|held| held.by == applied.by) {
+            Some(last) => *last = applied,
             None => {
                 all.reserve_exact(1);
-                all.push((slot, applied));
+                all.push(applied);
             }
         }
     }
@@ -109,20 +112,18 @@ impl Applied {
     /// The apply of `intent` by the manager of `slot`, which the server answered with `object`.
     pub fn new(intent: [u8; 32], slot: &Slot, object: &Object) -> Self {
         Self {
-            intent,
-            uid: object.metadata.uid.as_str().into(),
-            version: object.metadata.resource_version.as_str().into(),
+            by: tag(slot),
+            what: what(&intent, object),
+            version: object.metadata.version(),
             owned: owned(slot, object),
         }
     }
 
     /// Whether an apply of `intent` to `object` would change nothing: what is not known may have changed.
     pub(super) fn still_holds(&self, intent: &[u8; 32], slot: &Slot, object: &Object) -> bool {
-        let same_version = *self.version == *object.metadata.resource_version;
+        let same_version = self.version != 0 && self.version == object.metadata.version();
         let same_fields = || self.owned.is_some() && self.owned == owned(slot, object);
-        self.intent == *intent
-            && *self.uid == *object.metadata.uid
-            && (same_version || same_fields())
+        self.what == what(intent, object) && (same_version || same_fields())
     }
 }
 
@@ -130,6 +131,17 @@ impl Applied {
 pub(super) fn is_idle(slot: &Slot, before: &Object, after: &Object) -> bool {
     let (held, holds) = (owned(slot, before), owned(slot, after));
     before.metadata.uid == after.metadata.uid && held.is_some() && held == holds
+}
+
+fn tag((manager, extent): &Slot) -> Tag {
+    Tag::of(manager, *extent)
+}
+
+fn what(intent: &[u8; 32], object: &Object) -> [u8; 16] {
+    let hash = Sha256::new().chain_update(intent);
+    let hash = hash.chain_update(object.metadata.uid.as_bytes());
+    let digest: [u8; 32] = hash.finalize().into();
+    digest.first_chunk().copied().unwrap_or_default()
 }
 
 fn owned((manager, extent): &Slot, object: &Object) -> Option<[u8; 16]> {
@@ -189,25 +201,22 @@ mod tests {
     #[test]
     fn the_last_apply_of_each_manager_is_known_until_the_object_goes() {
         let resource = resource();
-        let key = |name: &str| Key {
-            namespace: Some("home".into()),
-            name: name.into(),
-        };
+        let key = |name: &str| Key::new(Some("home"), name);
         let slot = |extent| ("windlass/p".to_owned(), extent);
         let (rest, status) = (slot(Extent::Rest), slot(Extent::Status));
         let applied = |slot: &Slot, version: &str| {
             Applied::new(INTENT, slot, &object(version, "u", "windlass/p", "d"))
         };
         let mut all = Applies::default();
-        all.insert(&resource, &key("a"), rest.clone(), applied(&rest, "1"));
-        all.insert(&resource, &key("a"), status.clone(), applied(&status, "2"));
-        all.insert(&resource, &key("a"), rest.clone(), applied(&rest, "3"));
+        all.insert(&resource, &key("a"), applied(&rest, "1"));
+        all.insert(&resource, &key("a"), applied(&status, "2"));
+        all.insert(&resource, &key("a"), applied(&rest, "3"));
         let version = |all: &Applies, slot| {
             let last = all.last(&resource, &key("a"), slot)?;
-            Some(last.version.to_string())
+            Some(last.version)
         };
-        assert_eq!(version(&all, &rest).as_deref(), Some("3"));
-        assert_eq!(version(&all, &status).as_deref(), Some("2"));
+        assert_eq!(version(&all, &rest), Some(3));
+        assert_eq!(version(&all, &status), Some(2));
         assert!(all.last(&resource, &key("b"), &rest).is_none());
         all.forget(&resource, &key("b"));
         assert!(!all.has_gone(&resource, &key("b")), "it was never applied");
@@ -220,12 +229,9 @@ mod tests {
         let (resource, slot) = (resource(), ("m".to_owned(), Extent::Rest));
         let mut all = Applies::default();
         for number in 0..=MOST_GONE {
-            let key = Key {
-                namespace: None,
-                name: number.to_string(),
-            };
+            let key = Key::new(None, &number.to_string());
             let applied = Applied::new(INTENT, &slot, &object("1", "u", "m", "d"));
-            all.insert(&resource, &key, slot.clone(), applied);
+            all.insert(&resource, &key, applied);
             all.forget(&resource, &key);
         }
         assert_eq!(all.gone.len(), 1);

@@ -30,7 +30,7 @@ impl View {
         let mut own = self.own();
         match (&change.new, &change.old) {
             (Some(new), _) => {
-                let name = (resource.clone(), new.metadata.key());
+                let name = (resource.clone(), new.metadata.key.clone());
                 let version = new.metadata.version();
                 for key in keys {
                     let more = self.wakes.is_news_to_author(resource, change, &key);
@@ -48,7 +48,7 @@ impl View {
                 }
             }
             (None, Some(old)) => {
-                own.forget(&(resource.clone(), old.metadata.key()));
+                own.forget(&(resource.clone(), old.metadata.key.clone()));
                 keys.into_iter().for_each(|key| (self.wake)(wakeup(key)));
             }
             (None, None) => {}
@@ -57,12 +57,12 @@ impl View {
 
     /// No news to the store, but perhaps to the author of an answer that came before.
     fn heard_again(&self, resource: &Resource, known: &Known) {
-        let name = (resource.clone(), known.held.metadata.key());
+        let name = (resource.clone(), known.held.metadata.key.clone());
         let concerned = self.concerned(resource, &known.held);
         let mut own = self.own();
         for key in concerned {
             if is_news(&mut own, &name, known, &key) {
-                let object = known.held.metadata.key();
+                let object = known.held.metadata.key.clone();
                 self.wake(key, Why::Changed(resource.kind.clone(), object));
             }
         }
@@ -75,7 +75,7 @@ impl View {
             return;
         };
         let Some(new) = &change.new else { return };
-        let key = new.metadata.key();
+        let key = new.metadata.key.clone();
         // What is in the selector is woken from there.
         let selected = self.get(&self.outlook.primary, &key).is_some();
         if !selected && self.wakes.is_spec_change(change) {

@@ -1,14 +1,51 @@
 //! Names one primary object of a plugin: what the queue holds.
+//!
+//! - Cheap to clone: everybody who names an object holds the same text.
 
 use std::fmt;
+use std::ops::Deref;
+use std::sync::Arc;
 
 /// Namespace and name of a primary. The kind is the plugin's.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Key {
+#[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Key(Arc<Names>);
+
+/// What a key names.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Names {
     /// None for a cluster-scoped kind.
-    pub namespace: Option<String>,
+    pub namespace: Option<Arc<str>>,
     /// The object's name.
-    pub name: String,
+    pub name: Box<str>,
+}
+
+impl Key {
+    /// The key of the object called `name`, in a namespace unless it is cluster-scoped.
+    pub fn new(namespace: Option<&str>, name: &str) -> Self {
+        Self(Arc::new(Names {
+            namespace: namespace.map(Arc::from),
+            name: name.into(),
+        }))
+    }
+
+    /// The same in the namespace that others share; `namespace` is alike.
+    pub(crate) fn share(&mut self, namespace: &Arc<str>) {
+        Arc::make_mut(&mut self.0).namespace = Some(namespace.clone());
+    }
+}
+
+impl Deref for Key {
+    type Target = Names;
+
+    fn deref(&self) -> &Names {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, out)
+    }
 }
 
 impl fmt::Display for Key {

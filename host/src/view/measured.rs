@@ -20,10 +20,7 @@ pub(crate) fn woken() -> Scene {
         group: String::new(),
         kind: "ConfigMap".to_owned(),
     };
-    let key = |name: String| Key {
-        namespace: Some("default".to_owned()),
-        name,
-    };
+    let key = |name: String| Key::new(Some("default"), &name);
     let mut reads = Reads::default();
     for number in 0..READERS {
         let reader = key(format!("reader-{number}"));

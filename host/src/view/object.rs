@@ -1,5 +1,6 @@
-//! One object as the store keeps it: compact JSON text beside the metadata that the host reads.
+//! One object as the store keeps it: JSON text beside the metadata that the host reads.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::{Display, Write};
 use std::sync::Arc;
@@ -9,6 +10,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+use super::json::Json;
 use super::key::Key;
 use super::owned::{Owned, digest, owned};
 use super::parts::{Part, Parts};
@@ -23,20 +25,18 @@ const MANAGED: &str = "managedFields";
 /// What the host reads of an object's metadata.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Metadata {
-    /// The object's name.
-    pub name: String,
-    /// None for a cluster-scoped object.
-    pub namespace: Option<String>,
+    /// Its namespace and name.
+    pub key: Key,
     /// Which of all objects that ever had this name it is.
-    pub uid: String,
+    pub uid: Box<str>,
     /// As the server wrote it; opaque where it is no number.
-    pub resource_version: String,
+    pub resource_version: Box<str>,
     /// Counts changes of the spec; absent for kinds without one.
     pub generation: Option<i64>,
     /// Whether it is on its way out.
     pub deleting: bool,
     /// Who must agree before it goes.
-    pub finalizers: Vec<String>,
+    pub finalizers: Arc<Vec<String>>,
     /// Whom it belongs to.
     pub owners: Arc<Vec<Owner>>,
     /// Its labels.
@@ -65,7 +65,7 @@ pub struct Object {
     /// What the host reads of it.
     pub metadata: Arc<Metadata>,
     /// All that is kept of it, without `managedFields`, as compact JSON.
-    pub json: Arc<str>,
+    pub json: Json,
     /// What our field managers own of it.
     owned: Option<Arc<[Owned]>>,
 }
@@ -84,15 +84,18 @@ impl Metadata {
     /// Reads it; `None` if it is not as metadata are.
     fn read(parts: &Parts<'_>) -> Option<Self> {
         let mut metadata = Self::default();
+        let (mut namespace, mut name) = (None, None);
         for part in parts.iter() {
             match part.name() {
-                "name" => metadata.name = value(part)?,
-                "namespace" => metadata.namespace = value(part)?,
-                "uid" => metadata.uid = value(part)?,
-                "resourceVersion" => metadata.resource_version = value(part)?,
+                "name" => name = text(part)?,
+                "namespace" => namespace = text(part)?,
+                "uid" => metadata.uid = text(part)?.unwrap_or_default().into(),
+                "resourceVersion" => {
+                    metadata.resource_version = text(part)?.unwrap_or_default().into();
+                }
                 "generation" => metadata.generation = value(part)?,
                 "deletionTimestamp" => metadata.deleting = value::<Option<String>>(part)?.is_some(),
-                "finalizers" => metadata.finalizers = value(part)?,
+                "finalizers" => metadata.finalizers = Arc::new(value(part)?),
                 "ownerReferences" => {
                     let mut owners: Vec<Owner> = value(part)?;
                     owners.shrink_to_fit();
@@ -103,15 +106,8 @@ impl Metadata {
                 _ => {}
             }
         }
+        metadata.key = Key::new(namespace.as_deref(), &name.unwrap_or_default());
         Some(metadata)
-    }
-
-    /// Namespace and name.
-    pub fn key(&self) -> Key {
-        Key {
-            namespace: self.namespace.clone(),
-            name: self.name.clone(),
-        }
     }
 
     /// The version as a number: servers since 1.35 promise that they compare as such (KEP-5504),
@@ -143,7 +139,7 @@ impl Object {
         let parts = Parts::of(text)?;
         let inner = Parts::within(parts.get("metadata")?)?;
         let metadata = Metadata::read(&inner)?;
-        if metadata.name.is_empty() {
+        if metadata.key.name.is_empty() {
             return None;
         }
         let (version, of) = match kind {
@@ -198,7 +194,8 @@ impl Object {
 
     /// Trees of the fields in which this and `other` are not alike, and of what they are.
     pub(super) fn unlike(&self, other: &Self) -> (Value, Value) {
-        let (Some(one), Some(two)) = (Parts::of(&self.json), Parts::of(&other.json)) else {
+        let texts = [self.json.text(), other.json.text()];
+        let [Some(one), Some(two)] = texts.each_ref().map(|text| Parts::of(text)) else {
             return (self.value(), other.value());
         };
         let (mut before, mut after) = Parts::unlike(&one, &two, |name| name != METADATA);
@@ -215,7 +212,8 @@ impl Object {
 
     /// Whether this and `other` are alike in `fields`, metadata aside.
     pub(super) fn is_alike(&self, other: &Self, fields: &Fields) -> bool {
-        let (Some(one), Some(two)) = (Parts::of(&self.json), Parts::of(&other.json)) else {
+        let texts = [self.json.text(), other.json.text()];
+        let [Some(one), Some(two)] = texts.each_ref().map(|text| Parts::of(text)) else {
             return fields.same(&self.value(), &other.value());
         };
         let (one, two) = Parts::unlike(&one, &two, |name| name != METADATA);
@@ -224,13 +222,14 @@ impl Object {
 
     /// A tree of all but its metadata.
     pub(super) fn but_metadata(&self) -> Value {
-        let parts = Parts::of(&self.json).unwrap_or_default();
+        let text = self.json.text();
+        let parts = Parts::of(&text).unwrap_or_default();
         Value::Object(parts.tree(|name| name != METADATA))
     }
 
     /// The object as a tree.
     pub fn value(&self) -> Value {
-        serde_json::from_str(&self.json).unwrap_or(Value::Null)
+        serde_json::from_str(&self.json.text()).unwrap_or(Value::Null)
     }
 }
 
@@ -238,6 +237,19 @@ impl Object {
 fn value<T: Default + DeserializeOwned>(part: &Part<'_>) -> Option<T> {
     let value: Option<T> = serde_json::from_str(part.value.get()).ok()?;
     Some(value.unwrap_or_default())
+}
+
+/// The text that a field holds, if it holds anything; `None` if it is no text.
+fn text<'a>(part: &Part<'a>) -> Option<Option<Cow<'a, str>>> {
+    let written = part.value.get();
+    // One with escapes cannot be borrowed.
+    match serde_json::from_str::<Option<&str>>(written) {
+        Ok(text) => Some(text.map(Cow::Borrowed)),
+        Err(_) => {
+            let text: Option<String> = serde_json::from_str(written).ok()?;
+            Some(text.map(Cow::Owned))
+        }
+    }
 }
 
 /// The digest of annotations; `None` if these are none.
@@ -282,7 +294,7 @@ mod tests {
         assert!(metadata.deleting && metadata.has_finalizer("f"));
         assert_eq!((metadata.version(), metadata.generation), (12, Some(3)));
         assert_eq!(metadata.owners[0].name, "o");
-        assert!(!object.json.contains("managedFields"));
+        assert!(!object.json.text().contains("managedFields"));
     }
 
     #[test]

@@ -16,6 +16,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
+use super::applied::Extent;
 use super::parts::Parts;
 
 /// What all of our field managers begin with; the host's own, `windlass`, applies nothing.
@@ -24,10 +25,32 @@ const OURS: &str = "windlass/";
 /// The part of one field manager.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Owned {
-    manager: Box<str>,
-    /// Whether it was applied to the subresource `status`.
-    status: bool,
+    by: Tag,
     digest: [u8; 16],
+}
+
+/// Stands for a field manager and the extent of what it applied. Most objects have one of ours, so its name is not held
+/// with each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Tag([u8; 8]);
+
+impl Tag {
+    pub(super) fn of(manager: &str, extent: Extent) -> Self {
+        let extent = match extent {
+            Extent::Status => 0,
+            Extent::Rest => 1,
+            Extent::Whole => 2,
+        };
+        let hash = Sha256::new().chain_update([extent]).chain_update(manager);
+        let digest: [u8; 32] = hash.finalize().into();
+        Self(digest.first_chunk().copied().unwrap_or_default())
+    }
+
+    /// Of an entry of managedFields, which names a subresource or none.
+    fn held(manager: &str, status: bool) -> Self {
+        let extent = if status { Extent::Status } else { Extent::Rest };
+        Self::of(manager, extent)
+    }
 }
 
 /// An entry of managedFields.
@@ -100,8 +123,9 @@ fn live(fields: &Map<String, Value>, object: &Parts<'_>, metadata: &Parts<'_>) -
 
 /// What `manager` owns, if it is known.
 pub(super) fn digest(owned: Option<&[Owned]>, manager: &str, status: bool) -> Option<[u8; 16]> {
-    let mut all = owned.unwrap_or_default().iter();
-    let part = all.find(|part| &*part.manager == manager && part.status == status)?;
+    let owned = owned.filter(|owned| !owned.is_empty())?;
+    let by = Tag::held(manager, status);
+    let part = owned.iter().find(|part| part.by == by)?;
     Some(part.digest)
 }
 
@@ -110,8 +134,7 @@ fn part(manager: &str, status: bool, fields: &Map<String, Value>, live: &Value) 
     walk(fields, Some(live), &mut hash);
     let digest: [u8; 32] = hash.finalize().into();
     Some(Owned {
-        manager: manager.into(),
-        status,
+        by: Tag::held(manager, status),
         digest: *digest.first_chunk()?,
     })
 }

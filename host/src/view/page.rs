@@ -75,7 +75,7 @@ mod tests {
         let objects: Vec<_> = page.objects(&resource).collect();
         assert_eq!(objects.len(), 1);
         assert_eq!(
-            &*objects[0].json,
+            objects[0].json.text(),
             r#"{"apiVersion":"x.dev/v1","kind":"Thing","metadata":{"name":"a"},"spec":1}"#
         );
         let empty = Page::of(r#"{"metadata":{},"items":null}"#).unwrap();

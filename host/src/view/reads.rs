@@ -6,6 +6,7 @@
 //!   selector: an unrelated change costs the same with ten keys or ten thousand.
 
 use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 
 use super::key::Key;
 use super::object::Metadata;
@@ -47,7 +48,7 @@ struct Kind {
 }
 
 /// Lists that a change is looked up for together: their namespace, and a label that they ask for.
-type Bucket = (Option<String>, Option<(String, String)>);
+type Bucket = (Option<Arc<str>>, Option<(String, String)>);
 
 /// Which runs of a key made a read.
 #[derive(Clone, Copy, Debug, Default)]
@@ -153,12 +154,12 @@ impl Reads {
         let mut keys = Vec::new();
         let mut buckets = BTreeSet::new();
         for side in sides.into_iter().flatten() {
-            let key = side.key();
-            let readers = kind.objects.get(&key).filter(|_| !is_new_to_all);
+            let key = &side.key;
+            let readers = kind.objects.get(key).filter(|_| !is_new_to_all);
             let readers = readers.into_iter();
             keys.extend(readers.flat_map(HashMap::keys).cloned());
             probes += 1;
-            for namespace in [None, key.namespace] {
+            for namespace in [None, key.namespace.clone()] {
                 let labels = side.labels.iter();
                 let labels = labels.map(|(name, value)| Some((name.clone(), value.clone())));
                 buckets.extend(labels.chain([None]).map(|label| (namespace.clone(), label)));
@@ -263,7 +264,7 @@ impl Kind {
 fn bucket(namespace: Option<&str>, selector: &LabelSelector) -> Bucket {
     let label = selector.equality();
     let owned = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
-    (namespace.map(str::to_owned), label.map(owned))
+    (namespace.map(Arc::from), label.map(owned))
 }
 
 #[cfg(test)]

@@ -26,7 +26,8 @@ impl Plugin {
         };
         let woken: Arc<Mutex<Vec<String>>> = Arc::default();
         let wake = Arc::clone(&woken);
-        let wake = Box::new(move |wakeup: Wakeup| wake.lock().unwrap().push(wakeup.key.name));
+        let wake =
+            Box::new(move |wakeup: Wakeup| wake.lock().unwrap().push(wakeup.key.name.to_string()));
         let view = Arc::new(View::new(outlook, wake));
         let told = Arc::downgrade(&view);
         let heard = Box::new(move |news: crate::informer::News<'_>| {

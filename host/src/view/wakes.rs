@@ -60,7 +60,7 @@ impl Wakes {
 
     /// The keys that any change of `object` may concern.
     pub(super) fn concerned(&self, resource: &Resource, object: &Object) -> Vec<Key> {
-        let own = (*resource == self.primary).then(|| object.metadata.key());
+        let own = (*resource == self.primary).then(|| object.metadata.key.clone());
         own.into_iter()
             .chain(self.owners(&object.metadata))
             .collect()
@@ -75,9 +75,7 @@ impl Wakes {
         author: &Key,
     ) -> bool {
         match (&change.old, &change.new) {
-            (Some(old), Some(new))
-                if *resource == self.primary && new.metadata.key() == *author =>
-            {
+            (Some(old), Some(new)) if *resource == self.primary && new.metadata.key == *author => {
                 is_spec_change(&old.metadata, &new.metadata)
             }
             _ => false,
@@ -88,18 +86,13 @@ impl Wakes {
         let ours = |api_version: &str, kind: &str| {
             group_of(api_version) == self.primary.group && kind == self.primary.kind
         };
-        let namespace = metadata
-            .namespace
-            .clone()
-            .filter(|_| self.primary.namespaced);
+        let namespace = metadata.key.namespace.as_deref();
+        let namespace = namespace.filter(|_| self.primary.namespaced);
         let owners = metadata
             .owners
             .iter()
             .filter(move |owner| ours(&owner.api_version, &owner.kind));
-        owners.map(move |owner| Key {
-            namespace: namespace.clone(),
-            name: owner.name.clone(),
-        })
+        owners.map(move |owner| Key::new(namespace, &owner.name))
     }
 }
 
@@ -202,7 +195,7 @@ mod tests {
             wakes
                 .woken(&primary, &change)
                 .iter()
-                .any(|key| key.name == "a")
+                .any(|key| &*key.name == "a")
         };
         assert!(woken(&wakes(false, &[]), status()));
         assert!(

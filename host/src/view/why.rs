@@ -63,7 +63,7 @@ impl fmt::Display for Why {
 /// The change as a reason.
 pub(super) fn changed(resource: &Resource, change: &Change) -> Why {
     let object = change.new.as_ref().or(change.old.as_ref());
-    let key = object.map(|object| object.metadata.key());
+    let key = object.map(|object| object.metadata.key.clone());
     match key {
         Some(key) => Why::Changed(resource.kind.clone(), key),
         None => Why::Listed,

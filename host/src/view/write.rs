@@ -139,7 +139,7 @@ impl Write {
     }
 
     fn note(&self, end: End, answer: Option<&Object>) {
-        let version = answer.map(|object| object.metadata.resource_version.clone());
+        let version = answer.map(|object| object.metadata.resource_version.to_string());
         let (resource, key) = &self.object;
         let wrote = Wrote {
             kind: resource.kind.clone(),

@@ -190,8 +190,8 @@ impl Node {
     pub fn new(kind: &str, key: &Key) -> Self {
         Self {
             kind: kind.to_owned(),
-            namespace: key.namespace.clone(),
-            name: key.name.clone(),
+            namespace: key.namespace.as_deref().map(str::to_owned),
+            name: key.name.to_string(),
         }
     }
 }
@@ -230,7 +230,7 @@ impl PluginAnswer {
             message: clean(&reason.sentence(), TEXT),
             next_in_ms: reason.left().map(millis),
             generation: held.and_then(|held| held.generation),
-            resource_version: held.map(|held| held.resource_version.clone()),
+            resource_version: held.map(|held| held.resource_version.to_string()),
             passes: passes.collect(),
         }
     }

@@ -275,10 +275,10 @@ impl Question {
     }
 
     fn key(&self, resource: &Resource) -> Key {
-        Key {
-            namespace: self.namespace.clone().filter(|_| resource.namespaced),
-            name: self.name.clone(),
-        }
+        Key::new(
+            self.namespace.as_deref().filter(|_| resource.namespaced),
+            &self.name,
+        )
     }
 
     /// The object's owners, if a plugin watches its kind.
@@ -293,7 +293,7 @@ impl Question {
         };
         let owners = object.metadata.owners.iter().map(|owner| Node {
             kind: owner.kind.clone(),
-            namespace: key.namespace.clone(),
+            namespace: key.namespace.as_deref().map(str::to_owned),
             name: owner.name.clone(),
         });
         owners.collect()

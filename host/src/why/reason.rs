@@ -266,10 +266,10 @@ fn seen(facts: &Facts, held: &Metadata, truth: &Truth) -> Reason {
     if held.deleting && !held.has_finalizer(&facts.finalizer) {
         return match held.finalizers.is_empty() {
             true => Reason::LeavesWithoutUs,
-            false => Reason::HeldByOthers(held.finalizers.clone()),
+            false => Reason::HeldByOthers(held.finalizers.to_vec()),
         };
     }
-    let Some(last) = facts.last().filter(|last| last.uid == held.uid) else {
+    let Some(last) = facts.last().filter(|last| *last.uid == *held.uid) else {
         return Reason::Forgotten;
     };
     match last.outcome {
@@ -278,11 +278,11 @@ fn seen(facts: &Facts, held: &Metadata, truth: &Truth) -> Reason {
         _ if last.error.is_some() => return Reason::Failed,
         _ => {}
     }
-    if last.version == held.resource_version {
+    if *last.version == *held.resource_version {
         return Reason::Settled;
     }
     let mut writes = last.journal.writes.iter();
-    if writes.any(|wrote| wrote.version.as_ref() == Some(&held.resource_version)) {
+    if writes.any(|wrote| wrote.version.as_deref() == Some(&held.resource_version)) {
         return Reason::OwnWrite;
     }
     match (facts.spec_change_only, facts.declares_fields) {

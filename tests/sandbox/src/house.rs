@@ -201,11 +201,8 @@ impl Tenant {
         let resource = self.door.discovery.by_kind(version, kind).await?;
         let resource = resource.context("the primary's kind is not served any more")?;
         let primary = Primary {
-            key: Key {
-                namespace: Some(namespace.to_owned()),
-                name: name.to_owned(),
-            },
-            uid: object.metadata.uid.clone(),
+            key: Key::new(Some(namespace), name),
+            uid: object.metadata.uid.to_string(),
             resource: resource.clone(),
         };
         let request = Request {

@@ -4,11 +4,15 @@
 //! - **A handle is enough** for everything after that, and reads no text.
 //! - **In order of arrival**: keys that come one after the other lie one after the other in memory, so that whoever
 //!   takes them in that order need not wait for it. The slot that was left last is the next to be used.
+//! - **Given back**: what many keys have taken is free again when all have gone.
 
 use std::borrow::Borrow;
-use std::hash::{BuildHasher, Hash};
+use std::hash::Hash;
 
 use hashbrown::HashTable;
+
+/// So many slots are kept when all are left: a first list puts all objects into the queue, once.
+const FEW: usize = 1024;
 
 /// Slots for keys, and for an `E` that is known of each.
 #[derive(Debug)]
@@ -111,6 +115,12 @@ impl<K: Eq + Hash, E: Default> Slots<K, E> {
         }
         *left = None;
         self.free.push(handle);
+        if self.by_key.is_empty() && self.slots.len() > FEW {
+            *self = Self {
+                hasher: self.hasher.clone(),
+                ..Self::default()
+            };
+        }
     }
 }
 
@@ -118,6 +128,16 @@ impl<K: Eq + Hash, E: Default> Slots<K, E> {
 mod tests {
     use super::*;
     use std::collections::BTreeMap;
+
+    #[test]
+    fn what_many_keys_have_taken_is_given_back_when_all_have_gone() {
+        let mut slots: Slots<usize, u32> = Slots::default();
+        let handles: Vec<_> = (0..=FEW).filter_map(|key| slots.enter(key)).collect();
+        handles.iter().for_each(|handle| slots.leave(*handle));
+        assert_eq!((slots.slots.capacity(), slots.free.capacity()), (0, 0));
+        let handle = slots.enter(7).unwrap();
+        assert_eq!(slots.find(&7), Some(handle));
+    }
 
     /// Random operations against a map.
     #[test]

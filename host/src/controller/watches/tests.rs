@@ -61,10 +61,7 @@ async fn a_kind_is_watched_again_when_it_comes_back_as_something_else() {
         synced,
     };
     let task = world.seams.spawn.task(need.run());
-    let key = |namespace: Option<&str>| Key {
-        namespace: namespace.map(str::to_owned),
-        name: "a".into(),
-    };
+    let key = |namespace: Option<&str>| Key::new(namespace, "a");
     let (was, is) = (thing("v1", true), thing("v2", false));
     let mut listed = first_list.clone();
     world

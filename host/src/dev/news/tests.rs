@@ -5,10 +5,7 @@ use crate::view::{Difference, End, Key, Wrote};
 fn wrote(name: &str, end: End) -> Wrote {
     Wrote {
         kind: "ConfigMap".into(),
-        key: Key {
-            namespace: Some("n".into()),
-            name: name.into(),
-        },
+        key: Key::new(Some("n"), name),
         end,
         version: None,
     }

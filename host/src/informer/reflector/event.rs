@@ -94,8 +94,8 @@ mod tests {
 
     fn told(line: &str) -> String {
         match read(line, &resource(), &Fields::default()) {
-            Some(Event::Shown(object)) => format!("shown {}", object.json),
-            Some(Event::Gone(object)) => format!("gone {}", object.metadata.name),
+            Some(Event::Shown(object)) => format!("shown {}", object.json.text()),
+            Some(Event::Gone(object)) => format!("gone {}", object.metadata.key.name),
             Some(Event::Bookmark { version, end }) => format!("bookmark {version} {end}"),
             Some(Event::Error(error)) => format!("{:?}", error.code()),
             Some(Event::Unknown) => "unknown".into(),

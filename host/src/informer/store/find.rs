@@ -11,10 +11,7 @@ impl Store {
         namespace: Option<&str>,
         label: Option<(&str, &str)>,
     ) -> Vec<Object> {
-        let first = Key {
-            namespace: namespace.map(str::to_owned),
-            name: String::new(),
-        };
+        let first = Key::new(namespace, "");
         let inside = |key: &Key| namespace.is_none() || key.namespace.as_deref() == namespace;
         if let Some((name, value)) = label {
             if !self.index.has_label(name) {

@@ -3,7 +3,9 @@
 //! - Owners are indexed always, a label from the first list that asks for it: nobody pays for labels that
 //!   nobody asks for.
 
+use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::hash::Hash;
 
 use crate::view::{Key, Object};
 
@@ -16,7 +18,7 @@ type Keys = BTreeSet<Key>;
 #[derive(Debug, Default)]
 pub(super) struct Index {
     /// By the UID of an owner.
-    owned: HashMap<String, Keys>,
+    owned: HashMap<Box<str>, Keys>,
     /// By a label's name and value.
     labelled: BTreeMap<String, HashMap<String, Keys>>,
     /// Of all objects' JSON.
@@ -26,11 +28,11 @@ pub(super) struct Index {
 impl Index {
     /// An object is there.
     pub(super) fn add(&mut self, object: &Object) {
-        self.bytes += object.json.len();
+        self.bytes += object.json.size();
         let metadata = &object.metadata;
         for owner in metadata.owners.iter() {
-            let keys = self.owned.entry(owner.uid.clone()).or_default();
-            keys.insert(metadata.key());
+            let keys = self.owned.entry(owner.uid.as_str().into()).or_default();
+            keys.insert(metadata.key.clone());
         }
         for (name, values) in &mut self.labelled {
             add_label(values, name, object);
@@ -39,8 +41,8 @@ impl Index {
 
     /// An object is not there any more, or not as it was.
     pub(super) fn remove(&mut self, object: &Object) {
-        self.bytes -= object.json.len();
-        let (metadata, key) = (&object.metadata, object.metadata.key());
+        self.bytes -= object.json.size();
+        let (metadata, key) = (&object.metadata, object.metadata.key.clone());
         for owner in metadata.owners.iter() {
             take(&mut self.owned, &owner.uid, &key);
         }
@@ -53,7 +55,7 @@ impl Index {
 
     /// Of an object another part is kept.
     pub(super) fn recut(&mut self, old: &Object, new: &Object) {
-        self.bytes = self.bytes - old.json.len() + new.json.len();
+        self.bytes = self.bytes - old.json.size() + new.json.size();
     }
 
     /// Of all objects' JSON.
@@ -90,11 +92,11 @@ impl Index {
 fn add_label(values: &mut HashMap<String, Keys>, name: &str, object: &Object) {
     if let Some(value) = object.metadata.labels.get(name) {
         let keys = values.entry(value.clone()).or_default();
-        keys.insert(object.metadata.key());
+        keys.insert(object.metadata.key.clone());
     }
 }
 
-fn take(index: &mut HashMap<String, Keys>, of: &str, key: &Key) {
+fn take<T: Borrow<str> + Eq + Hash>(index: &mut HashMap<T, Keys>, of: &str, key: &Key) {
     if let Some(keys) = index.get_mut(of) {
         keys.remove(key);
         if keys.is_empty() {
@@ -115,7 +117,7 @@ mod tests {
     }
 
     fn names<'a>(keys: impl IntoIterator<Item = &'a Key>) -> String {
-        keys.into_iter().map(|key| key.name.as_str()).collect()
+        keys.into_iter().map(|key| &*key.name).collect()
     }
 
     fn app(index: &Index, value: &str) -> String {

@@ -1,4 +1,4 @@
-//! Keeps alike parts of metadata once: the pods of a ReplicaSet have their labels and their owner in
+//! Keeps alike parts of objects once: the pods of a ReplicaSet have their labels, their owner and most of their text in
 //! common.
 //!
 //! - It holds no more than twice the parts that are in use, and a few.
@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::hash::Hash;
 use std::sync::Arc;
 
-use crate::view::{Object, Owner};
+use crate::view::{Object, Owner, Packer};
 
 /// So many parts may be there that nobody uses, at least.
 const FEW: usize = 256;
@@ -15,12 +15,15 @@ const FEW: usize = 256;
 /// The parts of the objects of one store.
 #[derive(Debug, Default)]
 pub(super) struct Pool {
+    namespaces: Parts<str>,
+    finalizers: Parts<Vec<String>>,
     labels: Parts<BTreeMap<String, String>>,
     owners: Parts<Vec<Owner>>,
+    packer: Packer,
 }
 
 #[derive(Debug)]
-struct Parts<T> {
+struct Parts<T: ?Sized> {
     held: HashSet<Arc<T>>,
     /// At this size it is looked which ones are in use.
     full: usize,
@@ -30,12 +33,27 @@ impl Pool {
     /// Gives `object` the parts that others have alike.
     pub(super) fn share(&mut self, object: &mut Object) {
         let metadata = Arc::make_mut(&mut object.metadata);
+        if let Some(mut namespace) = metadata.key.namespace.clone() {
+            self.namespaces.share(&mut namespace);
+            metadata.key.share(&namespace);
+        }
+        self.finalizers.share(&mut metadata.finalizers);
         self.labels.share(&mut metadata.labels);
         self.owners.share(&mut metadata.owners);
     }
+
+    /// How many bytes are held for the texts of all.
+    pub(super) fn size(&self) -> usize {
+        self.packer.size()
+    }
+
+    /// Packs the text of `object`, if it is long.
+    pub(super) fn pack(&mut self, object: &mut Object) {
+        self.packer.pack(&mut object.json);
+    }
 }
 
-impl<T> Default for Parts<T> {
+impl<T: ?Sized> Default for Parts<T> {
     fn default() -> Self {
         Self {
             held: HashSet::new(),
@@ -44,7 +62,7 @@ impl<T> Default for Parts<T> {
     }
 }
 
-impl<T: Eq + Hash> Parts<T> {
+impl<T: Eq + Hash + ?Sized> Parts<T> {
     fn share(&mut self, part: &mut Arc<T>) {
         if let Some(held) = self.held.get(part) {
             *part = held.clone();

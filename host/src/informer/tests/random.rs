@@ -71,7 +71,10 @@ fn held(subscription: &Subscription) -> Vec<(String, String)> {
     let objects = subscription.list(None, &LabelSelector::default());
     let of = |object: &Object| {
         let metadata = &object.metadata;
-        (metadata.name.clone(), metadata.resource_version.clone())
+        (
+            metadata.key.name.to_string(),
+            metadata.resource_version.to_string(),
+        )
     };
     objects.iter().map(of).collect()
 }

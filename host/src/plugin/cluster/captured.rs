@@ -77,7 +77,7 @@ impl Captured {
             if of != resource || !asked {
                 continue;
             }
-            objects.retain(|held| held.metadata.key() != *key);
+            objects.retain(|held| held.metadata.key != *key);
             objects.extend(
                 object
                     .clone()
@@ -236,7 +236,7 @@ fn unread(target: &Target) -> Value {
     let (resource, key) = (&target.resource, &target.key);
     json!({
         "apiVersion": resource.api_version(), "kind": resource.kind,
-        "metadata": { "name": key.name, "namespace": key.namespace },
+        "metadata": { "name": *key.name, "namespace": key.namespace.as_deref() },
     })
 }
 

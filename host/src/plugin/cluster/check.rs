@@ -183,7 +183,7 @@ pub fn owned_by(object: &Map<String, Value>, primary: &Primary) -> bool {
 fn names_primary(owner: &Value, primary: &Primary) -> bool {
     let text = |field: &str| owner.get(field).and_then(Value::as_str).unwrap_or_default();
     text("uid") == primary.uid
-        && text("name") == primary.key.name
+        && text("name") == &*primary.key.name
         && text("kind") == primary.resource.kind
         && group_of(text("apiVersion")) == primary.resource.group
 }
@@ -208,10 +208,7 @@ mod tests {
         };
         Primary {
             resource,
-            key: Key {
-                namespace: Some("home".into()),
-                name: "a".into(),
-            },
+            key: Key::new(Some("home"), "a"),
             uid: "u1".into(),
         }
     }

@@ -105,7 +105,7 @@ impl Call {
             .await?;
         // What is no object, such as a token that was asked for, has no managedFields.
         Ok(match Object::parse(answer.get()) {
-            Some(object) => object.json.to_string(),
+            Some(object) => object.json.text().into_owned(),
             None => answer.get().to_owned(),
         })
     }

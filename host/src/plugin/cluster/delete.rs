@@ -73,7 +73,7 @@ impl Call {
             .remove(&(target.resource.clone(), target.key.clone()));
         // A Status says that it is gone; the object itself, that it waits for its finalizers.
         match answer {
-            Some(object) if object.metadata.uid == meant.uid => write.answered(&object),
+            Some(object) if *object.metadata.uid == *meant.uid => write.answered(&object),
             _ => write.deleted(&meant.uid),
         }
         Ok(())
@@ -81,8 +81,8 @@ impl Call {
 
     async fn meant(&mut self, target: &Target, options: &DeleteOptions) -> Result<Meant, Error> {
         let version = options.resource_version.clone();
-        let of = |uid: &String, version| Meant {
-            uid: uid.clone(),
+        let of = |uid: &str, version| Meant {
+            uid: uid.to_owned(),
             version,
             is_held: false,
         };
@@ -112,7 +112,7 @@ impl Call {
         let there = self.send("read what is to be deleted", read).await?;
         let there = Object::parse(there.get()).ok_or(Error::NotFound)?;
         Ok(Meant {
-            uid: there.metadata.uid.clone(),
+            uid: there.metadata.uid.to_string(),
             version: options.resource_version.clone(),
             is_held: false,
         })
@@ -139,7 +139,7 @@ impl Call {
             Err(error) => return Err(error),
         };
         match Object::parse(there.get()) {
-            Some(object) if object.metadata.uid != meant.uid => Ok(None),
+            Some(object) if *object.metadata.uid != *meant.uid => Ok(None),
             Some(object) if object.metadata.deleting => Ok(Some(object)),
             _ => Err(Error::Conflict),
         }

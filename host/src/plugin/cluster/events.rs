@@ -6,7 +6,6 @@ use crate::events::{About, Note, Severity};
 use crate::plugin::bindings::events::{Event, Severity as Wanted};
 use crate::plugin::bindings::types::ObjectRef;
 use crate::text::clean;
-use crate::view::Key;
 
 impl Call {
     pub(crate) async fn publish(&mut self, event: Event) {
@@ -49,12 +48,10 @@ impl Call {
         // Its names become part of the Event's path and name.
         uri(&target, None).ok()?;
         let uid = self.seen(&target).map(|seen| seen.uid.clone());
-        let Key { namespace, name } = target.key;
         Some(About {
             api_version: target.resource.api_version(),
             kind: target.resource.kind,
-            namespace,
-            name,
+            key: target.key,
             uid,
         })
     }
@@ -66,8 +63,7 @@ impl super::Primary {
         About {
             api_version: self.resource.api_version(),
             kind: self.resource.kind.clone(),
-            namespace: self.key.namespace.clone(),
-            name: self.key.name.clone(),
+            key: self.key.clone(),
             uid: Some(self.uid.clone()),
         }
     }

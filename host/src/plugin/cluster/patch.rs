@@ -118,7 +118,7 @@ impl Call {
             Some(uid) if is_failed_test(&failed.error) => {
                 let read = Request::get(super::read::uri(target, None)?);
                 let there = Object::parse(self.send("read what was patched", read).await?.get());
-                let same = there.is_some_and(|there| there.metadata.uid == uid);
+                let same = there.is_some_and(|there| *there.metadata.uid == *uid);
                 Err(if same { error } else { Error::Conflict })
             }
             _ => Err(error),
@@ -134,7 +134,7 @@ impl Call {
     ) -> String {
         match subresource {
             None | Some("status") => self.show(&target.resource, part),
-            Some(_) => part.json.to_string(),
+            Some(_) => part.json.text().into_owned(),
         }
     }
 }

@@ -26,10 +26,7 @@ impl Call {
     ) -> Result<String, Error> {
         check::names([subresource.as_deref()])?;
         if subresource.is_none() && consistency == Consistency::Stored {
-            let object = Key {
-                namespace: target.namespace.clone(),
-                name: target.name.clone(),
-            };
+            let object = Key::new(target.namespace.as_deref(), &target.name);
             let (view, by) = (&self.door.view, &self.primary.key);
             view.reads_one(by, &target.api_version, &target.kind, &object);
         }
@@ -51,7 +48,7 @@ impl Call {
                 key: target.key.clone(),
                 version: held
                     .as_ref()
-                    .map(|held| held.metadata.resource_version.clone()),
+                    .map(|held| held.metadata.resource_version.to_string()),
             };
             self.door.view.saw(&self.primary.key, saw);
             return match held {
@@ -142,7 +139,7 @@ impl Call {
         for object in objects {
             let target = Target {
                 resource: resource.clone(),
-                key: object.metadata.key(),
+                key: object.metadata.key.clone(),
             };
             self.meet(&target, &object, stored);
             let text = self.show(&resource, &object);
@@ -174,7 +171,7 @@ impl Call {
                 Error::Other(format!("the API server answered with no list: {error}"))
             })?;
             for object in page.objects(resource) {
-                bytes += object.json.len();
+                bytes += object.json.size();
                 objects.push(object);
             }
             page.token().clone_into(&mut token);

@@ -181,12 +181,9 @@ impl World {
     /// A call about the Greeting `name`.
     async fn call_for(&self, name: &str) -> Call {
         let resource = self.resource("examples.windlass.dev/v1", "Greeting").await;
-        let key = Key {
-            namespace: Some("default".into()),
-            name: name.into(),
-        };
+        let key = Key::new(Some("default"), name);
         let object = self.door.view.get(&resource, &key).unwrap();
-        let uid = object.metadata.uid.clone();
+        let uid = object.metadata.uid.to_string();
         Call::new(self.door.clone(), Primary { resource, key, uid })
     }
 

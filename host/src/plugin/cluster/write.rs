@@ -49,8 +49,11 @@ impl Call {
             .and_then(|metadata| metadata.get("uid"))
             .cloned();
         let metadata = json_object([
-            ("name", Some(target.key.name.clone().into())),
-            ("namespace", target.key.namespace.clone().map(Value::from)),
+            ("name", Some((*target.key.name).into())),
+            (
+                "namespace",
+                target.key.namespace.as_deref().map(Value::from),
+            ),
             ("uid", uid),
         ]);
         object.insert("metadata".into(), metadata);
@@ -91,7 +94,7 @@ impl Call {
     pub(super) fn primary_is_going(&self) -> bool {
         let (resource, key) = (&self.primary.resource, &self.primary.key);
         match self.door.view.get(resource, key) {
-            Some(object) => object.metadata.deleting || object.metadata.uid != self.primary.uid,
+            Some(object) => object.metadata.deleting || *object.metadata.uid != *self.primary.uid,
             None => {
                 self.door.view.holds(resource, key)
                     || self
@@ -121,7 +124,7 @@ impl Call {
             .map_err(|error| Error::Other(error.to_string()))?;
         match self.send("read the owner again", Request::get(path)).await {
             Ok(primary) => match Object::parse(primary.get()) {
-                Some(now) if now.metadata.uid == self.primary.uid && !now.metadata.deleting => {
+                Some(now) if *now.metadata.uid == *self.primary.uid && !now.metadata.deleting => {
                     Ok(())
                 }
                 _ => Err(Error::Gone),
@@ -175,7 +178,7 @@ impl Call {
         self.meet(target, &object, false);
         write.applied(&object, &slot);
         let applied = Applied::new(intent, &slot, &object);
-        view.applied(resource, key, slot, applied);
+        view.applied(resource, key, applied);
         Ok(self.show(resource, &object))
     }
 
@@ -183,7 +186,7 @@ impl Call {
     fn unchanged(&self, target: &Target, slot: &Slot, intent: &[u8; 32]) -> Option<Object> {
         let view = &self.door.view;
         let held = view.still_applied(&target.resource, &target.key, slot, intent)?;
-        let same = |seen: &Seen| seen.uid == held.metadata.uid;
+        let same = |seen: &Seen| *seen.uid == *held.metadata.uid;
         self.seen(target).is_none_or(same).then_some(held)
     }
 
@@ -205,7 +208,7 @@ impl Call {
                     return Err(Error::Conflict);
                 }
                 if let Some(Value::Object(metadata)) = part.get_mut("metadata") {
-                    let version = latest.metadata.resource_version.clone();
+                    let version = &*latest.metadata.resource_version;
                     metadata.insert("resourceVersion".into(), version.into());
                 }
             }

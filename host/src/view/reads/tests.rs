@@ -3,10 +3,7 @@ use crate::view::Object;
 use serde_json::json;
 
 fn key(name: &str) -> Key {
-    Key {
-        namespace: Some("a".into()),
-        name: name.into(),
-    }
+    Key::new(Some("a"), name)
 }
 
 fn config_map() -> GroupKind {
@@ -31,7 +28,7 @@ fn list(namespace: Option<&str>, selector: &str) -> Read {
 /// Names of the readers that a change of this object wakes.
 fn woken(reads: &Reads, object: &Metadata) -> Vec<String> {
     let keys = reads.woken(&config_map(), None, Some(object));
-    keys.into_iter().map(|key| key.name).collect()
+    keys.into_iter().map(|key| key.name.to_string()).collect()
 }
 
 /// One run of `reader` that ends well.
@@ -205,9 +202,10 @@ fn the_indexes_find_what_a_scan_of_all_reads_finds() {
             let (name, app) = (rng.choice(names).unwrap(), rng.choice(apps).unwrap());
             let changed = object(namespace, name, app);
             let covers = |read: &Read| match read {
-                Read::Object(object) => *object == changed.key(),
+                Read::Object(object) => *object == changed.key,
                 Read::List(namespace, selector) => {
-                    let inside = namespace.is_none() || *namespace == changed.namespace;
+                    let inside = namespace.is_none()
+                        || namespace.as_deref() == changed.key.namespace.as_deref();
                     inside && selector.selects(&changed.labels)
                 }
             };

@@ -21,10 +21,7 @@ fn object(more: &Value) -> Arc<Metadata> {
 }
 
 fn key() -> Key {
-    Key {
-        namespace: Some("n".into()),
-        name: "ada".into(),
-    }
+    Key::new(Some("n"), "ada")
 }
 
 /// A settled object.

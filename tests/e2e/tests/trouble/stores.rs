@@ -229,10 +229,7 @@ impl Informed {
             .list(&ListParams::default().labels(&self.selector))
             .await?;
         let listed = listed.items.iter().map(|map| {
-            let key = Key {
-                namespace: map.namespace(),
-                name: map.name_any(),
-            };
+            let key = Key::new(map.namespace().as_deref(), &map.name_any());
             let version = map.resource_version().unwrap_or_default().parse()?;
             anyhow::Ok((key, (map.uid().unwrap_or_default(), version)))
         });
@@ -266,7 +263,10 @@ impl Informed {
 
 fn seen(object: &Object) -> (Key, (String, u64)) {
     let metadata = &object.metadata;
-    (metadata.key(), (metadata.uid.clone(), metadata.version()))
+    (
+        metadata.key.clone(),
+        (metadata.uid.to_string(), metadata.version()),
+    )
 }
 
 impl Told {

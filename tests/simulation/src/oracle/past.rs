@@ -67,11 +67,8 @@ impl<'a> Past<'a> {
 
 /// What a record is about.
 pub(super) fn key_of(record: &Record) -> Key {
-    let namespace = record.key.namespace.to_string();
-    Key {
-        namespace: (!namespace.is_empty()).then_some(namespace),
-        name: record.key.name.to_string(),
-    }
+    let namespace = Some(record.key.namespace.as_ref()).filter(|held| !held.is_empty());
+    Key::new(namespace, record.key.name.as_ref())
 }
 
 fn kind_of(record: &Record) -> String {

@@ -34,7 +34,7 @@ pub(super) fn is_of_another(object: &Metadata, primary: &Primary, plugin: &str) 
             .owners
             .iter()
             .filter(of_its_kind)
-            .any(|owner| owner.name != primary.key.name)
+            .any(|owner| *owner.name != *primary.key.name)
 }
 
 /// Whether the primary can own an object there: the garbage collector deletes what has its owner elsewhere.
@@ -94,10 +94,7 @@ mod tests {
     }
 
     fn key(namespace: &str, name: &str) -> Key {
-        Key {
-            namespace: (!namespace.is_empty()).then(|| namespace.to_owned()),
-            name: name.into(),
-        }
+        Key::new((!namespace.is_empty()).then_some(namespace), name)
     }
 
     fn primary(namespace: &str) -> Primary {

@@ -88,7 +88,7 @@ impl Call {
             grants.allow(&access, self.primary.key.namespace.as_deref())
         };
         match &self.primary.key.namespace {
-            Some(home) if resource.namespaced && watch(Some(home)) => vec![Some(home.clone())],
+            Some(home) if resource.namespaced && watch(Some(home)) => vec![Some(home.to_string())],
             Some(_) => Vec::new(),
             None => match grants.watch_scope(&resource.group, &resource.plural, None) {
                 Scope::All => vec![None],
@@ -119,7 +119,7 @@ impl Call {
             for object in objects {
                 let target = Target {
                     resource: resource.clone(),
-                    key: object.metadata.key(),
+                    key: object.metadata.key.clone(),
                 };
                 if !object.metadata.deleting && !members.contains(&target.name()) {
                     former.push((target, object));
@@ -151,8 +151,8 @@ impl Call {
         let mut races = 0;
         loop {
             let options = DeleteOptions {
-                uid: Some(former.metadata.uid.clone()),
-                resource_version: Some(former.metadata.resource_version.clone()),
+                uid: Some(former.metadata.uid.to_string()),
+                resource_version: Some(former.metadata.resource_version.to_string()),
                 propagation: None,
                 grace_period_seconds: None,
             };
