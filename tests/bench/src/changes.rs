@@ -150,7 +150,14 @@ impl Crowd {
     async fn new(arena: &Arena, namespace: &str, names: Vec<String>) -> Result<Self> {
         let api = Api::namespaced_with(arena.judge.clone(), namespace, &kind());
         let params = WatchParams::default().timeout(290);
-        let events = api.watch(&params, "0").await?.boxed();
+        let mut events = api.watch(&params, "0").await?.boxed();
+        // What is there comes first, and takes longer to read than a change to be done.
+        for _ in &names {
+            events
+                .next()
+                .await
+                .context("the judge's watch has ended")??;
+        }
         let waiting = Arc::default();
         tokio::spawn(look(events, Arc::clone(&waiting)));
         Ok(Self {
