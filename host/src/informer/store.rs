@@ -247,8 +247,8 @@ impl Store {
 
     /// Takes in an object that a request's answer showed, cut to the fields of this edition, if it is new.
     pub(super) fn learn(&mut self, object: Object, edition: u32) -> Option<Change> {
-        let (key, version) = (object.metadata.key.clone(), object.metadata.version());
-        let old = self.objects.get(&key);
+        let version = object.metadata.version();
+        let old = self.objects.get(&object.metadata.key);
         // What the watch should have shown by now, and has not, is gone.
         let passed = old.is_none() && version > 0 && version <= self.passed;
         if passed || self.gone.covers(&object.metadata.uid, version) {
@@ -301,8 +301,8 @@ impl Store {
     }
 
     fn put(&mut self, mut object: Object, edition: u32) -> Shown {
-        let (key, version) = (object.metadata.key.clone(), object.metadata.version());
-        if let Some(held) = self.objects.get_mut(&key) {
+        let version = object.metadata.version();
+        if let Some(held) = self.objects.get_mut(&object.metadata.key) {
             held.list = self.lists;
             if held.object.metadata.uid == object.metadata.uid {
                 held.shown = held.shown.max(version);

@@ -47,7 +47,7 @@ impl Pool {
         self.packer.size()
     }
 
-    /// Packs the text of `object`, if it is long.
+    /// Packs the text of `object`, if that saves enough.
     pub(super) fn pack(&mut self, object: &mut Object) {
         self.packer.pack(&mut object.json);
     }
