@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use tracing::{Level, Metadata, Subscriber};
 use tracing_subscriber::filter::{FilterExt, Targets, filter_fn};
-use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::layer::{Filter, SubscriberExt};
 use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Layer, fmt, registry};
@@ -62,11 +62,7 @@ pub fn taken() -> String {
 /// # Errors
 /// The filter of the log is none, or traces cannot be sent.
 pub fn start(windlass: &Windlass, seams: &Seams) -> anyhow::Result<Option<Traces>> {
-    let filter = windlass.filter();
-    let whole = format!("{REPEATED},{filter}");
-    let filter = EnvFilter::try_new(whole).map_err(|error| {
-        anyhow::anyhow!("--log {filter:?} is no filter such as info or info,plugin=debug: {error}")
-    })?;
+    let filter = wanted(windlass.filter())?;
     let traces = windlass.traces_to().map_err(anyhow::Error::msg)?;
     let traces = traces.map(|to| Traces::start(&to, seams)).transpose()?;
     let spans = traces.as_ref().map(|traces| {
@@ -82,11 +78,25 @@ pub fn start(windlass: &Windlass, seams: &Seams) -> anyhow::Result<Option<Traces
             .with_context_activation(false)
             .with_filter(wanted)
     });
-    let is_new = |event: &Metadata<'_>| !SAID_ONCE.contains(&event.name());
     let log = log(windlass.log_format, windlass.holds_log());
-    let log = log.with_filter(filter.and(filter_fn(is_new)));
+    let log = log.with_filter(filter);
     registry().with(spans).with(log).init();
     Ok(traces)
+}
+
+/// What of all that is told comes into the log.
+fn wanted<S>(filter: &str) -> anyhow::Result<impl Filter<S> + use<S>> {
+    let whole = format!("{REPEATED},{filter}");
+    let asked = EnvFilter::try_new(whole).map_err(|error| {
+        anyhow::anyhow!("--log {filter:?} is no filter such as info or info,plugin=debug: {error}")
+    })?;
+    let is_new = filter_fn(|event: &Metadata<'_>| !SAID_ONCE.contains(&event.name()));
+    // Without a hint it would hide the other filter's, and each line that a library writes for who traces it would be
+    // made, in every call.
+    Ok(FilterExt::<S>::and(
+        asked,
+        is_new.with_max_level_hint(Level::TRACE),
+    ))
 }
 
 fn log<S>(format: Option<LogFormat>, is_held: bool) -> Box<dyn Layer<S> + Send + Sync>
@@ -111,5 +121,24 @@ where
             .with_current_span(false)
             .with_span_list(false)
             .boxed(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tracing_subscriber::Registry;
+    use tracing_subscriber::filter::LevelFilter;
+
+    use super::*;
+
+    #[test]
+    fn what_nobody_wants_is_never_made() {
+        for (filter, most) in [
+            ("info", LevelFilter::INFO),
+            ("warn,plugin=debug", LevelFilter::DEBUG),
+        ] {
+            let wanted = wanted::<Registry>(filter).unwrap();
+            assert_eq!(wanted.max_level_hint(), Some(most), "{filter}");
+        }
     }
 }
