@@ -12,7 +12,7 @@ use crate::api::{ApiError, Resource};
 use crate::bugs::{self, Bug};
 use crate::plugin::cluster::{Call, Door, Primary, Traffic};
 use crate::plugin::tape::Tape;
-use crate::plugin::{Action, CallError, Called, Cancel, Plugin, Progress, Request};
+use crate::plugin::{Action, CallError, Called, Cancel, Measures, Plugin, Progress, Request};
 use crate::replay::{Failures, Function, Made, Outcome};
 use crate::view::Key;
 use crate::view::finalizer_of;
@@ -110,7 +110,10 @@ impl Reconciler {
 
     /// From the next pass on, `plugin` is called.
     pub(super) fn swap(&self, plugin: Arc<Plugin>) {
-        *self.plugin.write().unwrap_or_else(PoisonError::into_inner) = plugin;
+        let mut runs = self.plugin.write().unwrap_or_else(PoisonError::into_inner);
+        *runs = plugin;
+        // While nobody can be between the two: what the old version's last passes say yet is not the new one's.
+        self.door.measures.clear();
     }
 
     /// The version that runs.
@@ -226,8 +229,10 @@ impl Reconciler {
 
     fn asked(&self, object: &Object, attempt: u32) -> Asked {
         let object = self.door.view.show(&self.primary, object);
+        let plugin = self.plugin.read().unwrap_or_else(PoisonError::into_inner);
         Asked {
-            plugin: self.plugin(),
+            plugin: plugin.clone(),
+            measures: self.door.measures.now(),
             request: Request { object, attempt },
             tape: self.failures.as_ref().map(|_| Tape::default()),
         }
@@ -289,6 +294,8 @@ impl Reconciler {
 struct Asked {
     /// The version that is asked, whatever is swapped in meanwhile.
     plugin: Arc<Plugin>,
+    /// Where that version's numbers go.
+    measures: Measures,
     request: Request,
     /// Where the call is noted, in case it fails.
     tape: Option<Tape>,
@@ -298,6 +305,7 @@ impl Asked {
     fn call(&self, reconciler: &Reconciler, object: &Object) -> Call {
         let primary = reconciler.primary(&object.metadata);
         let call = Call::new(reconciler.door.clone(), primary);
+        let call = call.measured_by(self.measures.clone());
         match &self.tape {
             Some(tape) => call.noted_on(tape.clone()),
             None => call,

@@ -77,7 +77,6 @@ impl Worker {
         *self.backoff() = Backoff::default();
         *self.hot() = HotLoops::default();
         self.hurried.store(false, Ordering::Relaxed);
-        self.meters.measures.clear();
         self.reconciler.door().view.rerun_all(&Why::Swapped);
     }
 

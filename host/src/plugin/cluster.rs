@@ -101,6 +101,7 @@ impl std::fmt::Display for Primary {
 /// The cluster as one call sees it.
 pub struct Call {
     door: Arc<Door>,
+    measures: Measures,
     primary: Primary,
     requests: u32,
     /// What the call has read or written, so that it meets the same object again.
@@ -146,6 +147,7 @@ impl Call {
             stored_version: None,
         };
         Self {
+            measures: door.measures.now(),
             door,
             primary,
             requests: 0,
@@ -165,6 +167,12 @@ impl Call {
         Self { tape, ..self }
     }
 
+    /// Its plugin's numbers go to `measures`, and not to where they go now.
+    #[must_use]
+    pub fn measured_by(self, measures: Measures) -> Self {
+        Self { measures, ..self }
+    }
+
     pub(super) fn tape(&self) -> Option<&Tape> {
         self.tape.as_ref()
     }
@@ -176,7 +184,7 @@ impl Call {
 
     /// Where its own numbers go.
     pub(super) fn measures(&self) -> &Measures {
-        &self.door.measures
+        &self.measures
     }
 
     /// Where it counts what it asks for.

@@ -25,12 +25,17 @@ pub const BUCKETS: [f64; 11] = [
     0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0,
 ];
 
-/// The numbers of one plugin. Clones are the same.
+/// The numbers of one plugin, for who reads them, or for one of its versions to add to. Clones are the same.
 #[derive(Clone, Debug, Default)]
-pub struct Measures(Arc<Mutex<Held>>);
+pub struct Measures {
+    held: Arc<Mutex<Held>>,
+    edition: u64,
+}
 
 #[derive(Debug, Default)]
 struct Held {
+    /// How often they have begun anew. What is said for another edition is dropped: that version is gone.
+    edition: u64,
     families: BTreeMap<String, Family>,
     series: usize,
     dropped: u64,
@@ -83,6 +88,9 @@ impl Measures {
         value: f64,
     ) -> Result<(), Option<Dropped>> {
         let mut held = self.held();
+        if held.edition != self.edition {
+            return Ok(());
+        }
         held.take(kind, name, labels, value).map_err(|why| {
             held.dropped += 1;
             (held.dropped == 1).then_some(why)
@@ -99,13 +107,27 @@ impl Measures {
         self.held().dropped
     }
 
-    /// They begin anew.
+    /// They begin anew: what is said for [`now`](Self::now) of before comes too late.
     pub(crate) fn clear(&self) {
-        *self.held() = Held::default();
+        let mut held = self.held();
+        let edition = held.edition + 1;
+        *held = Held {
+            edition,
+            ..Held::default()
+        };
+    }
+
+    /// Where the version that runs says its numbers, until they begin anew.
+    pub(crate) fn now(&self) -> Self {
+        let edition = self.held().edition;
+        Self {
+            edition,
+            ..self.clone()
+        }
     }
 
     fn held(&self) -> MutexGuard<'_, Held> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -241,8 +263,14 @@ mod tests {
         };
         assert!((sum - 99.306).abs() < 1e-9);
         assert_eq!(*counts, [2, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1]);
+        let before = measures.now();
         measures.clear();
         assert!(measures.all().is_empty());
+        for (version, shown) in [(before, 0), (measures.now(), 1)] {
+            let taken = version.take(Kind::Gauge, "open", Vec::new(), 1.0);
+            assert_eq!(taken, Ok(()), "nothing is wrong with it");
+            assert_eq!(measures.all().len(), shown);
+        }
     }
 
     #[test]
