@@ -132,6 +132,11 @@ pub fn compare(page: &str, actual: &str, expected: &str) -> Result<()> {
 fn masked(text: &str) -> Result<String> {
     let mut text = text.to_owned();
     for (differs, mask) in [
+        // What client-go says, at times, of a watch that kubectl ends because it has seen enough.
+        (
+            r"(?m)^[IWE]\d{4} [\d:.]+ +\d+ reflector\.go:.*context canceled.*\n",
+            "",
+        ),
         (r"sha256:[0-9a-f]{12,}", "sha256:[..]"),
         (r"127\.0\.0\.1:\d+", "127.0.0.1:[..]"),
         (r"\b\d+(\.\d+)? ?(us|ms|s|min)\b", "[..]"),

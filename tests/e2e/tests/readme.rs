@@ -111,6 +111,18 @@ fn every_console_block_of_a_page_is_played_or_it_is_said_why_not() -> Result<()>
 #[test]
 fn a_line_that_differs_is_a_difference_but_for_its_wildcards() {
     let printed = "$ kubectl get greetings\nNAME  AGE\nada   3s\n";
+    let said_by = |file: &str, why: &str| {
+        let said = format!("I1125 04:28:15.111199   22404 {file}:664] \"Warning\" err=\"{why}\"\n");
+        printed.replace("NAME", &format!("{said}NAME"))
+    };
+    for (file, why, same) in [
+        ("reflector.go", "context canceled", true),
+        ("reflector.go", "forbidden", false),
+        ("round_trippers.go", "context canceled", false),
+    ] {
+        let compared = compare("README.md", &said_by(file, why), printed);
+        assert_eq!(compared.is_ok(), same, "{file}: {why}");
+    }
     for (readme, same) in [
         (printed, true),
         ("$ kubectl get greetings\nNAME  AGE\nada   [..]\n", true),
