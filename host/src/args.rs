@@ -41,6 +41,7 @@ pub struct Windlass {
         global = true,
         env = "WINDLASS_LOG",
         value_name = "FILTER",
+        value_parser = crate::telemetry::filter,
         help_heading = "Global options"
     )]
     pub log: Option<String>,

@@ -3,14 +3,15 @@
 mod traces;
 
 use std::io::{self, IsTerminal, Write, stderr};
+use std::str::FromStr;
 use std::sync::{Mutex, PoisonError};
 
 use tracing::{Level, Metadata, Subscriber};
-use tracing_subscriber::filter::{FilterExt, Targets, filter_fn};
+use tracing_subscriber::filter::{FilterExt, LevelFilter, Targets, filter_fn};
 use tracing_subscriber::layer::{Filter, SubscriberExt};
 use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt;
-use tracing_subscriber::{EnvFilter, Layer, fmt, registry};
+use tracing_subscriber::{EnvFilter, Layer, Registry, fmt, registry};
 
 pub use traces::Traces;
 
@@ -28,6 +29,9 @@ const SAID_ONCE: [&str; 2] = [
     "BatchSpanProcessor.ExportError",
     "BatchSpanProcessor.OnEnd.AfterShutdown",
 ];
+
+/// A layer of the log or of traces.
+type BoxedLayer = Box<dyn Layer<Registry> + Send + Sync>;
 
 /// What is held back of a log, at most, in bytes.
 const MOST: usize = 64 << 10;
@@ -60,15 +64,18 @@ pub fn taken() -> String {
 /// Starts the log, which is for [`taken`] if it is held back, and traces, if somebody wants them.
 ///
 /// # Errors
-/// The filter of the log is none, or traces cannot be sent.
+/// Traces cannot be sent.
 pub fn start(windlass: &Windlass, seams: &Seams) -> anyhow::Result<Option<Traces>> {
     let filter = wanted(windlass.filter())?;
     let traces = windlass.traces_to().map_err(anyhow::Error::msg)?;
     let traces = traces.map(|to| Traces::start(&to, seams)).transpose()?;
-    let spans = traces.as_ref().map(|traces| {
+    let log = log(windlass.log_format, windlass.holds_log());
+    // No `Option` of a layer: where it is none, `tracing::enabled!` says that all is.
+    let mut layers: Vec<BoxedLayer> = vec![log.with_filter(filter).boxed()];
+    if let Some(traces) = &traces {
         // Not what a plugin logs: the spans that wait are counted, and not by their size.
         let wanted = Targets::new().with_target(spans::TARGET, Level::TRACE);
-        tracing_opentelemetry::layer()
+        let spans = tracing_opentelemetry::layer()
             .with_tracer(traces.tracer())
             .with_location(false)
             .with_threads(false)
@@ -76,20 +83,37 @@ pub fn start(windlass: &Windlass, seams: &Seams) -> anyhow::Result<Option<Traces
             .with_tracked_inactivity(false)
             // Nobody asks for the context of a thread.
             .with_context_activation(false)
-            .with_filter(wanted)
-    });
-    let log = log(windlass.log_format, windlass.holds_log());
-    let log = log.with_filter(filter);
-    registry().with(spans).with(log).init();
+            .with_filter(wanted);
+        layers.push(spans.boxed());
+    }
+    registry().with(layers).init();
     Ok(traces)
+}
+
+/// Reads a filter of the log.
+///
+/// # Errors
+/// It is none. So is a word that is no level: it would stand for a target, and nothing else would be logged.
+pub fn filter(text: &str) -> Result<String, String> {
+    let parts: Vec<_> = text.split(',').map(str::trim).collect();
+    let is_level = |part: &str| !part.is_empty() && LevelFilter::from_str(part).is_ok();
+    let is_wrong = |part: &&&str| !part.contains('=') && !is_level(part);
+    if let Some(part) = parts.iter().find(is_wrong) {
+        return Err(format!(
+            "{part:?} is no level: use off, error, warn, info, debug or trace, and give a target \
+             its own, such as info,plugin=debug"
+        ));
+    }
+    let text = parts.join(",");
+    match EnvFilter::try_new(&text) {
+        Ok(_) => Ok(text),
+        Err(error) => Err(format!("not a filter such as info,plugin=debug: {error}")),
+    }
 }
 
 /// What of all that is told comes into the log.
 fn wanted<S>(filter: &str) -> anyhow::Result<impl Filter<S> + use<S>> {
-    let whole = format!("{REPEATED},{filter}");
-    let asked = EnvFilter::try_new(whole).map_err(|error| {
-        anyhow::anyhow!("--log {filter:?} is no filter such as info or info,plugin=debug: {error}")
-    })?;
+    let asked = EnvFilter::try_new(format!("{REPEATED},{filter}"))?;
     let is_new = filter_fn(|event: &Metadata<'_>| !SAID_ONCE.contains(&event.name()));
     // Without a hint it would hide the other filter's, and each line that a library writes for who traces it would be
     // made, in every call.
@@ -126,10 +150,30 @@ where
 
 #[cfg(test)]
 mod tests {
-    use tracing_subscriber::Registry;
-    use tracing_subscriber::filter::LevelFilter;
-
     use super::*;
+
+    #[test]
+    fn a_filter_is_of_levels_and_of_targets_with_theirs() {
+        for (text, wrong) in [
+            ("info", None),
+            ("DEBUG", None),
+            ("off", None),
+            ("info,plugin=debug", None),
+            ("info, plugin=debug", None),
+            ("warn,windlass::informer=trace,kube=off", None),
+            ("loud", Some("\"loud\" is no level")),
+            ("info,plugin", Some("\"plugin\" is no level")),
+            ("info,,plugin=debug", Some("\"\" is no level")),
+            ("", Some("\"\" is no level")),
+            ("plugin=loud", Some("not a filter")),
+        ] {
+            match (filter(text), wrong) {
+                (Ok(read), None) => assert_eq!(read, text.replace(' ', "")),
+                (Err(said), Some(wrong)) => assert!(said.starts_with(wrong), "{text}: {said}"),
+                (read, _) => panic!("{text}: {read:?}"),
+            }
+        }
+    }
 
     #[test]
     fn what_nobody_wants_is_never_made() {

@@ -47,7 +47,7 @@ fn the_command_line_explains_itself() {
         usage.contains("Usage: windlass [OPTIONS] <COMMAND>"),
         "{usage}"
     );
-    let cases: [(&[&str], &str); 6] = [
+    let cases: [(&[&str], &str); 8] = [
         (&["run"], "--config <DIR>"),
         (
             &["run", "--confg", "x"],
@@ -56,6 +56,14 @@ fn the_command_line_explains_itself() {
         (
             &["run", "--config=x", "--leader-elect-lease-duration=15"],
             "missing a unit",
+        ),
+        (
+            &["run", "--config=x", "--log=loud"],
+            "\"loud\" is no level: use off, error, warn, info, debug or trace",
+        ),
+        (
+            &["run", "--config=x", "--log=plugin=loud"],
+            "not a filter such as info,plugin=debug",
         ),
         (
             &["run", "--config=x", "--guest-threads=0"],
@@ -74,6 +82,16 @@ fn the_command_line_explains_itself() {
         let (code, _, said) = windlass(arguments);
         assert_eq!(code, Some(2), "{arguments:?}");
         assert!(said.contains(word), "{arguments:?}: {said}");
+    }
+}
+
+#[test]
+fn whatever_is_logged_the_last_words_are_said() {
+    for log in ["info", "plugin=debug", "off", "windlass=off"] {
+        let (code, nothing, said) = windlass(&["run", "--config=/absent", "--log", log]);
+        assert_eq!((code, nothing.as_str()), (Some(1), ""), "{log}");
+        assert!(said.contains("/absent"), "{log}: {said:?}");
+        assert_eq!(said.lines().count(), 1, "{log}: {said}");
     }
 }
 
