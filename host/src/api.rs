@@ -61,6 +61,8 @@ pub struct Request {
     pub body: Option<(&'static str, Vec<u8>)>,
     /// What the answer should be.
     pub accept: &'static str,
+    /// The most bytes that its answer may have.
+    pub longest: usize,
 }
 
 const JSON: &str = "application/json";
@@ -86,6 +88,7 @@ impl Request {
             uri,
             body: None,
             accept: JSON,
+            longest: LARGEST_ANSWER,
         }
     }
 
@@ -111,6 +114,12 @@ impl Request {
         Self { accept, ..self }
     }
 
+    /// The same, with an answer of at most so many bytes.
+    #[must_use]
+    pub fn at_most(self, longest: usize) -> Self {
+        Self { longest, ..self }
+    }
+
     /// A JSON patch (RFC 6902).
     pub fn json_patch(uri: String, operations: &Value) -> Self {
         let body = Some((
@@ -122,6 +131,7 @@ impl Request {
             uri,
             body,
             accept: JSON,
+            longest: LARGEST_ANSWER,
         }
     }
 
@@ -136,6 +146,7 @@ impl Request {
             uri,
             body,
             accept: JSON,
+            longest: LARGEST_ANSWER,
         }
     }
 
@@ -150,6 +161,7 @@ impl Request {
             uri,
             body,
             accept: JSON,
+            longest: LARGEST_ANSWER,
         }
     }
 
@@ -160,6 +172,7 @@ impl Request {
             uri,
             body: Some((JSON, body.to_string().into_bytes())),
             accept: JSON,
+            longest: LARGEST_ANSWER,
         }
     }
 }
@@ -228,7 +241,7 @@ impl Api {
                 return Ok(Lines::new(response.into_body(), longest));
             }
             let (head, body) = response.into_parts();
-            Err(refusal(&head, &whole(body).await?))
+            Err(refusal(&head, &whole(body, LARGEST_ANSWER).await?))
         };
         let clock = self.seams.clock;
         let opened = clock.within(REQUEST_DEADLINE, opened).await;
@@ -332,6 +345,7 @@ async fn exchange<T: DeserializeOwned>(
         .method(request.method)
         .uri(request.uri)
         .header(http::header::ACCEPT, request.accept);
+    let longest = request.longest;
     let body = match request.body {
         Some((media_type, bytes)) => {
             builder = builder.header(http::header::CONTENT_TYPE, media_type);
@@ -347,7 +361,7 @@ async fn exchange<T: DeserializeOwned>(
         .await
         .map_err(|error| ApiError::from_client(&error))?;
     let (head, body) = response.into_parts();
-    let body = whole(body).await?;
+    let body = whole(body, longest).await?;
     counted.answered(head.status);
     spans::status(head.status);
     if head.status.is_success() {
@@ -356,8 +370,8 @@ async fn exchange<T: DeserializeOwned>(
     Err(refusal(&head, &body))
 }
 
-async fn whole(body: Body) -> Result<Bytes, ApiError> {
-    let body = Limited::new(body, LARGEST_ANSWER).collect().await;
+async fn whole(body: Body, longest: usize) -> Result<Bytes, ApiError> {
+    let body = Limited::new(body, longest).collect().await;
     let body = body.map_err(|error| ApiError::from_body(&*error))?;
     Ok(body.to_bytes())
 }

@@ -131,10 +131,13 @@ impl Prepared {
             failures,
             seams,
         } = parts;
+        plugin.bound_account();
+        let _ = meters.account.set(plugin.account().clone());
         let queue = Arc::new(WorkQueue::new(seams.clock, meters.clone()));
         let outlook = plugin.description.outlook(&plugin.name, primary.clone());
         let wake = queue.clone();
-        let view = Arc::new(View::new(outlook, Box::new(move |wakeup| wake.add(wakeup))));
+        let wake = Box::new(move |wakeup| wake.add(wakeup));
+        let view = Arc::new(View::new(outlook, wake, plugin.account()));
         let means = Means {
             informers: &informers,
             discovery: &discovery,
@@ -155,6 +158,7 @@ impl Prepared {
             grants,
             view: view.clone(),
             events,
+            account: plugin.account().clone(),
             api_calls: plugin.limits().api_calls,
             writes: Writes::Sent,
             sheet: Sheet::default(),
@@ -198,6 +202,7 @@ impl Prepared {
 
     /// Calls `plugin` instead, which must want what the one before it wanted.
     pub fn swap(&mut self, plugin: Arc<Plugin>) {
+        plugin.bound_account();
         self.worker.swap(plugin.clone());
         self.plugin = plugin;
     }
@@ -284,6 +289,7 @@ impl Controller {
     /// flight end on the code that they began with. The plugin must want what the one before it
     /// wanted: it gets the same informers, grants and workers.
     pub fn swap(&self, plugin: Arc<Plugin>) {
+        plugin.bound_account();
         self.worker.swap(plugin);
     }
 

@@ -31,6 +31,7 @@ pub use store::Change;
 use tokio::time::Instant;
 
 use crate::api::{Api, Discovery, Resource};
+use crate::memory::Account;
 use crate::projection::Fields;
 use crate::seams::{Seams, Task};
 use crate::selector::LabelSelector;
@@ -134,10 +135,16 @@ impl Informers {
 
     /// Starts or joins the informer for `watched`, which keeps `fields` of each object from now on, and
     /// what others want. `heard` is told of all that it holds, and then of every change, in order; it must
-    /// return at once and not use the subscription.
-    pub fn subscribe(&self, watched: Watched, fields: Fields, heard: Heard) -> Subscription {
+    /// return at once and not use the subscription. A share of what the informer holds counts on `account`.
+    pub fn subscribe(
+        &self,
+        watched: Watched,
+        fields: Fields,
+        heard: Heard,
+        account: &Account,
+    ) -> Subscription {
         let informer = self.informer(watched, &fields);
-        let ticket = informer.feed.join(fields, heard);
+        let ticket = informer.feed.join(fields, heard, account);
         Subscription { ticket, informer }
     }
 

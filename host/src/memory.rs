@@ -1,16 +1,26 @@
-//! How much memory guests may use together: a share of what the machine or the cgroup allows.
+//! Memory: how much plugins may use together, a share of what the machine or the cgroup allows, and the
+//! account of each.
+
+mod account;
+mod budget;
+mod tree;
 
 use std::fs;
 use std::path::Path;
+
+pub use account::{Account, Accounts, Bounds, Charge, Exceeded};
+pub use budget::Budget;
+pub(crate) use tree::after_quoted;
+pub use tree::{is_large, tree};
 
 /// Where cgroups and the machine say how much memory there is.
 const CGROUP_V2: &str = "sys/fs/cgroup/memory.max";
 const CGROUP_V1: &str = "sys/fs/cgroup/memory/memory.limit_in_bytes";
 const MACHINE: &str = "proc/meminfo";
 
-/// The bytes that guests may use together: half of the limit, the rest is the host's own. `root` is
+/// The bytes that plugins may use together: half of the limit, the rest is the host's own. `root` is
 /// `/`, or what a test has in its place.
-pub fn guest_budget(root: &Path) -> usize {
+pub fn plugin_budget(root: &Path) -> usize {
     match memory_limit(root) {
         usize::MAX => usize::MAX,
         limit => limit / 2,
@@ -66,7 +76,11 @@ mod tests {
                 fs::create_dir_all(path.parent().unwrap()).unwrap();
                 fs::write(path, text).unwrap();
             }
-            assert_eq!(guest_budget(root.path()), want, "{v2:?} {v1:?} {machine:?}");
+            assert_eq!(
+                plugin_budget(root.path()),
+                want,
+                "{v2:?} {v1:?} {machine:?}"
+            );
         }
     }
 }

@@ -40,12 +40,12 @@ pub use cancel::Cancel;
 pub use compiler::Compiler;
 pub use description::Description;
 pub use engine::{SLICE, SLOTS};
-pub use limiter::Budget;
 pub use measures::{BUCKETS, Family, Kind, Measures, Number};
 pub use outcome::{CallError, Called};
 pub use turns::Turns;
 
 use crate::manifest::Limits;
+use crate::memory::{Account, Accounts, Budget};
 use crate::seams::{Either, Seams, Task, first};
 use crate::source::{Digest, digest};
 use admission::Refused;
@@ -65,7 +65,7 @@ pub struct Sandboxes {
     workshop: Workshop,
     seams: Seams,
     turns: Turns,
-    budget: Budget,
+    accounts: Accounts,
     slots: Arc<Semaphore>,
     compiler: Compiler,
     /// Compiling takes hundreds of megabytes for a large component: one at a time.
@@ -99,6 +99,7 @@ struct Guest {
     image: Arc<Image>,
     config: Arc<str>,
     limits: Limits,
+    account: Account,
     /// Decides where its calls run.
     trust: Trust,
 }
@@ -172,7 +173,7 @@ impl Sandboxes {
             workshop,
             seams,
             turns: Turns::new(threads),
-            budget: Budget::new(budget),
+            accounts: Accounts::new(Budget::new(budget)),
             // Below the pool's slots: a call waits here rather than fail there.
             slots: Arc::new(Semaphore::new(usize::try_from(SLOTS).unwrap_or(1) - 4)),
             compiler,
@@ -186,9 +187,14 @@ impl Sandboxes {
         &self.workshop.engine
     }
 
-    /// The bytes that all guests together hold now.
+    /// The bytes that all plugins together make the host hold now.
     pub fn memory_in_use(&self) -> usize {
-        self.budget.used()
+        self.accounts.budget().used()
+    }
+
+    /// What each plugin makes the host hold.
+    pub fn accounts(&self) -> &Accounts {
+        &self.accounts
     }
 
     /// How many components have their code in memory now: those that were called within a minute.
@@ -215,6 +221,7 @@ impl Sandboxes {
         };
         tracing::debug!(plugin = name, reached = "compiled", "loading");
         let guest = Guest {
+            account: self.accounts.of(name),
             name: name.into(),
             digest,
             image,
@@ -290,6 +297,7 @@ impl Sandboxes {
             image,
             config,
             limits,
+            account,
             trust,
             ..
         } = guest;
@@ -326,7 +334,7 @@ impl Sandboxes {
             now,
             seed,
             limits,
-            budget: self.budget.clone(),
+            account: account.clone(),
             cancel: stop.clone(),
             cpu: cpu.clone(),
             interruption: self.workshop.interruption,

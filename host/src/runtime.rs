@@ -16,7 +16,7 @@ use crate::events::Recorder;
 use crate::hosting::{Host, LastGood};
 use crate::informer::{Informers, Settings};
 use crate::lease::Times;
-use crate::memory::guest_budget;
+use crate::memory::plugin_budget;
 use crate::metrics::Metrics;
 use crate::plugin::{Compiler, Sandboxes};
 use crate::replay::Failures;
@@ -76,7 +76,7 @@ pub async fn run(flags: Run, guest_threads: usize, seams: Seams) -> anyhow::Resu
 /// # Errors
 /// The machine runs none.
 pub fn sandboxes(threads: usize, seams: &Seams) -> anyhow::Result<Arc<Sandboxes>> {
-    let budget = guest_budget(Path::new("/"));
+    let budget = plugin_budget(Path::new("/"));
     let sandboxes = Sandboxes::new(seams.clone(), threads, budget, Compiler::Child);
     sandboxes.map_err(|error| anyhow::anyhow!("cannot start the WebAssembly engine: {error:#}"))
 }

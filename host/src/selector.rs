@@ -10,12 +10,17 @@ use kube::core::{Expression, Selector, SelectorExt};
 /// A longer selector is refused: it is judged for every object.
 const LONGEST: usize = 4 << 10;
 
+/// An expression and each of its values take so much, in bytes, beside their text.
+const EXPRESSION: usize = 96;
+
 /// A selector over labels.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LabelSelector {
     selector: Selector,
     /// The first label that must have one value.
     equality: Option<(String, String)>,
+    /// What it takes, in bytes.
+    bytes: usize,
 }
 
 /// Text that is no selector.
@@ -37,10 +42,17 @@ impl LabelSelector {
         let expressions = parts.map(|part| expression(part.trim()).ok_or_else(bad));
         let expressions = expressions.collect::<Result<Vec<Expression>, _>>()?;
         let equality = expressions.iter().find_map(equality);
+        let bytes = 2 * text.len() + EXPRESSION * (1 + text.matches(',').count());
         Ok(Self {
+            bytes,
             selector: expressions.into_iter().collect(),
             equality,
         })
+    }
+
+    /// What it takes, in bytes, at most.
+    pub fn bytes(&self) -> usize {
+        self.bytes
     }
 
     /// The name and value of the first label that an object must carry to be selected, if there is one.

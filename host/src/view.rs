@@ -48,6 +48,7 @@ pub use write::Write;
 use crate::api::Resource;
 use crate::bugs::{self, Bug};
 use crate::informer::{Change, Subscription};
+use crate::memory::{Account, is_large};
 use crate::projection::Fields;
 use crate::selector::LabelSelector;
 
@@ -95,14 +96,14 @@ pub struct View {
 }
 
 impl View {
-    /// A view of nothing yet. It tells `wake` of the keys to run.
-    pub fn new(outlook: Outlook, wake: Wake) -> Self {
+    /// A view of nothing yet. It tells `wake` of the keys to run, and what it keeps counts on `account`.
+    pub fn new(outlook: Outlook, wake: Wake, account: &Account) -> Self {
         Self {
             watched: RwLock::default(),
             strays: RwLock::default(),
             applies: Mutex::default(),
             own: Mutex::default(),
-            reads: Mutex::default(),
+            reads: Mutex::new(Reads::on(account)),
             journals: Mutex::default(),
             waiting: Mutex::default(),
             wakes: Wakes::new(outlook.primary.clone(), outlook.spec_change_only),
@@ -113,7 +114,7 @@ impl View {
 
     /// A view without informers: every read goes to the API server, and nobody is woken.
     pub fn unwatched(outlook: Outlook) -> Self {
-        Self::new(outlook, Box::new(drop))
+        Self::new(outlook, Box::new(drop), &Account::unlimited())
     }
 
     /// Whether the store answers for this object.
@@ -210,9 +211,10 @@ impl View {
 
     /// The object as the plugin may see it, as JSON.
     pub fn show(&self, resource: &Resource, object: &Object) -> String {
+        let text = object.json.text();
         match self.fields_of(resource) {
-            Some(fields) => fields.cut(&object.value()).to_string(),
-            None => object.json.text().into_owned(),
+            Some(fields) if !is_large(&text) => fields.cut(&object.value()).to_string(),
+            Some(_) | None => text.into_owned(),
         }
     }
 

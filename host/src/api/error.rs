@@ -33,7 +33,7 @@ pub enum ApiError {
     #[error("cannot reach the API server: {0}")]
     Unreachable(String),
     /// A longer answer than is taken. A write has been carried out.
-    #[error("the API server's answer is longer than is taken (64 MiB)")]
+    #[error("the API server's answer is longer than is taken")]
     TooLarge,
     /// An answer, but not Kubernetes'. A write may have been carried out.
     #[error("the API server's answer is not Kubernetes': {0}")]

@@ -234,7 +234,7 @@ impl Reconciler {
             plugin: plugin.clone(),
             measures: self.door.measures.now(),
             request: Request { object, attempt },
-            tape: self.failures.as_ref().map(|_| Tape::default()),
+            tape: self.failures.as_ref().map(|_| Tape::on(plugin.account())),
         }
     }
 

@@ -94,16 +94,8 @@ impl Record {
     /// About how many bytes it takes.
     fn bytes(&self) -> usize {
         let option = |text: &Option<String>| text.as_ref().map_or(0, String::len);
-        let reads = self.journal.reads.iter().map(|saw| match saw {
-            Saw::Object { key, .. } => size_of::<Saw>() + key.name.len(),
-            Saw::List { selector, .. } => size_of::<Saw>() + selector.len(),
-        });
-        let writes = self.journal.writes.iter().map(|wrote: &Wrote| {
-            let differences = wrote.end.differences().iter();
-            let fields = differences
-                .map(|one| one.path.len() + option(&one.before) + option(&one.after) + 72);
-            size_of::<Wrote>() + wrote.key.name.len() + fields.sum::<usize>()
-        });
+        let reads = self.journal.reads.iter().map(Saw::bytes);
+        let writes = self.journal.writes.iter().map(Wrote::bytes);
         size_of::<Self>()
             + self.output.len()
             + self

@@ -11,6 +11,7 @@ use tokio::sync::watch;
 use crate::api::{Discovery, Resource};
 use crate::grants::{Grants, Scope};
 use crate::informer::{Heard, Informers, Phase, Subscription, Watched};
+use crate::memory::Account;
 use crate::plugin::Plugin;
 use crate::projection::Fields;
 use crate::seams::{Clock, Seams, Task};
@@ -71,6 +72,7 @@ impl Watches {
                 discovery: means.discovery.clone(),
                 view: Arc::downgrade(view),
                 seams: means.seams.clone(),
+                account: plugin.account().clone(),
                 synced,
             };
             watches._needs.push(means.seams.spawn.task(need.run()));
@@ -92,10 +94,13 @@ impl Watches {
             ..watched.clone()
         });
         let reads = (&watched, view.reads_of(primary));
-        let of_primary = subscribe(means.informers, reads, &scope, || heard(&view_of, primary));
+        let account = plugin.account();
+        let hear = || heard(&view_of, primary);
+        let of_primary = subscribe(means.informers, reads, &scope, hear, account);
         let of_strays = strays.map_or_else(Vec::new, |strays| {
             let watched = (&strays, Fields::default());
-            subscribe(means.informers, watched, &scope, || heard_stray(&view_of))
+            let hear = || heard_stray(&view_of);
+            subscribe(means.informers, watched, &scope, hear, account)
         });
         for informer in of_primary.iter().chain(&of_strays) {
             informer.synced().await;
@@ -157,6 +162,7 @@ fn subscribe(
     (watched, fields): (&Watched, Fields),
     scope: &Scope,
     heard: impl Fn() -> Heard,
+    account: &Account,
 ) -> Vec<Arc<Subscription>> {
     let places = match scope {
         Scope::All => vec![None],
@@ -167,7 +173,7 @@ fn subscribe(
             namespace,
             ..watched.clone()
         };
-        Arc::new(informers.subscribe(watched, fields.clone(), heard()))
+        Arc::new(informers.subscribe(watched, fields.clone(), heard(), account))
     };
     places.into_iter().map(one).collect()
 }
@@ -182,6 +188,7 @@ struct Need {
     discovery: Arc<Discovery>,
     view: Weak<View>,
     seams: Seams,
+    account: Account,
     synced: watch::Sender<bool>,
 }
 
@@ -218,7 +225,8 @@ impl Need {
             return std::future::pending().await;
         };
         let watched = (&watched, view.reads_of(resource));
-        let informers = subscribe(&self.informers, watched, &self.scope, heard);
+        let account = &self.account;
+        let informers = subscribe(&self.informers, watched, &self.scope, heard, account);
         for informer in &informers {
             informer.synced().await;
         }

@@ -224,6 +224,7 @@ async fn call(
         grants: version.candidate.document.grants.clone(),
         view: Arc::new(view),
         events: host.events.clone(),
+        account: plugin.account().clone(),
         api_calls: plugin.limits().api_calls,
         writes: Writes::Captured,
         sheet: sheet.clone(),

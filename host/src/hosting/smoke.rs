@@ -64,6 +64,7 @@ impl Smoke {
             grants: version.candidate.document.grants.clone(),
             view: Arc::new(view),
             events: host.events.clone(),
+            account: plugin.account().clone(),
             api_calls: plugin.limits().api_calls,
             writes: Writes::Captured,
             sheet: Sheet::default(),

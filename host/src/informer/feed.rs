@@ -7,7 +7,7 @@
 mod news;
 
 use std::collections::HashSet;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{Notify, watch};
@@ -17,9 +17,13 @@ pub use news::{Known, News, Origin};
 
 use super::census::{Census, Name};
 use super::store::{Change, Cut, Shown, Store};
+use crate::memory::{Account, Charge};
 use crate::projection::Fields;
 use crate::selector::LabelSelector;
 use crate::view::{Key, Object};
+
+/// By so many bytes the weight of a store changes before its subscribers are charged again.
+const STEP: usize = 64 << 10;
 
 /// How far an informer is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +48,8 @@ pub(super) struct Feed {
     /// Rings when everything is to be listed again.
     again: Notify,
     divergences: AtomicU64,
+    /// The weight of the store that its subscribers were charged for.
+    charged: AtomicUsize,
 }
 
 /// How far an informer is.
@@ -64,6 +70,8 @@ struct Subscriber {
     needs: u32,
     hears: AtomicBool,
     heard: Heard,
+    /// Its share of the store: all subscribers have the same.
+    charge: Mutex<Charge>,
 }
 
 /// A subscriber's name, and what it waits for.
@@ -90,12 +98,13 @@ impl Feed {
             .0,
             again: Notify::new(),
             divergences: AtomicU64::new(0),
+            charged: AtomicUsize::new(0),
         }
     }
 
     /// From now on `heard` is told of every change, and first of all that is there: once everything was
-    /// listed with `fields`.
-    pub(super) fn join(&self, fields: Fields, heard: Heard) -> Ticket {
+    /// listed with `fields`. A share of the store counts on `account`.
+    pub(super) fn join(&self, fields: Fields, heard: Heard, account: &Account) -> Ticket {
         let id = self.ids.fetch_add(1, Ordering::Relaxed);
         let mut store = self.store();
         let kept = store.cut();
@@ -113,18 +122,43 @@ impl Feed {
             needs: store.cut().edition,
             hears: AtomicBool::new(false),
             heard,
+            charge: Mutex::new(account.charge()),
         };
         let needs = subscriber.needs;
         if phase == Phase::Synced && covered || phase == Phase::Absent {
             subscriber.begin(&store);
         }
         self.subscribers().push(Arc::new(subscriber));
+        self.share_out(store.weight());
         Ticket { id, needs }
     }
 
     /// Tells it no more.
     pub(super) fn leave(&self, id: u64) {
         self.subscribers().retain(|subscriber| subscriber.id != id);
+        // It may leave while it is told, under the store's lock: the last weight is near enough.
+        self.share_out(self.charged.load(Ordering::Relaxed));
+    }
+
+    /// The store has changed: charges its subscribers anew, if it has become much larger or smaller.
+    fn weigh(&self, store: &Store) {
+        let charged = self.charged.load(Ordering::Relaxed);
+        if store.weight().abs_diff(charged) >= STEP {
+            self.share_out(store.weight());
+        }
+    }
+
+    /// Charges each subscriber for its share of a store of this weight.
+    fn share_out(&self, weight: usize) {
+        let subscribers = self.subscribers().clone();
+        self.charged.store(weight, Ordering::Relaxed);
+        for subscriber in &subscribers {
+            let mut charge = subscriber
+                .charge
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            charge.set(weight / subscribers.len());
+        }
     }
 
     /// How far the informer is.
@@ -250,6 +284,7 @@ impl Feed {
         for shown in store.end_list(version) {
             self.tell_shown(&shown, version, Origin::List, false);
         }
+        self.share_out(store.weight());
         let waiting = self.subscribers().clone().into_iter();
         let waiting = waiting.filter(|one| one.needs <= listed && !one.hears());
         waiting.for_each(|one| one.begin(&store));
@@ -270,13 +305,16 @@ impl Feed {
         let mut store = self.store();
         let late = origin == Origin::Watch && version < store.passed();
         let shown = store.show(object, edition);
+        self.weigh(&store);
         self.tell_shown(&shown, version, origin, late);
     }
 
     /// A watch shows that an object is gone.
     pub(super) fn delete(&self, object: Object) {
         let mut store = self.store();
-        if let Shown::Changed(change) = store.delete(object) {
+        let shown = store.delete(object);
+        self.weigh(&store);
+        if let Shown::Changed(change) = shown {
             self.tell(News::Changed(&change, Origin::Watch), None);
         }
     }
@@ -292,6 +330,7 @@ impl Feed {
         for shown in store.clear() {
             self.tell_shown(&shown, 0, Origin::Watch, false);
         }
+        self.share_out(store.weight());
         let waiting = self.subscribers().clone();
         waiting.iter().for_each(|one| one.begin(&store));
         let phase = Phase::Absent;
@@ -310,6 +349,7 @@ impl Feed {
         let object = object.cut_to(&cut.fields);
         let mut store = self.store();
         let change = store.learn(object, cut.edition);
+        self.weigh(&store);
         self.share(by, change.as_ref(), take_in)
     }
 
@@ -323,6 +363,7 @@ impl Feed {
     ) -> T {
         let mut store = self.store();
         let change = store.forget(key, uid, at);
+        self.weigh(&store);
         self.share(by, change.as_ref(), take_in)
     }
 

@@ -118,6 +118,11 @@ impl Store {
         (self.objects.len(), self.index.bytes() + self.pool.size())
     }
 
+    /// The bytes that it takes, about.
+    pub(super) fn weight(&self) -> usize {
+        self.index.weight() + self.pool.size()
+    }
+
     /// What is kept of objects from now on.
     pub(super) fn cut(&self) -> Cut {
         self.cut.clone()

@@ -173,9 +173,12 @@ impl World {
         let fields = Fields::parse(fields.iter().copied()).unwrap();
         let ears = Ears::default();
         let heard = ears.clone();
-        let subscription =
-            self.informers
-                .subscribe(watched, fields, Box::new(move |news| heard.hear(news)));
+        let subscription = self.informers.subscribe(
+            watched,
+            fields,
+            Box::new(move |news| heard.hear(news)),
+            &Account::unlimited(),
+        );
         (subscription, ears)
     }
 

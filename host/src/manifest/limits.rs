@@ -5,11 +5,26 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use super::units::{Bytes, Time};
+use crate::memory::Bounds;
 
 /// The most memory that a plugin can be given: what a slot of the engine's pool can hold.
 pub const MOST_MEMORY: usize = 512 << 20;
 
-/// The limits of one plugin. All but `concurrency` are for one call.
+/// The host memory of a plugin that names none. A plugin whose calls may use much may use twice that.
+const HOST_MEMORY: usize = 256 << 20;
+
+/// The least host memory that a plugin can do with: it holds an answer of the API server.
+const LEAST_HOST_MEMORY: usize = 32 << 20;
+
+/// The most host memory that a plugin can be given.
+const MOST_HOST_MEMORY: u64 = 1 << 40;
+
+/// The hard limit of a plugin that names only the soft one.
+const fn hard_of(soft: usize) -> usize {
+    soft / 2 * 3
+}
+
+/// The limits of one plugin. All but `concurrency` and `host_memory` are for one call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Bytes in all memories and tables together.
@@ -22,6 +37,9 @@ pub struct Limits {
     pub concurrency: usize,
     /// Requests to the API server.
     pub api_calls: u32,
+    /// What all its calls and all that the host keeps for it may take together: `hostMemory` is the soft
+    /// limit, `hostMemoryMax` the hard one.
+    pub host_memory: Bounds,
 }
 
 impl Default for Limits {
@@ -32,6 +50,10 @@ impl Default for Limits {
             deadline: Duration::from_secs(30),
             concurrency: 8,
             api_calls: 100,
+            host_memory: Bounds {
+                soft: HOST_MEMORY,
+                hard: hard_of(HOST_MEMORY),
+            },
         }
     }
 }
@@ -44,6 +66,8 @@ pub(super) struct Raw {
     deadline: Option<Time>,
     concurrency: Option<u64>,
     api_calls: Option<u64>,
+    host_memory: Option<Bytes>,
+    host_memory_max: Option<Bytes>,
 }
 
 impl Raw {
@@ -71,12 +95,61 @@ impl Raw {
         if api_calls == 0 || api_calls > 10_000 {
             return bad("apiCalls must be from 1 to 10000");
         }
+        let memory = usize::try_from(memory).unwrap_or(MOST_MEMORY);
+        let host_memory = bounds(memory, self.host_memory, self.host_memory_max)?;
         Ok(Limits {
-            memory: usize::try_from(memory).unwrap_or(MOST_MEMORY),
+            memory,
             cpu,
             deadline,
             concurrency: usize::try_from(concurrency).unwrap_or(1),
             api_calls: u32::try_from(api_calls).unwrap_or(1),
+            host_memory,
         })
+    }
+}
+
+/// The host memory of a plugin whose calls may use `memory` each.
+fn bounds(memory: usize, soft: Option<Bytes>, hard: Option<Bytes>) -> Result<Bounds, String> {
+    let size = |bytes: Bytes| usize::try_from(bytes.0.min(MOST_HOST_MEMORY)).unwrap_or(usize::MAX);
+    let soft = soft.map_or_else(|| HOST_MEMORY.max(2 * memory), size);
+    let hard = hard.map_or_else(|| hard_of(soft), size);
+    if soft < LEAST_HOST_MEMORY {
+        return Err("hostMemory must be at least 32Mi".into());
+    }
+    if soft < memory {
+        return Err("hostMemory must be at least memory: it holds the memory of all calls".into());
+    }
+    if hard < soft {
+        return Err("hostMemoryMax must be at least hostMemory".into());
+    }
+    Ok(Bounds { soft, hard })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn host_memory_has_room_for_a_call_and_a_hard_limit_above_the_soft_one() {
+        let mib = |mib: u64| Some(Bytes(mib << 20));
+        let rows = [
+            (64, None, None, Ok((256, 384))),
+            (512, None, None, Ok((1024, 1536))),
+            (64, mib(64), None, Ok((64, 96))),
+            (64, mib(64), mib(64), Ok((64, 64))),
+            (64, mib(63), None, Err("hostMemory must be at least memory")),
+            (1, mib(31), None, Err("hostMemory must be at least 32Mi")),
+            (1, mib(32), mib(31), Err("hostMemoryMax must be")),
+        ];
+        for (memory, soft, hard, want) in rows {
+            let got = bounds(memory << 20, soft, hard);
+            match (got, want) {
+                (Ok(got), Ok((soft, hard))) => {
+                    assert_eq!((got.soft >> 20, got.hard >> 20), (soft, hard));
+                }
+                (Err(got), Err(want)) => assert!(got.starts_with(want), "{got}"),
+                (got, want) => panic!("{got:?} {want:?}"),
+            }
+        }
     }
 }

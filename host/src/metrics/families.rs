@@ -9,6 +9,7 @@ use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 
 use super::meters::{Meters, Stage};
+use crate::memory::Account;
 
 /// A family of series.
 pub(super) struct Family {
@@ -278,6 +279,23 @@ pub(super) const FAMILIES: &[Family] = &[
         kind: MetricType::Counter,
         labelled: Labelled::Controller,
         rows: |meters, rows| rows.row(&[], &meters.cpu),
+    },
+    Family {
+        name: "windlass_host_memory_bytes",
+        help: "Memory that the plugin takes in the host now: its calls, what it makes the host remember, and its share of the stores",
+        kind: MetricType::Gauge,
+        labelled: Labelled::Controller,
+        rows: |meters, rows| {
+            let used = meters.account.get().map_or(0, Account::used);
+            rows.level(&[], number(used))
+        },
+    },
+    Family {
+        name: "windlass_host_memory_refused",
+        help: "How often the plugin was refused memory in the host, by its own limit or by the host's",
+        kind: MetricType::Counter,
+        labelled: Labelled::Controller,
+        rows: |meters, rows| rows.count(&[], meters.account.get().map_or(0, Account::refused)),
     },
     Family {
         name: "windlass_guest_memory_peak_bytes",

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
 use prometheus_client::metrics::counter::Counter;
@@ -14,6 +14,7 @@ use tokio::sync::watch;
 
 use super::history::{History, Step};
 use crate::grants::Used;
+use crate::memory::Account;
 use crate::plugin::{HostCalls, Measures};
 
 /// A number that may have a fraction, such as of seconds.
@@ -65,6 +66,8 @@ pub struct Meters {
     pub(crate) cpu: Seconds,
     /// The guest's memory at its peak so far, in bytes.
     pub(crate) memory: Level,
+    /// What it makes the host hold.
+    pub(crate) account: OnceLock<Account>,
     /// Requests to the API server.
     pub(crate) requests: Counter,
     /// Keys whose last pass failed.
@@ -194,6 +197,7 @@ impl Default for Meters {
             leads: Level::default(),
             cpu: Seconds::default(),
             memory: Level::default(),
+            account: OnceLock::new(),
             requests: Counter::default(),
             failing: Level::default(),
             hot_loops: Counter::default(),

@@ -11,6 +11,7 @@ mod check;
 mod create;
 mod delete;
 mod events;
+mod memory;
 mod patch;
 mod read;
 mod retry;
@@ -33,6 +34,7 @@ use super::tape::Tape;
 use crate::api::{Api, ApiError, Discovery, Request, Resource, group_of};
 use crate::events::Recorder;
 use crate::grants::{Access, Grants, Used};
+use crate::memory::{Account, Charge};
 use crate::spans;
 use crate::text::clean;
 use crate::view::{Key, Object, View};
@@ -64,6 +66,8 @@ pub struct Door {
     pub view: Arc<View>,
     /// Where Events go.
     pub events: Recorder,
+    /// Where what its calls hold counts.
+    pub account: Account,
     /// How many requests a call may make.
     pub api_calls: u32,
     /// What becomes of its writes.
@@ -106,6 +110,10 @@ pub struct Call {
     requests: u32,
     /// What the call has read or written, so that it meets the same object again.
     seen: HashMap<(Resource, Key), Seen>,
+    /// What the call remembers takes so much.
+    memory: Charge,
+    /// Whether it was refused memory.
+    exceeded: bool,
     slow_down: Option<Duration>,
     /// How many more lines the host writes about the call.
     remarks_left: u32,
@@ -148,6 +156,8 @@ impl Call {
         };
         Self {
             measures: door.measures.now(),
+            memory: door.account.charge(),
+            exceeded: false,
             door,
             primary,
             requests: 0,
@@ -328,15 +338,23 @@ impl Call {
 
     /// Sends a request, if the call may make one more.
     async fn send(&mut self, doing: &str, request: Request) -> Result<Box<RawValue>, Error> {
-        self.check_requests()?;
-        self.requests += 1;
-        match self.door.api.text(request).await {
+        match self.try_send(request).await? {
             Ok(answer) => Ok(answer),
             Err(error) => Err(self.failed(doing, &error)),
         }
     }
 
-    /// Remembers an object that the call has met, and gives the guest's view of it.
+    /// As [`Call::send`], with the API server's own error.
+    async fn try_send(
+        &mut self,
+        request: Request,
+    ) -> Result<Result<Box<RawValue>, ApiError>, Error> {
+        self.check_requests()?;
+        self.requests += 1;
+        Ok(self.door.api.text(request).await)
+    }
+
+    /// Remembers an object that the call has met. There is room for it: see [`Call::remember_one`].
     fn meet(&mut self, target: &Target, object: &Object, stored: bool) {
         let version = stored.then(|| object.metadata.resource_version.to_string());
         let seen = Seen {

@@ -6,6 +6,7 @@ use super::sandbox::Party;
 use super::tape::Player;
 use super::{Action, Called, Cancel, Plugin, Progress, Request};
 use crate::manifest::Limits;
+use crate::memory::Account;
 use crate::source::Digest;
 
 impl Plugin {
@@ -50,6 +51,16 @@ impl Plugin {
     /// Its configuration, as JSON.
     pub fn config(&self) -> &str {
         &self.guest.config
+    }
+
+    /// Where its memory in the host counts.
+    pub fn account(&self) -> &Account {
+        &self.guest.account
+    }
+
+    /// From now on its limits are those of its account, which other versions of it share.
+    pub fn bound_account(&self) {
+        self.guest.account.bound(self.guest.limits.host_memory);
     }
 
     /// What it may use.

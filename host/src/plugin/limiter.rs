@@ -1,85 +1,45 @@
-//! Memory: one sum over all memories and tables of a call, and one budget for the whole process.
+//! Guest memory: one sum over all memories and tables of a call, which counts on the plugin's account.
 //!
 //! - wasmtime's own limiter counts each memory by itself, and a component has many.
 //! - What would exceed either bound is denied (the guest sees -1), never an OOM kill.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-
 use wasmtime::ResourceLimiter;
+
+use crate::memory::{Account, Charge, Exceeded};
 
 /// The bytes that one table element takes in the host, at most.
 const ELEMENT: usize = 16;
 
-/// Memory for all guests together. Clones share it.
-#[derive(Clone, Debug)]
-pub struct Budget(Arc<Inner>);
-
-#[derive(Debug)]
-struct Inner {
-    limit: usize,
-    used: AtomicUsize,
-}
-
-impl Budget {
-    /// At most `limit` bytes.
-    pub fn new(limit: usize) -> Self {
-        Self(Arc::new(Inner {
-            limit,
-            used: AtomicUsize::new(0),
-        }))
-    }
-
-    /// The bytes in use.
-    pub fn used(&self) -> usize {
-        self.0.used.load(Ordering::Relaxed)
-    }
-
-    fn take(&self, bytes: usize) -> bool {
-        let more = |used: usize| used.checked_add(bytes).filter(|sum| *sum <= self.0.limit);
-        self.0
-            .used
-            .fetch_update(Ordering::AcqRel, Ordering::Acquire, more)
-            .is_ok()
-    }
-
-    fn give_back(&self, bytes: usize) {
-        self.0.used.fetch_sub(bytes, Ordering::AcqRel);
-    }
-}
-
 /// The memory of one call.
 #[derive(Debug)]
 pub(super) struct Limiter {
-    budget: Budget,
+    charge: Charge,
     limit: usize,
-    used: usize,
     denied: Option<Denied>,
 }
 
 /// Why a growth was denied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Denied {
-    /// The plugin's own limit.
-    Plugin,
-    /// The host's budget for all plugins.
-    Host,
+    /// The limit of one call.
+    Call,
+    /// The plugin's account, or the host's budget.
+    Account(Exceeded),
 }
 
 impl Limiter {
-    /// At most `limit` bytes, out of `budget`.
-    pub(super) fn new(limit: usize, budget: Budget) -> Self {
+    /// At most `limit` bytes, on `account`.
+    pub(super) fn new(limit: usize, account: &Account) -> Self {
         Self {
-            budget,
+            charge: account.charge(),
             limit,
-            used: 0,
             denied: None,
         }
     }
 
     /// The bytes in use. Memories do not shrink, so this is the peak too.
     pub(super) fn used(&self) -> usize {
-        self.used
+        self.charge.bytes()
     }
 
     /// Whether a growth was denied, and why the last one was.
@@ -88,12 +48,11 @@ impl Limiter {
     }
 
     fn grow(&mut self, bytes: usize) -> bool {
-        let denied = if self.used.saturating_add(bytes) > self.limit {
-            Denied::Plugin
-        } else if !self.budget.take(bytes) {
-            Denied::Host
+        let denied = if self.used().saturating_add(bytes) > self.limit {
+            Denied::Call
+        } else if let Err(exceeded) = self.charge.grow(bytes) {
+            Denied::Account(exceeded)
         } else {
-            self.used += bytes;
             return true;
         };
         self.denied = Some(denied);
@@ -121,19 +80,14 @@ impl ResourceLimiter for Limiter {
     }
 }
 
-impl Drop for Limiter {
-    fn drop(&mut self) {
-        self.budget.give_back(self.used);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memory::{Bounds, Budget};
 
     #[test]
     fn all_memories_and_tables_count_together() {
-        let mut limiter = Limiter::new(1000, Budget::new(usize::MAX));
+        let mut limiter = Limiter::new(1000, &Account::unlimited());
         assert!(limiter.memory_growing(0, 400, None).unwrap());
         assert!(
             limiter.memory_growing(0, 400, None).unwrap(),
@@ -143,21 +97,27 @@ mod tests {
         assert!(!limiter.memory_growing(400, 500, None).unwrap());
         assert_eq!(
             (limiter.used(), limiter.denied()),
-            (960, Some(Denied::Plugin))
+            (960, Some(Denied::Call))
         );
     }
 
     #[test]
-    fn calls_share_the_budget_and_give_it_back() {
-        let budget = Budget::new(1000);
-        let mut one = Limiter::new(1000, budget.clone());
-        let mut other = Limiter::new(1000, budget.clone());
+    fn calls_share_an_account_and_give_it_back() {
+        let budget = Budget::new(usize::MAX);
+        let bounds = Bounds {
+            soft: 1000,
+            hard: 1000,
+        };
+        let account = Account::new(budget.clone(), bounds);
+        let mut one = Limiter::new(1000, &account);
+        let mut other = Limiter::new(1000, &account);
         assert!(one.memory_growing(0, 700, None).unwrap());
         assert!(!other.memory_growing(0, 700, None).unwrap());
-        assert_eq!(other.denied(), Some(Denied::Host));
+        let denied = Denied::Account(Exceeded::Plugin(1000));
+        assert_eq!(other.denied(), Some(denied));
         drop(one);
         assert!(other.memory_growing(0, 700, None).unwrap());
         drop(other);
-        assert_eq!(budget.used(), 0);
+        assert_eq!((account.used(), budget.used()), (0, 0));
     }
 }

@@ -265,13 +265,13 @@ fn classify(error: &wasmtime::Error, denied: Option<Denied>, limits: &Limits) ->
         None => format!("{error:#}"),
     };
     match denied {
-        Some(Denied::Plugin) => {
+        Some(Denied::Call) => {
             let limit = limits.memory >> 20;
             text.push_str(&format!(" (after it was refused memory beyond its limit of {limit} MiB: raise spec.limits.memory if that is right)"));
         }
-        Some(Denied::Host) => text.push_str(
-            " (after it was refused memory: the host's memory for all plugins is used up)",
-        ),
+        Some(Denied::Account(exceeded)) => {
+            text.push_str(&format!(" (after it was refused memory: {exceeded})"));
+        }
         None => {}
     }
     CallError::Trapped(clean(&text, TEXT))

@@ -10,11 +10,12 @@ use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 use super::cancel::{Cancel, Stop};
 use super::cluster::Call;
 use super::engine::{Interruption, refuel};
-use super::limiter::{Budget, Limiter};
+use super::limiter::Limiter;
 use super::meter::Cpu;
 use super::tape::Player;
 use super::wasi::{self, Output};
 use crate::manifest::Limits;
+use crate::memory::Account;
 
 /// Bytes that a guest can hand to the host in one call of an import.
 pub(super) const COPY: usize = 8 << 20;
@@ -81,8 +82,8 @@ pub(super) struct Start {
     pub seed: [u8; 32],
     /// How much the call may use.
     pub limits: Limits,
-    /// The memory of all guests together.
-    pub budget: Budget,
+    /// Where the plugin's memory counts.
+    pub account: Account,
     /// Stops the call.
     pub cancel: Cancel,
     /// Counts the call's CPU time.
@@ -109,7 +110,7 @@ pub(super) fn sandbox(engine: &Engine, start: Start) -> wasmtime::Result<(Store<
     let state = State {
         wasi,
         table: ResourceTable::new(),
-        limiter: Limiter::new(start.limits.memory, start.budget),
+        limiter: Limiter::new(start.limits.memory, &start.account),
         cancel: start.cancel.clone(),
         call,
         player,

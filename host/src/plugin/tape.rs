@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::bindings::cluster::Error;
+use crate::memory::{Account, Charge};
 pub(super) use noted::Noted;
 pub use player::Player;
 pub use secrets::{Hider, Values};
@@ -70,15 +71,16 @@ pub struct Problem {
 }
 
 /// A call that is noted while it runs. Clones are the same.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct Tape(Arc<Mutex<Drafts>>);
 
-#[derive(Default)]
 struct Drafts {
     began: Timestamp,
     seed: [u8; 32],
     drafts: Vec<Draft>,
     bytes: usize,
+    /// What the notes take. There is no recording of a call that its account has no room for.
+    charge: Charge,
 }
 
 /// What a note is made of.
@@ -107,6 +109,17 @@ impl Reel {
 }
 
 impl Tape {
+    /// A call of nothing yet, whose notes count on `account`.
+    pub fn on(account: &Account) -> Self {
+        Self(Arc::new(Mutex::new(Drafts {
+            began: Timestamp::UNIX_EPOCH,
+            seed: [0; 32],
+            drafts: Vec::new(),
+            bytes: 0,
+            charge: account.charge(),
+        })))
+    }
+
     /// The call begins.
     pub(super) fn begins(&self, now: Timestamp, seed: [u8; 32]) {
         let mut held = self.held();
@@ -120,9 +133,14 @@ impl Tape {
     {
         let mut held = self.held();
         let bytes = 64 + spoken.bytes + answer.bytes();
-        held.bytes = held.bytes.saturating_add(bytes);
+        let refused = held.charge.grow(bytes).is_err();
+        held.bytes = match refused {
+            true => usize::MAX,
+            false => held.bytes.saturating_add(bytes),
+        };
         if held.bytes > ROOM {
             held.drafts.clear();
+            held.charge.set(0);
             return;
         }
         let answer = answer.clone();
@@ -135,12 +153,13 @@ impl Tape {
 
     /// What was noted; none if it was too much, as text or as what stands in it.
     pub fn take(&self) -> Option<Reel> {
-        let held = std::mem::take(&mut *self.held());
-        if held.bytes > ROOM {
+        let mut held = self.held();
+        let drafts = std::mem::take(&mut held.drafts);
+        if std::mem::take(&mut held.bytes) > ROOM {
             return None;
         }
         let (mut notes, mut bytes) = (Vec::new(), 0);
-        for draft in held.drafts {
+        for draft in drafts {
             let note = Note {
                 call: draft.call.to_owned(),
                 arguments: draft.spoken.said(),
@@ -238,6 +257,7 @@ fn bare(target: &Value) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memory::{Bounds, Budget};
     use crate::plugin::bindings::cluster::{Consistency, ListQuery, SetError};
 
     #[test]
@@ -280,7 +300,7 @@ mod tests {
 
     #[test]
     fn of_a_call_that_says_too_much_there_is_no_recording() {
-        let tape = Tape::default();
+        let tape = Tape::on(&Account::unlimited());
         let note = |text: String| tape.note("apply", words::one(&text), &Ok::<_, Error>(()));
         note("a".repeat(ROOM / 3));
         assert_eq!(tape.take().map(|reel| reel.notes.len()), Some(1));
@@ -302,8 +322,32 @@ mod tests {
             tape.note("list", words::list(&query), &Ok::<_, Error>(()));
         }
         assert!(tape.take().is_none());
-        // What is short as text, and large when it is read.
-        note(format!("[{}1]", "{},".repeat(ROOM / 16)));
+    }
+
+    #[test]
+    fn what_is_short_as_text_and_large_as_a_tree_is_noted_as_text() {
+        let tape = Tape::on(&Account::unlimited());
+        let bomb = format!("[{}1]", "{\"\":0},".repeat(ROOM / 100));
+        tape.note("apply", words::one(&bomb), &Ok::<_, Error>(bomb.clone()));
+        let reel = tape.take().unwrap();
+        let [note] = &reel.notes[..] else {
+            panic!("one note")
+        };
+        assert_eq!(note.arguments, json!({ "object": bomb }));
+        assert_eq!(note.answer, Reply::Ok(bomb.into()));
+    }
+
+    #[test]
+    fn of_a_call_whose_account_is_full_there_is_no_recording() {
+        let (soft, hard) = (2 << 20, 3 << 20);
+        let account = Account::new(Budget::new(usize::MAX), Bounds { soft, hard });
+        let tape = Tape::on(&account);
+        let note = |text: String| tape.note("apply", words::one(&text), &Ok::<_, Error>(()));
+        note("a".repeat(1 << 20));
+        assert!(account.used() > 1 << 20);
+        note("a".repeat(1 << 20));
+        assert_eq!(account.used(), 0);
+        note("a".into());
         assert!(tape.take().is_none());
     }
 }

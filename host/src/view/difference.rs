@@ -4,8 +4,10 @@ use serde_json::Value;
 
 /// So many fields are named.
 const MOST: usize = 32;
-/// So much of a value is shown.
+/// So much of a value is shown, in characters; so much of a path, and of each of its steps.
 const LONGEST: usize = 120;
+const LONGEST_PATH: usize = 200;
+const LONGEST_STEP: usize = 64;
 
 /// One field that a write changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,71 +20,114 @@ pub struct Difference {
     pub after: Option<String>,
 }
 
+impl Difference {
+    /// Of objects that are too large to be compared field by field.
+    pub(super) fn too_large() -> Self {
+        Self {
+            path: ".".into(),
+            before: None,
+            after: Some("(too large to compare)".into()),
+        }
+    }
+
+    /// About how many bytes it takes.
+    pub(crate) fn bytes(&self) -> usize {
+        let text = |text: &Option<String>| text.as_ref().map_or(0, String::len);
+        size_of::<Self>() + self.path.len() + text(&self.before) + text(&self.after)
+    }
+}
+
 /// The fields in which two objects differ, but for what the server counts by itself. Of a Secret no value
 /// is shown.
 pub(super) fn differences(before: &Value, after: &Value) -> Vec<Difference> {
-    let secret = [before, after]
-        .iter()
-        .any(|object| object.get("kind").and_then(Value::as_str) == Some("Secret"));
-    let shown = |value: Option<&Value>| {
-        value.map(|value| match secret {
-            true => "…".to_owned(),
-            false => short(value),
-        })
-    };
-    let patch = json_patch::diff(before, after);
-    let paths = patch.iter().map(|operation| operation.path());
-    let paths = paths.filter(|path| !counted(path.as_str())).take(MOST);
-    let difference = |path: &json_patch::jsonptr::Pointer| {
-        let (old, new) = (path.resolve(before).ok(), path.resolve(after).ok());
-        let path = spelled(before, path);
-        match (old, new) {
-            // What is new is told field by field, as of an object that was made.
-            (None, Some(new)) => leaves(path, new, secret),
-            _ => vec![Difference {
-                path,
-                before: shown(old),
-                after: shown(new),
-            }],
-        }
-    };
-    paths.flat_map(difference).take(MOST).collect()
+    let mut walk = Walk::of([before, after]);
+    walk.compare(Some(before), Some(after));
+    walk.found
 }
 
 /// The fields of an object that was made, but for its metadata. Of a Secret no value is shown.
 pub(super) fn fields(made: &Value) -> Vec<Difference> {
-    let secret = made.get("kind").and_then(Value::as_str) == Some("Secret");
+    let mut walk = Walk::of([made, made]);
     let own = made.as_object().into_iter().flatten();
-    let own = own.filter(|(name, _)| !OF_ALL.contains(&name.as_str()));
-    let fields = own.flat_map(|(name, value)| leaves(step(name), value, secret));
-    fields.take(MOST).collect()
+    for (name, value) in own.filter(|(name, _)| !OF_ALL.contains(&name.as_str())) {
+        walk.step(&step(name), |walk| walk.compare(None, Some(value)));
+    }
+    walk.found
 }
 
-/// The fields of `value`, which is new at `path`.
-fn leaves(path: String, value: &Value, secret: bool) -> Vec<Difference> {
-    let mut leaves = Vec::new();
-    let mut wait = vec![(path, value)];
-    // The first field first: what waits is a stack.
-    while let Some((path, value)) = wait.pop() {
-        if leaves.len() == MOST {
-            break;
-        }
-        match value {
-            Value::Object(inner) if !inner.is_empty() => {
-                let inner = inner.iter().rev();
-                wait.extend(inner.map(|(name, value)| (format!("{path}{}", step(name)), value)));
-            }
-            _ => leaves.push(Difference {
-                path,
-                before: None,
-                after: Some(match secret {
-                    true => "…".to_owned(),
-                    false => short(value),
-                }),
-            }),
+/// Looks through two objects side by side, no further than there is something to tell.
+struct Walk {
+    secret: bool,
+    /// Where it is.
+    path: String,
+    found: Vec<Difference>,
+}
+
+impl Walk {
+    fn of(objects: [&Value; 2]) -> Self {
+        let is_secret =
+            |object: &&Value| object.get("kind").and_then(Value::as_str) == Some("Secret");
+        Self {
+            secret: objects.iter().any(is_secret),
+            path: String::new(),
+            found: Vec::new(),
         }
     }
-    leaves
+
+    /// Looks at what is one step further.
+    fn step(&mut self, step: &str, look: impl FnOnce(&mut Self)) {
+        let length = self.path.len();
+        self.path.push_str(step);
+        if self.found.len() < MOST && !counted(&self.path) {
+            look(self);
+        }
+        self.path.truncate(length);
+    }
+
+    /// Trees are no deeper than JSON's parser makes them.
+    fn compare(&mut self, before: Option<&Value>, after: Option<&Value>) {
+        match (before, after) {
+            (Some(Value::Object(old)), Some(Value::Object(new))) => {
+                for (name, value) in old {
+                    self.step(&step(name), |walk| walk.compare(Some(value), new.get(name)));
+                }
+                for (name, value) in new.iter().filter(|(name, _)| !old.contains_key(*name)) {
+                    self.step(&step(name), |walk| walk.compare(None, Some(value)));
+                }
+            }
+            (Some(Value::Array(old)), Some(Value::Array(new))) => {
+                for at in 0..old.len().max(new.len()) {
+                    let (old, new) = (old.get(at), new.get(at));
+                    self.step(&format!("[{at}]"), |walk| walk.compare(old, new));
+                    if self.found.len() >= MOST {
+                        break;
+                    }
+                }
+            }
+            // What is new is told field by field.
+            (None, Some(Value::Object(new))) if !new.is_empty() => {
+                for (name, value) in new {
+                    self.step(&step(name), |walk| walk.compare(None, Some(value)));
+                    if self.found.len() >= MOST {
+                        break;
+                    }
+                }
+            }
+            (before, after) if before == after => {}
+            (before, after) => {
+                let shown = |value: &Value| match self.secret {
+                    true => "…".to_owned(),
+                    false => cut(&value.to_string(), LONGEST),
+                };
+                let difference = Difference {
+                    path: cut(&self.path, LONGEST_PATH),
+                    before: before.map(shown),
+                    after: after.map(shown),
+                };
+                self.found.push(difference);
+            }
+        }
+    }
 }
 
 /// What every object has.
@@ -91,46 +136,26 @@ const OF_ALL: [&str; 3] = ["apiVersion", "kind", "metadata"];
 /// A field as a step of a path.
 fn step(field: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    let short = cut(field, LONGEST_STEP);
     match field.chars().all(plain) {
-        true => format!(".{field}"),
-        false => format!("['{field}']"),
+        true => format!(".{short}"),
+        false => format!("['{short}']"),
     }
 }
 
 /// Whether the server changes this field by itself with every write.
 fn counted(path: &str) -> bool {
     let fields = ["resourceVersion", "generation", "managedFields"];
-    let field = path.strip_prefix("/metadata/");
-    field.is_some_and(|field| fields.contains(&field)) || ["/apiVersion", "/kind"].contains(&path)
+    let field = path.strip_prefix(".metadata.");
+    field.is_some_and(|field| fields.contains(&field)) || [".apiVersion", ".kind"].contains(&path)
 }
 
-fn short(value: &Value) -> String {
-    let text = value.to_string();
-    match text.char_indices().nth(LONGEST) {
+/// At most so many characters of a text.
+fn cut(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
-        None => text,
+        None => text.to_owned(),
     }
-}
-
-/// A pointer as a path; what is an index depends on the object.
-fn spelled(object: &Value, path: &json_patch::jsonptr::Pointer) -> String {
-    let mut spelled = String::new();
-    let mut at = Some(object);
-    for token in path.tokens() {
-        let field = token.decoded();
-        let index: Option<usize> = field.parse().ok();
-        match (at, index) {
-            (Some(Value::Array(items)), Some(index)) => {
-                spelled.push_str(&format!("[{index}]"));
-                at = items.get(index);
-            }
-            _ => {
-                spelled.push_str(&step(&field));
-                at = at.and_then(|at| at.get(&*field));
-            }
-        }
-    }
-    spelled
 }
 
 #[cfg(test)]
@@ -196,6 +221,55 @@ mod tests {
         assert_eq!(told(&secret), [".data.password …", ".type …"]);
         let many = (0..1000).map(|n| (format!("f{n}"), json!(n))).collect();
         assert_eq!(told(&Value::Object(many)).len(), MOST);
+    }
+
+    #[test]
+    fn a_path_is_short_whatever_the_fields_are_called() {
+        let long = "ä".repeat(100_000);
+        let many = |value: u32| -> Value {
+            let fields = (0..10_000).map(|n| (format!("{long}{n}"), json!(value)));
+            json!({ "data": { long.clone(): Value::Object(fields.take(100).collect()) } })
+        };
+        let (one, two) = (many(1), many(2));
+        for all in [
+            differences(&one, &two),
+            fields(&two),
+            differences(&json!({}), &two),
+        ] {
+            assert_eq!(all.len(), MOST);
+            assert!(
+                all.iter()
+                    .all(|one| one.path.chars().count() <= LONGEST_PATH + 1)
+            );
+        }
+        let mut deep = json!(1);
+        for _ in 0..100 {
+            deep = json!({ "f".repeat(100): deep });
+        }
+        let [one] = &fields(&json!({ "data": deep }))[..] else {
+            panic!("one field")
+        };
+        assert_eq!(one.path.chars().count(), LONGEST_PATH + 1);
+    }
+
+    #[test]
+    fn lists_are_compared_item_by_item() {
+        let cases = [
+            (
+                json!({"a": [1, 2]}),
+                json!({"a": [1, 3, 4]}),
+                vec![".a[1] 2 3", ".a[2] - 4"],
+            ),
+            (json!({"a": [1, 2]}), json!({"a": [1]}), vec![".a[1] 2 -"]),
+            (
+                json!({"a": [1]}),
+                json!({"a": {"b": 1}}),
+                vec![r#".a [1] {"b":1}"#],
+            ),
+        ];
+        for (before, after, want) in cases {
+            assert_eq!(told(&before, &after), want, "{before} {after}");
+        }
     }
 
     #[test]

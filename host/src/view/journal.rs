@@ -7,6 +7,10 @@ use super::key::Key;
 
 /// So many reads and so many writes of one run are kept.
 const MOST: usize = 200;
+/// So many bytes of both, about: paths and values are the guest's.
+const BYTES: usize = 64 << 10;
+/// So many bytes of a selector.
+const SELECTOR: usize = 253;
 /// So many things that one run was not allowed to do.
 const DENIED: usize = 5;
 
@@ -88,35 +92,64 @@ impl End {
     }
 }
 
-/// The journals of the runs that are under way.
+impl Saw {
+    /// About how many bytes it takes.
+    pub(crate) fn bytes(&self) -> usize {
+        let (kind, other) = match self {
+            Self::Object { kind, key, .. } => (kind, key.name.len()),
+            Self::List { kind, selector, .. } => (kind, selector.len()),
+        };
+        size_of::<Self>() + kind.len() + other
+    }
+}
+
+impl Wrote {
+    /// About how many bytes it takes.
+    pub(crate) fn bytes(&self) -> usize {
+        let differences = self.end.differences().iter();
+        size_of::<Self>()
+            + self.kind.len()
+            + self.key.name.len()
+            + differences.map(Difference::bytes).sum::<usize>()
+    }
+}
+
+/// The journals of the runs that are under way, and about how many bytes each takes.
 #[derive(Debug, Default)]
-pub(super) struct Journals(HashMap<Key, Journal>);
+pub(super) struct Journals(HashMap<Key, (Journal, usize)>);
 
 impl Journals {
     /// A run of `key` begins.
     pub(super) fn begin(&mut self, key: &Key) {
-        self.0.insert(key.clone(), Journal::default());
+        self.0.insert(key.clone(), Default::default());
     }
 
     /// The run of `key` has read something.
-    pub(super) fn saw(&mut self, key: &Key, saw: Saw) {
-        self.note(key, |journal| match journal.reads.len() < MOST {
-            true => journal.reads.push(saw),
-            false => journal.left_out += 1,
+    pub(super) fn saw(&mut self, key: &Key, mut saw: Saw) {
+        if let Saw::List { selector, .. } = &mut saw {
+            selector.truncate(selector.floor_char_boundary(SELECTOR));
+        }
+        self.note(key, saw.bytes(), |journal| {
+            match journal.reads.len() < MOST {
+                true => journal.reads.push(saw),
+                false => journal.left_out += 1,
+            }
         });
     }
 
     /// A write of the run of `key` has ended.
     pub(super) fn wrote(&mut self, key: &Key, wrote: Wrote) {
-        self.note(key, |journal| match journal.writes.len() < MOST {
-            true => journal.writes.push(wrote),
-            false => journal.left_out += 1,
+        self.note(key, wrote.bytes(), |journal| {
+            match journal.writes.len() < MOST {
+                true => journal.writes.push(wrote),
+                false => journal.left_out += 1,
+            }
         });
     }
 
     /// The run of `key` was not allowed to do something.
     pub(super) fn denied(&mut self, key: &Key, what: &str) {
-        self.note(key, |journal| {
+        self.note(key, 0, |journal| {
             let denied = &mut journal.denied;
             if denied.len() < DENIED && !denied.iter().any(|known| known == what) {
                 denied.push(what.to_owned());
@@ -126,12 +159,60 @@ impl Journals {
 
     /// The run of `key` has ended.
     pub(super) fn end(&mut self, key: &Key) -> Journal {
-        self.0.remove(key).unwrap_or_default()
+        self.0.remove(key).unwrap_or_default().0
     }
 
-    fn note(&mut self, key: &Key, note: impl FnOnce(&mut Journal)) {
-        if let Some(journal) = self.0.get_mut(key) {
-            note(journal);
+    /// Notes something of so many bytes, if there is room for it.
+    fn note(&mut self, key: &Key, bytes: usize, note: impl FnOnce(&mut Journal)) {
+        let Some((journal, held)) = self.0.get_mut(key) else {
+            return;
+        };
+        if *held + bytes > BYTES {
+            journal.left_out += 1;
+            return;
         }
+        *held += bytes;
+        note(journal);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_journal_takes_no_more_than_its_room() {
+        let (mut journals, key) = (Journals::default(), Key::new(None, "a"));
+        let difference = Difference {
+            path: "p".repeat(200),
+            before: Some("b".repeat(120)),
+            after: None,
+        };
+        let wrote = Wrote {
+            kind: "ConfigMap".into(),
+            key: Key::new(None, "c"),
+            end: End::Changed(vec![difference; 32]),
+            version: None,
+        };
+        journals.begin(&key);
+        (0..100).for_each(|_| journals.wrote(&key, wrote.clone()));
+        journals.saw(
+            &key,
+            Saw::List {
+                kind: "ConfigMap".into(),
+                namespace: None,
+                owner: None,
+                selector: "ä".repeat(2000),
+                count: 1,
+            },
+        );
+        let journal = journals.end(&key);
+        let bytes: usize = journal.writes.iter().map(Wrote::bytes).sum();
+        assert!(bytes <= BYTES && bytes > BYTES / 2, "{bytes}");
+        assert_eq!(journal.writes.len() + journal.left_out, 100);
+        let [Saw::List { selector, .. }] = &journal.reads[..] else {
+            panic!("one list")
+        };
+        assert!(selector.len() <= SELECTOR);
     }
 }

@@ -8,6 +8,7 @@ use super::key::Key;
 use super::object::{Metadata, Object};
 use super::reads::{GroupKind, Read, Reads};
 use crate::measured::Scene;
+use crate::memory::Account;
 use crate::selector::LabelSelector;
 
 const STEPS: usize = 1_000;
@@ -21,18 +22,18 @@ pub(crate) fn woken() -> Scene {
         kind: "ConfigMap".to_owned(),
     };
     let key = |name: String| Key::new(Some("default"), &name);
-    let mut reads = Reads::default();
+    let mut reads = Reads::on(&Account::unlimited());
     for number in 0..READERS {
         let reader = key(format!("reader-{number}"));
         let selector = LabelSelector::parse(&format!("part={number}")).unwrap_or_default();
         reads.begin(&reader);
-        reads.read(
+        let _ = reads.read(
             &reader,
             &kind,
             Read::Object(key(format!("object-{number}"))),
         );
         let list = Read::List(Some("default".to_owned()), selector);
-        reads.read(&reader, &kind, list);
+        let _ = reads.read(&reader, &kind, list);
         reads.settle(&reader);
     }
     let changed: Vec<Metadata> = (0..STEPS)

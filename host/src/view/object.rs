@@ -15,6 +15,7 @@ use super::key::Key;
 use super::owned::{Owned, digest, owned};
 use super::parts::{Part, Parts};
 use crate::api::Resource;
+use crate::memory::is_large;
 use crate::projection::Fields;
 
 const API_VERSION: &str = "apiVersion";
@@ -75,6 +76,9 @@ pub fn finalizer_of(plugin: &str) -> String {
     format!("windlass.dev/{plugin}")
 }
 
+/// What an entry of a map or a list takes beside its text, in bytes.
+const ENTRY: usize = 64;
+
 impl Metadata {
     /// Whether the finalizer `name` is on it.
     pub fn has_finalizer(&self, name: &str) -> bool {
@@ -108,6 +112,21 @@ impl Metadata {
         }
         metadata.key = Key::new(namespace.as_deref(), &name.unwrap_or_default());
         Some(metadata)
+    }
+
+    /// The bytes that it takes in a store, about: its own, its places in the indexes, and its parts, though others may
+    /// share them.
+    pub(crate) fn bytes(&self) -> usize {
+        let labels = self.labels.iter();
+        let labels = labels.map(|(name, value)| name.len() + value.len() + ENTRY);
+        let owners = self.owners.len() * 4 * ENTRY;
+        let finalizers = self.finalizers.iter().map(|name| name.len() + ENTRY);
+        6 * ENTRY
+            + self.key.name.len()
+            + self.uid.len()
+            + owners
+            + labels.sum::<usize>()
+            + finalizers.sum::<usize>()
     }
 
     /// The version as a number: servers since 1.35 promise that they compare as such (KEP-5504),
@@ -158,7 +177,7 @@ impl Object {
         kept.for_each(|part| part.write(&mut json));
         json.push('}');
         let is_own = |name: &str| ![API_VERSION, KIND, METADATA].contains(&name);
-        if fields.is_all() {
+        if fields.is_all() || is_large(text) {
             let others = parts.iter().filter(|part| is_own(part.name()));
             others.for_each(|part| part.write(&mut json));
         } else {
@@ -178,7 +197,7 @@ impl Object {
 
     /// The object with nothing but `fields` and its metadata.
     pub fn cut_to(self, fields: &Fields) -> Self {
-        if fields.is_all() {
+        if fields.is_all() || is_large(&self.json.text()) {
             return self;
         }
         Self {
@@ -192,11 +211,15 @@ impl Object {
         digest(self.owned.as_deref(), manager, status)
     }
 
-    /// Trees of the fields in which this and `other` are not alike, and of what they are.
-    pub(super) fn unlike(&self, other: &Self) -> (Value, Value) {
+    /// Trees of the fields in which this and `other` are not alike, and of what they are; none if these would be
+    /// large.
+    pub(super) fn unlike(&self, other: &Self) -> Option<(Value, Value)> {
         let texts = [self.json.text(), other.json.text()];
+        if texts.iter().any(|text| is_large(text)) {
+            return None;
+        }
         let [Some(one), Some(two)] = texts.each_ref().map(|text| Parts::of(text)) else {
-            return (self.value(), other.value());
+            return Some((self.value(), other.value()));
         };
         let (mut before, mut after) = Parts::unlike(&one, &two, |name| name != METADATA);
         let inner = [&one, &two].map(|parts| Parts::within(parts.get(METADATA)?));
@@ -207,12 +230,15 @@ impl Object {
         }
         before.extend(one.tree(|name| name == KIND));
         after.extend(two.tree(|name| name == KIND));
-        (Value::Object(before), Value::Object(after))
+        Some((Value::Object(before), Value::Object(after)))
     }
 
     /// Whether this and `other` are alike in `fields`, metadata aside.
     pub(super) fn is_alike(&self, other: &Self, fields: &Fields) -> bool {
         let texts = [self.json.text(), other.json.text()];
+        if texts.iter().any(|text| is_large(text)) {
+            return texts.first() == texts.last();
+        }
         let [Some(one), Some(two)] = texts.each_ref().map(|text| Parts::of(text)) else {
             return fields.same(&self.value(), &other.value());
         };
@@ -220,11 +246,12 @@ impl Object {
         fields.same(&Value::Object(one), &Value::Object(two))
     }
 
-    /// A tree of all but its metadata.
-    pub(super) fn but_metadata(&self) -> Value {
+    /// A tree of all but its metadata; none if it would be large.
+    pub(super) fn but_metadata(&self) -> Option<Value> {
         let text = self.json.text();
         let parts = Parts::of(&text).unwrap_or_default();
-        Value::Object(parts.tree(|name| name != METADATA))
+        let tree = || Value::Object(parts.tree(|name| name != METADATA));
+        (!is_large(&text)).then(tree)
     }
 
     /// The object as a tree.

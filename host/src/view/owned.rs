@@ -18,6 +18,7 @@ use sha2::{Digest, Sha256};
 
 use super::applied::Extent;
 use super::parts::Parts;
+use crate::memory::is_large;
 
 /// What all of our field managers begin with; the host's own, `windlass`, applies nothing.
 const OURS: &str = "windlass/";
@@ -77,7 +78,7 @@ pub(super) fn owned(
 ) -> Option<Arc<[Owned]>> {
     let entries = metadata.get("managedFields")?.get();
     // Others' field sets may be long.
-    if !entries.contains(OURS) {
+    if !entries.contains(OURS) || is_large(entries) || object.are_large() {
         return None;
     }
     let entries: Vec<Entry<'_>> = serde_json::from_str(entries).ok()?;

@@ -3,10 +3,11 @@
 
 use std::fmt;
 
-use memchr::memchr2;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
+
+use crate::memory::{after_quoted, is_large};
 
 /// How deep JSON may be nested that a tree can be made of (`serde_json` refuses more).
 const DEEPEST: usize = 127;
@@ -72,6 +73,11 @@ impl<'a> Parts<'a> {
         Some(part.value)
     }
 
+    /// Whether a tree of one of them would be large (see [`is_large`]).
+    pub(crate) fn are_large(&self) -> bool {
+        self.0.iter().any(|part| is_large(part.value.get()))
+    }
+
     /// A tree of those that `wanted` names.
     pub(crate) fn tree(&self, wanted: impl Fn(&str) -> bool) -> Map<String, Value> {
         let wanted = self.0.iter().filter(|part| wanted(part.name()));
@@ -133,20 +139,6 @@ pub(crate) fn depth(text: &str) -> usize {
         }
     }
     deepest
-}
-
-/// What follows the quote that ends a text.
-fn after_quoted(mut bytes: &[u8]) -> &[u8] {
-    while let Some(at) = memchr2(b'"', b'\\', bytes) {
-        let ends = bytes.get(at) == Some(&b'"');
-        // What a backslash escapes begins with one byte, which may be a quote.
-        let skipped = if ends { 1 } else { 2 };
-        bytes = bytes.get(at + skipped..).unwrap_or_default();
-        if ends {
-            return bytes;
-        }
-    }
-    &[]
 }
 
 #[cfg(test)]

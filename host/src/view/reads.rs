@@ -2,6 +2,7 @@
 //!
 //! - A read counts from the moment it is made: a change that comes while the key runs is not lost.
 //! - What the last run read that ended well is kept until another one has ended well.
+//! - What is kept counts on the plugin's account, for as long as it is kept.
 //! - Reads of one object are found by its name, lists by their namespace and the first equality of their
 //!   selector: an unrelated change costs the same with ten keys or ten thousand.
 
@@ -11,10 +12,14 @@ use std::sync::Arc;
 use super::key::Key;
 use super::object::Metadata;
 use crate::bugs::{self, Bug};
+use crate::memory::{Account, Charge, Exceeded};
 use crate::selector::LabelSelector;
 
 /// So many reads of one kind are kept apart for a key; with more, it is woken by every change of the kind.
 const MOST: usize = 1_000;
+
+/// The entries of a read in a list and in an index take so much, in bytes.
+const REMEMBERED: usize = 400;
 
 /// A group and a kind, in whatever version.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -32,11 +37,28 @@ pub(super) enum Read {
     List(Option<String>, LabelSelector),
 }
 
+impl Read {
+    /// What it takes to remember it, of this kind, in bytes: in a reader's list and in an index.
+    fn bytes(&self, kind: &GroupKind) -> usize {
+        let own = match self {
+            Self::Object(key) => {
+                key.name.len() + key.namespace.as_ref().map_or(0, |text| text.len())
+            }
+            Self::List(namespace, selector) => {
+                namespace.as_ref().map_or(0, String::len) + selector.bytes()
+            }
+        };
+        REMEMBERED + 2 * (own + kind.group.len() + kind.kind.len())
+    }
+}
+
 /// The reads of all keys of one plugin.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Reads {
     kinds: HashMap<GroupKind, Kind>,
     readers: HashMap<Key, Reader>,
+    /// What all of them take.
+    charge: Charge,
 }
 
 /// The reads of objects of one kind.
@@ -69,31 +91,68 @@ struct Reader {
 }
 
 impl Reads {
+    /// None yet. They count on `account`.
+    pub(super) fn on(account: &Account) -> Self {
+        Self {
+            kinds: HashMap::new(),
+            readers: HashMap::new(),
+            charge: account.charge(),
+        }
+    }
+
+    /// These are kept no more.
+    fn give_back(&mut self, reads: &[(GroupKind, Read)]) {
+        let bytes: usize = reads.iter().map(|(kind, read)| read.bytes(kind)).sum();
+        self.charge.set(self.charge.bytes().saturating_sub(bytes));
+    }
+
     /// A run of `reader` begins. What a run read that did not end well is forgotten.
     pub(super) fn begin(&mut self, reader: &Key) {
         let held = self.readers.entry(reader.clone()).or_default();
         held.counts.clear();
-        for (kind, read) in std::mem::take(&mut held.latest) {
+        let latest = std::mem::take(&mut held.latest);
+        self.give_back(&latest);
+        for (kind, read) in latest {
             self.mark(reader, &kind, &read, |runs| runs.latest = false);
         }
     }
 
     /// The run of `reader` has read something, or is about to.
-    pub(super) fn read(&mut self, reader: &Key, kind: &GroupKind, read: Read) {
+    ///
+    /// # Errors
+    /// There is no room to remember it.
+    pub(super) fn read(
+        &mut self,
+        reader: &Key,
+        kind: &GroupKind,
+        read: Read,
+    ) -> Result<(), Exceeded> {
         let Some(held) = self.readers.get_mut(reader) else {
-            return;
+            return Ok(());
         };
+        // Before anything is kept of it. What is known already gives it back.
+        let bytes = read.bytes(kind);
+        self.charge.grow(bytes)?;
         let count = held.counts.entry(kind.clone()).or_default();
         *count += 1;
         let read = match *count {
             ..MOST => read,
             MOST => Read::List(None, LabelSelector::default()),
-            _ => return,
+            _ => {
+                self.charge.set(self.charge.bytes() - bytes);
+                return Ok(());
+            }
         };
         let index = self.kinds.entry(kind.clone()).or_default();
-        if index.insert(reader, &read) {
+        let kept = match index.insert(reader, &read) {
+            true => read.bytes(kind),
+            false => 0,
+        };
+        if kept > 0 {
             held.latest.push((kind.clone(), read));
         }
+        self.charge.set(self.charge.bytes() - bytes + kept);
+        Ok(())
     }
 
     /// The run of `reader` has ended well: only what it read counts.
@@ -108,6 +167,7 @@ impl Reads {
         if latest.is_empty() {
             self.readers.remove(reader);
         }
+        self.give_back(&before);
         for (kind, read) in before {
             self.mark(reader, &kind, &read, |runs| runs.settled = false);
         }
@@ -125,6 +185,8 @@ impl Reads {
     /// The object that `reader` names is gone.
     pub(super) fn forget(&mut self, reader: &Key) {
         let held = self.readers.remove(reader).unwrap_or_default();
+        self.give_back(&held.settled);
+        self.give_back(&held.latest);
         for (kind, read) in held.settled.iter().chain(&held.latest) {
             self.mark(reader, kind, read, |runs| *runs = Runs::default());
         }

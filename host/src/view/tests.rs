@@ -6,6 +6,7 @@ use windlass_apiserver::request::route::Verb;
 use super::*;
 use crate::grants::Scope;
 use crate::informer::tests::{SECOND, World, config_maps, key};
+use crate::memory::Account;
 
 /// A plugin whose primaries are ConfigMaps.
 struct Plugin {
@@ -28,16 +29,19 @@ impl Plugin {
         let wake = Arc::clone(&woken);
         let wake =
             Box::new(move |wakeup: Wakeup| wake.lock().unwrap().push(wakeup.key.name.to_string()));
-        let view = Arc::new(View::new(outlook, wake));
+        let view = Arc::new(View::new(outlook, wake, &Account::unlimited()));
         let told = Arc::downgrade(&view);
         let heard = Box::new(move |news: crate::informer::News<'_>| {
             if let Some(view) = told.upgrade() {
                 view.heard(&config_maps().resource, news);
             }
         });
-        let informer = world
-            .informers
-            .subscribe(config_maps(), Fields::default(), heard);
+        let informer = world.informers.subscribe(
+            config_maps(),
+            Fields::default(),
+            heard,
+            &Account::unlimited(),
+        );
         world.within(informer.synced()).await;
         let scope = Scope::Namespaces(vec!["default".into()]);
         view.watch(resource, scope, vec![Arc::new(informer)]);

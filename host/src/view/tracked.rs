@@ -6,6 +6,7 @@ use super::{Journal, Key, Object, Saw, View};
 use crate::api::{Resource, group_of};
 use crate::bugs::{self, Bug};
 use crate::informer::Change;
+use crate::memory::Exceeded;
 use crate::selector::LabelSelector;
 
 impl View {
@@ -40,25 +41,37 @@ impl View {
         self.reads().forget(by);
     }
 
-    /// The run of `by` is about to read one object, of a kind that may not be served.
-    pub fn reads_one(&self, by: &Key, api_version: &str, kind: &str, object: &Key) {
+    /// The run of `by` is about to read one object that it may read, or one of a kind that is not served.
+    ///
+    /// # Errors
+    /// The plugin's account has no room for it: the run must not read it.
+    pub fn reads_one(
+        &self,
+        by: &Key,
+        api_version: &str,
+        kind: &str,
+        object: &Key,
+    ) -> Result<(), Exceeded> {
         let read = Read::Object(object.clone());
-        self.reads().read(by, &group_kind(api_version, kind), read);
+        self.reads().read(by, &group_kind(api_version, kind), read)
     }
 
-    /// The run of `by` is about to list objects, of a kind that may not be served.
+    /// The run of `by` is about to list objects that it may list, or of a kind that is not served.
+    ///
+    /// # Errors
+    /// As [`View::reads_one`].
     pub fn reads_list(
         &self,
         by: &Key,
         (api_version, kind): (&str, &str),
         namespace: Option<&str>,
         selector: &LabelSelector,
-    ) {
+    ) -> Result<(), Exceeded> {
         if bugs::is(Bug::ListsAreNotTracked) {
-            return;
+            return Ok(());
         }
         let read = Read::List(namespace.map(str::to_owned), selector.clone());
-        self.reads().read(by, &group_kind(api_version, kind), read);
+        self.reads().read(by, &group_kind(api_version, kind), read)
     }
 
     /// The keys to run after `change`.

@@ -135,6 +135,7 @@ impl House {
             grants,
             view: Arc::new(view),
             events: self.events.clone(),
+            account: plugin.account().clone(),
             api_calls: plugin.limits().api_calls,
             writes: Writes::Sent,
             sheet: Sheet::default(),

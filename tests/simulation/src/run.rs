@@ -78,7 +78,7 @@ pub struct Evidence {
     pub tasks_at_rest: usize,
     /// Tasks of hosts that have stopped.
     pub tasks_left: usize,
-    /// Bytes of guests in hosts that have stopped.
+    /// Bytes on the accounts of plugins in hosts that have stopped.
     pub bytes_left: usize,
     /// Hosts that did not stop when they were told to.
     pub hosts_left: usize,

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::informer::tests::{SECOND, World};
+use crate::memory::Account;
 use crate::view::{Key, Outlook};
 
 fn thing(version: &str, namespaced: bool) -> Resource {
@@ -58,6 +59,7 @@ async fn a_kind_is_watched_again_when_it_comes_back_as_something_else() {
         discovery: world.discovery.clone(),
         view: Arc::downgrade(&view),
         seams: world.seams.clone(),
+        account: Account::unlimited(),
         synced,
     };
     let task = world.seams.spawn.task(need.run());
@@ -100,9 +102,10 @@ fn of_things(world: &World) -> Watches {
         finalizer: None,
     };
     let nobody = Box::new(|_: crate::informer::News<'_>| {});
-    let informer = world
-        .informers
-        .subscribe(watched, Fields::default(), nobody);
+    let informer =
+        world
+            .informers
+            .subscribe(watched, Fields::default(), nobody, &Account::unlimited());
     Watches {
         _needs: Vec::new(),
         first_lists: Vec::new(),

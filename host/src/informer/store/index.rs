@@ -23,12 +23,15 @@ pub(super) struct Index {
     labelled: BTreeMap<String, HashMap<String, Keys>>,
     /// Of all objects' JSON.
     bytes: usize,
+    /// Of all that is held of objects beside their JSON, about.
+    metadata: usize,
 }
 
 impl Index {
     /// An object is there.
     pub(super) fn add(&mut self, object: &Object) {
         self.bytes += object.json.size();
+        self.metadata += object.metadata.bytes();
         let metadata = &object.metadata;
         for owner in metadata.owners.iter() {
             let keys = self.owned.entry(owner.uid.as_str().into()).or_default();
@@ -42,6 +45,7 @@ impl Index {
     /// An object is not there any more, or not as it was.
     pub(super) fn remove(&mut self, object: &Object) {
         self.bytes -= object.json.size();
+        self.metadata -= object.metadata.bytes();
         let (metadata, key) = (&object.metadata, object.metadata.key.clone());
         for owner in metadata.owners.iter() {
             take(&mut self.owned, &owner.uid, &key);
@@ -56,6 +60,11 @@ impl Index {
     /// Of an object another part is kept.
     pub(super) fn recut(&mut self, old: &Object, new: &Object) {
         self.bytes = self.bytes - old.json.size() + new.json.size();
+    }
+
+    /// Of all that is held of objects, about.
+    pub(super) fn weight(&self) -> usize {
+        self.bytes + self.metadata
     }
 
     /// Of all objects' JSON.

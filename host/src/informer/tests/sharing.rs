@@ -93,9 +93,12 @@ async fn a_subscriber_may_leave_while_it_hears() {
     let held: Arc<Mutex<Option<Subscription>>> = Arc::default();
     let dropped = Arc::clone(&held);
     let heard = Box::new(move |_: News<'_>| drop(dropped.lock().unwrap().take()));
-    let subscription = world
-        .informers
-        .subscribe(config_maps(), Fields::default(), heard);
+    let subscription = world.informers.subscribe(
+        config_maps(),
+        Fields::default(),
+        heard,
+        &Account::unlimited(),
+    );
     world.within(subscription.synced()).await;
     *held.lock().unwrap() = Some(subscription);
     world.create("a").await;

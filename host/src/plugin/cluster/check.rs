@@ -2,11 +2,13 @@
 
 mod patch;
 
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::Primary;
 use crate::api::{Resource, group_of, segment};
 use crate::plugin::bindings::cluster::Error;
+use crate::plugin::bindings::types::ObjectRef;
 use crate::text::clean;
 
 pub(super) use patch::Patch;
@@ -72,6 +74,70 @@ pub(super) fn names<const N: usize>(names: [Option<&str>; N]) -> Result<(), Erro
     Ok(())
 }
 
+/// What an object says it is, read without making anything of the rest.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Head {
+    api_version: Option<String>,
+    kind: Option<String>,
+    metadata: Option<HeadMetadata>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct HeadMetadata {
+    name: Option<String>,
+    generate_name: Option<String>,
+    namespace: Option<String>,
+}
+
+/// Which object `text` is of: what may be done to it is asked before more is made of it.
+///
+/// # Errors
+/// It is no object, is larger than the API server takes, or does not say which it is.
+pub(super) fn reference(text: &str) -> Result<ObjectRef, Error> {
+    match head(text)? {
+        (reference, true) => Ok(reference),
+        (_, false) => invalid("the object has no metadata.name".into()),
+    }
+}
+
+/// As [`reference`], and whether it has a name: what is to be created may have the beginning of one.
+///
+/// # Errors
+/// As [`reference`].
+pub(super) fn head(text: &str) -> Result<(ObjectRef, bool), Error> {
+    check_size("object", text)?;
+    let head: Head = serde_json::from_str(text)
+        .map_err(|error| Error::Invalid(format!("the object is no JSON of an object: {error}")))?;
+    let Some(metadata) = head.metadata else {
+        return invalid("the object has no metadata".into());
+    };
+    let given = |text: Option<String>| text.filter(|text| !text.is_empty());
+    let field = |value: Option<String>, name: &str| {
+        given(value).ok_or_else(|| Error::Invalid(format!("the object has no {name}")))
+    };
+    let name = given(metadata.name);
+    let is_named = name.is_some();
+    let reference = ObjectRef {
+        api_version: field(head.api_version, "apiVersion")?,
+        kind: field(head.kind, "kind")?,
+        name: field(name.or(metadata.generate_name), "metadata.name")?,
+        namespace: given(metadata.namespace),
+    };
+    Ok((reference, is_named))
+}
+
+/// The API server takes requests of a size.
+pub(super) fn check_size(what: &str, text: &str) -> Result<(), Error> {
+    match text.len() {
+        ..=LARGEST => Ok(()),
+        bytes => invalid(format!(
+            "the {what} has {bytes} bytes; the API server takes 3 MiB"
+        )),
+    }
+}
+
 /// Reads an object that is to be applied.
 pub(super) fn intent(text: &str) -> Result<Intent, Error> {
     let intent = creation(text)?;
@@ -110,12 +176,7 @@ pub(super) fn creation(text: &str) -> Result<Intent, Error> {
 
 /// Reads a JSON object of a size that the API server takes.
 pub(super) fn json_object(text: &str) -> Result<Map<String, Value>, Error> {
-    if text.len() > LARGEST {
-        return invalid(format!(
-            "the object has {} bytes; the API server takes 3 MiB",
-            text.len()
-        ));
-    }
+    check_size("object", text)?;
     match serde_json::from_str(text) {
         Ok(Value::Object(object)) => Ok(object),
         Ok(_) => invalid("the object is not a JSON object".into()),

@@ -27,6 +27,18 @@ const NAMES: u32 = 8;
 
 impl Call {
     pub(crate) async fn create(&mut self, object: String) -> Result<String, Error> {
+        let (reference, is_named) = check::head(&object)?;
+        let resource = self
+            .resource(&reference.api_version, &reference.kind)
+            .await?;
+        self.permit_access(&Access {
+            verb: "create",
+            resource: &resource,
+            subresource: None,
+            namespace: reference.namespace.as_deref(),
+            name: is_named.then_some(&*reference.name),
+        })?;
+        let _held = self.hold_written(&object)?;
         let mut intent = check::creation(&object)?;
         let prefix = intent.generate_name.clone();
         let mut names = 1;
@@ -87,6 +99,8 @@ impl Call {
         check::names([Some(subresource.as_str())])?;
         let target = self.target(&parent).await?;
         self.permit(&["create"], &target, Some(&subresource))?;
+        check::check_size("object", &object)?;
+        let _held = self.hold_written(&object)?;
         let object = check::json_object(&object)?;
         let finalizer = finalizer_of(&self.door.plugin);
         let namespace = target.key.namespace.as_deref();

@@ -27,6 +27,8 @@ impl Call {
         let target = self.target(&target).await?;
         let subresource = subresource.as_deref();
         self.permit(&["patch"], &target, subresource)?;
+        check::check_size("patch", &patch)?;
+        let _held = self.hold_written(&patch)?;
         let patch = Patch::parse(kind, &patch)?;
         if patch.touches_guarded() {
             return Err(self.deny(&format!(

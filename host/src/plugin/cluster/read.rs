@@ -2,7 +2,7 @@
 
 use super::check::{self, invalid};
 use super::{Call, Target};
-use crate::api::{Request, Resource};
+use crate::api::{ApiError, Request, Resource};
 use crate::grants::Access;
 use crate::plugin::bindings::cluster::{Consistency, Error, ListQuery};
 use crate::plugin::bindings::types::ObjectRef;
@@ -14,8 +14,10 @@ use crate::view::{Key, Object, Page, Saw};
 /// Bytes of a field selector at most.
 const SELECTOR: usize = 4 << 10;
 
-/// How many objects one request of a list asks for.
+/// How many objects one request of a list asks for, and how many bytes its answer may have: of larger objects
+/// fewer are asked for.
 const LIMIT: usize = 500;
+const ANSWER: usize = 16 << 20;
 
 impl Call {
     pub(crate) async fn get(
@@ -25,23 +27,28 @@ impl Call {
         consistency: Consistency,
     ) -> Result<String, Error> {
         check::names([subresource.as_deref()])?;
-        if subresource.is_none() && consistency == Consistency::Stored {
-            let object = Key::new(target.namespace.as_deref(), &target.name);
-            let (view, by) = (&self.door.view, &self.primary.key);
-            view.reads_one(by, &target.api_version, &target.kind, &object);
-        }
-        let target = self.target(&target).await?;
+        let tracked = subresource.is_none() && consistency == Consistency::Stored;
+        let asked = target;
+        let target = match self.target(&asked).await {
+            Err(Error::NotFound) if tracked => {
+                self.track_one(&asked)?;
+                // The kind may be served since it was asked for.
+                self.target_if_served(&asked).await?
+            }
+            target => target?,
+        };
         self.permit(&["get"], &target, subresource.as_deref())?;
+        self.remember_one()?;
+        if tracked {
+            self.track_one(&asked)?;
+        }
         if let Some(captured) = self.captured.get(&target) {
             return match captured.cloned() {
                 Some(object) => Ok(self.show(&target.resource, &object)),
                 None => Err(Error::NotFound),
             };
         }
-        if subresource.is_none()
-            && consistency == Consistency::Stored
-            && self.door.view.holds(&target.resource, &target.key)
-        {
+        if tracked && self.door.view.holds(&target.resource, &target.key) {
             let held = self.door.view.get(&target.resource, &target.key);
             let saw = Saw::Object {
                 kind: target.resource.kind.clone(),
@@ -61,6 +68,7 @@ impl Call {
         }
         let uri = uri(&target, subresource.as_deref())?;
         let answer = self.send("read an object", Request::get(uri)).await?;
+        let _held = self.hold(2 * answer.get().len())?;
         let Some(object) = Object::parse(answer.get()) else {
             return Err(Error::Other(
                 "the API server answered with something that is no object".into(),
@@ -87,12 +95,15 @@ impl Call {
         let selector = query.label_selector.clone().unwrap_or_default();
         let selector =
             LabelSelector::parse(&selector).map_err(|error| Error::Invalid(error.to_string()))?;
-        if query.consistency == Consistency::Stored {
-            let kind = (query.api_version.as_str(), query.kind.as_str());
-            let (view, by) = (&self.door.view, &self.primary.key);
-            view.reads_list(by, kind, query.namespace.as_deref(), &selector);
-        }
-        let resource = self.resource(&query.api_version, &query.kind).await?;
+        let tracked = query.consistency == Consistency::Stored;
+        let resource = match self.resource(&query.api_version, &query.kind).await {
+            Err(Error::NotFound) if tracked => {
+                self.track_list(&query, &selector)?;
+                // The kind may be served since it was asked for.
+                self.resource_if_served(&query.api_version, &query.kind)?
+            }
+            resource => resource?,
+        };
         spans::names(&resource.kind, None);
         let namespace = query.namespace.as_deref();
         if !resource.namespaced && namespace.is_some() {
@@ -108,10 +119,13 @@ impl Call {
             namespace,
             name: None,
         })?;
+        if tracked {
+            self.track_list(&query, &selector)?;
+        }
         let limit = query.limit.map_or(usize::MAX, |limit| {
             usize::try_from(limit).unwrap_or(usize::MAX)
         });
-        let stored = query.consistency == Consistency::Stored
+        let stored = tracked
             && query
                 .field_selector
                 .as_deref()
@@ -134,17 +148,18 @@ impl Call {
             self.list_latest(&resource, &query, limit).await?
         };
         let objects = self.captured.over(&resource, namespace, &selector, objects);
-        let mut shown = Vec::with_capacity(objects.len());
-        let mut bytes = 0;
+        let mut held = self.hold(0)?;
+        let mut shown = Vec::new();
         for object in objects {
             let target = Target {
                 resource: resource.clone(),
                 key: object.metadata.key.clone(),
             };
+            self.remember_one()?;
             self.meet(&target, &object, stored);
             let text = self.show(&resource, &object);
-            bytes += text.len();
-            if bytes > COPY {
+            self.hold_more(&mut held, text.len())?;
+            if held.bytes() > COPY {
                 return too_much();
             }
             shown.push(text);
@@ -161,29 +176,63 @@ impl Call {
         let path = resource.path(query.namespace.as_deref(), None, None);
         let path = path.map_err(|error| Error::Invalid(error.to_string()))?;
         let (mut objects, mut token, mut bytes) = (Vec::new(), String::new(), 0);
+        let mut most = LIMIT;
         while objects.len() < limit {
-            let uri = format!(
-                "{path}?{}",
-                page_query(query, LIMIT.min(limit - objects.len()), &token)
-            );
-            let page = self.send("list objects", Request::get(uri)).await?;
+            let asked = most.min(limit - objects.len());
+            let uri = format!("{path}?{}", page_query(query, asked, &token));
+            // The answer is not measured before it is here.
+            let _held = self.hold(ANSWER)?;
+            let page = match self.try_send(Request::get(uri).at_most(ANSWER)).await? {
+                Ok(page) => page,
+                Err(ApiError::TooLarge) if asked > 1 => {
+                    most = asked.div_ceil(8);
+                    continue;
+                }
+                Err(error) => return Err(self.failed("list objects", &error)),
+            };
             let page = Page::of(page.get()).map_err(|error| {
                 Error::Other(format!("the API server answered with no list: {error}"))
             })?;
             for object in page.objects(resource) {
                 bytes += object.json.size();
+                if bytes > COPY {
+                    return too_much();
+                }
                 objects.push(object);
             }
             page.token().clone_into(&mut token);
-            if bytes > COPY {
-                return too_much();
-            }
             if token.is_empty() {
                 break;
             }
         }
         objects.truncate(limit);
         Ok(objects)
+    }
+
+    /// A change of this object runs the key again, also if there is none now.
+    fn track_one(&mut self, target: &ObjectRef) -> Result<(), Error> {
+        let object = Key::new(target.namespace.as_deref(), &target.name);
+        let (view, by) = (&self.door.view, &self.primary.key);
+        let tracked = view.reads_one(by, &target.api_version, &target.kind, &object);
+        tracked.map_err(|exceeded| self.exceeded(exceeded))
+    }
+
+    /// A change of what `query` lists runs the key again.
+    fn track_list(&mut self, query: &ListQuery, selector: &LabelSelector) -> Result<(), Error> {
+        let kind = (query.api_version.as_str(), query.kind.as_str());
+        let (view, by) = (&self.door.view, &self.primary.key);
+        let tracked = view.reads_list(by, kind, query.namespace.as_deref(), selector);
+        tracked.map_err(|exceeded| self.exceeded(exceeded))
+    }
+
+    fn resource_if_served(&self, api_version: &str, kind: &str) -> Result<Resource, Error> {
+        let found = self.door.discovery.remembered(api_version, kind);
+        found.ok_or(Error::NotFound)
+    }
+
+    async fn target_if_served(&mut self, asked: &ObjectRef) -> Result<Target, Error> {
+        self.resource_if_served(&asked.api_version, &asked.kind)?;
+        self.target(asked).await
     }
 }
 

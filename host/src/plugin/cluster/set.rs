@@ -42,6 +42,8 @@ impl Call {
         children: Vec<String>,
     ) -> Result<Vec<String>, Vec<SetError>> {
         self.check_set(&children).map_err(whole)?;
+        let given = children.iter().map(String::len).sum();
+        let mut held = self.hold(given).map_err(whole)?;
         let (mut members, mut kept, mut errors) = (BTreeSet::new(), Vec::new(), Vec::new());
         for (index, child) in (0..).zip(&children) {
             let span = match index < SPANS {
@@ -52,7 +54,10 @@ impl Call {
             let applied = applied.instrument(span.clone()).await;
             spans::answered(&span, applied.word());
             match applied {
-                Ok(object) => kept.push(object),
+                Ok(object) => {
+                    self.hold_more(&mut held, object.len()).map_err(whole)?;
+                    kept.push(object);
+                }
                 Err(error) => errors.push(SetError {
                     index: Some(index),
                     error,
@@ -97,9 +102,10 @@ impl Call {
         child: &str,
         members: &mut BTreeSet<Name>,
     ) -> Result<String, Error> {
-        let mut intent = check::intent(child)?;
-        let target = self.intended(&intent).await?;
+        let target = self.target(&check::reference(child)?).await?;
         self.permit(&["create", "patch"], &target, None)?;
+        let _held = self.hold_written(child)?;
+        let mut intent = check::intent(child)?;
         self.check_metadata(&intent, &target)?;
         member::check_ownable(&target, &self.primary)?;
         if !members.insert(target.name()) {

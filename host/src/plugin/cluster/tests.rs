@@ -2,6 +2,7 @@
 
 mod applied;
 mod create;
+mod memory;
 mod patch;
 mod repeat;
 mod set;
@@ -20,6 +21,7 @@ use crate::api::{Api, Discovery, Resource};
 use crate::events::Recorder;
 use crate::grants::{Grants, Scope, Used};
 use crate::informer::{Informers, News, Settings, Subscription, Watched};
+use crate::memory::Account;
 use crate::plugin::bindings::cluster::{Consistency, DeleteOptions, Error, PatchType};
 use crate::plugin::bindings::types::ObjectRef;
 use crate::plugin::{HostCalls, Measures};
@@ -104,7 +106,7 @@ impl World {
         let woken = Arc::<Mutex<Vec<Key>>>::default();
         let wakes = woken.clone();
         let wake = Box::new(move |wakeup: Wakeup| wakes.lock().unwrap().push(wakeup.key));
-        let view = View::new(outlook(resource.unwrap().unwrap()), wake);
+        let view = View::new(outlook(resource.unwrap().unwrap()), wake, &setting.account);
         let (events, task) = Recorder::start(api.clone(), &seams, "test");
         let settings = Settings::default();
         let informers = Informers::new(api.clone(), discovery.clone(), seams, settings);
@@ -118,6 +120,7 @@ impl World {
             grants: grants(setting.verbs),
             view: Arc::new(view),
             events,
+            account: setting.account,
             api_calls: 100,
             writes: setting.writes,
             sheet: Sheet::default(),
@@ -161,7 +164,9 @@ impl World {
             }
         };
         let all = Fields::default();
-        let informer = self.informers.subscribe(watched, all, Box::new(heard));
+        let informer =
+            self.informers
+                .subscribe(watched, all, Box::new(heard), &Account::unlimited());
         let informer = Arc::new(informer);
         informer.synced().await;
         self.watched.lock().unwrap().push(informer.clone());
@@ -220,6 +225,8 @@ struct Setting {
     /// Whether ConfigMaps have been listed.
     sees_maps: bool,
     writes: Writes,
+    /// Where its memory counts.
+    account: Account,
 }
 
 impl Default for Setting {
@@ -228,6 +235,7 @@ impl Default for Setting {
             verbs: &["get", "list", "watch", "create", "patch", "delete"],
             sees_maps: true,
             writes: Writes::Sent,
+            account: Account::unlimited(),
         }
     }
 }

@@ -24,18 +24,20 @@ const RACES: u32 = 5;
 
 impl Call {
     pub(crate) async fn apply(&mut self, object: String) -> Result<String, Error> {
-        let intent = check::intent(&object)?;
-        let target = self.intended(&intent).await?;
+        let target = self.target(&check::reference(&object)?).await?;
         self.permit(&["create", "patch"], &target, None)?;
+        let _held = self.hold_written(&object)?;
+        let intent = check::intent(&object)?;
         self.check_metadata(&intent, &target)?;
         let extent = Extent::of(&intent.object);
         self.send_apply(&target, intent.object, extent).await
     }
 
     pub(crate) async fn apply_status(&mut self, object: String) -> Result<String, Error> {
-        let intent = check::intent(&object)?;
-        let target = self.intended(&intent).await?;
+        let target = self.target(&check::reference(&object)?).await?;
         self.permit(&["patch"], &target, Some("status"))?;
+        let _held = self.hold_written(&object)?;
+        let intent = check::intent(&object)?;
         if let Some(other) = intent
             .object
             .keys()

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::memory;
 use crate::plugin::bindings::cluster::{
     Consistency, DeleteOptions, ListQuery, PatchType, Propagation,
 };
@@ -27,12 +28,12 @@ impl Spoken {
     }
 }
 
-/// The API server takes no larger object; of what is larger the text is noted, and refused.
-const LARGEST: usize = 3 << 20;
+/// Of what would take more bytes as a tree, the text is noted.
+const LARGEST: usize = 8 << 20;
 
 /// The JSON of a text that a guest or a host gives; the text itself if it is none.
 pub(in crate::plugin) fn object(text: &str) -> Value {
-    if text.len() > LARGEST {
+    if memory::tree(text) > LARGEST {
         return text.into();
     }
     serde_json::from_str(text).unwrap_or_else(|_| text.into())

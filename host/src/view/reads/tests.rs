@@ -1,4 +1,5 @@
 use super::*;
+use crate::memory::Account;
 use crate::view::Object;
 use serde_json::json;
 
@@ -36,7 +37,7 @@ fn run(reads: &mut Reads, reader: &str, of: &[Read]) {
     let reader = key(reader);
     reads.begin(&reader);
     for read in of {
-        reads.read(&reader, &config_map(), read.clone());
+        reads.read(&reader, &config_map(), read.clone()).unwrap();
     }
     reads.settle(&reader);
 }
@@ -60,7 +61,7 @@ fn a_read_is_found_by_name_namespace_and_selector() {
         (list(None, "!app"), false),
     ];
     for (read, want) in cases {
-        let mut reads = Reads::default();
+        let mut reads = Reads::on(&Account::unlimited());
         run(&mut reads, "reader", std::slice::from_ref(&read));
         let found = woken(&reads, &object("a", "x", "web"));
         assert_eq!(!found.is_empty(), want, "{read:?}");
@@ -69,7 +70,7 @@ fn a_read_is_found_by_name_namespace_and_selector() {
 
 #[test]
 fn an_object_that_leaves_a_list_wakes_who_listed_it() {
-    let mut reads = Reads::default();
+    let mut reads = Reads::on(&Account::unlimited());
     run(&mut reads, "web", &[list(None, "app=web")]);
     run(&mut reads, "db", &[list(None, "app=db")]);
     run(&mut reads, "other", &[list(None, "app=other")]);
@@ -80,7 +81,7 @@ fn an_object_that_leaves_a_list_wakes_who_listed_it() {
 
 #[test]
 fn only_what_the_last_run_read_counts() {
-    let mut reads = Reads::default();
+    let mut reads = Reads::on(&Account::unlimited());
     run(
         &mut reads,
         "reader",
@@ -100,10 +101,12 @@ fn only_what_the_last_run_read_counts() {
 
 #[test]
 fn a_change_that_lands_while_the_key_runs_is_not_lost() {
-    let mut reads = Reads::default();
+    let mut reads = Reads::on(&Account::unlimited());
     run(&mut reads, "reader", &[Read::Object(key("x"))]);
     reads.begin(&key("reader"));
-    reads.read(&key("reader"), &config_map(), Read::Object(key("y")));
+    reads
+        .read(&key("reader"), &config_map(), Read::Object(key("y")))
+        .unwrap();
     for name in ["x", "y"] {
         let found = woken(&reads, &object("a", name, "web"));
         assert_eq!(found, ["reader"], "{name}: before the run has ended");
@@ -112,11 +115,13 @@ fn a_change_that_lands_while_the_key_runs_is_not_lost() {
 
 #[test]
 fn a_run_that_fails_adds_to_what_the_last_good_one_read() {
-    let mut reads = Reads::default();
+    let mut reads = Reads::on(&Account::unlimited());
     run(&mut reads, "reader", &[Read::Object(key("good"))]);
     for failed in ["one", "two"] {
         reads.begin(&key("reader"));
-        reads.read(&key("reader"), &config_map(), Read::Object(key(failed)));
+        reads
+            .read(&key("reader"), &config_map(), Read::Object(key(failed)))
+            .unwrap();
     }
     let counts = |name| woken(&reads, &object("a", name, "web")).len();
     assert_eq!((counts("good"), counts("one"), counts("two")), (1, 0, 1));
@@ -124,7 +129,7 @@ fn a_run_that_fails_adds_to_what_the_last_good_one_read() {
 
 #[test]
 fn who_reads_too_much_is_woken_by_everything_and_costs_no_more() {
-    let mut reads = Reads::default();
+    let mut reads = Reads::on(&Account::unlimited());
     let many: Vec<Read> = (0..5_000)
         .map(|n| Read::Object(key(&n.to_string())))
         .collect();
@@ -137,7 +142,7 @@ fn who_reads_too_much_is_woken_by_everything_and_costs_no_more() {
 #[test]
 fn an_unrelated_change_costs_the_same_with_ten_keys_and_ten_thousand() {
     let probes = |keys: usize| {
-        let mut reads = Reads::default();
+        let mut reads = Reads::on(&Account::unlimited());
         for number in 0..keys {
             let name = format!("reader-{number}");
             let own = list(Some("a"), &format!("app={name}"));
@@ -168,7 +173,7 @@ fn the_indexes_find_what_a_scan_of_all_reads_finds() {
         "app in (web,db)",
     ];
     for _ in 0..300 {
-        let mut reads = Reads::default();
+        let mut reads = Reads::on(&Account::unlimited());
         let mut model: HashMap<String, [Vec<Read>; 2]> = HashMap::new();
         for _ in 0..60 {
             let reader = format!("reader-{}", rng.u8(0..4));
@@ -193,7 +198,9 @@ fn the_indexes_find_what_a_scan_of_all_reads_finds() {
                     } else {
                         list(namespace, rng.choice(selectors).unwrap())
                     };
-                    reads.read(&key(&reader), &config_map(), read.clone());
+                    reads
+                        .read(&key(&reader), &config_map(), read.clone())
+                        .unwrap();
                     running.push(read);
                 }
                 _ => {}

@@ -18,6 +18,7 @@ use windlass::api::{Discovery, Resource};
 use windlass::args;
 use windlass::connect::connect;
 use windlass::informer::{Informers, News, Settings, Subscription, Watched};
+use windlass::memory::Account;
 use windlass::projection::Fields;
 use windlass::seams::{Clock, Rng, Seams, Spawn};
 use windlass::selector::LabelSelector;
@@ -211,7 +212,12 @@ impl Informed {
                 .unwrap_or_else(PoisonError::into_inner)
                 .hear(news)
         };
-        let subscription = informers.subscribe(watched, Fields::default(), Box::new(heard));
+        let subscription = informers.subscribe(
+            watched,
+            Fields::default(),
+            Box::new(heard),
+            &Account::unlimited(),
+        );
         Self {
             selector: selector.to_owned(),
             subscription,

@@ -7,7 +7,10 @@ pub(super) fn left(run: &Evidence) -> Vec<Failure> {
     let left = [
         (run.hosts_left, "hosts did not stop"),
         (run.tasks_left, "tasks of hosts that have stopped"),
-        (run.bytes_left, "bytes of guests of hosts that have stopped"),
+        (
+            run.bytes_left,
+            "bytes on accounts of hosts that have stopped",
+        ),
     ];
     let left = left.into_iter().filter(|(count, _)| *count > 0);
     left.map(|(count, what)| Failure::new("O9 leaks", format!("{count} {what}")))

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{LARGEST, invalid};
+use super::{LARGEST, check_size, invalid};
 use crate::plugin::bindings::cluster::{Error, PatchType};
 
 /// Operations of a JSON patch at most; the API server takes 10,000, but what needs them is no patch.
@@ -27,12 +27,7 @@ impl Patch {
     /// # Errors
     /// It is no patch of its type.
     pub(in crate::plugin::cluster) fn parse(kind: PatchType, text: &str) -> Result<Self, Error> {
-        if text.len() > LARGEST {
-            return invalid(format!(
-                "the patch has {} bytes; the API server takes 3 MiB",
-                text.len()
-            ));
-        }
+        check_size("patch", text)?;
         let value: Value = serde_json::from_str(text)
             .map_err(|error| Error::Invalid(format!("the patch is no JSON: {error}")))?;
         match (kind, value) {

@@ -1,0 +1,167 @@
+//! What a call makes the host hold: asked for before it is made, and given back.
+
+use super::*;
+use crate::memory::{Bounds, Budget};
+use crate::plugin::bindings::cluster::ListQuery;
+
+const MIB: usize = 1 << 20;
+
+/// A world whose plugin may make the host hold so many MiB.
+async fn world(mib: usize) -> World {
+    let bounds = Bounds {
+        soft: mib * MIB,
+        hard: 2 * mib * MIB,
+    };
+    let account = Account::new(Budget::new(usize::MAX), bounds);
+    let setting = Setting {
+        account,
+        ..Setting::default()
+    };
+    World::new().await.set(setting).await
+}
+
+/// Of 3 MB of text, which is 300 MB as a tree.
+fn bomb(kind: &str, api_version: &str) -> String {
+    let items = "{\"\":0},".repeat(400_000);
+    format!(
+        r#"{{"apiVersion":"{api_version}","kind":"{kind}","metadata":{{"name":"x","namespace":"default"}},"data":[{items}0]}}"#
+    )
+}
+
+fn query(kind: &str, selector: &str) -> ListQuery {
+    ListQuery {
+        api_version: "v1".into(),
+        kind: kind.into(),
+        namespace: Some("default".into()),
+        label_selector: Some(selector.into()),
+        field_selector: None,
+        limit: None,
+        consistency: Consistency::Stored,
+    }
+}
+
+fn is_limit(error: &Error) -> bool {
+    matches!(error, Error::Other(text) if text.contains("spec.limits.hostMemory"))
+}
+
+/// What is refused is no tree before: `refused` counts it, and what is denied is not even counted.
+#[tokio::test]
+async fn an_object_that_makes_a_large_tree_is_refused_by_its_text() {
+    let world = world(64).await;
+    let account = world.door.account.clone();
+    let mut call = world.call().await;
+    let map = bomb("ConfigMap", "v1");
+    let set = call.apply_set(vec![map.clone()]).await.unwrap_err();
+    let mut refused = vec![set.into_iter().next().unwrap().error];
+    refused.push(call.apply(map.clone()).await.unwrap_err());
+    refused.push(call.create(map.clone()).await.unwrap_err());
+    let target = reference("v1", "ConfigMap", "x");
+    let patch = call.patch(target, None, PatchType::Merge, map.clone());
+    refused.push(patch.await.unwrap_err());
+    let status = bomb("Greeting", "examples.windlass.dev/v1");
+    refused.push(call.apply_status(status).await.unwrap_err());
+    assert!(refused.iter().all(is_limit), "{refused:?}");
+    assert_eq!(account.refused(), 5);
+    assert!(world.writes().is_empty());
+    drop(call);
+    assert_eq!(account.used(), 0);
+}
+
+#[tokio::test]
+async fn what_is_not_granted_is_denied_before_it_is_looked_at() {
+    let world = world(64).await;
+    let account = world.door.account.clone();
+    let mut call = world.call().await;
+    let secret = bomb("Secret", "v1");
+    let set = call.apply_set(vec![secret.clone()]).await.unwrap_err();
+    let mut denied = vec![set.into_iter().next().unwrap().error];
+    denied.push(call.apply(secret.clone()).await.unwrap_err());
+    denied.push(call.apply_status(secret.clone()).await.unwrap_err());
+    denied.push(call.create(secret.clone()).await.unwrap_err());
+    let target = reference("v1", "Secret", "x");
+    let patch = call.patch(target, None, PatchType::Merge, secret.clone());
+    denied.push(patch.await.unwrap_err());
+    let all = denied.iter().all(|error| matches!(error, Error::Denied));
+    assert!(all, "{denied:?}");
+    assert_eq!(account.refused(), 0);
+}
+
+#[tokio::test]
+async fn nothing_is_kept_of_a_read_that_is_not_granted() {
+    let world = world(64).await;
+    let (account, view) = (world.door.account.clone(), world.door.view.clone());
+    let mut call = world.call().await;
+    for (api_version, kind) in [("v1", "Secret"), ("made.up/v1", "Thing"), ("v1", "Made/Up")] {
+        let target = reference(api_version, kind, "x");
+        let answer = call.get(target, None, Consistency::Stored).await;
+        assert!(
+            matches!(answer, Err(Error::Denied | Error::Invalid(_))),
+            "{kind}: {answer:?}"
+        );
+    }
+    let answer = call.list(query("Secret", "a=b")).await;
+    assert!(matches!(answer, Err(Error::Denied)), "{answer:?}");
+    let primary = call.primary().key.clone();
+    drop(call);
+    view.settles(&primary);
+    assert_eq!(account.used(), 0);
+}
+
+/// The reads of a run are kept after it, at their size; the next run of the key gives them back.
+#[tokio::test]
+async fn tracked_reads_count_for_as_long_as_they_are_kept() {
+    let world = world(32).await;
+    let (account, view) = (world.door.account.clone(), world.door.view.clone());
+    let primary = world.call().await.primary().key.clone();
+    let mut call = world.call().await;
+    let long = "x".repeat(60);
+    for number in 0..100 {
+        let selector = vec![format!("{long}={long}{number}"); 30].join(",");
+        call.list(query("ConfigMap", &selector)).await.unwrap();
+    }
+    drop(call);
+    view.settles(&primary);
+    let kept = account.used();
+    assert!((100 * 2 * 3800..4 * MIB).contains(&kept), "{kept}");
+    let call = world.call().await;
+    drop(call);
+    view.settles(&primary);
+    assert_eq!(account.used(), 0);
+    // With no room, nothing is read that could not be tracked.
+    let _held = account.take(32 * MIB - 4000).unwrap();
+    let mut call = world.call().await;
+    let selector = vec![format!("{long}={long}"); 30].join(",");
+    let error = call.list(query("ConfigMap", &selector)).await.unwrap_err();
+    assert!(is_limit(&error), "{error:?}");
+    let target = reference("v1", "ConfigMap", "absent");
+    let absent = call.get(target, None, Consistency::Stored).await;
+    assert!(matches!(absent, Err(Error::NotFound)), "{absent:?}");
+}
+
+/// Of a list that is larger than a call may copy, no more is taken in than that.
+#[tokio::test]
+async fn a_large_list_is_asked_for_in_parts_and_ends_at_its_limit() {
+    let world = world(64).await;
+    let account = world.door.account.clone();
+    let maps = "/api/v1/namespaces/default/configmaps";
+    for number in 0..24 {
+        let data = json!({ "fill": "x".repeat(1_000_000) });
+        let map = config_map(&format!("large-{number}"), &data);
+        world.somebody("POST", maps, &map).await;
+    }
+    let mut call = world.call().await;
+    let latest = |limit| ListQuery {
+        limit,
+        consistency: Consistency::Latest,
+        ..query("ConfigMap", "")
+    };
+    let few = call.list(latest(Some(5))).await.unwrap();
+    assert_eq!(few.len(), 5);
+    let error = call.list(latest(None)).await.unwrap_err();
+    assert!(
+        matches!(&error, Error::Other(text) if text.contains("8 MiB")),
+        "{error:?}"
+    );
+    drop(call);
+    assert_eq!(account.used(), 0);
+}
