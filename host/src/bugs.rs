@@ -61,6 +61,8 @@ bugs! {
     DeletionsNameNoUid,
     /// An apply that only leaves fields out is not sent.
     DroppedFieldsAreNotSeen,
+    /// A set takes an object that somebody else made.
+    SetsTakeWhatIsThere,
     /// Keys run, and sets are looked through, before all lists are in.
     ListsAreNotWaitedFor,
 

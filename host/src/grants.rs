@@ -38,6 +38,9 @@ pub struct Grant {
     /// Whether the operator knows that this grant is powerful.
     #[serde(default)]
     pub acknowledge: bool,
+    /// Whether a set may take over objects that the host did not make and that nobody controls.
+    #[serde(default)]
+    pub adopt: bool,
 }
 
 /// Where a grant holds.
@@ -160,6 +163,16 @@ impl Grants {
     /// Whether `access` is allowed to a call about a primary in `home` (none for a cluster-scoped
     /// primary).
     pub fn allow(&self, access: &Access<'_>, home: Option<&str>) -> bool {
+        self.allow_by(access, home, |_| true)
+    }
+
+    /// Whether one of the grants that are `wanted` allows `access`.
+    fn allow_by(
+        &self,
+        access: &Access<'_>,
+        home: Option<&str>,
+        wanted: impl Fn(&Grant) -> bool,
+    ) -> bool {
         // A wildcard covers these by its letters, but not in fact.
         if power::is_never(
             &access.resource.group,
@@ -176,7 +189,13 @@ impl Grants {
                 access.subresource,
             ) && grant.names_object(access.name)
                 && grant.namespaces.cover(access.namespace, home)
+                && wanted(grant)
         })
+    }
+
+    /// Whether a set may take over `access`, an object that is there: a grant covers it that says `adopt`.
+    pub fn allow_adoption(&self, access: &Access<'_>, home: Option<&str>) -> bool {
+        self.allow_by(access, home, |grant| grant.adopt)
     }
 
     /// Whether any grant is about `group` at all: what a plugin may know of kinds that are not

@@ -75,7 +75,7 @@ function member(store, primary, child, members) {
   if (members.has(title(target))) refuse("invalid", `${title(target)} is in the set twice`);
   members.add(title(target));
   const there = store.objects().find((object) => title(object) === title(target));
-  if (there && isOfAnother(there, primary)) refuse("conflict", "");
+  if (there && !isTakeable(there, primary)) refuse("conflict", "");
   const { labels, ...metadata } = child.metadata;
   return {
     ...child,
@@ -93,12 +93,18 @@ function isMember({ metadata }, primary) {
   return metadata.labels?.[LABEL] === PLUGIN && Boolean(owns) && !metadata.deletionTimestamp;
 }
 
-/** Whether an object is in another primary's set. @param {KubernetesObject} object @param {KubernetesObject} primary */
-function isOfAnother({ metadata }, { kind, metadata: { name } }) {
-  const others = metadata.ownerReferences?.some(
-    (owner) => owner.kind === kind && owner.name !== name,
-  );
-  return metadata.labels?.[LABEL] === PLUGIN && Boolean(others);
+/**
+ * Whether the host would take an object into the set: it made it for one, and no other object controls it. An earlier
+ * primary of the same name is no other.
+ * @param {KubernetesObject} object @param {KubernetesObject} primary
+ */
+function isTakeable({ metadata }, primary) {
+  const others = metadata.ownerReferences?.some((owner) => {
+    const sameKind = owner.kind === primary.kind;
+    const earlier = sameKind && owner.name === primary.metadata.name;
+    return owner.uid !== primary.metadata.uid && (owner.controller || sameKind) && !earlier;
+  });
+  return metadata.labels?.[LABEL] === PLUGIN && !others;
 }
 
 /** What a refusal says. @param {unknown} error */

@@ -203,7 +203,10 @@ export class Cluster {
   apply(object: KubernetesObject): KubernetesObject;
   /** Makes the status of `object` be as given. */
   applyStatus(object: KubernetesObject, status: object): void;
-  /** Makes the primary's children exactly these, and owns them; throws a `SetError`. Once in a call. */
+  /**
+   * Makes the primary's children exactly these, and owns them; throws a `SetError`. Once in a call. A child whose name
+   * somebody else's object has is a `conflict`.
+   */
   applySet(children: KubernetesObject[]): KubernetesObject[];
   /** Creates an object; throws if it is there already. */
   create(object: KubernetesObject): KubernetesObject;

@@ -46,7 +46,7 @@ pub trait Cluster {
     /// Makes the primary's children exactly these, and answers them in the order given.
     ///
     /// # Errors
-    /// [`SetError`], which says what failed.
+    /// [`SetError`], which says what failed: [`Code::Conflict`] for a child whose name somebody else's object has.
     fn apply_set_json(&self, children: &[Value]) -> Result<Vec<Value>, SetError>;
 
     /// Creates an object.

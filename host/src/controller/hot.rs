@@ -44,6 +44,53 @@ pub(super) enum Heat {
     Hot,
 }
 
+/// Which keys of one plugin write the same objects. `O` names an object, `K` a key, `T` is a point in time.
+#[derive(Debug)]
+pub(super) struct Rivals<O, K, T> {
+    objects: HashMap<O, Writers<K, T>>,
+}
+
+#[derive(Debug)]
+struct Writers<K, T> {
+    last: (K, T),
+    /// The last one before that was another.
+    other: Option<(K, T)>,
+}
+
+impl<O, K, T> Default for Rivals<O, K, T> {
+    fn default() -> Self {
+        Self {
+            objects: HashMap::new(),
+        }
+    }
+}
+
+impl<O: Eq + Hash, K: Clone + Eq, T: Copy + Sub<T, Output = Duration>> Rivals<O, K, T> {
+    /// The key `by` has changed `object` at `now`. Answers which other key has done so in the last minute, if one
+    /// has.
+    pub(super) fn wrote(&mut self, object: O, by: &K, now: T) -> Option<K> {
+        if self.objects.len() >= MOST {
+            self.objects
+                .retain(|_, writers| now - writers.last.1 < WINDOW);
+        }
+        if self.objects.len() >= MOST {
+            self.objects.clear();
+        }
+        let fresh = || Writers {
+            last: (by.clone(), now),
+            other: None,
+        };
+        let writers = self.objects.entry(object).or_insert_with(fresh);
+        if writers.last.0 != *by {
+            writers.other = Some(std::mem::replace(&mut writers.last, (by.clone(), now)));
+        }
+        writers.last.1 = now;
+        let recent = |(_, then): &&(K, T)| now - *then < WINDOW;
+        let other = writers.other.as_ref().filter(recent)?;
+        Some(other.0.clone())
+    }
+}
+
 impl<N, T> Default for HotLoops<N, T> {
     fn default() -> Self {
         Self {
@@ -145,6 +192,32 @@ mod tests {
         };
         assert_eq!(writes(&mut loops, |_| 7), Some(Heat::Calm));
         assert_eq!(writes(&mut loops, |n| 7 + n), Some(Heat::New(40)));
+    }
+
+    #[test]
+    fn the_rival_is_the_other_key_that_has_written_the_object_in_the_last_minute() {
+        let rows = [
+            // Who writes what, when, and which rival that shows.
+            ("tls", "a", 0, None),
+            ("tls", "a", 1, None),
+            ("tls", "b", 2, Some("a")),
+            ("own", "b", 2, None),
+            ("tls", "b", 3, Some("a")),
+            ("tls", "a", 4, Some("b")),
+            ("tls", "a", 62, Some("b")),
+            ("tls", "a", 64, None),
+            ("tls", "c", 65, Some("a")),
+        ];
+        let mut rivals = Rivals::default();
+        for (object, by, second, rival) in rows {
+            let got = rivals.wrote(object, &by, At(second));
+            assert_eq!(got, rival, "{object} {by} {second}");
+        }
+        let mut rivals = Rivals::default();
+        for number in 0..100_000 {
+            rivals.wrote(number, &"a", At(0));
+        }
+        assert!(rivals.objects.len() <= MOST);
     }
 
     #[test]

@@ -105,6 +105,12 @@ impl Record {
             + option(&self.error)
             + option(&self.trace)
             + self.journal.denied.iter().map(String::len).sum::<usize>()
+            + self
+                .journal
+                .conflicts
+                .iter()
+                .map(String::len)
+                .sum::<usize>()
             + reads.sum::<usize>()
             + writes.sum::<usize>()
     }

@@ -11,7 +11,7 @@ use crate::events::{Note, Severity};
 use crate::plugin::cluster::{Door, Primary};
 use crate::plugin::{CallError, Failure};
 use crate::text::clean;
-use crate::view::{End, Wrote};
+use crate::view::{End, Key, Wrote};
 
 /// The longest piece of a guest's output in one log line.
 const OUTPUT: usize = 4 << 10;
@@ -90,21 +90,49 @@ pub(super) fn too_soon(door: &Door, primary: &Primary, asked: u32) {
     );
 }
 
+/// What a plugin does again and again.
+pub(super) struct HotLoop<'a> {
+    /// The last write of it.
+    pub(super) wrote: &'a Wrote,
+    /// The path of the field.
+    pub(super) field: &'a str,
+    /// How often within [`WINDOW`].
+    pub(super) times: usize,
+    /// Another primary of the plugin, if the same object is written for that as well.
+    pub(super) rival: Option<&'a Key>,
+}
+
 /// A plugin keeps rewriting a field, or making the same object.
-pub(super) fn hot(door: &Door, primary: &Primary, wrote: &Wrote, field: &str, times: usize) {
+pub(super) fn hot(door: &Door, primary: &Primary, seen: &HotLoop<'_>) {
     let plugin = &*door.plugin;
-    let (kind, key, seconds) = (&wrote.kind, &wrote.key, WINDOW.as_secs());
-    let what = match &wrote.end {
-        End::Created(_) => format!("made {kind} {key}"),
-        End::Unseen => format!("wrote {kind} {key}"),
-        _ => format!("rewrote {kind} {key} {field}"),
-    };
-    let note = format!("{plugin} {what} {times} times in {seconds} s");
     let object = primary.to_string();
+    let (note, remedy) = seen.told(plugin, &primary.resource.kind);
     tracing::warn!(plugin, object, "hot loop: {note}; its key is slowed down");
-    let remedy =
-        "look for another writer of that field, or for a value that changes with each pass";
     warn(door, primary, "HotLoop", &format!("{note}: {remedy}"));
+}
+
+impl HotLoop<'_> {
+    /// What `plugin`, whose primaries are of `kind`, does, and what to do about it.
+    fn told(&self, plugin: &str, kind: &str) -> (String, &'static str) {
+        let (object, key) = (&self.wrote.kind, &self.wrote.key);
+        let what = match &self.wrote.end {
+            End::Created(_) => format!("made {object} {key}"),
+            End::Unseen => format!("wrote {object} {key}"),
+            _ => format!("rewrote {object} {key} {}", self.field),
+        };
+        let (times, seconds) = (self.times, WINDOW.as_secs());
+        let note = format!("{plugin} {what} {times} times in {seconds} s");
+        match self.rival {
+            Some(rival) => (
+                format!("{note}, in turn with its passes over {kind} {rival}"),
+                "let only one of the two primaries name that object",
+            ),
+            None => (
+                note,
+                "look for another writer of that field, or for a value that changes with each pass",
+            ),
+        }
+    }
 }
 
 fn warn(door: &Door, primary: &Primary, reason: &str, note: &str) {
@@ -136,4 +164,35 @@ fn event_reason(error: &PassError) -> Option<&'static str> {
 fn millis(duration: Duration) -> f64 {
     // Three digits after the point are what a reader can use.
     (duration.as_secs_f64() * 1e6).round() / 1e3
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hot_loop_names_the_object_the_field_and_the_rival() {
+        let wrote = Wrote {
+            kind: "Secret".into(),
+            key: Key::new(Some("n"), "tls"),
+            end: End::Changed(Vec::new()),
+            version: None,
+        };
+        let rival = Key::new(Some("n"), "bob");
+        let mut seen = HotLoop {
+            wrote: &wrote,
+            field: ".data.crt",
+            times: 40,
+            rival: None,
+        };
+        let alone = "certs rewrote Secret n/tls .data.crt 40 times in 60 s";
+        assert_eq!(seen.told("certs", "Cert").0, alone);
+        seen.rival = Some(&rival);
+        let (note, remedy) = seen.told("certs", "Cert");
+        assert_eq!(
+            note,
+            format!("{alone}, in turn with its passes over Cert n/bob")
+        );
+        assert!(remedy.contains("only one of the two"));
+    }
 }

@@ -9,7 +9,7 @@ use tracing::Instrument;
 
 use super::backoff::Backoff;
 use super::count::count;
-use super::hot::{Heat, HotLoops};
+use super::hot::{Heat, HotLoops, Rivals};
 use super::queue::Priority;
 use super::reconcile::{Done, Reconciler};
 use super::record::{Record, Records};
@@ -41,6 +41,7 @@ pub(super) struct Worker {
     queue: Arc<WorkQueue>,
     backoff: Mutex<Backoff<Key>>,
     hot: Mutex<HotLoops<Field, Instant>>,
+    rivals: Mutex<Rivals<(String, Key), Key, Instant>>,
     /// Whether it has been said that this version asks for passes too soon.
     hurried: AtomicBool,
     records: Records,
@@ -64,6 +65,7 @@ impl Worker {
             queue,
             backoff: Mutex::default(),
             hot: Mutex::default(),
+            rivals: Mutex::default(),
             hurried: AtomicBool::new(false),
             records,
             meters,
@@ -230,6 +232,9 @@ impl Worker {
                 End::Deleted | End::Failed => continue,
             };
             let (kind, object, path) = (wrote.kind.clone(), wrote.key.clone(), field.to_owned());
+            let rival = self
+                .rivals()
+                .wrote((kind.clone(), object.clone()), key, now);
             let field_of = (kind, object, path, generation);
             let heat = self.hot().rewrote(field_of, answer, now);
             if heat != Heat::Calm {
@@ -237,13 +242,23 @@ impl Worker {
             }
             if let Heat::New(times) = heat {
                 self.meters.hot_loops.inc();
-                report::hot(self.reconciler.door(), primary, wrote, field, times);
+                let seen = report::HotLoop {
+                    wrote,
+                    field,
+                    times,
+                    rival: rival.as_ref(),
+                };
+                report::hot(self.reconciler.door(), primary, &seen);
             }
         }
     }
 
     fn hot(&self) -> MutexGuard<'_, HotLoops<Field, Instant>> {
         self.hot.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn rivals(&self) -> MutexGuard<'_, Rivals<(String, Key), Key, Instant>> {
+        self.rivals.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn backoff(&self) -> MutexGuard<'_, Backoff<Key>> {

@@ -55,6 +55,7 @@ fn everywhere(group: &str, resource: &str, verbs: &[String]) -> Grant {
         verbs: verbs.to_vec(),
         namespaces: Namespaces::All,
         acknowledge: true,
+        adopt: false,
     }
 }
 

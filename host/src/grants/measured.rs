@@ -19,6 +19,7 @@ pub(crate) fn allow() -> Scene {
             .to_vec(),
         namespaces: Default::default(),
         acknowledge: false,
+        adopt: false,
     });
     let grants = Grants::new(all.collect()).unwrap_or_default();
     let resource = Resource {

@@ -122,6 +122,9 @@ pub(super) fn power(grant: &Grant) -> Power {
     if let Some((_, resource)) = pairs().find(powerful) {
         return Power::Powerful(resource.to_owned());
     }
+    if grant.adopt {
+        return Power::Powerful("adopt".to_owned());
+    }
     let writes = grant
         .verbs
         .iter()

@@ -22,6 +22,7 @@ fn grant(groups: &[&str], resources: &[&str], verbs: &[&str], namespaces: Namesp
         verbs: list(verbs),
         namespaces,
         acknowledge: true,
+        adopt: false,
     }
 }
 

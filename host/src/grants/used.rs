@@ -109,6 +109,7 @@ mod tests {
             verbs: verbs.iter().map(|&verb| verb.to_owned()).collect(),
             namespaces: crate::grants::Namespaces::SameAsPrimary,
             acknowledge: true,
+            adopt: false,
         });
         Grants::new(grants.collect()).unwrap()
     }

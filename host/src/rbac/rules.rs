@@ -4,6 +4,7 @@
 //! - `list` with `watch`: an informer lists first; and it lists and watches all objects of a kind,
 //!   also where a grant names some of them;
 //! - `get` with `delete`: what the host has not seen it reads, to delete it by its UID;
+//! - `get` with `create` and `patch`: before it applies a child of a set, it looks at what has that name;
 //! - `get` on `x` with `patch` on `x/status`: after a conflict it reads before it tries again;
 //! - Events about what the plugin may see;
 //! - `update` on the primary's `finalizers`, if children are made: admission may ask it of whoever
@@ -62,7 +63,10 @@ fn of_grant(grant: &Grant) -> Vec<PolicyRule> {
     let resources = literal(&grant.resources);
     let names: Vec<&str> = grant.resource_names.iter().map(String::as_str).collect();
     let may = |verb: &str| match verb {
-        "get" => holds(grant, "get") || holds(grant, "delete"),
+        "get" => {
+            let applies = holds(grant, "create") && holds(grant, "patch");
+            holds(grant, "get") || holds(grant, "delete") || applies
+        }
         // Names do not restrict these: RBAC takes them for a request with a field selector only.
         "list" => names.is_empty() && (holds(grant, "list") || holds(grant, "watch")),
         "watch" => names.is_empty() && holds(grant, "watch"),

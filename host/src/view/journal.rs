@@ -13,6 +13,8 @@ const BYTES: usize = 64 << 10;
 const SELECTOR: usize = 253;
 /// So many things that one run was not allowed to do.
 const DENIED: usize = 5;
+/// So many objects that one run wanted and may not take.
+const CONFLICTS: usize = 5;
 
 /// What one run did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -25,6 +27,8 @@ pub struct Journal {
     pub left_out: usize,
     /// What it was not allowed to do, and what would change that: each once.
     pub denied: Vec<String>,
+    /// Which objects its set may not take, why, and what to do: each once.
+    pub conflicts: Vec<String>,
 }
 
 /// A read, and its answer.
@@ -153,6 +157,15 @@ impl Journals {
             let denied = &mut journal.denied;
             if denied.len() < DENIED && !denied.iter().any(|known| known == what) {
                 denied.push(what.to_owned());
+            }
+        });
+    }
+
+    /// The set of the run of `key` may not take an object.
+    pub(super) fn conflicts(&mut self, key: &Key, what: &str) {
+        self.note(key, |journal| {
+            if journal.conflicts.len() < CONFLICTS {
+                journal.conflicts.push(what.to_owned());
             }
         });
     }

@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 
 use super::json::Json;
 use super::key::Key;
-use super::owned::{Owned, digest, owned};
+use super::owned::{Owned, digest, owned, owns_set_label};
 use super::parts::{Part, Parts};
 use crate::api::Resource;
 use crate::memory::is_large;
@@ -58,6 +58,8 @@ pub struct Owner {
     pub name: String,
     /// Its UID.
     pub uid: String,
+    /// Whether it is the one that looks after the object.
+    pub controller: bool,
 }
 
 /// An object in the store. Cheap to clone.
@@ -209,6 +211,11 @@ impl Object {
     /// The digest of what `manager` applied to it or to its status, if it is known.
     pub(super) fn owned_by(&self, manager: &str, status: bool) -> Option<[u8; 16]> {
         digest(self.owned.as_deref(), manager, status)
+    }
+
+    /// Whether `manager` has applied the label [`SET_LABEL`](super::SET_LABEL) to it, as its managedFields say.
+    pub fn has_set_label_by(&self, manager: &str) -> bool {
+        owns_set_label(self.owned.as_deref(), manager)
     }
 
     /// Trees of the fields in which this and `other` are not alike, and of what they are; none if these would be

@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
@@ -23,11 +24,17 @@ use crate::memory::is_large;
 /// What all of our field managers begin with; the host's own, `windlass`, applies nothing.
 const OURS: &str = "windlass/";
 
+/// The label of the members of a set, with the plugin's name.
+pub const SET_LABEL: &str = "windlass.dev/set";
+
 /// The part of one field manager.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Owned {
     by: Tag,
-    digest: [u8; 16],
+    /// None if it was applied in another version of the kind: its fields cannot be found then.
+    digest: Option<[u8; 16]>,
+    /// Whether it owns the label of a set.
+    owns_set_label: bool,
 }
 
 /// Stands for a field manager and the extent of what it applied. Most objects have one of ours, so its name is not held
@@ -70,7 +77,8 @@ struct Entry<'a> {
     fields: &'a RawValue,
 }
 
-/// What our managers applied to an object of `version`, with its metadata; none costs next to nothing.
+/// What our managers applied to an object of `version`, with its metadata; none costs next to nothing. Of an object
+/// that would make a large tree there are no digests: what is not known may have changed.
 pub(super) fn owned(
     object: &Parts<'_>,
     metadata: &Parts<'_>,
@@ -78,37 +86,67 @@ pub(super) fn owned(
 ) -> Option<Arc<[Owned]>> {
     let entries = metadata.get("managedFields")?.get();
     // Others' field sets may be long.
-    if !entries.contains(OURS) || is_large(entries) || object.are_large() {
+    if !entries.contains(OURS) {
         return None;
     }
+    let is_large = is_large(entries) || object.are_large();
     let entries: Vec<Entry<'_>> = serde_json::from_str(entries).ok()?;
     let parts = entries.iter().filter_map(|entry| {
-        let (status, fields) = ours(entry, version)?;
-        Some(part(
-            &entry.manager,
-            status,
-            &fields,
-            &live(&fields, object, metadata),
-        ))
+        let status = is_ours(entry)?;
+        // In another version the same field may have another name, so its value cannot be found.
+        let same_version = version == entry.api_version.as_deref();
+        let digest = || {
+            let fields = serde_json::from_str(entry.fields.get()).ok()?;
+            digest_of(&fields, &live(&fields, object, metadata))
+        };
+        Some(Owned {
+            by: Tag::held(&entry.manager, status),
+            digest: (same_version && !is_large).then(digest).flatten(),
+            owns_set_label: !status && has_set_label(entry.fields),
+        })
     });
-    let owned: Vec<Owned> = parts.flatten().collect();
+    let owned: Vec<Owned> = parts.collect();
     (!owned.is_empty()).then(|| owned.into())
 }
 
-/// Whether an entry is one of ours about the status, and its field set; `None` if it is not ours.
-fn ours(entry: &Entry<'_>, version: Option<&str>) -> Option<(bool, Map<String, Value>)> {
+/// Whether an entry is about the status; `None` if it is not one of our applies.
+fn is_ours(entry: &Entry<'_>) -> Option<bool> {
     let status = match &*entry.subresource {
         "" => false,
         "status" => true,
         _ => return None,
     };
-    // In another version the same field may have another name, so its value cannot be found.
-    let same_version = version == entry.api_version.as_deref();
     let applied = entry.manager.starts_with(OURS) && entry.operation == "Apply";
-    if !applied || !same_version {
-        return None;
-    }
-    Some((status, serde_json::from_str(entry.fields.get()).ok()?))
+    applied.then_some(status)
+}
+
+/// The part of a field set that leads to the label of a set.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Marked {
+    #[serde(rename = "f:metadata")]
+    metadata: MarkedMetadata,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct MarkedMetadata {
+    #[serde(rename = "f:labels")]
+    labels: MarkedLabels,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct MarkedLabels {
+    // `SET_LABEL`
+    #[serde(rename = "f:windlass.dev/set")]
+    set: Option<IgnoredAny>,
+}
+
+/// Whether a field set has the label of a set. No tree is made of it: it may be large.
+fn has_set_label(fields: &RawValue) -> bool {
+    let marked = serde_json::from_str(fields.get());
+    marked.is_ok_and(|marked: Marked| marked.metadata.labels.set.is_some())
 }
 
 /// A tree of what a field set leads into.
@@ -126,18 +164,21 @@ fn live(fields: &Map<String, Value>, object: &Parts<'_>, metadata: &Parts<'_>) -
 pub(super) fn digest(owned: Option<&[Owned]>, manager: &str, status: bool) -> Option<[u8; 16]> {
     let owned = owned.filter(|owned| !owned.is_empty())?;
     let by = Tag::held(manager, status);
-    let part = owned.iter().find(|part| part.by == by)?;
-    Some(part.digest)
+    owned.iter().find(|part| part.by == by)?.digest
 }
 
-fn part(manager: &str, status: bool, fields: &Map<String, Value>, live: &Value) -> Option<Owned> {
+/// Whether `manager` has applied the label of a set.
+pub(super) fn owns_set_label(owned: Option<&[Owned]>, manager: &str) -> bool {
+    let by = Tag::held(manager, false);
+    let mut parts = owned.unwrap_or_default().iter();
+    parts.any(|part| part.by == by && part.owns_set_label)
+}
+
+fn digest_of(fields: &Map<String, Value>, live: &Value) -> Option<[u8; 16]> {
     let mut hash = Sha256::new();
     walk(fields, Some(live), &mut hash);
     let digest: [u8; 32] = hash.finalize().into();
-    Some(Owned {
-        by: Tag::held(manager, status),
-        digest: *digest.first_chunk()?,
-    })
+    digest.first_chunk().copied()
 }
 
 /// Takes in the steps of a field set, and of `live` what they lead to. As in structured-merge-diff's

@@ -26,6 +26,11 @@ impl View {
         self.journals().denied(by, what);
     }
 
+    /// The set of the run of `by` may not take an object: which, and why.
+    pub fn conflicts(&self, by: &Key, what: &str) {
+        self.journals().conflicts(by, what);
+    }
+
     /// The run of `by` has ended: what it did.
     pub fn ends(&self, by: &Key) -> Journal {
         self.journals().end(by)

@@ -110,6 +110,9 @@ pub struct PassAnswer {
     /// What it was not allowed to do, and what would change that.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub denied: Vec<String>,
+    /// Which objects its set may not take, why, and what to do.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub conflicts: Vec<String>,
     /// How it ended.
     pub returned: String,
     /// What went wrong.
@@ -255,6 +258,11 @@ impl PassAnswer {
             left_out: journal.left_out,
             denied: journal
                 .denied
+                .iter()
+                .map(|what| clean(what, TEXT))
+                .collect(),
+            conflicts: journal
+                .conflicts
                 .iter()
                 .map(|what| clean(what, TEXT))
                 .collect(),

@@ -173,6 +173,7 @@ fn pass(last: &PassAnswer, out: &mut String) {
         );
     }
     rows(out, "DENIED", &last.denied);
+    rows(out, "CONFLICT", &last.conflicts);
     let used = format!(
         "{}   {}, {} API calls, {} peak",
         last.returned,

@@ -10,6 +10,7 @@ mod finalizers;
 mod grants;
 mod leaks;
 mod logs;
+mod others;
 mod past;
 mod reads;
 mod retries;
@@ -98,6 +99,7 @@ fn alone(run: &Evidence) -> Vec<Failure> {
     failures.extend(leaks::left(run));
     failures.extend(logs::judge(run));
     failures.extend(retries::judge(run));
+    failures.extend(others::judge(run));
     failures
 }
 

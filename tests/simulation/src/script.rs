@@ -49,6 +49,11 @@ pub enum Action {
     Expire(&'static str, u64),
     /// Lets a note expire, and after so many milliseconds makes another one in its place.
     Renew(&'static str, u64, u64),
+    /// Takes away what the plugin made, if it is there, and after so many milliseconds makes an object of its own under
+    /// that name, unless the plugin was first.
+    Squat(&'static str, Part, u64),
+    /// Deletes that object of its own.
+    Vacate(&'static str, Part),
     /// Waits until the primary is as it is asked for, or gone; not longer than a minute.
     Settle(&'static str),
     /// Waits for so many milliseconds.
@@ -173,6 +178,29 @@ pub fn drawn(which: Which, seed: u64) -> Vec<Action> {
     script
 }
 
+/// The same script by a user who makes objects with the names of children: before the primary is there, while things
+/// go wrong, and when everything is healed. Each is deleted again, so the end is the same.
+pub fn squatted(mut script: Vec<Action>, seed: u64) -> Vec<Action> {
+    let mut rng = fastrand::Rng::with_seed(seed ^ 0x0db1_7e40);
+    let mut stay = |name| {
+        let part = rng.choice([Part::Text, Part::Pods]).unwrap_or(Part::Text);
+        let pause = rng.choice([0, 2, 5, 10, 40]).unwrap_or(0);
+        let wait = Action::Wait(rng.u64(..3000));
+        let squat = Action::Squat(name, part, pause);
+        [squat, wait, Action::Vacate(name, part)]
+    };
+    let [squat, wait, vacate] = stay("ada");
+    let (meanwhile, healed) = (stay("ada"), stay("bob"));
+    let at = script.iter().position(|action| *action == Action::Heal);
+    let at = at.unwrap_or(script.len());
+    script.splice(at..at, meanwhile);
+    script.extend(healed);
+    let create = 1.min(script.len());
+    script.splice(create..create, [wait, vacate]);
+    script.insert(0, squat);
+    script
+}
+
 /// What is only done when everything is healed: one at a time, and each has an effect.
 fn afterwards(which: Which, name: &'static str, rng: &mut fastrand::Rng) -> Vec<Action> {
     let part = rng.choice([Part::Text, Part::Pods]).unwrap_or(Part::Text);
@@ -253,6 +281,10 @@ impl Display for Action {
             Self::Renew(name, number, pause) => {
                 write!(out, "renew note {number} about {name} within {pause} ms")
             }
+            Self::Squat(name, part, pause) => {
+                write!(out, "make {part:?} of {name} itself within {pause} ms")
+            }
+            Self::Vacate(name, part) => write!(out, "delete its own {part:?} of {name}"),
             Self::Settle(name) => write!(out, "wait until {name} has settled"),
             Self::Wait(millis) => write!(out, "wait {millis} ms"),
             Self::Heal => write!(out, "wait until everything is healed"),
@@ -263,6 +295,26 @@ impl Display for Action {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_squats_leaves_in_the_end() {
+        for seed in 0..200 {
+            let script = squatted(drawn(Which::Steward, seed), seed);
+            let mut open = Vec::new();
+            for action in &script {
+                match action {
+                    Action::Squat(name, part, _) => open.push((*name, *part)),
+                    Action::Vacate(name, part) => open.retain(|held| held != &(*name, *part)),
+                    _ => {}
+                }
+            }
+            assert!(open.is_empty(), "{seed}: {open:?}");
+            let create = script
+                .iter()
+                .position(|action| matches!(action, Action::Create(_)));
+            assert_eq!(create, Some(1), "{seed}: the first object is there before");
+        }
+    }
 
     #[test]
     fn a_seed_gives_the_same_script_again_and_holds_nothing_in_the_end() {

@@ -16,6 +16,9 @@ use crate::which::Which;
 /// How many scripts there are: each has its runs without faults.
 pub const SCRIPTS: u64 = 40;
 
+/// In one of so many seeds the user makes objects with the names of children.
+const SQUATTERS: u64 = 8;
+
 /// How often a script is run without faults, each time by another schedule.
 const SCHEDULES: u64 = 3;
 
@@ -51,10 +54,15 @@ impl Case {
         }
         let (script, hosts) = (rng.u64(..SCRIPTS), rng.usize(1..=2));
         let which = rng.choice(Which::ALL).unwrap_or(Which::Greeter);
+        let drawn = script::drawn(which, script);
+        let script = match seed % SQUATTERS {
+            4 => script::squatted(drawn, script),
+            _ => drawn,
+        };
         Self {
             seed,
             which,
-            script: script::drawn(which, script),
+            script,
             hosts,
             faults,
             bug: None,

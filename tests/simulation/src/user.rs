@@ -22,6 +22,9 @@ const LOOK: Duration = Duration::from_millis(100);
 /// What the user holds primaries with.
 const HOLD: &str = "user.example.com/hold";
 
+/// The label of what the user makes in the place of a child.
+const OWN: &str = "squatter";
+
 /// The books that there can be.
 const BOOKS: [&str; 4] = ["a", "b", "c", "d"];
 
@@ -96,6 +99,21 @@ async fn act(world: &World, action: &Action) {
             world.ask(Method::DELETE, &path, &Value::Null);
             put(world, &note(name, number), &json!({}), name);
         }
+        Action::Squat(name, part, pause) => {
+            let path = part_path(world.which, name, *part);
+            world.ask(Method::DELETE, &path, &Value::Null);
+            world.clock.sleep(Duration::from_millis(*pause)).await;
+            let (collection, _) = path.rsplit_once('/').unwrap_or_default();
+            let own = own_part(world.which, &path, *part);
+            world.ask(Method::POST, collection, &own);
+        }
+        Action::Vacate(name, part) => {
+            let path = part_path(world.which, name, *part);
+            let (_, there) = world.ask(Method::GET, &path, &Value::Null);
+            if there.pointer(&format!("/metadata/labels/{OWN}")).is_some() {
+                world.ask(Method::DELETE, &path, &Value::Null);
+            }
+        }
         Action::Settle(name) => {
             let settled = wait(world, || has_settled(world, name));
             world.clock.within(PATIENCE, settled).await;
@@ -136,6 +154,29 @@ fn part_path(which: Which, name: &str, part: Part) -> String {
         }
         (Which::Steward, Part::Text) => format!("{MAPS}/{name}-a"),
         (Which::Steward, Part::Pods) => format!("{MAPS}/{name}-b"),
+    }
+}
+
+/// What the user makes in the place of a child.
+fn own_part(which: Which, path: &str, part: Part) -> Value {
+    let name = path.rsplit('/').next();
+    let metadata = json!({ "name": name, "labels": { OWN: "true" } });
+    match (which, part) {
+        (Which::Greeter, Part::Pods) => json!({
+            "apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata,
+            "spec": {
+                "replicas": 0,
+                "selector": { "matchLabels": { "app": "own" } },
+                "template": {
+                    "metadata": { "labels": { "app": "own" } },
+                    "spec": { "containers": [{ "name": "own", "image": "own" }] },
+                },
+            },
+        }),
+        _ => json!({
+            "apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata,
+            "data": { "own": "true" },
+        }),
     }
 }
 

@@ -79,7 +79,7 @@ impl Call<'_> {
             return Err(Code::Invalid(format!("{target} is in the set twice")));
         }
         let there = self.cluster.borrow().get(&target);
-        if there.is_ok_and(|there| self.is_of_another(&there)) {
+        if there.is_ok_and(|there| !self.is_takeable(&there)) {
             return Err(Code::Conflict);
         }
         let mut child = child.clone();
@@ -102,13 +102,18 @@ impl Call<'_> {
         })
     }
 
-    /// Whether an object is in the set of another primary, and not of this one before it was made anew.
-    fn is_of_another(&self, object: &Value) -> bool {
-        text(object, LABEL) == Some(PLUGIN)
-            && owners(object).any(|owner| {
-                text(owner, "/kind") == Some(&self.primary.kind)
-                    && text(owner, "/name") != Some(&self.primary.name)
-            })
+    /// Whether the host would take an object into the set: it made it for one, and no other object controls it. An
+    /// earlier primary of the same name is no other.
+    fn is_takeable(&self, object: &Value) -> bool {
+        let is_other = |owner: &Value| {
+            let same_kind = text(owner, "/kind") == Some(&self.primary.kind);
+            let same_name = text(owner, "/name") == Some(&self.primary.name);
+            let controls = owner.pointer("/controller") == Some(&json!(true));
+            text(owner, "/uid") != Some(&self.uid)
+                && (controls || same_kind)
+                && !(same_kind && same_name)
+        };
+        text(object, LABEL) == Some(PLUGIN) && !owners(object).any(is_other)
     }
 
     /// Deletes what is in the set no more, of the kinds that the plugin watches and may delete.

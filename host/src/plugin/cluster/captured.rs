@@ -198,7 +198,7 @@ impl Call {
     }
 
     /// The object as it is, or as the call would have made it.
-    async fn there(&mut self, target: &Target) -> Result<Option<Object>, Error> {
+    pub(super) async fn there(&mut self, target: &Target) -> Result<Option<Object>, Error> {
         if let Some(captured) = self.captured.get(target) {
             return Ok(captured.cloned());
         }

@@ -1,9 +1,11 @@
 //! `apply-set`: makes the primary's children exactly these.
 //!
-//! - Only what carries the set's label and is owned by this very primary is ever deleted, and only that
-//!   version of it that was looked at.
+//! - An object that the host did not make is never taken, unless a grant says `adopt`.
+//! - Only what the host made for this very primary is ever deleted, and only that version of it that was looked
+//!   at.
 //! - Nothing is deleted after an apply that failed, or while the host does not see everything.
 
+mod apply;
 mod member;
 mod prune;
 
@@ -17,7 +19,7 @@ use crate::plugin::bindings::cluster::{Error, SetError};
 use crate::plugin::calls::Ending;
 use crate::plugin::sandbox::{COPY, SPANS};
 use crate::spans;
-use crate::view::{Extent, Key};
+use crate::view::Key;
 
 /// Children of a set at most.
 const MEMBERS: usize = 1_000;
@@ -105,7 +107,7 @@ impl Call {
         let target = self.target(&check::reference(child)?).await?;
         self.permit(&["create", "patch"], &target, None)?;
         let _held = self.hold_written(child)?;
-        let mut intent = check::intent(child)?;
+        let intent = check::intent(child)?;
         self.check_metadata(&intent, &target)?;
         member::check_ownable(&target, &self.primary)?;
         if !members.insert(target.name()) {
@@ -114,19 +116,7 @@ impl Call {
                 target.resource, target.key
             ));
         }
-        let there = self.door.view.get(&target.resource, &target.key);
-        let plugin = self.door.plugin.clone();
-        if there.is_some_and(|there| member::is_of_another(&there.metadata, &self.primary, &plugin))
-        {
-            self.remark(&format!(
-                "{} {} is in the set of another {}",
-                target.resource, target.key, self.primary.resource.kind
-            ));
-            return Err(Error::Conflict);
-        }
-        member::adopt(&mut intent.object, &self.primary, &plugin)?;
-        let extent = Extent::of(&intent.object);
-        self.send_apply(&target, intent.object, extent).await
+        self.apply_owned(&target, intent.object).await
     }
 }
 

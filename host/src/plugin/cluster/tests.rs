@@ -3,6 +3,7 @@
 mod applied;
 mod create;
 mod memory;
+mod ownership;
 mod patch;
 mod repeat;
 mod set;
@@ -117,7 +118,7 @@ impl World {
             used: Used::default(),
             calls: HostCalls::default(),
             measures: Measures::default(),
-            grants: grants(setting.verbs),
+            grants: grants(&setting),
             view: Arc::new(view),
             events,
             account: setting.account,
@@ -227,6 +228,8 @@ struct Setting {
     writes: Writes,
     /// Where its memory counts.
     account: Account,
+    /// Whether sets may take over ConfigMaps.
+    adopts: bool,
 }
 
 impl Default for Setting {
@@ -236,6 +239,7 @@ impl Default for Setting {
             sees_maps: true,
             writes: Writes::Sent,
             account: Account::unlimited(),
+            adopts: false,
         }
     }
 }
@@ -257,12 +261,14 @@ fn outlook(primary: Resource) -> Outlook {
     }
 }
 
-fn grants(map_verbs: &[&str]) -> Grants {
+fn grants(setting: &Setting) -> Grants {
+    let (map_verbs, adopts) = (setting.verbs, setting.adopts);
     let all = Setting::default().verbs;
     let grants = json!([
         { "apiGroups": ["examples.windlass.dev"], "resources": ["greetings", "greetings/status"],
           "verbs": ["get", "list", "watch", "patch"], "namespaces": "all" },
-        { "apiGroups": [""], "resources": ["configmaps"], "verbs": map_verbs, "namespaces": ["default", "away"] },
+        { "apiGroups": [""], "resources": ["configmaps"], "verbs": map_verbs, "namespaces": ["default", "away"],
+          "adopt": adopts, "acknowledge": adopts },
         { "apiGroups": ["apps"], "resources": ["deployments"], "verbs": all },
         { "apiGroups": [""], "resources": ["services"], "verbs": ["create", "patch"] },
         { "apiGroups": [""], "resources": ["namespaces"], "verbs": all, "namespaces": "all" },

@@ -22,6 +22,20 @@ use crate::view::{Applied, Extent, Object, Slot, finalizer_of};
 /// How often a status is tried against others who change the object.
 const RACES: u32 = 5;
 
+/// The version of no object: an apply that names it makes the object, and is refused where there is one.
+const NO_VERSION: &str = "1";
+
+/// Which object an apply is meant for.
+#[derive(Clone, Debug)]
+pub(super) enum Meant {
+    /// The one that the call has read, or else the one that is there, or else a new one.
+    Any,
+    /// The one with this UID.
+    This(String),
+    /// A new one: one that is there is a conflict, and stays as it is.
+    New,
+}
+
 impl Call {
     pub(crate) async fn apply(&mut self, object: String) -> Result<String, Error> {
         let target = self.target(&check::reference(&object)?).await?;
@@ -30,7 +44,8 @@ impl Call {
         let intent = check::intent(&object)?;
         self.check_metadata(&intent, &target)?;
         let extent = Extent::of(&intent.object);
-        self.send_apply(&target, intent.object, extent).await
+        self.send_apply(&target, intent.object, extent, Meant::Any)
+            .await
     }
 
     pub(crate) async fn apply_status(&mut self, object: String) -> Result<String, Error> {
@@ -59,7 +74,8 @@ impl Call {
             ("uid", uid),
         ]);
         object.insert("metadata".into(), metadata);
-        self.send_apply(&target, object, Extent::Status).await
+        self.send_apply(&target, object, Extent::Status, Meant::Any)
+            .await
     }
 
     pub(super) async fn intended(&mut self, intent: &Intent) -> Result<Target, Error> {
@@ -141,6 +157,7 @@ impl Call {
         target: &Target,
         object: Map<String, Value>,
         extent: Extent,
+        meant: Meant,
     ) -> Result<String, Error> {
         if self.door.writes == Writes::Captured {
             return self.capture_apply(target, object, extent).await;
@@ -158,11 +175,12 @@ impl Call {
             return Ok(self.show(&target.resource, &held));
         }
         self.check_owner(target, &object).await?;
-        let object = with_uid(object, self.seen(target).map(|seen| seen.uid.clone()));
-        let parameters = form()
-            .append_pair("fieldManager", &slot.0)
-            .append_pair("force", "true")
-            .finish();
+        let parameters = parameters(&slot.0, &meant);
+        let object = match meant {
+            Meant::New => with_no_version(object),
+            Meant::This(uid) => with_uid(object, Some(uid)),
+            Meant::Any => with_uid(object, self.seen(target).map(|seen| seen.uid.clone())),
+        };
         let subresource = (extent == Extent::Status).then_some("status");
         let uri = format!("{}?{parameters}", uri(target, subresource)?);
         let view = self.door.view.clone();
@@ -257,6 +275,24 @@ pub(super) fn with_uid(mut object: Map<String, Value>, seen: Option<String>) -> 
             .as_object_mut()
     {
         metadata.entry("uid").or_insert_with(|| uid.into());
+    }
+    Value::Object(object)
+}
+
+/// The parameters of an apply: forced, but for a new object.
+fn parameters(manager: &str, meant: &Meant) -> String {
+    let mut parameters = form();
+    parameters.append_pair("fieldManager", manager);
+    if !matches!(meant, Meant::New) {
+        parameters.append_pair("force", "true");
+    }
+    parameters.finish()
+}
+
+/// What `object` is about, if there is nothing of that name.
+fn with_no_version(mut object: Map<String, Value>) -> Value {
+    if let Some(Value::Object(metadata)) = object.get_mut("metadata") {
+        metadata.insert("resourceVersion".into(), NO_VERSION.into());
     }
     Value::Object(object)
 }

@@ -68,13 +68,18 @@ fn a_grant_becomes_the_rule_that_it_looks_like() {
         ),
         (
             "resources: [configmaps], verbs: [patch, create]",
-            "create patch on configmaps of ",
-            "an apply takes both",
+            "get create patch on configmaps of ",
+            "an apply takes both, and what has a child's name is read",
         ),
         (
             "resources: [configmaps], verbs: ['*'], acknowledge: true",
             "get list watch create patch delete on configmaps of ",
             "a star is what grants know, not what RBAC knows",
+        ),
+        (
+            "resources: [configmaps], verbs: [create]",
+            "create on configmaps of ",
+            "what is only created is not read",
         ),
         (
             "resources: ['*'], verbs: [get], acknowledge: true",

@@ -177,7 +177,9 @@ fn only_what_a_manager_of_ours_applied_in_this_version_counts() {
     let counts = |field: &str, value: &str| {
         let mut entry = entry.clone();
         entry[field] = json!(value);
-        owned_in(&json!({ "apiVersion": "v1", "metadata": { "managedFields": [entry] } })).is_some()
+        let object = json!({ "apiVersion": "v1", "metadata": { "managedFields": [entry] } });
+        let owned = owned_in(&object);
+        owned.is_some_and(|owned| owned.iter().any(|part| part.digest.is_some()))
     };
     assert!(counts("manager", "windlass/p/0011aaff"));
     assert!(counts("subresource", "status"));
@@ -197,6 +199,30 @@ fn only_what_a_manager_of_ours_applied_in_this_version_counts() {
         json!([{ "manager": "windlass/p" }]),
     ] {
         assert!(owned_in(&json!({ "metadata": { "managedFields": odd } })).is_none());
+    }
+}
+
+#[test]
+fn who_applied_the_label_of_a_set_is_known_in_any_version() {
+    let entry = json!({
+        "manager": "windlass/p", "operation": "Apply", "apiVersion": "v2",
+        "fieldsV1": { "f:metadata": { "f:labels": { "f:windlass.dev/set": {} } } },
+    });
+    let applied = |entry: &Value| {
+        let object = json!({ "apiVersion": "v1", "metadata": { "managedFields": [entry] } });
+        owns_set_label(owned_in(&object).as_deref(), "windlass/p")
+    };
+    assert!(applied(&entry));
+    for (field, value) in [
+        ("manager", json!("windlass/q")),
+        ("operation", json!("Update")),
+        ("subresource", json!("status")),
+        ("fieldsV1", json!({ "f:metadata": { "f:labels": {} } })),
+        ("fieldsV1", json!({ "f:data": {} })),
+    ] {
+        let mut other = entry.clone();
+        other[field] = value;
+        assert!(!applied(&other), "{other}");
     }
 }
 

@@ -1,6 +1,7 @@
 //! What `reconcile` makes of a Greeting, and that it keeps it so.
 
 use anyhow::{Context, Result, ensure};
+use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 use windlass_e2e::{
     ALL, Acknowledge, Cluster, DEADLINE, Greeter, Line, Plugins, Scene, control_plane, eventually,
@@ -154,14 +155,16 @@ async fn a_child_of_an_earlier_set_is_deleted_and_no_other(greeter: Greeter) -> 
         })
     };
     let uid = &greeting["metadata"]["uid"];
-    for left in [
-        child("unmarked", uid, &json!({})),
-        child("left", uid, &map["metadata"]["labels"]),
-    ] {
-        cluster.create(left).await?;
-    }
+    let labels = &map["metadata"]["labels"];
+    cluster.create(child("unmarked", uid, &json!({}))).await?;
+    cluster.create(child("copied", uid, labels)).await?;
+    let maps = cluster.api("ConfigMap", &cluster.namespace)?;
+    let left = Patch::Apply(child("left", uid, labels));
+    maps.patch("left", &PatchParams::apply("windlass/greeter"), &left)
+        .await?;
     cluster.until_gone("ConfigMap", "left").await?;
     read(cluster, "ConfigMap", "unmarked").await?;
+    read(cluster, "ConfigMap", "copied").await?;
     read(cluster, "ConfigMap", "ada-greeting").await?;
     Ok(())
 }

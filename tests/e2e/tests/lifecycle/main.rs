@@ -2,6 +2,7 @@
 //! hosts begin and end.
 #![expect(clippy::indexing_slicing, reason = "JSON that is not there is null")]
 
+mod adoption;
 mod children;
 mod deletion;
 mod hosts;

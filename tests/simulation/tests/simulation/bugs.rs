@@ -23,6 +23,7 @@ const FOUND: &[(Bug, u64, &str)] = &[
     (Bug::FinalizersComeBack, 0, "O12 deletions"),
     (Bug::DeletionsNameNoUid, 1, "O1 final state"),
     (Bug::DroppedFieldsAreNotSeen, 9, "O1 final state"),
+    (Bug::SetsTakeWhatIsThere, 4, "O13 others' objects"),
     (Bug::ListsAreNotWaitedFor, 218, "O5 never there"),
     (Bug::TheBarrierIsOff, 1001, "O5 take-over"),
     (Bug::TheGateIsOpen, 560, "O6 epochs"),

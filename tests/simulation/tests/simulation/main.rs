@@ -7,6 +7,7 @@ mod bugs;
 mod life;
 mod pairs;
 mod same;
+mod squatter;
 mod standby;
 
 use windlass_simulation::run::Case;

@@ -119,6 +119,40 @@ fn a_set_tells_what_failed_and_then_deletes_nothing() {
 }
 
 #[test]
+fn a_set_takes_nothing_that_somebody_else_made() {
+    let mut cluster = things();
+    let mut controlled = map("controlled", json!({}));
+    controlled["metadata"]["labels"] = json!({ "windlass.dev/set": "plugin" });
+    controlled["metadata"]["ownerReferences"] = json!([{
+        "apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "uid": "w", "controller": true,
+    }]);
+    cluster.put(controlled).unwrap();
+    cluster
+        .put(map("theirs", json!({ "word": "theirs" })))
+        .unwrap();
+    let written = pass(&mut cluster, "a", |_, cluster| {
+        let names = ["controlled", "theirs", "ours"];
+        let error = cluster.apply_set(names.map(|name| map(name, json!({}))));
+        let codes: Vec<_> = error.unwrap_err().failures;
+        let codes: Vec<_> = codes
+            .iter()
+            .map(|failed| (failed.index, failed.error.code.clone()))
+            .collect();
+        assert_eq!(
+            codes,
+            [(Some(0), Code::Conflict), (Some(1), Code::Conflict)]
+        );
+        Ok(())
+    });
+    assert_eq!(written, ["Apply ours"]);
+    let emptied = pass(&mut cluster, "a", |_, cluster| {
+        cluster.apply_set(Vec::<Manifest>::new())?;
+        Ok(())
+    });
+    assert_eq!(emptied, ["Delete ours"]);
+}
+
+#[test]
 fn what_is_created_must_not_be_there() {
     let mut cluster = things();
     let written = pass(&mut cluster, "a", |_, cluster| {

@@ -1,4 +1,4 @@
-//! Pure rules for the members of a set: which there can be, and what the host adds to each.
+//! Pure rules for the members of a set: which there can be, whose an object is, and what the host adds to each.
 
 use serde_json::{Map, Value, json};
 
@@ -6,35 +6,84 @@ use super::super::check::invalid;
 use super::super::{Primary, Target};
 use crate::api::group_of;
 use crate::plugin::bindings::cluster::Error;
-use crate::view::{Metadata, Owner};
+use crate::view::{Metadata, Object, Owner, SET_LABEL};
 
-/// What marks a member, with the plugin's name.
-const LABEL: &str = "windlass.dev/set";
+/// What marks a member that was there before the host took it.
+const ADOPTED: &str = "windlass.dev/adopted";
+
+/// What an object that is there is to the set of a primary.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// The host made it for a set of the plugin, or has adopted it, and no other object controls it.
+    Member,
+    /// The host made it for an earlier primary of the same name, and the garbage collector is going to delete it.
+    Left,
+    /// Another object controls it.
+    Controlled(Owner),
+    /// The host did not make it, and no other object controls it.
+    Foreign,
+}
 
 /// Selects the members of all sets of a plugin.
 pub(super) fn selector(plugin: &str) -> String {
-    format!("{LABEL}={plugin}")
+    format!("{SET_LABEL}={plugin}")
 }
 
-/// Whether an object is in a set of this plugin for this primary.
-pub(super) fn is_member(object: &Metadata, primary: &Primary, plugin: &str) -> bool {
-    object.labels.get(LABEL).map(String::as_str) == Some(plugin)
-        && object.owners.iter().any(|owner| owner.uid == primary.uid)
-}
-
-/// Whether an object is in a set of this plugin for another primary: taking it would only make the two
-/// take it from each other. One of the same name is this primary before it was made anew.
-pub(super) fn is_of_another(object: &Metadata, primary: &Primary, plugin: &str) -> bool {
-    let of_its_kind = |owner: &&Owner| {
+/// What an object is to a set of `plugin` for `primary`.
+///
+/// That the host made it is known after a restart as well: only the host applies the label of a set as the plugin's
+/// field manager, and its first apply makes the object or is refused. Somebody who copies a member copies its label
+/// and its owner, but not that.
+pub(super) fn standing(object: &Object, primary: &Primary, plugin: &str) -> Standing {
+    let metadata = &object.metadata;
+    let labelled = metadata.labels.get(SET_LABEL).map(String::as_str) == Some(plugin);
+    let made = labelled && object.has_set_label_by(&manager(plugin));
+    let is_of_its_kind = |owner: &Owner| {
         owner.kind == primary.resource.kind
             && group_of(&owner.api_version) == primary.resource.group
     };
-    object.labels.get(LABEL).map(String::as_str) == Some(plugin)
-        && object
-            .owners
-            .iter()
-            .filter(of_its_kind)
-            .any(|owner| *owner.name != *primary.key.name)
+    let mut owners = metadata.owners.iter();
+    let other = owners.find(|owner| {
+        owner.uid != primary.uid && (owner.controller || labelled && is_of_its_kind(owner))
+    });
+    match other {
+        Some(other) if made && is_of_its_kind(other) && *other.name == *primary.key.name => {
+            Standing::Left
+        }
+        Some(other) => Standing::Controlled(other.clone()),
+        None if made => Standing::Member,
+        None => Standing::Foreign,
+    }
+}
+
+/// Whether an object is in the set of this very primary.
+pub(super) fn is_in_set_of(object: &Object, primary: &Primary, plugin: &str) -> bool {
+    let mut owners = object.metadata.owners.iter();
+    owners.any(|owner| owner.uid == primary.uid)
+        && standing(object, primary, plugin) == Standing::Member
+}
+
+/// Whether the host took the member over from somebody.
+pub(super) fn is_adopted(object: &Metadata) -> bool {
+    object.labels.contains_key(ADOPTED)
+}
+
+/// The field manager of what a primary owns.
+pub(super) fn manager(plugin: &str) -> String {
+    format!("windlass/{plugin}")
+}
+
+/// Why a set may not take an object, and what to do.
+pub(super) fn refusal(standing: &Standing, plugin: &str) -> String {
+    match standing {
+        Standing::Controlled(owner) => format!(
+            "is controlled by {} {}: choose another name for the child, or delete one of the two",
+            owner.kind, owner.name
+        ),
+        Standing::Member | Standing::Left | Standing::Foreign => format!(
+            "was not made by {plugin}: rename or delete it, choose another name for the child, or grant `adopt: true` to let the plugin take it over"
+        ),
+    }
 }
 
 /// Whether the primary can own an object there: the garbage collector deletes what has its owner elsewhere.
@@ -52,10 +101,11 @@ pub(super) fn check_ownable(target: &Target, primary: &Primary) -> Result<(), Er
 }
 
 /// Makes the primary the controlling owner, and marks the object as a member.
-pub(super) fn adopt(
+pub(super) fn mark(
     object: &mut Map<String, Value>,
     primary: &Primary,
     plugin: &str,
+    adopted: bool,
 ) -> Result<(), Error> {
     let Some(Value::Object(metadata)) = object.get_mut("metadata") else {
         return invalid("the object has no metadata".into());
@@ -70,18 +120,39 @@ pub(super) fn adopt(
     if labels.is_null() {
         *labels = json!({});
     }
-    match labels {
-        Value::Object(labels) => labels.insert(LABEL.into(), plugin.into()),
-        _ => return invalid("metadata.labels is not an object".into()),
+    let Value::Object(labels) = labels else {
+        return invalid("metadata.labels is not an object".into());
+    };
+    labels.insert(SET_LABEL.into(), plugin.into());
+    match adopted {
+        true => labels.insert(ADOPTED.into(), "true".into()),
+        false => labels.remove(ADOPTED),
     };
     Ok(())
+}
+
+/// Takes an adopted object out of a set: what it says stays as it is. Nothing happens to another version of it.
+pub(super) fn release(object: &Object, primary: &Primary) -> Value {
+    let metadata = &object.metadata;
+    let value = object.value();
+    let owners = value
+        .pointer("/metadata/ownerReferences")
+        .and_then(Value::as_array);
+    let uid = |owner: &&Value| owner.get("uid").and_then(Value::as_str) != Some(&primary.uid);
+    let others: Vec<&Value> = owners.into_iter().flatten().filter(uid).collect();
+    json!({ "metadata": {
+        "uid": metadata.uid,
+        "resourceVersion": metadata.resource_version,
+        "labels": { SET_LABEL: null, ADOPTED: null },
+        "ownerReferences": others,
+    } })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::api::Resource;
-    use crate::view::{Key, Object};
+    use crate::view::Key;
 
     fn resource(kind: &str, namespaced: bool) -> Resource {
         Resource {
@@ -132,33 +203,102 @@ mod tests {
     #[test]
     fn a_member_is_marked_and_owned_whatever_the_guest_said() {
         let said = json!({ "metadata": {
-            "name": "c", "labels": { LABEL: "another", "app": "x" },
+            "name": "c", "labels": { SET_LABEL: "another", ADOPTED: "true", "app": "x" },
             "ownerReferences": [{ "apiVersion": "x.dev/v1", "kind": "Thing", "name": "a", "uid": "u" }],
         } });
         let mut object = said.as_object().unwrap().clone();
-        adopt(&mut object, &primary("home"), "p").unwrap();
-        let object = Value::Object(object);
+        mark(&mut object, &primary("home"), "p", false).unwrap();
+        let marked = Value::Object(object.clone());
         assert_eq!(
-            object["metadata"]["labels"],
-            json!({ LABEL: "p", "app": "x" })
+            marked["metadata"]["labels"],
+            json!({ SET_LABEL: "p", "app": "x" })
         );
         assert_eq!(
-            object["metadata"]["ownerReferences"],
+            marked["metadata"]["ownerReferences"],
             json!([{ "apiVersion": "x.dev/v1", "kind": "Thing", "name": "a", "uid": "u",
                 "controller": true, "blockOwnerDeletion": true }])
         );
-        let metadata = Object::new(&object).unwrap().metadata;
-        assert!(is_member(&metadata, &primary("home"), "p"));
-        assert!(!is_member(&metadata, &primary("home"), "q"));
-        let another = Primary {
-            uid: "v".into(),
-            ..primary("home")
-        };
-        assert!(!is_member(&metadata, &another, "p"));
+        mark(&mut object, &primary("home"), "p", true).unwrap();
+        let marked = Value::Object(object);
+        assert!(is_adopted(&Object::new(&marked).unwrap().metadata));
         let mut odd = json!({ "metadata": { "labels": 7 } })
             .as_object()
             .unwrap()
             .clone();
-        assert!(adopt(&mut odd, &primary("home"), "p").is_err());
+        assert!(mark(&mut odd, &primary("home"), "p", false).is_err());
+    }
+
+    /// An object with the set's label, if it has one, by the field manager `by`.
+    fn labelled(label: Option<&str>, by: &str, owners: &Value) -> Object {
+        let fields = json!({ "f:metadata": { "f:labels": { "f:windlass.dev/set": {} } } });
+        let entry =
+            json!({ "manager": by, "operation": "Apply", "apiVersion": "v9", "fieldsV1": fields });
+        let mut object = json!({ "apiVersion": "v1", "metadata": {
+            "name": "c", "ownerReferences": owners, "managedFields": [entry],
+        } });
+        if let Some(label) = label {
+            object["metadata"]["labels"] = json!({ SET_LABEL: label });
+        }
+        Object::new(&object).unwrap()
+    }
+
+    #[test]
+    fn an_object_is_a_member_only_if_the_host_made_it_and_no_other_object_controls_it() {
+        let owner = |kind: &str, name: &str, uid: &str, controller: bool| json!({ "apiVersion": "x.dev/v2", "kind": kind, "name": name, "uid": uid, "controller": controller });
+        let (own, none) = (json!([owner("Thing", "a", "u", true)]), json!([]));
+        let earlier = json!([owner("Thing", "a", "t", true)]);
+        let another = json!([owner("Thing", "b", "v", false)]);
+        let foreign = json!([owner("Other", "a", "v", true)]);
+        let beside = json!([
+            owner("Thing", "a", "u", true),
+            owner("Other", "o", "v", false)
+        ]);
+        let (p, q) = ("windlass/p", "windlass/q");
+        let rows: [(Option<&str>, &str, &Value, &str); 14] = [
+            (Some("p"), p, &own, "member"),
+            (Some("p"), p, &none, "member"),
+            (Some("p"), p, &beside, "member"),
+            (Some("p"), p, &earlier, "left"),
+            (Some("p"), p, &another, "controlled by b"),
+            (Some("p"), p, &foreign, "controlled by a"),
+            // Without the host's hand label and owner are what anybody may have written.
+            (Some("p"), "kubectl", &own, "foreign"),
+            (Some("p"), "kubectl", &earlier, "controlled by a"),
+            (Some("p"), "kubectl", &another, "controlled by b"),
+            (Some("q"), q, &own, "foreign"),
+            (Some("p"), q, &own, "foreign"),
+            (None, p, &own, "foreign"),
+            (None, "kubectl", &another, "foreign"),
+            (None, "kubectl", &foreign, "controlled by a"),
+        ];
+        for (label, by, owners, want) in rows {
+            let object = labelled(label, by, owners);
+            let got = match standing(&object, &primary("home"), "p") {
+                Standing::Member => "member".to_owned(),
+                Standing::Left => "left".to_owned(),
+                Standing::Controlled(owner) => format!("controlled by {}", owner.name),
+                Standing::Foreign => "foreign".to_owned(),
+            };
+            assert_eq!(got, want, "{label:?} {by} {owners}");
+            let inside = want == "member" && *owners != none;
+            assert_eq!(is_in_set_of(&object, &primary("home"), "p"), inside);
+        }
+    }
+
+    #[test]
+    fn what_is_released_keeps_its_other_owners() {
+        let others = json!({ "apiVersion": "v1", "kind": "K", "name": "o", "uid": "v" });
+        let own = json!({ "apiVersion": "x.dev/v1", "kind": "Thing", "name": "a", "uid": "u" });
+        let object = json!({ "metadata": {
+            "name": "c", "uid": "w", "resourceVersion": "7", "ownerReferences": [own, others],
+        } });
+        let patch = release(&Object::new(&object).unwrap(), &primary("home"));
+        assert_eq!(
+            patch,
+            json!({ "metadata": {
+                "uid": "w", "resourceVersion": "7", "ownerReferences": [others],
+                "labels": { SET_LABEL: null, ADOPTED: null },
+            } })
+        );
     }
 }

@@ -1,8 +1,10 @@
-//! What an earlier set of the same primary held and this one does not, and its deletion.
+//! What an earlier set of the same primary held and this one does not: it is deleted, or released if it was adopted.
 
 use std::collections::BTreeSet;
 
-use super::super::read::uri;
+use super::super::read::{form, uri};
+use super::super::retry::Repeat;
+use super::super::write::object_of;
 use super::super::{Call, Target};
 use super::{Name, member, whole};
 use crate::api::{Request, Resource};
@@ -10,7 +12,7 @@ use crate::bugs::{self, Bug};
 use crate::events::{Note, Severity};
 use crate::grants::{Access, Scope};
 use crate::plugin::bindings::cluster::{DeleteOptions, Error, SetError};
-use crate::view::{Object, Saw};
+use crate::view::{Extent, Object, Saw};
 
 /// How often a child is looked at again that others change.
 const RACES: u32 = 5;
@@ -130,14 +132,18 @@ impl Call {
     }
 
     fn is_former(&self, object: &Object) -> bool {
-        member::is_member(&object.metadata, &self.primary, &self.door.plugin)
+        member::is_in_set_of(object, &self.primary, &self.door.plugin)
     }
 
-    /// Deletes the very version that was found to be in the set no more, and looks again if somebody
-    /// changed it.
+    /// Deletes the very version that was found to be in the set no more, or releases it if it was adopted, and
+    /// looks again if somebody changed it.
     async fn prune_one(&mut self, target: &Target, mut former: Object) -> Result<(), Error> {
+        let verb = match member::is_adopted(&former.metadata) {
+            true => "patch",
+            false => "delete",
+        };
         let access = Access {
-            verb: "delete",
+            verb,
             resource: &target.resource,
             subresource: None,
             namespace: target.key.namespace.as_deref(),
@@ -145,18 +151,16 @@ impl Call {
         };
         let home = self.primary.key.namespace.as_deref();
         if !self.door.grants.allow(&access, home) {
-            self.say_kept(&target.resource.to_string(), "delete");
+            self.say_kept(&target.resource.to_string(), verb);
             return Ok(());
         }
         let mut races = 0;
         loop {
-            let options = DeleteOptions {
-                uid: Some(former.metadata.uid.to_string()),
-                resource_version: Some(former.metadata.resource_version.to_string()),
-                propagation: None,
-                grace_period_seconds: None,
+            let pruned = match member::is_adopted(&former.metadata) {
+                true => self.release_one(target, &former).await,
+                false => self.delete_one(target, &former).await,
             };
-            match self.send_delete(target, options).await {
+            match pruned {
                 Ok(()) | Err(Error::NotFound) => return Ok(()),
                 Err(Error::Conflict) if races < RACES => races += 1,
                 Err(error) => return Err(error),
@@ -176,6 +180,34 @@ impl Call {
         }
     }
 
+    async fn delete_one(&mut self, target: &Target, former: &Object) -> Result<(), Error> {
+        let options = DeleteOptions {
+            uid: Some(former.metadata.uid.to_string()),
+            resource_version: Some(former.metadata.resource_version.to_string()),
+            propagation: None,
+            grace_period_seconds: None,
+        };
+        self.send_delete(target, options).await
+    }
+
+    /// Lets an adopted object go: it stays, without the set's label and owner.
+    async fn release_one(&mut self, target: &Target, former: &Object) -> Result<(), Error> {
+        let manager = form()
+            .append_pair("fieldManager", &member::manager(&self.door.plugin))
+            .finish();
+        let uri = format!("{}?{manager}", uri(target, None)?);
+        let patch = member::release(former, &self.primary);
+        let (resource, key) = (&target.resource, &target.key);
+        let view = self.door.view.clone();
+        let write = view.write(resource, key, &self.primary.key, Extent::Rest);
+        let request = Request::merge_patch(uri, &patch);
+        let answer = self
+            .send_write("release a former child", request, Repeat::Harmless)
+            .await?;
+        write.answered(&object_of(&answer)?);
+        Ok(())
+    }
+
     /// Says on the primary that children stay that a set would have taken away.
     fn say_kept(&self, what: &str, verb: &str) {
         self.door.events.publish(Note {
@@ -186,7 +218,7 @@ impl Call {
             reason: "ChildrenKept".into(),
             action: "ApplySet".into(),
             note: format!(
-                "{what} that leave the set are not deleted, since {verb} is not granted: add it to the plugin's grants"
+                "{what} that leave the set stay, since {verb} is not granted: add it to the plugin's grants"
             ),
         });
     }

@@ -7,13 +7,13 @@ use super::*;
 use crate::plugin::bindings::cluster::SetError;
 use crate::view::Saw;
 
-const MAPS: &str = "/api/v1/namespaces/default/configmaps";
+pub(super) const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
-fn child(name: &str) -> Value {
+pub(super) fn child(name: &str) -> Value {
     config_map(name, &json!({ "of": name }))
 }
 
-async fn set_for(
+pub(super) async fn set_for(
     world: &World,
     primary: &str,
     children: &[Value],
@@ -23,13 +23,13 @@ async fn set_for(
         .await
 }
 
-async fn set(world: &World, names: &[&str]) -> Result<Vec<String>, Vec<SetError>> {
+pub(super) async fn set(world: &World, names: &[&str]) -> Result<Vec<String>, Vec<SetError>> {
     let children: Vec<_> = names.iter().map(|name| child(name)).collect();
     set_for(world, "ada", &children).await
 }
 
 /// The ConfigMaps that there are.
-async fn names(world: &World) -> Vec<String> {
+pub(super) async fn names(world: &World) -> Vec<String> {
     let list = world.read(MAPS).await.unwrap();
     let items = list["items"].as_array().unwrap().iter();
     items
@@ -37,13 +37,13 @@ async fn names(world: &World) -> Vec<String> {
         .collect()
 }
 
-async fn refresh(world: &World) {
+pub(super) async fn refresh(world: &World) {
     let resource = world.resource("v1", "ConfigMap").await;
     world.refresh(&resource).await;
 }
 
 /// Where the errors are, and what they are.
-fn errors(answer: Result<Vec<String>, Vec<SetError>>) -> Vec<(Option<u32>, String)> {
+pub(super) fn errors(answer: Result<Vec<String>, Vec<SetError>>) -> Vec<(Option<u32>, String)> {
     let shown = |error: &Error| format!("{error:?}");
     let errors = answer.unwrap_err().into_iter();
     errors

@@ -1,0 +1,145 @@
+//! Applies one member of a set: a new object, or one that the host made for the set before.
+//!
+//! - What somebody else made stays as it is, unless a grant says `adopt`.
+//! - Each apply names the object that was looked at, or is refused if there is one by now.
+
+use serde_json::{Map, Value};
+
+use super::super::read::uri;
+use super::super::write::Meant;
+use super::super::{Call, Target, Writes};
+use super::member::{self, Standing};
+use crate::api::Request;
+use crate::bugs::{self, Bug};
+use crate::events::{About, Note, Severity};
+use crate::grants::Access;
+use crate::plugin::bindings::cluster::Error;
+use crate::text::clean;
+use crate::view::{Extent, Object};
+
+/// How often an object is looked at again that others make, replace or delete.
+const RACES: u32 = 5;
+
+/// The longest text about an object that may not be taken.
+const TEXT: usize = 1000;
+
+impl Call {
+    /// Applies `object` to `target`, which the plugin may create and patch.
+    pub(super) async fn apply_owned(
+        &mut self,
+        target: &Target,
+        mut object: Map<String, Value>,
+    ) -> Result<String, Error> {
+        let said = object
+            .get("metadata")
+            .and_then(|metadata| metadata.get("uid")?.as_str())
+            .map(str::to_owned);
+        // Only this one, if the guest names one, or has read one.
+        let expected = said.or_else(|| self.seen(target).map(|seen| seen.uid.clone()));
+        let mut there = self.look(target).await?;
+        for _ in 0..=RACES {
+            let uid = there.as_ref().map(|there| there.metadata.uid.to_string());
+            let adopted = match &there {
+                Some(there) => self.check_standing(target, there)?,
+                None => false,
+            };
+            if expected.is_some() && expected != uid {
+                return Err(Error::Conflict);
+            }
+            member::mark(&mut object, &self.primary, &self.door.plugin, adopted)?;
+            let meant = uid.clone().map_or(Meant::New, Meant::This);
+            let extent = Extent::of(&object);
+            let applied = self.send_apply(target, object.clone(), extent, meant);
+            match applied.await {
+                Err(Error::Conflict) => {}
+                answer => return answer,
+            }
+            // It may be the host's own, if the answer to an earlier attempt was lost.
+            there = self.look_at_server(target).await?;
+            let is_same = |there: &Object| Some(&*there.metadata.uid) == uid.as_deref();
+            if there.as_ref().is_some_and(is_same) {
+                return Err(Error::Conflict);
+            }
+        }
+        Err(Error::Conflict)
+    }
+
+    /// What is there: what the store says, or the server where the store cannot tell.
+    async fn look(&mut self, target: &Target) -> Result<Option<Object>, Error> {
+        if self.door.writes == Writes::Captured {
+            return self.there(target).await;
+        }
+        let view = &self.door.view;
+        match view.holds(&target.resource, &target.key) {
+            true => Ok(view.get(&target.resource, &target.key)),
+            false => self.look_at_server(target).await,
+        }
+    }
+
+    async fn look_at_server(&mut self, target: &Target) -> Result<Option<Object>, Error> {
+        let read = Request::get(uri(target, None)?);
+        match self.send("look at what has a child's name", read).await {
+            Ok(there) => Ok(Object::parse(there.get())),
+            Err(Error::NotFound) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Whether the object is, or is going to be, one that was adopted.
+    fn check_standing(&mut self, target: &Target, there: &Object) -> Result<bool, Error> {
+        let standing = member::standing(there, &self.primary, &self.door.plugin);
+        match standing {
+            _ if bugs::is(Bug::SetsTakeWhatIsThere) => Ok(false),
+            Standing::Member | Standing::Left => Ok(member::is_adopted(&there.metadata)),
+            Standing::Foreign if self.may_adopt(target) => Ok(true),
+            Standing::Foreign | Standing::Controlled(_) => {
+                let why = member::refusal(&standing, &self.door.plugin);
+                self.tell_conflict(target, there, &why);
+                Err(Error::Conflict)
+            }
+        }
+    }
+
+    fn may_adopt(&self, target: &Target) -> bool {
+        let access = Access {
+            verb: "patch",
+            resource: &target.resource,
+            subresource: None,
+            namespace: target.key.namespace.as_deref(),
+            name: Some(&target.key.name),
+        };
+        let home = self.primary.key.namespace.as_deref();
+        self.door.grants.allow_adoption(&access, home)
+    }
+
+    /// Says in the log, in an Event and to `why` which object is in the way. The key runs again when that changes.
+    fn tell_conflict(&mut self, target: &Target, there: &Object, why: &str) {
+        let (resource, key) = (&target.resource, &target.key);
+        let text = clean(&format!("{} {key} {why}", resource.kind), TEXT);
+        let (view, own) = (&self.door.view, &self.primary.key);
+        // Without room to remember it, the key waits for its retry.
+        let _ = view.reads_one(own, &resource.api_version(), &resource.kind, key);
+        view.conflicts(own, &text);
+        if self.may_remark() {
+            let (plugin, object) = (&*self.door.plugin, self.primary.to_string());
+            tracing::warn!(plugin, object, "conflict in the set: {text}");
+        }
+        if self.door.writes == Writes::Captured {
+            return;
+        }
+        self.door.events.publish(Note {
+            plugin: self.door.plugin.clone(),
+            regarding: self.primary.about(),
+            related: Some(About {
+                api_version: resource.api_version(),
+                kind: resource.kind.clone(),
+                key: key.clone(),
+                uid: Some(there.metadata.uid.to_string()),
+            }),
+            severity: Severity::Warning,
+            reason: "ChildConflict".into(),
+            action: "ApplySet".into(),
+            note: text,
+        });
+    }
+}
