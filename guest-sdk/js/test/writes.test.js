@@ -102,12 +102,20 @@ test("a set tells what failed, and then deletes nothing", () => {
 test("a set takes nothing that somebody else made", () => {
   const cluster = things();
   const { kind, apiVersion, metadata } = map("controlled");
-  const web = { apiVersion: "apps/v1", kind: "ReplicaSet", name: "web", uid: "w", controller: true };
+  const web = {
+    apiVersion: "apps/v1",
+    kind: "ReplicaSet",
+    name: "web",
+    uid: "w",
+    controller: true,
+  };
   const labels = { "windlass.dev/set": "plugin" };
   cluster.put({ apiVersion, kind, metadata: { ...metadata, labels, ownerReferences: [web] } });
   cluster.put(map("theirs"));
   const written = pass(cluster, "a", (door) => {
-    const error = thrown(() => door.applySet(["controlled", "theirs", "ours"].map((name) => map(name))));
+    const error = thrown(() =>
+      door.applySet(["controlled", "theirs", "ours"].map((name) => map(name))),
+    );
     assert.deepEqual(
       error.failures.map((/** @type {any} */ part) => [part.index, part.error.code]),
       [
