@@ -37,7 +37,7 @@ pub(crate) use json::Packer;
 pub use key::Key;
 pub use object::{Metadata, Object, Owner, finalizer_of};
 use own_writes::OwnWrites;
-pub use owned::SET_LABEL;
+pub use owned::{ADOPTED_LABEL, SET_LABEL};
 pub(crate) use page::Page;
 pub(crate) use parts::Parts;
 use reads::Reads;

@@ -278,6 +278,54 @@ fn power_is_told_apart() {
 }
 
 #[test]
+fn adoption_takes_a_grant_that_says_so_and_that_is_acknowledged() {
+    let plain = grant(
+        &[""],
+        &["configmaps"],
+        &["create", "patch"],
+        Namespaces::All,
+    );
+    let adopting = Grant {
+        adopt: true,
+        namespaces: only(&["n"]),
+        ..plain.clone()
+    };
+    let unsaid = Grant {
+        acknowledge: false,
+        ..adopting.clone()
+    };
+    let error = Grants::new(vec![plain.clone(), unsaid]).unwrap_err();
+    assert!(
+        error.contains("[1]: adopt is powerful: write `acknowledge: true`"),
+        "{error}"
+    );
+    let grants = Grants::new(vec![plain, adopting]).unwrap();
+    let (maps, secrets) = (
+        resource("", "configmaps", true),
+        resource("", "secrets", true),
+    );
+    let adopts = |verb, resource, namespace| {
+        let access = Access {
+            verb,
+            resource,
+            subresource: None,
+            namespace: Some(namespace),
+            name: Some("a"),
+        };
+        grants.allow_adoption(&access, Some("home"))
+    };
+    assert!(adopts("patch", &maps, "n"));
+    assert!(
+        !adopts("patch", &maps, "other"),
+        "the other grant adopts not"
+    );
+    assert!(!adopts("delete", &maps, "n") && !adopts("patch", &secrets, "n"));
+    let document = r#"{ "apiGroups": [""], "resources": ["configmaps"], "verbs": ["get"] }"#;
+    let read: Grant = serde_json::from_str(document).unwrap();
+    assert!(!read.adopt);
+}
+
+#[test]
 fn a_powerful_grant_must_be_acknowledged() {
     let mut secrets = grant(&[""], &["secrets"], &["get"], Namespaces::SameAsPrimary);
     secrets.acknowledge = false;

@@ -27,6 +27,9 @@ const OURS: &str = "windlass/";
 /// The label of the members of a set, with the plugin's name.
 pub const SET_LABEL: &str = "windlass.dev/set";
 
+/// The label of a member that somebody made before the host took it over.
+pub const ADOPTED_LABEL: &str = "windlass.dev/adopted";
+
 /// The part of one field manager.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Owned {

@@ -6,10 +6,7 @@ use super::super::check::invalid;
 use super::super::{Primary, Target};
 use crate::api::group_of;
 use crate::plugin::bindings::cluster::Error;
-use crate::view::{Metadata, Object, Owner, SET_LABEL};
-
-/// What marks a member that was there before the host took it.
-const ADOPTED: &str = "windlass.dev/adopted";
+use crate::view::{ADOPTED_LABEL, Metadata, Object, Owner, SET_LABEL};
 
 /// What an object that is there is to the set of a primary.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,7 +62,7 @@ pub(super) fn is_in_set_of(object: &Object, primary: &Primary, plugin: &str) -> 
 
 /// Whether the host took the member over from somebody.
 pub(super) fn is_adopted(object: &Metadata) -> bool {
-    object.labels.contains_key(ADOPTED)
+    object.labels.contains_key(ADOPTED_LABEL)
 }
 
 /// The field manager of what a primary owns.
@@ -125,8 +122,8 @@ pub(super) fn mark(
     };
     labels.insert(SET_LABEL.into(), plugin.into());
     match adopted {
-        true => labels.insert(ADOPTED.into(), "true".into()),
-        false => labels.remove(ADOPTED),
+        true => labels.insert(ADOPTED_LABEL.into(), "true".into()),
+        false => labels.remove(ADOPTED_LABEL),
     };
     Ok(())
 }
@@ -143,7 +140,7 @@ pub(super) fn release(object: &Object, primary: &Primary) -> Value {
     json!({ "metadata": {
         "uid": metadata.uid,
         "resourceVersion": metadata.resource_version,
-        "labels": { SET_LABEL: null, ADOPTED: null },
+        "labels": { SET_LABEL: null, ADOPTED_LABEL: null },
         "ownerReferences": others,
     } })
 }
@@ -203,7 +200,7 @@ mod tests {
     #[test]
     fn a_member_is_marked_and_owned_whatever_the_guest_said() {
         let said = json!({ "metadata": {
-            "name": "c", "labels": { SET_LABEL: "another", ADOPTED: "true", "app": "x" },
+            "name": "c", "labels": { SET_LABEL: "another", ADOPTED_LABEL: "true", "app": "x" },
             "ownerReferences": [{ "apiVersion": "x.dev/v1", "kind": "Thing", "name": "a", "uid": "u" }],
         } });
         let mut object = said.as_object().unwrap().clone();
@@ -297,7 +294,7 @@ mod tests {
             patch,
             json!({ "metadata": {
                 "uid": "w", "resourceVersion": "7", "ownerReferences": [others],
-                "labels": { SET_LABEL: null, ADOPTED: null },
+                "labels": { SET_LABEL: null, ADOPTED_LABEL: null },
             } })
         );
     }
