@@ -1,12 +1,14 @@
 //! What people and machines may ask a running host: its metrics, whether it is well, and why.
 //!
 //! - Nothing here changes anything, and nothing here waits for a plugin.
+//! - Each port has a limit of connections of its own, and a client that is slow is cut off: see `listener`.
 //! - The status port speaks plain HTTP to this machine alone: a page of another site that a browser was led
 //!   to cannot ask it by a name of its own (DNS rebinding), since the Host header is checked.
 
 mod address;
 pub mod client;
 mod health;
+mod listener;
 mod page;
 mod status;
 
@@ -81,11 +83,11 @@ pub async fn serve(
     for (what, port, router) in all {
         let Some(listener) = port else { continue };
         tracing::info!(address = %listener.local_addr()?, "serving {what}");
-        tasks.push(seams.spawn.task(async move {
-            if let Err(error) = axum::serve(listener, router).await {
-                tracing::error!("no more {what} are served: {error}");
-            }
-        }));
+        tasks.push(
+            seams
+                .spawn
+                .task(listener::serve(listener, router, seams.clone())),
+        );
     }
     Ok(Served {
         status,

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, SystemTime};
 
+use hyper_util::rt::TokioTimer;
 use jiff::Timestamp;
 use rustix::time::{ClockId, Timespec, clock_gettime};
 pub(super) use tokio::time::Instant;
@@ -117,6 +118,11 @@ impl Clock {
             true => tokio::time::sleep(duration).await,
             false => tokio::task::yield_now().await,
         }
+    }
+
+    /// The same time for hyper, which has deadlines of its own.
+    pub fn timer(&self) -> TokioTimer {
+        TokioTimer::new()
     }
 
     /// Waits until `instant`.

@@ -1,5 +1,8 @@
 //! A host's own ports: what is counted, and whether it is well.
 
+use std::io::Write;
+use std::net::TcpStream;
+
 use anyhow::Result;
 use serde_json::json;
 use windlass::status::{PluginDetails, Status};
@@ -182,6 +185,50 @@ async fn probes_say_that_a_host_lives_and_whether_its_plugins_do_their_work() ->
     scene.host.says("bad.yaml").await?;
     let probes = scene.host.serves("probes").await?;
     assert_eq!(ask(&probes, "/readyz")?.0, 200, "the others run");
+    Ok(())
+}
+
+#[tokio::test]
+async fn half_a_request_keeps_nobody_out_and_takes_no_file_descriptors() -> Result<()> {
+    let cluster = Cluster::new("half-sent").await?;
+    let plugins = Plugins::new(&cluster.namespace)?;
+    let plugins = plugins.written_in(Greeter::Rust).greeter()?;
+    let ports = [&PORTS[..], &["--admin-bind-address=127.0.0.1:0"]].concat();
+    let scene = Scene::start_with(cluster, plugins, &ports)?;
+    scene.host.says("reconciling").await?;
+    let mut addresses = Vec::new();
+    for (what, path) in [
+        ("metrics", "/metrics"),
+        ("probes", "/readyz"),
+        ("status", "/"),
+    ] {
+        addresses.push((scene.host.serves(what).await?, path));
+    }
+    let open = || -> Result<usize> {
+        let descriptors = std::fs::read_dir(format!("/proc/{}/fd", scene.host.id()))?;
+        Ok(descriptors.count())
+    };
+    let before = open()?;
+    // So many at once that the process would have no descriptor left, if it kept them all.
+    let mut held = std::collections::VecDeque::new();
+    for _ in 0..1024 {
+        for (address, _) in &addresses {
+            let mut half = TcpStream::connect(address)?;
+            write!(half, "GET / HTTP/1.1\r\nHost: ")?;
+            held.push_back(half);
+        }
+        // This process has descriptors for some of them.
+        while held.len() > 600 {
+            held.pop_front();
+        }
+    }
+    for (address, path) in &addresses {
+        assert_eq!(ask(address, path)?.0, 200, "{path}");
+    }
+    let after = open()?;
+    assert!(after < before + 3 * 64 + 50, "{before} and then {after}");
+    scene.cluster.greet("ada", json!({ "name": "Ada" })).await?;
+    scene.cluster.until_ready("ada").await?;
     Ok(())
 }
 
