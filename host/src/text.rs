@@ -1,13 +1,17 @@
 //! Text from elsewhere, made fit to be shown; times and sizes as people say them; and the nearest name to a wrong one.
 
+mod invisible;
+
 use std::time::Duration;
 
+use invisible::is_invisible;
 use similar::{ChangeTag, TextDiff};
 
 /// Lines around a difference.
 const CONTEXT: usize = 2;
 
-/// `text` without control characters (newlines and tabs become escapes), cut to `limit` bytes.
+/// `text` without control characters (newlines and tabs become escapes) and without those that nobody sees,
+/// cut to `limit` bytes.
 ///
 /// What a guest or a server says reaches terminals, logs and Events: it must not move a cursor or
 /// start a line of its own.
@@ -22,8 +26,7 @@ pub fn clean(text: &str, limit: usize) -> String {
             '\n' => clean.push_str("\\n"),
             '\t' => clean.push(' '),
             '\r' => {}
-            // Bidirectional overrides reorder what a reader sees.
-            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {}
+            c if is_invisible(c) => {}
             c if c.is_control() => clean.push('\u{fffd}'),
             c => clean.push(c),
         }
@@ -104,7 +107,30 @@ mod tests {
             clean("a\nb\u{1b}[31mred\u{0}\u{9b}x", 100),
             "a\\nb\u{fffd}[31mred\u{fffd}\u{fffd}x"
         );
-        assert_eq!(clean("safe\u{202e}evil", 100), "safeevil");
+        for hidden in [
+            "\u{202e}",
+            "\u{2028}",
+            "\u{2029}",
+            "\u{200b}",
+            "\u{200f}",
+            "\u{61c}",
+            "\u{feff}",
+            "\u{2060}",
+            "\u{2064}",
+            "\u{2066}",
+            "\u{2069}",
+            "\u{202a}",
+            "\u{180e}",
+            "\u{ad}",
+            "\u{fe0f}",
+            "\u{e0000}",
+            "\u{e0041}",
+            "\u{e007f}",
+            "\u{e0100}",
+        ] {
+            assert_eq!(clean(&format!("safe{hidden}evil"), 100), "safeevil");
+        }
+        assert_eq!(clean("naïve Ω 日本 ✓ 🙂", 100), "naïve Ω 日本 ✓ 🙂");
         assert_eq!(clean("ééééé", 5), "éé…");
         assert_eq!(
             clean_lines("a\u{1b}b\nc\u{7}", 100),

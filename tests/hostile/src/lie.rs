@@ -5,7 +5,7 @@ use windlass_sdk::bindings::windlass::plugin::cluster::{self, Error, PatchType};
 use windlass_sdk::bindings::windlass::plugin::events::{self, Event, Severity};
 
 /// Text that moves a terminal's cursor, colours it and forges lines.
-const CONTROL: &str = "\u{1b}[2J\u{1b}[31mowned\u{0}\u{7}\u{8}\r\nlevel=error forged=true\u{202e}";
+const CONTROL: &str = "\u{1b}[2J\u{1b}[31mowned\u{0}\u{7}\u{8}\r\nlevel=error forged=true\u{202e}\u{2028}\u{200b}\u{61c}\u{feff}\u{e0041}";
 
 /// Does all of the below in one call, and fails with the text of [`failure`].
 pub(crate) fn garbage(primary: &Primary) -> Outcome {

@@ -138,8 +138,11 @@ pub(crate) fn terminal<T: std::fmt::Debug>(called: &Called<T>) -> &str {
     }
 }
 
-/// That nothing in `text` moves a cursor or begins a line.
+/// That nothing in `text` moves a cursor, begins a line, or is not seen.
 pub(crate) fn assert_tame(text: &str) {
-    let wild = |c: &char| c.is_control() || ('\u{202a}'..='\u{202e}').contains(c);
+    let wild = |c: &char| {
+        let unseen = ['\u{2028}', '\u{200b}', '\u{61c}', '\u{feff}', '\u{e0041}'];
+        c.is_control() || unseen.contains(c) || ('\u{202a}'..='\u{202e}').contains(c)
+    };
     assert_eq!(text.chars().find(wild), None, "{text:.200}");
 }
