@@ -10,8 +10,7 @@ use std::path::Path;
 
 pub use account::{Account, Accounts, Bounds, Charge, Exceeded};
 pub use budget::Budget;
-pub(crate) use tree::after_quoted;
-pub use tree::{is_large, tree};
+pub use tree::{tree, tree_of};
 
 /// Where cgroups and the machine say how much memory there is.
 const CGROUP_V2: &str = "sys/fs/cgroup/memory.max";

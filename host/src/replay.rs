@@ -147,7 +147,7 @@ async fn component(
 async fn play(recording: &Recording, plugin: &Plugin) -> anyhow::Result<Decisions> {
     let player = Player::new(recording.reel()?);
     let request = Request {
-        object: recording.object.to_string(),
+        object: recording.object(),
         attempt: recording.attempt,
     };
     let outcome = match recording.function {

@@ -49,7 +49,7 @@ pub use write::Write;
 use crate::api::Resource;
 use crate::bugs::{self, Bug};
 use crate::informer::{Change, Subscription};
-use crate::memory::{Account, is_large};
+use crate::memory::Account;
 use crate::projection::Fields;
 use crate::selector::LabelSelector;
 
@@ -212,10 +212,9 @@ impl View {
 
     /// The object as the plugin may see it, as JSON.
     pub fn show(&self, resource: &Resource, object: &Object) -> String {
-        let text = object.json.text();
         match self.fields_of(resource) {
-            Some(fields) if !is_large(&text) => fields.cut(&object.value()).to_string(),
-            Some(_) | None => text.into_owned(),
+            Some(fields) => object.text_of(fields),
+            None => object.json.text().into_owned(),
         }
     }
 

@@ -1,6 +1,7 @@
 //! How much memory JSON text takes once it is a tree, told from the text alone.
 
 use memchr::memchr2;
+use serde::de::DeserializeOwned;
 
 /// The size of a value in a tree (`serde_json::Value`).
 const VALUE: usize = 32;
@@ -43,14 +44,16 @@ pub fn tree(text: &str) -> usize {
     bytes
 }
 
-/// Whether a tree of `text` would take so much that the host makes none of an object that it was not asked to
-/// read: the object is compared as text, and kept whole.
-pub fn is_large(text: &str) -> bool {
-    text.len() > LARGE / WORST && tree(text) > LARGE
+/// Makes a tree of an object in a store, or of a part of it, for the host's own use.
+///
+/// `None` if it is no JSON, if it is nested deeper than 127 levels, or if it would be large.
+pub fn tree_of<T: DeserializeOwned>(text: &str) -> Option<T> {
+    let is_large = text.len() > LARGE / WORST && tree(text) > LARGE;
+    (!is_large).then(|| serde_json::from_str(text).ok())?
 }
 
 /// What follows the quote that ends a text.
-pub(crate) fn after_quoted(mut bytes: &[u8]) -> &[u8] {
+fn after_quoted(mut bytes: &[u8]) -> &[u8] {
     while let Some(at) = memchr2(b'"', b'\\', bytes) {
         let ends = bytes.get(at) == Some(&b'"');
         // What a backslash escapes begins with one byte, which may be a quote.
@@ -117,6 +120,15 @@ mod tests {
                 &text[..text.len().min(60)]
             );
         }
+    }
+
+    #[test]
+    fn of_what_would_be_large_no_tree_is_made() {
+        let bomb = format!("[{}0]", "{\"\":0},".repeat(40_000));
+        assert!(tree_of::<Value>(&bomb).is_none());
+        let text = format!(r#"{{"data":"{}"}}"#, "x".repeat(1 << 20));
+        assert!(tree_of::<Value>(&text).is_some());
+        assert!(tree_of::<Value>("{").is_none());
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! A recorded pass, as a file.
 
+use std::borrow::Cow;
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
@@ -13,6 +14,7 @@ use crate::manifest::Limits;
 use crate::plugin::tape::{Note, Reel, Reply, Values};
 use crate::plugin::{Action, CallError, Failure, Plugin, Progress};
 use crate::text::clean_lines;
+use crate::view::Parts;
 use crate::why::Node;
 
 pub(super) const API_VERSION: &str = "windlass.dev/v1alpha1";
@@ -36,7 +38,7 @@ pub struct Recording {
     pub function: Function,
     /// How often the object had failed before.
     pub attempt: u32,
-    /// The object, as the plugin was given it.
+    /// The object, as the plugin was given it; its text, if it is nested too deep for a tree of it.
     pub object: Value,
     /// When the call began.
     time: String,
@@ -143,7 +145,7 @@ impl Recording {
             },
             function,
             attempt,
-            object: json(object),
+            object: serde_json::from_str(object).unwrap_or_else(|_| object.into()),
             time: reel.began.to_string(),
             seed: reel.seed.iter().map(|byte| format!("{byte:02x}")).collect(),
             calls: reel.notes,
@@ -262,9 +264,18 @@ impl Recording {
         }
     }
 
+    /// The object, as the plugin is given it.
+    pub(super) fn object(&self) -> String {
+        match &self.object {
+            Value::String(text) => text.clone(),
+            object => object.to_string(),
+        }
+    }
+
     /// The object's name.
     pub(super) fn node(&self) -> Node {
-        let text = |pointer: &str| self.object.pointer(pointer).and_then(Value::as_str);
+        let head = self.head();
+        let text = |pointer: &str| head.pointer(pointer).and_then(Value::as_str);
         let name = |pointer: &str| text(pointer).unwrap_or_default().to_owned();
         Node {
             kind: name("/kind"),
@@ -275,7 +286,17 @@ impl Recording {
 
     /// The object's generation.
     pub(super) fn generation(&self) -> Option<i64> {
-        self.object.pointer("/metadata/generation")?.as_i64()
+        self.head().pointer("/metadata/generation")?.as_i64()
+    }
+
+    /// What says which object it is.
+    fn head(&self) -> Cow<'_, Value> {
+        let Value::String(text) = &self.object else {
+            return Cow::Borrowed(&self.object);
+        };
+        let parts = Parts::of(text).unwrap_or_default();
+        let head = parts.tree(|name| matches!(name, "kind" | "metadata"));
+        Cow::Owned(Value::Object(head.unwrap_or_default()))
     }
 }
 

@@ -21,15 +21,6 @@ pub struct Difference {
 }
 
 impl Difference {
-    /// Of objects that are too large to be compared field by field.
-    pub(super) fn too_large() -> Self {
-        Self {
-            path: ".".into(),
-            before: None,
-            after: Some("(too large to compare)".into()),
-        }
-    }
-
     /// About how many bytes it takes.
     pub(crate) fn bytes(&self) -> usize {
         let text = |text: &Option<String>| text.as_ref().map_or(0, String::len);

@@ -1,5 +1,8 @@
 //! One object as the store keeps it: JSON text beside the metadata that the host reads.
 
+#[cfg(test)]
+mod tests;
+
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::{Display, Write};
@@ -15,7 +18,7 @@ use super::key::Key;
 use super::owned::{Owned, digest, owned, owns_set_label};
 use super::parts::{Part, Parts};
 use crate::api::Resource;
-use crate::memory::is_large;
+use crate::memory::tree_of;
 use crate::projection::Fields;
 
 const API_VERSION: &str = "apiVersion";
@@ -179,16 +182,7 @@ impl Object {
         kept.for_each(|part| part.write(&mut json));
         json.push('}');
         let is_own = |name: &str| ![API_VERSION, KIND, METADATA].contains(&name);
-        if fields.is_all() || is_large(text) {
-            let others = parts.iter().filter(|part| is_own(part.name()));
-            others.for_each(|part| part.write(&mut json));
-        } else {
-            let wanted = parts.tree(|name| is_own(name) && fields.begin_with(name));
-            if let Value::Object(kept) = fields.cut(&Value::Object(wanted)) {
-                let kept = kept.iter();
-                kept.for_each(|(name, value)| field(&mut json, name, value));
-            }
-        }
+        write_fields(&mut json, &parts, fields, is_own);
         json.push('}');
         Some(Self {
             metadata: Arc::new(metadata),
@@ -199,13 +193,29 @@ impl Object {
 
     /// The object with nothing but `fields` and its metadata.
     pub fn cut_to(self, fields: &Fields) -> Self {
-        if fields.is_all() || is_large(&self.json.text()) {
+        if fields.is_all() {
             return self;
         }
         Self {
-            json: fields.cut(&self.value()).to_string().into(),
+            json: self.text_of(fields).into(),
             ..self
         }
+    }
+
+    /// The text of nothing but `fields` and its metadata. A field of the object that is nested too deep to be cut is
+    /// there whole, if one of `fields` begins with it.
+    pub(super) fn text_of(&self, fields: &Fields) -> String {
+        let text = self.json.text();
+        if let Some(tree) = tree_of(&text) {
+            return fields.cut(&tree).to_string();
+        }
+        let parts = Parts::of(&text).unwrap_or_default();
+        let is_own = |name: &str| ![API_VERSION, KIND, METADATA].contains(&name);
+        let mut json = "{".to_owned();
+        let about = parts.iter().filter(|part| !is_own(part.name()));
+        about.for_each(|part| part.write(&mut json));
+        write_fields(&mut json, &parts, fields, is_own);
+        json + "}"
     }
 
     /// The digest of what `manager` applied to it or to its status, if it is known.
@@ -218,52 +228,73 @@ impl Object {
         owns_set_label(self.owned.as_deref(), manager)
     }
 
-    /// Trees of the fields in which this and `other` are not alike, and of what they are; none if these would be
-    /// large.
-    pub(super) fn unlike(&self, other: &Self) -> Option<(Value, Value)> {
+    /// Trees of the fields in which this and `other` are not alike, and of what they are. For people: a field that is
+    /// nested too deep is its text.
+    pub(super) fn unlike(&self, other: &Self) -> (Value, Value) {
         let texts = [self.json.text(), other.json.text()];
-        if texts.iter().any(|text| is_large(text)) {
-            return None;
-        }
-        let [Some(one), Some(two)] = texts.each_ref().map(|text| Parts::of(text)) else {
-            return Some((self.value(), other.value()));
-        };
-        let (mut before, mut after) = Parts::unlike(&one, &two, |name| name != METADATA);
+        let [one, two] = texts.each_ref().map(|text| Parts::of(text));
+        let (one, two) = (one.unwrap_or_default(), two.unwrap_or_default());
+        let unlike = Parts::unlike(&one, &two);
+        let wanted = |name: &str| name == KIND || name != METADATA && unlike(name);
+        let (mut before, mut after) = (one.shown(wanted), two.shown(wanted));
         let inner = [&one, &two].map(|parts| Parts::within(parts.get(METADATA)?));
         if let [Some(one), Some(two)] = inner {
-            let (one, two) = Parts::unlike(&one, &two, |_| true);
-            before.insert(METADATA.into(), Value::Object(one));
-            after.insert(METADATA.into(), Value::Object(two));
+            let unlike = Parts::unlike(&one, &two);
+            before.insert(METADATA.into(), Value::Object(one.shown(&unlike)));
+            after.insert(METADATA.into(), Value::Object(two.shown(&unlike)));
         }
-        before.extend(one.tree(|name| name == KIND));
-        after.extend(two.tree(|name| name == KIND));
-        Some((Value::Object(before), Value::Object(after)))
+        (Value::Object(before), Value::Object(after))
     }
 
-    /// Whether this and `other` are alike in `fields`, metadata aside.
+    /// Whether this and `other` are alike in `fields`, metadata aside. If what differs is nested too deep to be looked
+    /// into, they are not.
     pub(super) fn is_alike(&self, other: &Self, fields: &Fields) -> bool {
         let texts = [self.json.text(), other.json.text()];
-        if texts.iter().any(|text| is_large(text)) {
-            return texts.first() == texts.last();
+        let [one, two] = texts.each_ref().map(|text| Parts::of(text));
+        let (one, two) = (one.unwrap_or_default(), two.unwrap_or_default());
+        let unlike = Parts::unlike(&one, &two);
+        let wanted = |name: &str| name != METADATA && fields.begin_with(name) && unlike(name);
+        match (one.tree(wanted), two.tree(wanted)) {
+            (Some(one), Some(two)) => fields.same(&Value::Object(one), &Value::Object(two)),
+            _ => false,
         }
-        let [Some(one), Some(two)] = texts.each_ref().map(|text| Parts::of(text)) else {
-            return fields.same(&self.value(), &other.value());
-        };
-        let (one, two) = Parts::unlike(&one, &two, |name| name != METADATA);
-        fields.same(&Value::Object(one), &Value::Object(two))
     }
 
-    /// A tree of all but its metadata; none if it would be large.
-    pub(super) fn but_metadata(&self) -> Option<Value> {
+    /// A tree of all but its metadata, for people: a field that is nested too deep is its text.
+    pub(super) fn but_metadata(&self) -> Value {
         let text = self.json.text();
         let parts = Parts::of(&text).unwrap_or_default();
-        let tree = || Value::Object(parts.tree(|name| name != METADATA));
-        (!is_large(&text)).then(tree)
+        Value::Object(parts.shown(|name| name != METADATA))
     }
 
-    /// The object as a tree.
+    /// The object as a tree; null if it is nested too deep for one, or too large.
     pub fn value(&self) -> Value {
-        serde_json::from_str(&self.json.text()).unwrap_or(Value::Null)
+        tree_of(&self.json.text()).unwrap_or(Value::Null)
+    }
+}
+
+/// Writes what `fields` leave of those parts that `wanted` names.
+fn write_fields(
+    to: &mut String,
+    parts: &Parts<'_>,
+    fields: &Fields,
+    wanted: impl Fn(&str) -> bool,
+) {
+    let wanted = |name: &str| wanted(name) && fields.begin_with(name);
+    let cut = match fields.is_all() {
+        true => None,
+        false => parts.tree(wanted),
+    };
+    match cut.map(|tree| fields.cut(&Value::Object(tree))) {
+        Some(Value::Object(kept)) => {
+            let kept = kept.iter();
+            kept.for_each(|(name, value)| field(to, name, value));
+        }
+        // All are wanted, or one is nested too deep to be cut.
+        _ => {
+            let whole = parts.iter().filter(|part| wanted(part.name()));
+            whole.for_each(|part| part.write(to));
+        }
     }
 }
 
@@ -305,36 +336,4 @@ fn field(to: &mut String, name: &str, value: impl Display) {
     let comma = if to.ends_with('{') { "" } else { "," };
     // Writing to a text cannot fail.
     write!(to, "{comma}{}:{value}", Value::from(name)).unwrap_or_default();
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    #[test]
-    fn metadata_is_read_and_managed_fields_are_dropped() {
-        let object = Object::new(&json!({
-            "apiVersion": "v1", "kind": "ConfigMap",
-            "metadata": {
-                "name": "a", "namespace": "n", "uid": "u", "resourceVersion": "12",
-                "generation": 3, "deletionTimestamp": "2026-01-01T00:00:00Z",
-                "finalizers": ["f"], "managedFields": [{ "manager": "m" }], "labels": { "l": "1" },
-                "ownerReferences": [{ "apiVersion": "v1", "kind": "K", "name": "o", "uid": "ou" }],
-            },
-        }))
-        .unwrap();
-        let metadata = &object.metadata;
-        assert!(metadata.deleting && metadata.has_finalizer("f"));
-        assert_eq!((metadata.version(), metadata.generation), (12, Some(3)));
-        assert_eq!(metadata.owners[0].name, "o");
-        assert!(!object.json.text().contains("managedFields"));
-    }
-
-    #[test]
-    fn what_has_no_name_is_no_object() {
-        assert!(Object::new(&json!({ "metadata": {} })).is_none());
-        assert!(Object::new(&json!([])).is_none());
-        assert!(Object::new(&json!({ "metadata": 7 })).is_none());
-    }
 }

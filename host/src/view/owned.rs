@@ -19,7 +19,7 @@ use sha2::{Digest, Sha256};
 
 use super::applied::Extent;
 use super::parts::Parts;
-use crate::memory::is_large;
+use crate::memory::tree_of;
 
 /// What all of our field managers begin with; the host's own, `windlass`, applies nothing.
 const OURS: &str = "windlass/";
@@ -92,19 +92,18 @@ pub(super) fn owned(
     if !entries.contains(OURS) {
         return None;
     }
-    let is_large = is_large(entries) || object.are_large();
     let entries: Vec<Entry<'_>> = serde_json::from_str(entries).ok()?;
     let parts = entries.iter().filter_map(|entry| {
         let status = is_ours(entry)?;
         // In another version the same field may have another name, so its value cannot be found.
         let same_version = version == entry.api_version.as_deref();
         let digest = || {
-            let fields = serde_json::from_str(entry.fields.get()).ok()?;
-            digest_of(&fields, &live(&fields, object, metadata))
+            let fields = tree_of(entry.fields.get())?;
+            digest_of(&fields, &live(&fields, object, metadata)?)
         };
         Some(Owned {
             by: Tag::held(&entry.manager, status),
-            digest: (same_version && !is_large).then(digest).flatten(),
+            digest: same_version.then(digest).flatten(),
             owns_set_label: !status && has_set_label(entry.fields),
         })
     });
@@ -152,15 +151,15 @@ fn has_set_label(fields: &RawValue) -> bool {
     marked.is_ok_and(|marked: Marked| marked.metadata.labels.set.is_some())
 }
 
-/// A tree of what a field set leads into.
-fn live(fields: &Map<String, Value>, object: &Parts<'_>, metadata: &Parts<'_>) -> Value {
+/// A tree of what a field set leads into; `None` if that is nested too deep for one.
+fn live(fields: &Map<String, Value>, object: &Parts<'_>, metadata: &Parts<'_>) -> Option<Value> {
     let named = |fields: &Map<String, Value>, name: &str| fields.contains_key(&format!("f:{name}"));
-    let mut live = object.tree(|name| name != "metadata" && named(fields, name));
+    let mut live = object.tree(|name| name != "metadata" && named(fields, name))?;
     if let Some(inner) = fields.get("f:metadata").and_then(Value::as_object) {
-        let inner = metadata.tree(|name| inner.is_empty() || named(inner, name));
+        let inner = metadata.tree(|name| inner.is_empty() || named(inner, name))?;
         live.insert("metadata".into(), Value::Object(inner));
     }
-    Value::Object(live)
+    Some(Value::Object(live))
 }
 
 /// What `manager` owns, if it is known.

@@ -1,16 +1,17 @@
 //! The JSON text of an object, taken apart no further than somebody reads it: a tree of it takes several times as
 //! long to make as all that is read of one.
+//!
+//! - Text may be nested to any depth: taking it apart needs no stack. A tree of it has a limit, and where a field
+//!   exceeds that there is none.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use crate::memory::{after_quoted, is_large};
-
-/// How deep JSON may be nested that a tree can be made of (`serde_json` refuses more).
-const DEEPEST: usize = 127;
+use crate::memory::tree_of;
 
 /// The fields of a JSON object, in their order.
 #[derive(Debug, Default)]
@@ -43,18 +44,18 @@ impl<'a> Part<'a> {
         to.push_str(self.value.get());
     }
 
-    fn pair(&self) -> (String, Value) {
+    /// Its name and a tree of its value; `None` if that is nested too deep for one, or too large.
+    fn pair(&self) -> Option<(String, Value)> {
         let name = serde_json::from_str(self.quoted);
-        let value = serde_json::from_str(self.value.get());
-        (name.unwrap_or_default(), value.unwrap_or_default())
+        let value = tree_of(self.value.get())?;
+        Some((name.unwrap_or_default(), value))
     }
 }
 
 impl<'a> Parts<'a> {
-    /// Takes `text` apart; `None` if it is no JSON object, or none that a tree can be made of.
+    /// Takes `text` apart; `None` if it is no JSON object.
     pub(crate) fn of(text: &'a str) -> Option<Self> {
-        let parts = serde_json::from_str(text).ok()?;
-        (depth(text) <= DEEPEST).then_some(parts)
+        serde_json::from_str(text).ok()
     }
 
     /// Takes a field's value apart, which is a part of what was.
@@ -73,30 +74,31 @@ impl<'a> Parts<'a> {
         Some(part.value)
     }
 
-    /// Whether a tree of one of them would be large (see [`is_large`]).
-    pub(crate) fn are_large(&self) -> bool {
-        self.0.iter().any(|part| is_large(part.value.get()))
-    }
-
-    /// A tree of those that `wanted` names.
-    pub(crate) fn tree(&self, wanted: impl Fn(&str) -> bool) -> Map<String, Value> {
+    /// A tree of those that `wanted` names; `None` if one of them is nested too deep for that, or too large
+    /// (see [`tree_of`]).
+    pub(crate) fn tree(&self, wanted: impl Fn(&str) -> bool) -> Option<Map<String, Value>> {
         let wanted = self.0.iter().filter(|part| wanted(part.name()));
         wanted.map(Part::pair).collect()
     }
 
-    /// Trees of those fields of `one` and `other` that `wanted` names and that are not written alike.
-    pub(crate) fn unlike(
-        one: &Self,
-        other: &Self,
-        wanted: impl Fn(&str) -> bool,
-    ) -> (Map<String, Value>, Map<String, Value>) {
-        let of = |these: &Self, those: &Self| {
-            these.tree(|name| {
-                let text = |parts: &Self| parts.get(name).map(RawValue::get);
-                wanted(name) && text(these) != text(those)
-            })
+    /// The same for people: what is nested too deep is shown as its text.
+    pub(crate) fn shown(&self, wanted: impl Fn(&str) -> bool) -> Map<String, Value> {
+        let wanted = self.0.iter().filter(|part| wanted(part.name()));
+        let text = |part: &Part<'_>| (part.name().to_owned(), Value::from(part.value.get()));
+        wanted
+            .map(|part| part.pair().unwrap_or_else(|| text(part)))
+            .collect()
+    }
+
+    /// Which fields of `one` and `other` are not written alike.
+    pub(crate) fn unlike(one: &Self, other: &Self) -> impl Fn(&str) -> bool {
+        let differs = |part: &&Part<'a>| {
+            let text = |parts: &Self| parts.get(part.name()).map(RawValue::get);
+            text(one) != text(other)
         };
-        (of(one, other), of(other, one))
+        let all = one.iter().chain(other.iter()).filter(differs);
+        let names: BTreeSet<&'a str> = all.map(Part::name).collect();
+        move |name| names.contains(name)
     }
 }
 
@@ -123,24 +125,6 @@ impl<'de: 'a, 'a> Deserialize<'de> for Parts<'a> {
     }
 }
 
-/// How deep valid JSON is nested. What is in quotes, most of it, is skipped and not looked at.
-pub(crate) fn depth(text: &str) -> usize {
-    let (mut depth, mut deepest) = (0usize, 0);
-    let mut bytes = text.as_bytes().iter();
-    while let Some(byte) = bytes.next() {
-        match byte {
-            b'"' => bytes = after_quoted(bytes.as_slice()).iter(),
-            b'{' | b'[' => {
-                depth += 1;
-                deepest = deepest.max(depth);
-            }
-            b'}' | b']' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-    }
-    deepest
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -159,7 +143,7 @@ mod tests {
         together.push('}');
         let tree = |text: &str| serde_json::from_str::<Value>(text).unwrap();
         assert_eq!(tree(&together), tree(text));
-        assert_eq!(Value::Object(parts.tree(|_| true)), tree(text));
+        assert_eq!(parts.tree(|_| true).map(Value::Object), Some(tree(text)));
         for none in ["", "7", "[]", "{", "{\"a\":}", "{\"a\":1}x", "null"] {
             assert!(Parts::of(none).is_none(), "{none}");
         }
@@ -170,23 +154,32 @@ mod tests {
         let parts = |text| Parts::of(text).unwrap();
         let one = parts(r#"{"a":1,"b":[2],"c":3}"#);
         let other = parts(r#"{"b":[2],"c":4,"d":5}"#);
-        let (one, other) = Parts::unlike(&one, &other, |name| name != "d");
-        assert_eq!(Value::Object(one), json!({ "a": 1, "c": 3 }));
-        assert_eq!(Value::Object(other), json!({ "c": 4 }));
+        let unlike = Parts::unlike(&one, &other);
+        let wanted = |name: &str| name != "d" && unlike(name);
+        assert_eq!(Value::Object(one.shown(wanted)), json!({ "a": 1, "c": 3 }));
+        assert_eq!(Value::Object(other.shown(wanted)), json!({ "c": 4 }));
     }
 
     #[test]
-    fn what_no_tree_can_be_made_of_is_refused() {
-        let nested = |depth: usize| {
-            let (open, close) = ("[".repeat(depth), "]".repeat(depth));
-            format!(r#"{{"a":"\"[[{{","b":{open}1{close}}}"#)
-        };
-        for (inner, fits) in [(1, true), (DEEPEST - 1, true), (DEEPEST, false)] {
-            let text = nested(inner);
-            assert_eq!(depth(&text), inner + 1);
-            assert_eq!(Parts::of(&text).is_some(), fits, "{inner}");
-            let tree = serde_json::from_str::<Value>(&text);
-            assert_eq!(tree.is_ok(), fits, "as serde_json has it: {inner}");
+    fn what_is_nested_too_deep_has_a_text_and_no_tree() {
+        for (levels, has_tree) in [
+            (126, true),
+            (127, true),
+            (128, false),
+            (150, false),
+            (10_000, false),
+        ] {
+            let deep = format!("{}1{}", "[".repeat(levels), "]".repeat(levels));
+            let text = format!(r#"{{"a":7,"b":{deep}}}"#);
+            let parts = Parts::of(&text).unwrap();
+            assert_eq!(parts.get("b").map(RawValue::get), Some(&*deep), "{levels}");
+            assert_eq!(parts.tree(|_| true).is_some(), has_tree, "{levels}");
+            assert!(parts.tree(|name| name == "a").is_some());
+            let shown = parts.shown(|name| name == "b");
+            assert_eq!(shown["b"].is_string(), !has_tree, "{levels}");
+            let mut together = "{".to_owned();
+            parts.iter().for_each(|part| part.write(&mut together));
+            assert_eq!(together + "}", text);
         }
     }
 }

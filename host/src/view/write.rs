@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::applied::{Extent, is_idle};
-use super::difference::{Difference, differences, fields};
+use super::difference::{differences, fields};
 use super::journal::{End, Wrote};
 use super::key::Key;
 use super::object::Object;
@@ -51,10 +51,7 @@ impl Write {
     pub fn answered(mut self, object: &Object) {
         let (view, version) = (self.view.clone(), object.metadata.version());
         let end = match &self.before {
-            Before::Absent => End::Created(match object.but_metadata() {
-                Some(made) => fields(&made),
-                None => vec![Difference::too_large()],
-            }),
+            Before::Absent => End::Created(fields(&object.but_metadata())),
             Before::Unknown => End::Unseen,
             Before::There(before) => End::Changed(match before.unlike(object) {
                 Some((before, now)) => differences(&before, &now),

@@ -11,7 +11,7 @@ use crate::api::{Accept, ApiError, Request};
 use crate::informer::feed::Origin;
 use crate::informer::store::Cut;
 use crate::text::clean;
-use crate::view::{Object, Page as List, Parts};
+use crate::view::{Object, Page as List};
 
 /// How many objects a page has at most.
 const PAGE: usize = 500;
@@ -73,7 +73,7 @@ impl Reflector {
                 token: &token,
             };
             let whole = self.page::<Box<RawValue>>(page, self.accept()).await;
-            let taken = match whole.and_then(|page| self.take(page.get(), seen, cut)) {
+            let taken = match whole.map(|page| self.take(page.get(), seen, cut)) {
                 // One of its objects is more than can be taken: which one?
                 Err(ApiError::TooLarge | ApiError::Garbled(_)) if limit > 1 => {
                     limit = (limit / 8).max(1);
@@ -109,9 +109,9 @@ impl Reflector {
         self.means.api.fetch(Request::list(uri, accept)).await
     }
 
-    /// Takes in a page. It is garbled if one of its objects is.
-    fn take(&self, page: &str, seen: u64, cut: &Cut) -> Result<Result<Taken, End>, ApiError> {
-        let unreadable = |what: String| Ok(Err(End::Unreadable(what)));
+    /// Takes in a page.
+    fn take(&self, page: &str, seen: u64, cut: &Cut) -> Result<Taken, End> {
+        let unreadable = |what: String| Err(End::Unreadable(what));
         let list = match List::of(page) {
             Ok(list) if list.version().is_empty() => {
                 return unreadable("what should be a list has no version".into());
@@ -123,20 +123,13 @@ impl Reflector {
             version: list.version().to_owned(),
             token: list.token().to_owned(),
         };
-        let taken = match fresh(taken, seen) {
-            Ok(taken) => taken,
-            Err(end) => return Ok(Err(end)),
-        };
+        let taken = fresh(taken, seen)?;
         for item in list.items() {
-            match Object::of(&self.watched.resource, item, &cut.fields) {
-                Some(object) => self.feed.show(object, cut.edition, Origin::List),
-                None if Parts::of(item).is_none() => {
-                    return Err(ApiError::Garbled("one of its objects is too deep".into()));
-                }
-                None => {}
+            if let Some(object) = Object::of(&self.watched.resource, item, &cut.fields) {
+                self.feed.show(object, cut.edition, Origin::List);
             }
         }
-        Ok(Ok(taken))
+        Ok(taken)
     }
 
     /// A page whose one object cannot be taken in: it counts as not there.
@@ -150,7 +143,7 @@ impl Reflector {
             tracing::error!(
                 namespace,
                 name,
-                "one of the {resource} is too large or too deep to be taken in: it counts as not there"
+                "one of the {resource} is too large to be taken in: it counts as not there"
             );
         }
         Taken {

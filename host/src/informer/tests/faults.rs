@@ -272,21 +272,43 @@ async fn a_line_that_is_too_long_costs_a_list_and_no_more() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_object_that_cannot_be_read_is_left_out_and_the_others_are_not() {
+async fn an_object_is_watched_however_deep_it_is_nested() {
     let world = World::new();
     world.define("Namespaced", &["v1"]).await;
-    let deep = (0..300).fold(json!(1), |inner, _| json!({ "a": inner }));
-    for (name, spec) in [("a", json!(1)), ("b", deep), ("c", json!(3))] {
+    let things_path = "/apis/x.dev/v1/namespaces/default/things";
+    for (name, levels) in [
+        ("a", 1),
+        ("b", 127),
+        ("c", 128),
+        ("d", 129),
+        ("e", 150),
+        ("f", 600),
+    ] {
+        let spec = (1..levels).fold(json!(1), |inner, _| json!([inner]));
         let body = json!({
             "apiVersion": "x.dev/v1", "kind": "Thing", "metadata": { "name": name }, "spec": spec,
         });
-        let path = "/apis/x.dev/v1/namespaces/default/things";
-        let (code, answer) = world.send("POST", path, &body).await;
+        let (code, answer) = world.send("POST", things_path, &body).await;
         assert_eq!(code, 201, "{answer}");
     }
-    let (things, ears) = world.subscribe(things());
-    world.within(things.synced()).await;
-    assert_eq!(ears.told(), "+a +c");
+    let (watched, ears) = world.subscribe(things());
+    world.within(watched.synced()).await;
+    assert_eq!(ears.told(), "+a +b +c +d +e +f");
+    let asked = world.requests();
+    for name in ["b", "c", "d", "e", "f"] {
+        let path = format!("{things_path}/{name}");
+        let label = json!({ "metadata": { "labels": { "l": "1" } } });
+        assert_eq!(world.send("PATCH", &path, &label).await.0, 200);
+        world.wait(SECOND).await;
+        assert_eq!(ears.told(), format!("-{name}+{name}~"));
+        let held = watched.get(&key(name)).unwrap();
+        assert_eq!(held.metadata.labels["l"], "1");
+        assert!(held.json.text().contains("[[[[1]]]]"), "{name}");
+        assert_eq!(world.send("DELETE", &path, &Value::Null).await.0, 200);
+        world.wait(SECOND).await;
+        assert_eq!(ears.told(), format!("-{name}~"));
+    }
+    assert_eq!(world.requests(), asked, "nothing is listed again");
 }
 
 #[tokio::test(start_paused = true)]

@@ -107,7 +107,7 @@ impl Call {
         };
         self.note(verb, target, Some(Value::Object(intent.clone())));
         let mut object = match self.there(target).await? {
-            Some(object) => object.value(),
+            Some(object) => tree(&object)?,
             None => Value::Object(Map::new()),
         };
         merge(&mut object, Value::Object(intent));
@@ -141,7 +141,7 @@ impl Call {
         }
         self.note("patch", target, Some(patch.value()));
         let object = match self.there(target).await? {
-            Some(object) => object.value(),
+            Some(object) => tree(&object)?,
             None => unread(target),
         };
         let object = patch.apply(object)?;
@@ -249,6 +249,16 @@ fn merge(object: &mut Value, over: Value) {
             }
         }
         (object, over) => *object = over,
+    }
+}
+
+/// What a write that is not sent would change.
+fn tree(object: &Object) -> Result<Value, Error> {
+    match object.value() {
+        Value::Null => Err(Error::Other(
+            "the object is nested more than 127 levels deep, and the write is not meant: the host cannot say what it would make of it".into(),
+        )),
+        tree => Ok(tree),
     }
 }
 

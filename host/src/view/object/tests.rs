@@ -1,0 +1,92 @@
+use super::*;
+use serde_json::json;
+
+#[test]
+fn metadata_is_read_and_managed_fields_are_dropped() {
+    let object = Object::new(&json!({
+        "apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": {
+            "name": "a", "namespace": "n", "uid": "u", "resourceVersion": "12",
+            "generation": 3, "deletionTimestamp": "2026-01-01T00:00:00Z",
+            "finalizers": ["f"], "managedFields": [{ "manager": "m" }], "labels": { "l": "1" },
+            "ownerReferences": [{ "apiVersion": "v1", "kind": "K", "name": "o", "uid": "ou" }],
+        },
+    }))
+    .unwrap();
+    let metadata = &object.metadata;
+    assert!(metadata.deleting && metadata.has_finalizer("f"));
+    assert_eq!((metadata.version(), metadata.generation), (12, Some(3)));
+    assert_eq!(metadata.owners[0].name, "o");
+    assert!(!object.json.text().contains("managedFields"));
+}
+
+/// An object with two fields, one of them nested so deep.
+fn nested(levels: usize, inner: &str, other: &str) -> Object {
+    let deep = format!("{}{inner}{}", "[".repeat(levels), "]".repeat(levels));
+    let text = format!(
+        r#"{{"apiVersion":"x.dev/v1","kind":"Bag","metadata":{{"labels":{{"l":"1"}},"name":"a"}},"spec":{{"a":{deep}}},"status":{{"b":{other}}}}}"#
+    );
+    let object = Object::parse(&text).unwrap();
+    assert_eq!(object.json.text(), text, "nothing is lost");
+    object
+}
+
+#[test]
+fn an_object_is_kept_however_deep_it_is_nested() {
+    let fields = |paths: &[&str]| Fields::parse(paths.iter().copied()).unwrap();
+    // Two levels are the object's own.
+    for (levels, cut) in [
+        (125, true),
+        (126, true),
+        (127, false),
+        (150, false),
+        (10_000, false),
+    ] {
+        let (one, other) = (nested(levels, "1", "1"), nested(levels, "2", "1"));
+        assert_eq!(one.metadata.labels["l"], "1");
+        let of = |paths: &[&str]| one.text_of(&fields(paths));
+        let about =
+            r#"{"apiVersion":"x.dev/v1","kind":"Bag","metadata":{"labels":{"l":"1"},"name":"a"}"#;
+        assert_eq!(
+            of(&[".status.b"]),
+            format!(r#"{about},"status":{{"b":1}}}}"#),
+            "{levels}"
+        );
+        let whole = of(&[".spec.b"]);
+        assert_eq!(whole == format!("{about}}}"), cut, "{levels}");
+        assert_eq!(whole.len() > 2 * levels, !cut, "{levels}");
+        for kept in [fields(&[".spec.b"]), fields(&[".status.b"])] {
+            let read = Object::of(&resource(), &one.json.text(), &kept).unwrap();
+            assert_eq!(read.json.text(), one.text_of(&kept), "{levels}");
+            assert_eq!(one.clone().cut_to(&kept).json.text(), read.json.text());
+        }
+        // A change within it is seen, and also told.
+        assert!(!one.is_alike(&other, &Fields::default()));
+        assert!(!one.is_alike(&other, &fields(&[".spec.a"])));
+        assert!(one.is_alike(&other, &fields(&[".status"])));
+        assert_eq!(one.is_alike(&other, &fields(&[".spec.b"])), cut, "{levels}");
+        assert!(!one.is_alike(&nested(levels, "1", "2"), &fields(&[".status"])));
+        assert!(one.is_alike(&nested(levels, "1", "1"), &Fields::default()));
+        let (before, after) = one.unlike(&other);
+        let told = crate::view::difference::differences(&before, &after);
+        assert_eq!((told.len(), told[0].path.starts_with(".spec")), (1, true));
+        assert!(one.but_metadata().get("spec").is_some());
+    }
+}
+
+fn resource() -> Resource {
+    Resource {
+        group: "x.dev".into(),
+        version: "v1".into(),
+        kind: "Bag".into(),
+        plural: "bags".into(),
+        namespaced: true,
+    }
+}
+
+#[test]
+fn what_has_no_name_is_no_object() {
+    assert!(Object::new(&json!({ "metadata": {} })).is_none());
+    assert!(Object::new(&json!([])).is_none());
+    assert!(Object::new(&json!({ "metadata": 7 })).is_none());
+}
