@@ -20,6 +20,7 @@ mod measures;
 mod meter;
 mod outcome;
 mod place;
+mod redact;
 mod sandbox;
 pub mod tape;
 mod turns;
@@ -343,6 +344,7 @@ impl Sandboxes {
             Ok(made) => made,
             Err(error) => return Called::never(CallError::Host(format!("{error:#}"))),
         };
+        let redactor = store.data().redactor.clone();
         let guest = Metered::new(
             outcome::ask(pre, store, ask),
             cpu.clone(),
@@ -376,6 +378,6 @@ impl Sandboxes {
             None => Report::lost("the call did not stop when it was told to".into()),
         };
         trust.note(cpu.used());
-        report.judge(late, cpu.used(), &limits, &output)
+        report.judge(late, cpu.used(), &limits, (&output, &redactor))
     }
 }

@@ -94,9 +94,11 @@ impl State {
         }
         let calls = self.call.as_ref().map(Call::calls);
         let tape = self.call.as_ref().and_then(Call::tape).cloned();
+        let redactor = self.redactor.clone();
         let span = self.span(import);
         let answer = self.until_stopped(work).instrument(span.clone()).await;
         let answer = answer.inspect_err(|_| spans::answered(&span, "stopped"))?;
+        answer.objects(&mut |object| redactor.sees(object));
         spans::answered(&span, answer.word());
         if let Some(calls) = calls {
             calls.note(import, answer.word());
@@ -130,11 +132,13 @@ impl cluster::Host for State {
     }
 
     async fn apply(&mut self, object: String) -> Answer<String> {
+        self.redactor.sees(&object);
         let spoken = self.spoken(|| words::one(&object));
         self.asked("apply", spoken, |call| call.apply(object)).await
     }
 
     async fn apply_status(&mut self, object: String) -> Answer<String> {
+        self.redactor.sees(&object);
         let spoken = self.spoken(|| words::one(&object));
         self.asked("apply-status", spoken, |call| call.apply_status(object))
             .await
@@ -144,12 +148,14 @@ impl cluster::Host for State {
         &mut self,
         children: Vec<String>,
     ) -> wasmtime::Result<Result<Vec<String>, Vec<cluster::SetError>>> {
+        children.iter().for_each(|child| self.redactor.sees(child));
         let spoken = self.spoken(|| words::children(&children));
         self.asked("apply-set", spoken, |call| call.apply_set(children))
             .await
     }
 
     async fn create(&mut self, object: String) -> Answer<String> {
+        self.redactor.sees(&object);
         let spoken = self.spoken(|| words::one(&object));
         self.asked("create", spoken, |call| call.create(object))
             .await
@@ -195,7 +201,8 @@ impl cluster::Host for State {
 }
 
 impl events::Host for State {
-    async fn publish(&mut self, event: events::Event) -> wasmtime::Result<()> {
+    async fn publish(&mut self, mut event: events::Event) -> wasmtime::Result<()> {
+        self.redactor.event(&mut event);
         let spoken = self.spoken(|| words::event(&event));
         if let Some(player) = &self.player {
             player.answer("publish", spoken.map(Spoken::said).unwrap_or_default());
@@ -228,9 +235,11 @@ impl log::Host for State {
         let mut fields_text = String::new();
         for field in fields.into_iter().take(LOG_FIELDS) {
             let room = LOG_LINE.saturating_sub(fields_text.len());
-            let (key, value) = (clean(&field.key, 64), clean(&field.value, room));
+            let [key, value] = [&field.key, &field.value].map(|text| self.redactor.text(text));
+            let (key, value) = (clean(&key, 64), clean(&value, room));
             fields_text.push_str(&format!("{key}={value:?} "));
         }
+        let message = self.redactor.text(&message);
         let (plugin, object) = (&*self.plugin, &*self.object);
         let (message, fields) = (clean(&message, LOG_LINE), fields_text.trim_end());
         let trace_id = spans::trace_id(&Span::current());
@@ -287,9 +296,10 @@ impl State {
         &mut self,
         kind: Kind,
         name: &str,
-        labels: Vec<metrics::Label>,
+        mut labels: Vec<metrics::Label>,
         value: f64,
     ) -> wasmtime::Result<()> {
+        self.redactor.labels(&mut labels);
         if self.player.is_some() {
             return Ok(self.cancel.check()?);
         }

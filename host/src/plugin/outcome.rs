@@ -10,6 +10,7 @@ use super::bindings::types::{Action, Description, Failure, Progress, Request};
 use super::cancel::Stop;
 use super::cluster::Traffic;
 use super::limiter::Denied;
+use super::redact::Redactor;
 use super::sandbox::State;
 use super::wasi::Output;
 use crate::manifest::Limits;
@@ -158,6 +159,9 @@ pub(super) struct Report {
 
 /// Instantiates the plugin in `store` and asks it. The store ends with the call.
 pub(super) async fn ask(pre: PluginPre<State>, mut store: Store<State>, ask: Asked) -> Report {
+    if let Asked::Reconcile(request) | Asked::Finalize(request) = &ask {
+        store.data().redactor.sees(&request.object);
+    }
     let answer = exchange(&pre, &mut store, ask).await;
     let state = store.data();
     Report {
@@ -205,13 +209,13 @@ impl Report {
         }
     }
 
-    /// Sorts out how the call ended. `late` says that its deadline had passed.
+    /// Sorts out how the call ended. `late` says that its deadline had passed. What the guest says of it is redacted.
     pub(super) fn judge(
         self,
         late: bool,
         cpu: Duration,
         limits: &Limits,
-        output: &Output,
+        (output, redactor): (&Output, &Redactor),
     ) -> Called<Answer> {
         let Self {
             answer,
@@ -223,11 +227,14 @@ impl Report {
             // An answer that arrives after the deadline is no answer: retried like any other.
             _ if late => Err(CallError::DeadlineExceeded(limits.deadline)),
             Ok(Ok(answer)) => Ok(answer),
-            Ok(Err(failure)) => Err(CallError::Failed(tidy(failure))),
+            Ok(Err(mut failure)) => {
+                redactor.failure(&mut failure);
+                Err(CallError::Failed(tidy(failure)))
+            }
             Err(error) => Err(classify(&error, denied, limits)),
         };
         let output = if answer.is_err() {
-            output.text()
+            redactor.text(&output.text()).into_owned()
         } else {
             String::new()
         };

@@ -12,6 +12,7 @@ use super::cluster::Call;
 use super::engine::{Interruption, refuel};
 use super::limiter::Limiter;
 use super::meter::Cpu;
+use super::redact::Redactor;
 use super::tape::Player;
 use super::wasi::{self, Output};
 use crate::manifest::Limits;
@@ -45,6 +46,8 @@ pub(super) struct State {
     pub(super) object: String,
     pub(super) config: Arc<str>,
     pub(super) now: Timestamp,
+    /// Hides the Secrets that the call sees in what it says.
+    pub(super) redactor: Redactor,
     pub(super) log_lines_left: u32,
     pub(super) spans_left: u32,
 }
@@ -118,6 +121,7 @@ pub(super) fn sandbox(engine: &Engine, start: Start) -> wasmtime::Result<(Store<
         object,
         config: start.config,
         now: start.now,
+        redactor: Redactor::default(),
         log_lines_left: LOG_LINES,
         spans_left: SPANS,
     };

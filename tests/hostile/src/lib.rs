@@ -10,6 +10,7 @@
 mod crash;
 mod flood;
 mod hoard;
+mod leak;
 mod lie;
 mod trespass;
 
@@ -57,6 +58,8 @@ pub const ATTACKS: &[(&str, Attack)] = &[
     ("flood_api", flood::api),
     ("wait_api", flood::wait_api),
     ("hurry", flood::hurry),
+    // leak.rs: tells what a Secret holds.
+    ("tell_secret", leak::tell),
     // trespass.rs: writes what a grant must not cover.
     ("write_secret", trespass::write_secret),
     ("foreign_owner", trespass::foreign_owner),

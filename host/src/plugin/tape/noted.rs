@@ -13,6 +13,9 @@ pub(in crate::plugin) trait Noted: Sized {
     /// About how many bytes it has until then.
     fn bytes(&self) -> usize;
 
+    /// Calls `each` with each object in it.
+    fn objects(&self, each: &mut dyn FnMut(&str));
+
     /// What was noted; none if the note is of something else.
     fn from_reply(reply: Reply) -> Option<Self>;
 }
@@ -21,6 +24,7 @@ pub(in crate::plugin) trait Noted: Sized {
 pub(in crate::plugin) trait Part: Sized {
     fn said(&self) -> Value;
     fn length(&self) -> usize;
+    fn objects(&self, each: &mut dyn FnMut(&str));
     fn heard(value: Value) -> Option<Self>;
 }
 
@@ -32,6 +36,10 @@ impl Part for String {
 
     fn length(&self) -> usize {
         self.len()
+    }
+
+    fn objects(&self, each: &mut dyn FnMut(&str)) {
+        each(self);
     }
 
     fn heard(value: Value) -> Option<Self> {
@@ -51,6 +59,10 @@ impl Part for Vec<String> {
         self.iter().map(|text| text.len() + 32).sum()
     }
 
+    fn objects(&self, each: &mut dyn FnMut(&str)) {
+        self.iter().for_each(|text| each(text));
+    }
+
     fn heard(value: Value) -> Option<Self> {
         match value {
             Value::Array(items) => items.into_iter().map(String::heard).collect(),
@@ -68,6 +80,8 @@ impl Part for () {
         0
     }
 
+    fn objects(&self, _: &mut dyn FnMut(&str)) {}
+
     fn heard(_: Value) -> Option<Self> {
         Some(())
     }
@@ -83,6 +97,12 @@ impl<T: Part> Noted for Result<T, Error> {
 
     fn bytes(&self) -> usize {
         self.as_ref().map_or(64, Part::length)
+    }
+
+    fn objects(&self, each: &mut dyn FnMut(&str)) {
+        if let Ok(part) = self {
+            part.objects(each);
+        }
     }
 
     fn from_reply(reply: Reply) -> Option<Self> {
@@ -109,6 +129,12 @@ impl<T: Part> Noted for Result<T, Vec<SetError>> {
         match self {
             Ok(part) => part.length(),
             Err(errors) => errors.len() * 64,
+        }
+    }
+
+    fn objects(&self, each: &mut dyn FnMut(&str)) {
+        if let Ok(part) = self {
+            part.objects(each);
         }
     }
 

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::Output;
 
 use anyhow::{Context, Result, ensure};
-use serde_json::Value;
+use base64::Engine;
+use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD};
+use serde_json::{Value, json};
 use tempfile::TempDir;
 use windlass_e2e::variant::patched;
 use windlass_e2e::{Dev, windlass_alone, workspace};
@@ -176,5 +178,75 @@ spec:
         code == Some(0) && said.contains("a terminal failure: answer: accepted"),
         "{said}"
     );
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_recording_holds_nothing_of_a_secret_that_was_read() -> Result<()> {
+    let token = "tok~n?>k>>>??";
+    let user = format!("robot:{token}");
+    let forms = [
+        token.to_owned(),
+        STANDARD.encode(token),
+        STANDARD_NO_PAD.encode(token),
+        URL_SAFE.encode(token),
+        URL_SAFE_NO_PAD.encode(token),
+        STANDARD.encode(&user),
+        STANDARD_NO_PAD.encode(format!("x{user}")),
+        URL_SAFE_NO_PAD.encode(format!("xx{user}")),
+        STANDARD.encode(format!(r#"{{"token":"{token}"}}"#)),
+        "pa55word".to_owned(),
+        STANDARD.encode("PASSWORD=pa55word"),
+        "a-line-of-it".to_owned(),
+    ];
+    let home = tempfile::tempdir()?;
+    let folder = home.path();
+    let greeter = workspace().join("plugins/greeter");
+    fs::copy(
+        greeter.join("greeting.crd.yaml"),
+        folder.join("greeting.crd.yaml"),
+    )?;
+    let secret = json!({
+        "apiVersion": "v1", "kind": "Secret",
+        "metadata": { "name": "ada-secret", "namespace": "default" },
+        "stringData": {
+            "json": format!(r#"{{"in":[{{"token":"{token}"}}]}}"#),
+            "dotenv": "PASSWORD=pa55word\na-line-of-it\n",
+        },
+    });
+    let example = fs::read_to_string(greeter.join("example.yaml"))?;
+    fs::write(
+        folder.join("example.yaml"),
+        format!("{secret}\n---\n{example}"),
+    )?;
+    fs::copy(guest("hostile")?, folder.join("hostile.wasm"))?;
+    let document = json!({
+        "apiVersion": "windlass.dev/v1alpha1", "kind": "Plugin", "metadata": { "name": "hostile" },
+        "spec": {
+            "source": { "file": "hostile.wasm" },
+            "config": { "attack": "tell_secret", "texts": forms },
+            "grants": [
+                { "apiGroups": ["examples.windlass.dev"], "resources": ["greetings"],
+                  "verbs": ["get", "list", "watch"], "namespaces": "all" },
+                { "apiGroups": [""], "resources": ["secrets"], "verbs": ["get"], "acknowledge": true },
+            ],
+        },
+    });
+    fs::write(folder.join("plugin.yaml"), document.to_string())?;
+    let dev = Dev::start(folder, &["--once"])?;
+    assert_eq!(dev.ended().await?.code(), Some(1), "{}", dev.errors());
+    let said = serde_json::to_string(&dev.events())? + &dev.errors();
+    let recording = folder.join(".windlass/failures/hostile/ada-1.json");
+    let recorded = fs::read_to_string(&recording).with_context(|| said.clone())?;
+    ensure!(recorded.contains("\"hiddenValues\": 2"), "{recorded}");
+    ensure!(recorded.contains("noted hidden"), "{recorded}");
+    ensure!(said.contains("failed hidden | aGlkZGVu"), "{said}");
+    for form in &forms {
+        ensure!(!recorded.contains(form), "{form} in {recorded}");
+        ensure!(!said.contains(form), "{form} in {said}");
+    }
+    // It is answered with the words, and ends as it did.
+    let (code, said) = replay(&recording, &[])?;
+    ensure!(code == Some(0) && said.contains("failed hidden"), "{said}");
     Ok(())
 }

@@ -17,4 +17,5 @@ mod flood;
 mod hoard;
 mod javascript;
 mod lie;
+mod secrets;
 mod trespass;
