@@ -163,7 +163,7 @@ impl Journals {
 
     /// The set of the run of `key` may not take an object.
     pub(super) fn conflicts(&mut self, key: &Key, what: &str) {
-        self.note(key, |journal| {
+        self.note(key, 0, |journal| {
             if journal.conflicts.len() < CONFLICTS {
                 journal.conflicts.push(what.to_owned());
             }

@@ -53,10 +53,10 @@ impl Write {
         let end = match &self.before {
             Before::Absent => End::Created(fields(&object.but_metadata())),
             Before::Unknown => End::Unseen,
-            Before::There(before) => End::Changed(match before.unlike(object) {
-                Some((before, now)) => differences(&before, &now),
-                None => vec![Difference::too_large()],
-            }),
+            Before::There(before) => {
+                let (before, now) = before.unlike(object);
+                End::Changed(differences(&before, &now))
+            }
         };
         self.note(end, Some(object));
         let resource = self.object.0.clone();
