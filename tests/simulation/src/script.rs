@@ -193,10 +193,10 @@ pub fn squatted(mut script: Vec<Action>, seed: u64) -> Vec<Action> {
     let (meanwhile, healed) = (stay("ada"), stay("bob"));
     let at = script.iter().position(|action| *action == Action::Heal);
     let at = at.unwrap_or(script.len());
-    script.splice(at..at, meanwhile);
+    drop(script.splice(at..at, meanwhile));
     script.extend(healed);
     let create = 1.min(script.len());
-    script.splice(create..create, [wait, vacate]);
+    drop(script.splice(create..create, [wait, vacate]));
     script.insert(0, squat);
     script
 }
