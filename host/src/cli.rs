@@ -6,7 +6,6 @@ use std::thread::available_parallelism;
 
 use crate::args::{self, Command, Windlass};
 use crate::error::Chain;
-use crate::plugin::admission::Refused;
 use crate::plugin::compiler::{CompileError, REFUSED, compile_child};
 use crate::replay::Different;
 use crate::seams::{Clock, Rng, Seams, Spawn, guest_threads};
@@ -37,8 +36,8 @@ pub fn main<T>(
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => match error.downcast_ref::<CompileError>() {
             // The host that started this says the rest.
-            Some(CompileError::Refused(Refused::Damaged(why))) => {
-                eprintln!("{why}");
+            Some(CompileError::Refused(refused)) => {
+                eprintln!("{refused}");
                 ExitCode::from(REFUSED)
             }
             _ => {

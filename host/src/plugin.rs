@@ -21,6 +21,7 @@ mod meter;
 mod outcome;
 mod place;
 mod redact;
+mod proposals;
 mod sandbox;
 pub mod tape;
 mod turns;
@@ -33,7 +34,7 @@ use tokio::sync::Semaphore;
 use tracing::Instrument;
 use wasmtime::Engine;
 use wasmtime::component::{Component, HasSelf, Linker};
-use windlass_code_cache::{Code, CodeCache};
+use windlass_code_cache::{CacheError, Code, CodeCache};
 
 pub use bindings::types::{Action, Failure, Progress, Request};
 pub use calls::HostCalls;
@@ -282,7 +283,11 @@ impl Sandboxes {
             .map_err(LoadError::Cache)?;
         let output = draft.file().map_err(LoadError::Cache)?;
         self.compiler.compile(bytes, output, &self.seams).await?;
-        draft.keep(self.engine()).map_err(LoadError::Cache)
+        draft.keep(self.engine()).map_err(|error| match error {
+            // Compiled for this engine a moment ago: it is whole, and the engine's pool has no room for it.
+            CacheError::Damaged(why) => Refused::TooDemanding(why).into(),
+            error => LoadError::Cache(error),
+        })
     }
 
     /// Makes one call in a sandbox of its own, bounded by the guest's limits.

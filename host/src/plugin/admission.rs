@@ -2,11 +2,15 @@
 //!
 //! Everything that can be wrong with a file gets its own sentence, with what to do about it.
 
+mod structure;
+
 use wasmtime::Engine;
 use wasmtime::component::Component;
 use wasmtime::component::types::{self, ComponentItem};
 
 use super::bindings::types::{Action, Description, Failure, Progress, Request};
+use super::engine::TABLE_ELEMENTS;
+pub(super) use structure::{invalid, judge_structure};
 
 /// A larger file is refused unread. The largest measured toolchain output is 18 MiB (Python).
 pub const LARGEST_FILE: usize = 32 << 20;
@@ -37,6 +41,44 @@ pub enum Refused {
     /// A component that does not hold together.
     #[error("the component is damaged or cut off: {0}")]
     Damaged(String),
+    /// It uses a WebAssembly proposal that plugins may not use.
+    #[error(
+        "the component uses the WebAssembly proposal {name} (at byte {at:#x}), which this host does not allow: {reason}; \
+         build it without, for Rust by taking it out of `-C target-feature`"
+    )]
+    Proposal {
+        /// Its name in the standard.
+        name: &'static str,
+        /// Why it is not allowed.
+        reason: &'static str,
+        /// Where in the file.
+        at: usize,
+    },
+    /// Its strings are not UTF-8.
+    #[error(
+        "the component passes strings as {0}, and this host takes UTF-8 only: build it with `string-encoding=utf8`, \
+         the default of every toolchain"
+    )]
+    Strings(&'static str),
+    /// Too much of something.
+    #[error(
+        "the component has too many {0}: at most {1} are taken, with those of all that it contains; split it"
+    )]
+    TooMany(&'static str, usize),
+    /// Components in components in components.
+    #[error(
+        "the component contains components and modules in more than {0} levels; compose it flatter"
+    )]
+    TooDeep(usize),
+    /// A table that no sandbox has room for.
+    #[error("the component has a table of {0} elements; at most {TABLE_ELEMENTS} are taken")]
+    LargeTable(u64),
+    /// More instances, memories or tables than a sandbox has room for.
+    #[error("the component needs more than a sandbox has: {0}; split it")]
+    TooDemanding(String),
+    /// What the compiler in the child process said of it.
+    #[error("{0}")]
+    Told(String),
     /// It wants something that the host does not have.
     #[error(
         "the component imports {0}, which this host does not offer: plugins may import windlass:plugin@0.1 and WASI 0.2 ({wasi}) only",

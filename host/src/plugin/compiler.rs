@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use rustix::process::{Resource, Rlimit, setrlimit};
 
-use super::admission::{LARGEST_FILE, Refused, judge_bytes};
+use super::admission::{LARGEST_FILE, Refused, invalid, judge_bytes, judge_structure};
 use super::engine::{self, Interruption};
 use crate::memory::memory_limit;
 use crate::seams::{Ended, Seams};
@@ -93,7 +93,7 @@ fn judge_end(ended: Ended, said: &str) -> Result<(), CompileError> {
     let xfsz = rustix::process::Signal::XFSZ.as_raw();
     Err(match ended {
         Ended::Code(0) => return Ok(()),
-        Ended::Code(code) if code == i32::from(REFUSED) => Refused::Damaged(said).into(),
+        Ended::Code(code) if code == i32::from(REFUSED) => Refused::Told(said).into(),
         Ended::Code(code) => {
             CompileError::Failed(format!("the compiler ended with {code}: {said}"))
         }
@@ -137,9 +137,10 @@ fn compile(
     interruption: Interruption,
 ) -> Result<(), CompileError> {
     let failed = |error: &dyn std::fmt::Display| CompileError::Failed(error.to_string());
+    judge_structure(bytes)?;
     let engine = engine::compiler(interruption).map_err(|error| failed(&error))?;
     let code = engine.precompile_component(bytes);
-    let code = code.map_err(|error| Refused::Damaged(format!("{error:#}")))?;
+    let code = code.map_err(|error| invalid(bytes, &error))?;
     output.write_all(&code).map_err(|error| failed(&error))?;
     output.flush().map_err(|error| failed(&error))
 }
@@ -172,10 +173,7 @@ mod tests {
     fn how_the_child_ended_says_who_is_to_blame() {
         let cases = [
             (Ended::Code(0), ""),
-            (
-                Ended::Code(3),
-                "the component is damaged or cut off: unexpected end",
-            ),
+            (Ended::Code(3), "unexpected end"),
             (
                 Ended::Code(101),
                 "cannot compile: the compiler ended with 101: unexpected end",

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use wasmtime::{Config, Engine, PoolingAllocationConfig, Store};
 
+use super::proposals;
 use crate::manifest::MOST_MEMORY;
 use crate::seams::Spawn;
 
@@ -19,6 +20,9 @@ pub const SLOTS: u32 = 64;
 /// about one instruction each.
 const FUEL_SLICE: u64 = 10_000_000;
 const FUEL_SECOND: f64 = 1e9;
+
+/// Elements of a table at most. The largest measured has 7,704 (StarlingMonkey).
+pub(super) const TABLE_ELEMENTS: usize = 20_000;
 
 /// The stack of a guest, in bytes.
 const STACK: usize = 512 << 10;
@@ -96,9 +100,8 @@ fn settings(interruption: Interruption) -> Config {
         // Where in the component each instruction comes from, and what a debugger unwinds by: a fifth of compiled code,
         // for an offset that no operator reads. Traps name their functions without.
         .generate_address_map(false)
-        .native_unwind_info(false)
-        // What no guest needs and advisories were about.
-        .wasm_memory64(false);
+        .native_unwind_info(false);
+    proposals::configure(&mut config);
     config
 }
 
@@ -114,7 +117,7 @@ fn pool() -> PoolingAllocationConfig {
         .max_memories_per_component(8)
         .total_tables(60 * SLOTS)
         .max_tables_per_component(80)
-        .table_elements(20_000)
+        .table_elements(TABLE_ELEMENTS)
         .max_core_instance_size(1 << 20)
         .max_component_instance_size(1 << 20)
         .max_memory_size(MOST_MEMORY)

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use windlass_e2e::{Account, Cluster, Host, Identity, Line, Plugins, control_plane};
-use windlass_sandbox_tests::guest;
+use windlass_sandbox_tests::{forged, guest};
 
 /// A config folder with a good plugin and many bad ones, and what is to be said of each.
 struct Bad {
@@ -96,6 +96,11 @@ fn bad_components(bad: Bad) -> Bad {
             component(no_functions),
             &["does not fit the contract windlass:plugin@0.1.0"],
         );
+    // Each of them would end the process, and with it every plugin.
+    let aborting = forged::aborting().unwrap();
+    let bad = aborting.iter().fold(bad, |bad, (name, bytes)| {
+        bad.component(name, bytes, &["uses the WebAssembly proposal gc"])
+    });
     let http = r#"(component (import "wasi:http/outgoing-handler@0.2.0" (instance)))"#;
     let queue = r#"(component (import "acme:queue/send" (instance)))"#;
     let what_is = "plugins may import windlass:plugin@0.1 and WASI 0.2";

@@ -4,6 +4,7 @@
 use std::process::{Command, Output};
 
 use windlass_e2e::{host_binary, workspace};
+use windlass_sandbox_tests::forged;
 use windlass_sandbox_tests::guests::guest;
 
 /// Runs the program to its end.
@@ -235,6 +236,40 @@ fn a_component_says_what_it_is_without_a_cluster() {
         assert_eq!((code, nothing.as_str()), (Some(1), ""), "{path}");
         assert!(
             error.starts_with("error: ") && error.contains(says),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn a_component_that_would_abort_the_process_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, bytes) in forged::aborting().unwrap() {
+        let path = folder.path().join(format!("{name}.wasm"));
+        std::fs::write(&path, bytes).unwrap();
+        // A process that aborts has no exit code.
+        let (code, nothing, error) = windlass(&["inspect", path.to_str().unwrap()]);
+        assert_eq!((code, nothing.as_str()), (Some(1), ""), "{name}: {error}");
+        assert!(
+            error.contains("uses the WebAssembly proposal gc (at byte 0x"),
+            "{name}: {error}"
+        );
+    }
+}
+
+#[test]
+fn what_the_compilers_process_refuses_is_told_in_its_own_words() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("forged.wasm");
+    let mut components = forged::other_strings().unwrap();
+    let deep = "(component ".repeat(7) + &")".repeat(7);
+    components.push(("more than 6 levels", wat::parse_str(deep).unwrap()));
+    for (words, bytes) in components {
+        std::fs::write(&file, bytes).unwrap();
+        let (code, nothing, error) = windlass(&["inspect", file.to_str().unwrap()]);
+        assert_eq!((code, nothing.as_str()), (Some(1), ""), "{error}");
+        assert!(
+            error.contains(words) && !error.contains("damaged"),
             "{error}"
         );
     }

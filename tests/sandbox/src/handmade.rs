@@ -48,7 +48,18 @@ pub fn empty(wit: &str) -> anyhow::Result<Vec<u8>> {
         &resolve,
         world,
         dummy_module(&resolve, world, ManglingAndAbi::Standard32),
+        StringEncoding::UTF8,
     )
+}
+
+/// A component that fits the contract, whose every function traps, and whose strings have another encoding.
+///
+/// # Errors
+/// The contract cannot be read.
+pub fn encoded(strings: StringEncoding) -> anyhow::Result<Vec<u8>> {
+    let (resolve, world) = world(&contract()?)?;
+    let module = dummy_module(&resolve, world, ManglingAndAbi::Standard32);
+    encode(&resolve, world, module, strings)
 }
 
 /// A component that fits the contract, of a core module in the text format.
@@ -57,7 +68,12 @@ pub fn empty(wit: &str) -> anyhow::Result<Vec<u8>> {
 /// The module is wrong, or does not fit.
 pub fn component(wit: &str, module: &str) -> anyhow::Result<Vec<u8>> {
     let (resolve, world) = world(wit)?;
-    encode(&resolve, world, wat::parse_str(module)?)
+    encode(
+        &resolve,
+        world,
+        wat::parse_str(module)?,
+        StringEncoding::UTF8,
+    )
 }
 
 fn world(wit: &str) -> anyhow::Result<(Resolve, WorldId)> {
@@ -67,8 +83,13 @@ fn world(wit: &str) -> anyhow::Result<(Resolve, WorldId)> {
     Ok((resolve, world))
 }
 
-fn encode(resolve: &Resolve, world: WorldId, mut module: Vec<u8>) -> anyhow::Result<Vec<u8>> {
-    embed_component_metadata(&mut module, resolve, world, StringEncoding::UTF8)?;
+fn encode(
+    resolve: &Resolve,
+    world: WorldId,
+    mut module: Vec<u8>,
+    strings: StringEncoding,
+) -> anyhow::Result<Vec<u8>> {
+    embed_component_metadata(&mut module, resolve, world, strings)?;
     ComponentEncoder::default()
         .validate(true)
         .module(&module)?
@@ -84,7 +105,9 @@ fn encode(resolve: &Resolve, world: WorldId, mut module: Vec<u8>) -> anyhow::Res
 pub struct Handmade {
     wit: String,
     imports: String,
+    items: String,
     texts: Vec<u8>,
+    allocate: String,
     describe: String,
     reconcile: String,
     kind: Option<[String; 2]>,
@@ -146,6 +169,20 @@ impl Handmade {
         self
     }
 
+    /// Adds items to the module: types, tables, functions.
+    #[must_use]
+    pub fn items(mut self, items: &str) -> Self {
+        items.clone_into(&mut self.items);
+        self
+    }
+
+    /// Code that `cabi_realloc` runs first: when the host puts something into the guest's memory.
+    #[must_use]
+    pub fn allocate(mut self, code: &str) -> Self {
+        code.clone_into(&mut self.allocate);
+        self
+    }
+
     /// Code that `describe` runs first.
     #[must_use]
     pub fn describe(mut self, code: &str) -> Self {
@@ -193,7 +230,9 @@ impl Handmade {
         let Self {
             wit,
             imports,
+            items,
             texts,
+            allocate,
             describe,
             reconcile,
             kind: _,
@@ -203,11 +242,13 @@ impl Handmade {
             r#"(module
             {imports}
             (memory (export "memory") 4)
+            {items}
             (global $heap (mut i32) (i32.const 65536))
             (data (i32.const 0) "{head}")
             (data (i32.const {TEXTS}) "{texts}")
             (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32)
               (local $at i32)
+              {allocate}
               (local.set $at (global.get $heap))
               (global.set $heap (i32.and (i32.add (i32.add (local.get $at) (local.get 3)) (i32.const 15)) (i32.const -16)))
               (if (i32.gt_u (global.get $heap) (i32.const 262144))

@@ -18,4 +18,5 @@ mod hoard;
 mod javascript;
 mod lie;
 mod secrets;
+mod proposals;
 mod trespass;
