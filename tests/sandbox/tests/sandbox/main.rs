@@ -7,6 +7,7 @@
 )]
 
 mod admission;
+mod advisories;
 mod common;
 mod crash;
 mod denials;
