@@ -56,8 +56,8 @@ down: toolchain ## End that control plane
 apiserver-data: toolchain go ## Capture from the real API server what the embedded one knows of built-in kinds
 	@cargo run --quiet -p windlass-capture
 
-.PHONY: check fmt clippy docs deny typos manifests javascript
-check: fmt clippy docs deny typos manifests javascript ## Everything that can be checked without running it
+.PHONY: check fmt clippy docs deny audit typos manifests javascript
+check: fmt clippy docs deny audit typos manifests javascript ## Everything that can be checked without running it
 fmt: toolchain
 	cargo fmt --all --check
 clippy: toolchain
@@ -68,6 +68,8 @@ docs: toolchain
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
 deny: toolchain $(TOOLS)/bin/cargo-deny-$(DENY)
 	$(TOOLS)/bin/cargo-deny check licenses bans sources
+audit: toolchain ## Hold the advisories of wasmtime against their proofs, and look for a newer patch release
+	@cargo run --quiet -p windlass-audit
 typos: toolchain $(TOOLS)/bin/typos-$(TYPOS)
 	$(TOOLS)/bin/typos
 
