@@ -70,6 +70,10 @@ pub const ATTACKS: &[(&str, Attack)] = &[
     ("patch_owners", trespass::patch_owners),
     ("post_eviction", trespass::post_eviction),
     ("set_elsewhere", trespass::set_elsewhere),
+    ("write_label", trespass::write_label),
+    ("set_label", trespass::set_label),
+    ("patch_label", trespass::patch_label),
+    ("patch_labels", trespass::patch_labels),
     // No attack: writes that are in order.
     ("healthy_write", trespass::healthy_write),
     ("healthy_writes", trespass::healthy_writes),

@@ -85,6 +85,40 @@ pub(crate) fn set_elsewhere(primary: &Primary) -> Outcome {
     answered(answer.map(|_| String::new()).map_err(first))
 }
 
+/// Applies a ConfigMap with the mark of another plugin's set.
+pub(crate) fn write_label(primary: &Primary) -> Outcome {
+    let mut map = config_map(primary, "write-label");
+    set(&mut map, "labels", json!({ "windlass.dev/set": "healthy" }));
+    attempt(&map)
+}
+
+/// Applies a set whose child has an annotation of the host.
+pub(crate) fn set_label(primary: &Primary) -> Outcome {
+    let mut map = config_map(primary, "set-label");
+    set(&mut map, "annotations", json!({ "windlass.dev/x": "y" }));
+    let answer = cluster::apply_set(&[map.to_string()]);
+    let first = |mut errors: Vec<cluster::SetError>| match errors.len() {
+        1 => errors.remove(0).error,
+        count => cluster::Error::Other(format!("{count} errors")),
+    };
+    answered(answer.map(|_| String::new()).map_err(first))
+}
+
+/// Takes a ConfigMap out of its set, with the label's name in escapes.
+pub(crate) fn patch_label(primary: &Primary) -> Outcome {
+    let path = "/metadata/labels/windlass.dev~1set";
+    let patch = json!([{ "op": "remove", "path": path }]).to_string();
+    let target = primary.config_map("patch-label");
+    answered(cluster::patch(&target, None, PatchType::Json, &patch))
+}
+
+/// Takes all labels off a ConfigMap.
+pub(crate) fn patch_labels(primary: &Primary) -> Outcome {
+    let patch = json!({ "metadata": { "labels": null } }).to_string();
+    let target = primary.config_map("patch-labels");
+    answered(cluster::patch(&target, None, PatchType::Merge, &patch))
+}
+
 /// Creates, patches both ways, and applies a set, as a good plugin does.
 pub(crate) fn healthy_writes(primary: &Primary) -> Outcome {
     let write = || -> Result<(), cluster::Error> {

@@ -1,6 +1,7 @@
 //! Pure checks of what a guest hands in: scope, owners, finalizers, shape.
 
 mod patch;
+mod reserved;
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -202,6 +203,12 @@ pub(super) fn forbidden_metadata(
     if metadata.contains_key("managedFields") {
         return Ok(Some("set managedFields".into()));
     }
+    if let Some(name) = reserved::in_metadata(metadata) {
+        let name = clean(name, 100);
+        return Ok(Some(format!(
+            "set {name}, since labels and annotations under windlass.dev/ are the host's and the user's,"
+        )));
+    }
     let entries = |field: &str| match metadata.get(field) {
         None | Some(Value::Null) => Ok(Vec::new()),
         Some(Value::Array(entries)) => Ok(entries.clone()),
@@ -320,6 +327,21 @@ mod tests {
         );
         assert!(verdict(&json!({ "finalizers": ["other"] })).starts_with("denied"));
         assert!(verdict(&json!({ "managedFields": [] })).starts_with("denied"));
+    }
+
+    #[test]
+    fn labels_and_annotations_of_windlass_are_no_guests() {
+        for map in ["labels", "annotations"] {
+            for value in [json!("x"), json!(null)] {
+                let denied = verdict(&json!({ map: { "app": "x", "windlass.dev/set": value } }));
+                assert!(
+                    denied.starts_with("denied: set windlass.dev/set"),
+                    "{denied}"
+                );
+            }
+            let fine = json!({ map: { "app": "x", "examples.windlass.dev/set": "x" } });
+            assert_eq!(verdict(&fine), "fine");
+        }
     }
 
     #[test]

@@ -36,6 +36,12 @@ impl Call {
                 target.resource, target.key
             )));
         }
+        if patch.touches_reserved() {
+            return Err(self.deny(&format!(
+                "patch labels or annotations under windlass.dev/, or all of them at once, of {} {}: they are the host's and the user's; name each of the others",
+                target.resource, target.key
+            )));
+        }
         if self.door.writes == Writes::Captured {
             return self.capture_patch(&target, patch).await;
         }

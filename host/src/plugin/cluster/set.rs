@@ -21,6 +21,8 @@ use crate::plugin::sandbox::{COPY, SPANS};
 use crate::spans;
 use crate::view::Key;
 
+pub(super) use member::{is_adopted, is_in_set_of, label};
+
 /// Children of a set at most.
 const MEMBERS: usize = 1_000;
 

@@ -6,6 +6,7 @@ mod memory;
 mod ownership;
 mod patch;
 mod repeat;
+mod reserved;
 mod set;
 
 use std::sync::{Arc, Mutex};
@@ -269,12 +270,12 @@ fn grants(setting: &Setting) -> Grants {
           "verbs": ["get", "list", "watch", "patch"], "namespaces": "all" },
         { "apiGroups": [""], "resources": ["configmaps"], "verbs": map_verbs, "namespaces": ["default", "away"],
           "adopt": adopts, "acknowledge": adopts },
-        { "apiGroups": ["apps"], "resources": ["deployments"], "verbs": all },
+        { "apiGroups": ["apps"], "resources": ["deployments"], "verbs": all, "acknowledge": true },
         { "apiGroups": [""], "resources": ["services"], "verbs": ["create", "patch"] },
-        { "apiGroups": [""], "resources": ["namespaces"], "verbs": all, "namespaces": "all" },
-        { "apiGroups": ["apps"], "resources": ["deployments/scale"], "verbs": ["get", "patch"] },
+        { "apiGroups": [""], "resources": ["namespaces"], "verbs": all, "namespaces": "all", "acknowledge": true },
+        { "apiGroups": ["apps"], "resources": ["deployments/scale"], "verbs": ["get", "patch"], "acknowledge": true },
         { "apiGroups": [""], "resources": ["pods"], "verbs": ["get"] },
-        { "apiGroups": [""], "resources": ["pods/eviction", "pods/binding"], "verbs": ["create"] },
+        { "apiGroups": [""], "resources": ["pods/eviction", "pods/binding"], "verbs": ["create"], "acknowledge": true },
     ]);
     Grants::new(serde_json::from_value(grants).unwrap()).unwrap()
 }

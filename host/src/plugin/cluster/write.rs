@@ -12,6 +12,7 @@ use sha2::{Digest, Sha256};
 use super::check::{self, Intent, owned_by};
 use super::read::{form, uri};
 use super::retry::Repeat;
+use super::set::{is_adopted, is_in_set_of, label};
 use super::{Call, Seen, Target, Writes};
 use crate::api::{Request, object as json_object};
 use crate::bugs::{self, Bug};
@@ -41,8 +42,9 @@ impl Call {
         let target = self.target(&check::reference(&object)?).await?;
         self.permit(&["create", "patch"], &target, None)?;
         let _held = self.hold_written(&object)?;
-        let intent = check::intent(&object)?;
+        let mut intent = check::intent(&object)?;
         self.check_metadata(&intent, &target)?;
+        self.keep_in_set(&target, &mut intent.object)?;
         let extent = Extent::of(&intent.object);
         self.send_apply(&target, intent.object, extent, Meant::Any)
             .await
@@ -76,6 +78,18 @@ impl Call {
         object.insert("metadata".into(), metadata);
         self.send_apply(&target, object, Extent::Status, Meant::Any)
             .await
+    }
+
+    /// A member of the set that is applied by itself stays one. Both applies have the same field manager, so the
+    /// server would remove the set's label if this one left it out.
+    fn keep_in_set(&self, target: &Target, object: &mut Map<String, Value>) -> Result<(), Error> {
+        let (primary, plugin) = (&self.primary, &*self.door.plugin);
+        match self.door.view.get(&target.resource, &target.key) {
+            Some(held) if owned_by(object, primary) && is_in_set_of(&held, primary, plugin) => {
+                label(object, plugin, is_adopted(&held.metadata))
+            }
+            Some(_) | None => Ok(()),
+        }
     }
 
     pub(super) async fn intended(&mut self, intent: &Intent) -> Result<Target, Error> {

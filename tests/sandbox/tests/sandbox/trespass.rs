@@ -42,6 +42,22 @@ async fn what_no_grant_covers_is_denied_and_said() {
             "plugin hostile may not create secrets/eviction in namespace default: add it to grants",
         ),
         (
+            "write_label",
+            "plugin hostile may not set windlass.dev/set, since labels and annotations under windlass.dev/ are the host's and the user's,",
+        ),
+        (
+            "set_label",
+            "plugin hostile may not set windlass.dev/x, since labels and annotations under windlass.dev/ are the host's and the user's,",
+        ),
+        (
+            "patch_label",
+            "plugin hostile may not patch labels or annotations under windlass.dev/, or all of them at once,",
+        ),
+        (
+            "patch_labels",
+            "plugin hostile may not patch labels or annotations under windlass.dev/, or all of them at once,",
+        ),
+        (
             "set_elsewhere",
             "plugin hostile may not create configmaps in namespace kube-system: add it to grants",
         ),

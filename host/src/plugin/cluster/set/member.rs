@@ -54,14 +54,14 @@ pub(super) fn standing(object: &Object, primary: &Primary, plugin: &str) -> Stan
 }
 
 /// Whether an object is in the set of this very primary.
-pub(super) fn is_in_set_of(object: &Object, primary: &Primary, plugin: &str) -> bool {
+pub(in crate::plugin::cluster) fn is_in_set_of(object: &Object, primary: &Primary, plugin: &str) -> bool {
     let mut owners = object.metadata.owners.iter();
     owners.any(|owner| owner.uid == primary.uid)
         && standing(object, primary, plugin) == Standing::Member
 }
 
 /// Whether the host took the member over from somebody.
-pub(super) fn is_adopted(object: &Metadata) -> bool {
+pub(in crate::plugin::cluster) fn is_adopted(object: &Metadata) -> bool {
     object.labels.contains_key(ADOPTED_LABEL)
 }
 
@@ -113,6 +113,18 @@ pub(super) fn mark(
         "controller": true, "blockOwnerDeletion": true,
     });
     metadata.insert("ownerReferences".into(), json!([owner]));
+    label(object, plugin, adopted)
+}
+
+/// Marks the object as a member, which the host has made or adopted.
+pub(in crate::plugin::cluster) fn label(
+    object: &mut Map<String, Value>,
+    plugin: &str,
+    adopted: bool,
+) -> Result<(), Error> {
+    let Some(Value::Object(metadata)) = object.get_mut("metadata") else {
+        return invalid("the object has no metadata".into());
+    };
     let labels = metadata.entry("labels").or_insert(Value::Null);
     if labels.is_null() {
         *labels = json!({});
