@@ -6,15 +6,20 @@
 #[cfg(feature = "measured")]
 pub(crate) mod measured;
 mod power;
+mod problems;
 mod used;
+mod yaml;
 
 use std::fmt;
 
 use serde::Deserialize;
 
 use crate::api::Resource;
-pub use power::Power;
+pub(crate) use power::never_by_wildcard;
+pub use power::{Power, Reason};
+pub use problems::{PrimaryKind, Problem, find as problems, is_cluster_scoped};
 pub use used::{Unused, Used};
+pub use yaml::entries;
 
 /// The verbs that grants know, and `*` for all of them. Applying takes `create` and `patch`.
 const VERBS: [&str; 7] = ["get", "list", "watch", "create", "patch", "delete", "*"];
@@ -133,13 +138,13 @@ impl Grants {
                 return Err(format!("[{index}].{problem}"));
             }
             match power::power(grant) {
-                Power::Never(why) => {
-                    return Err(format!("[{index}]: {why}: a plugin is never given that"));
-                }
-                Power::Powerful(why) if !grant.acknowledge => {
+                Power::Never(Reason { what, why }) => {
                     return Err(format!(
-                        "[{index}]: {why} is powerful: write `acknowledge: true` beside it if it is meant"
+                        "[{index}]: {what}: a plugin is never given that: {why}"
                     ));
+                }
+                Power::Powerful(reasons) if !grant.acknowledge => {
+                    return Err(format!("[{index}]: {}", unacknowledged(&reasons)));
                 }
                 Power::Powerful(_) | Power::Plain => {}
             }
@@ -178,9 +183,11 @@ impl Grants {
             &access.resource.group,
             &access.resource.plural,
             access.subresource,
-        ) {
+        ) || power::is_hosts_own(access)
+        {
             return false;
         }
+        let by_namespace = power::must_name_namespace(access);
         self.0.iter().any(|grant| {
             grant.names(
                 access.verb,
@@ -190,6 +197,7 @@ impl Grants {
             ) && grant.names_object(access.name)
                 && grant.namespaces.cover(access.namespace, home)
                 && wanted(grant)
+                && (!by_namespace || matches!(grant.namespaces, Namespaces::Only(_)))
         })
     }
 
@@ -300,9 +308,21 @@ impl Grant {
             Some(subresource) => format!("{plural}/{subresource}"),
             None => plural.to_owned(),
         };
+        let covers = match power::must_be_named(group, plural) {
+            true => is_listed,
+            false => matches,
+        };
         matches(&self.verbs, verb)
-            && matches(&self.api_groups, group)
-            && matches(&self.resources, &resource)
+            && covers(&self.api_groups, group)
+            && covers(&self.resources, &resource)
+    }
+
+    /// Why it is powerful; nothing if it is plain.
+    pub fn powers(&self) -> Vec<Reason> {
+        match power::power(self) {
+            Power::Powerful(reasons) => reasons,
+            Power::Plain | Power::Never(_) => Vec::new(),
+        }
     }
 
     fn names_object(&self, name: Option<&str>) -> bool {
@@ -321,6 +341,25 @@ impl Namespaces {
             Self::SameAsPrimary => namespace.is_some() && namespace == home,
         }
     }
+}
+
+/// What a powerful grant is told that is not acknowledged.
+fn unacknowledged(reasons: &[Reason]) -> String {
+    let mut reasons = reasons.iter();
+    let Some(Reason { what, why }) = reasons.next() else {
+        return String::new();
+    };
+    let is = if what.contains(", ") { "are" } else { "is" };
+    let mut text =
+        format!("{what} {is} powerful: write `acknowledge: true` beside it if it is meant: {why}");
+    for more in reasons {
+        text.push_str(&format!("; {more}"));
+    }
+    text
+}
+
+fn is_listed(held: &[String], wanted: &str) -> bool {
+    held.iter().any(|held| held == wanted)
 }
 
 fn matches(held: &[String], wanted: &str) -> bool {

@@ -55,6 +55,8 @@ struct Need {
     resource: String,
     names: Vec<String>,
     verbs: Vec<String>,
+    /// Why a grant of it is powerful.
+    powerful: Vec<String>,
 }
 
 /// Prints what the component in a file is.
@@ -99,6 +101,7 @@ impl Inspection {
             resource: clean(&need.resource, TEXT),
             names: need.names.iter().map(|name| clean(name, TEXT)).collect(),
             verbs: need.verbs.iter().map(|verb| clean(verb, TEXT)).collect(),
+            powerful: powerful(need),
         });
         Self {
             api_version: "windlass.dev/v1alpha1",
@@ -177,9 +180,18 @@ impl Inspection {
                 &format!("{head:<11}{plural}{group}{sub}{names}: {verbs}"),
             );
             head = "";
+            for why in &need.powerful {
+                put(&mut out, &format!("{head:<11}  powerful: {why}"));
+            }
         }
         out
     }
+}
+
+fn powerful(need: &crate::plugin::Need) -> Vec<String> {
+    let verbs: Vec<&str> = need.verbs.iter().map(String::as_str).collect();
+    let reasons = need.grant(&verbs).powers();
+    reasons.iter().map(|reason| reason.why.to_owned()).collect()
 }
 
 fn put(out: &mut String, line: &str) {

@@ -4,6 +4,7 @@
 //! - What is not understood is an error that says where, and which word was perhaps meant.
 
 mod limits;
+mod places;
 mod units;
 
 use std::path::{Path, PathBuf};
@@ -13,6 +14,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 pub use limits::{Limits, MOST_MEMORY};
+pub use places::line_of_grant;
 
 use crate::grants::{Grant, Grants};
 use crate::text;

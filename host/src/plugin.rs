@@ -40,7 +40,7 @@ pub use bindings::types::{Action, Failure, Progress, Request};
 pub use calls::HostCalls;
 pub use cancel::Cancel;
 pub use compiler::Compiler;
-pub use description::Description;
+pub use description::{Description, Need};
 pub use engine::{SLICE, SLOTS};
 pub use measures::{BUCKETS, Family, Kind, Measures, Number};
 pub use outcome::{CallError, Called};

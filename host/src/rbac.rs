@@ -15,12 +15,14 @@ use anyhow::{Context, anyhow, bail};
 use crate::args::{Output, Rbac};
 use crate::describe::Describe;
 use crate::error::Chain;
-use crate::manifest::Plugin;
+use crate::grants::{self, PrimaryKind, Problem, entries, is_cluster_scoped};
+use crate::manifest::{Plugin, line_of_grant};
 use crate::plugin::Description;
 use crate::seams::Seams;
-use crate::source::{read_component, read_folder, unreadable};
+use crate::source::{Candidate, read_component, read_folder, unreadable};
 use crate::text::clean;
 use objects::{Account, Printed};
+pub(crate) use primary::plural as primary_plural;
 
 /// The longest path that a comment shows.
 const PATH: usize = 1 << 10;
@@ -47,9 +49,12 @@ pub async fn print(flags: Rbac, threads: usize, seams: Seams) -> anyhow::Result<
     };
     let mut printed = Vec::new();
     for candidate in &folder.plugins {
-        match roles(&candidate.document, &describe, &account).await {
-            Ok(roles) => printed.extend(roles),
-            Err(problem) => problems.push(problem),
+        match roles(candidate, &describe, &account).await {
+            Ok((roles, notes)) => {
+                printed.extend(roles);
+                notes.iter().for_each(|note| eprintln!("warning: {note}"));
+            }
+            Err(more) => problems.extend(more),
         }
     }
     if !problems.is_empty() {
@@ -71,25 +76,44 @@ pub async fn print(flags: Rbac, threads: usize, seams: Seams) -> anyhow::Result<
         .context("cannot write to standard output")
 }
 
-/// The roles of one plugin; otherwise what is wrong, with the file.
+/// The roles of one plugin, and what it has to do without; otherwise what is wrong, with the file.
 async fn roles(
-    plugin: &Plugin,
+    candidate: &Candidate,
     describe: &Describe,
     account: &Account,
-) -> Result<Vec<Printed>, String> {
+) -> Result<(Vec<Printed>, Vec<String>), Vec<String>> {
+    let plugin = &candidate.document;
     let (name, file) = (&plugin.name, plugin.file.display().to_string());
-    let description = component(describe, plugin).await?;
+    let description = component(describe, plugin).await;
+    let description = description.map_err(|problem| vec![problem])?;
     let missing = description.missing(&plugin.grants);
     if !missing.is_empty() {
-        return Err(format!(
-            "{file}: plugin {name} needs what is not granted: {}; add it to grants, if it is to have it",
-            missing.join("; ")
-        ));
+        return Err(vec![format!(
+            "{file}: plugin {name} needs what is not granted: {}; add it to grants, if it is to have it: {}",
+            missing.join("; "),
+            entries(&description.to_grant(&plugin.grants))
+        )]);
     }
-    let primary = primary::find(&description, &plugin.grants)
-        .map_err(|problem| format!("{file}: plugin {name}: {problem}"))?;
+    let of_plugin = |problem: String| format!("{file}: plugin {name}: {problem}");
+    let primary =
+        primary::find(&description, &plugin.grants).map_err(|problem| vec![of_plugin(problem)])?;
+    let kind = PrimaryKind {
+        group: &primary.group,
+        plural: &primary.plural,
+        namespaced: is_cluster_scoped(&primary.group, &primary.plural).then_some(false),
+    };
+    let problems = grants::problems(&description, &plugin.grants, &kind, &is_cluster_scoped);
+    let line = |index| line_of_grant(&candidate.text, name, index);
+    let said = |problem: &Problem| of_plugin(problem.text(line));
+    let (refused, notes): (Vec<_>, Vec<_>) = problems.iter().partition(|problem| problem.refuses);
+    if !refused.is_empty() {
+        return Err(refused.into_iter().map(said).collect());
+    }
+    let notes = notes.into_iter().map(said).collect();
     let rules = rules::rules(&plugin.grants, &primary);
-    Ok(objects::roles(name, &clean(&file, PATH), rules, account))
+    let powers = rules::powers(&plugin.grants, &primary);
+    let file = clean(&file, PATH);
+    Ok((objects::roles(name, &file, rules, &powers, account), notes))
 }
 
 async fn component(describe: &Describe, plugin: &Plugin) -> Result<Description, String> {

@@ -11,6 +11,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{APIGroupList, APIResourceLi
 use tokio::time::Instant;
 
 use super::{Api, ApiError, Request, Resource, api_path, group_of};
+use crate::grants::is_cluster_scoped;
 use crate::seams::Clock;
 
 /// How many versions are remembered before those that nobody serves are forgotten.
@@ -60,6 +61,20 @@ impl Discovery {
         let known = self.known();
         let mut resources = known.get(api_version)?.resources.iter();
         resources.find(|resource| resource.kind == kind).cloned()
+    }
+
+    /// Whether a resource is cluster-scoped, as far as is remembered or known of Kubernetes: nobody is asked.
+    /// `false` if nobody knows.
+    pub fn is_cluster_scoped(&self, group: &str, plural: &str) -> bool {
+        let known = self.known();
+        let of_group = known
+            .iter()
+            .filter(|(api_version, _)| group_of(api_version) == group);
+        let mut resources = of_group.flat_map(|(_, known)| &known.resources);
+        match resources.find(|resource| resource.plural == plural) {
+            Some(resource) => !resource.namespaced,
+            None => is_cluster_scoped(group, plural),
+        }
     }
 
     /// Whether the server serves `resource` now, as it was found before.

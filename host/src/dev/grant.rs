@@ -3,6 +3,10 @@
 use crate::api::Resource;
 use crate::grants::{Grant, Grants, Namespaces};
 use crate::plugin::Description;
+use crate::text::clean;
+
+/// The longest text of a component that is shown.
+const TEXT: usize = 2 << 10;
 
 /// Everything that `description` asks for, wherever it is, beside what the document grants; `primary` as the
 /// server knows it, if it does. What no plugin is ever given is left out, and named by whoever loads it.
@@ -59,6 +63,21 @@ fn everywhere(group: &str, resource: &str, verbs: &[String]) -> Grant {
     }
 }
 
+/// What is powerful in what it asks for, and why: a line for each reason.
+pub(super) fn powerful(description: &Description) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for need in &description.needs {
+        let verbs: Vec<&str> = need.verbs.iter().map(String::as_str).collect();
+        for reason in need.grant(&verbs).powers() {
+            let line = clean(&reason.to_string(), TEXT);
+            if !lines.contains(&line) {
+                lines.push(line);
+            }
+        }
+    }
+    lines
+}
+
 /// What it asks for, a line for each resource: `configmaps: get list watch`.
 pub(super) fn told(description: &Description) -> Vec<String> {
     let needs = description.needs.iter();
@@ -95,6 +114,16 @@ mod tests {
         let leases = Description::asking("coordination.k8s.io", "leases", &["get"]);
         let never = asked(&Grants::default(), &leases, None);
         assert!(!never.cover_need("get", "coordination.k8s.io", "leases", &[]));
+    }
+
+    #[test]
+    fn what_is_powerful_is_said_with_its_reason() {
+        assert_eq!(powerful(&needs("configmaps", &["create"])), [""; 0]);
+        assert_eq!(powerful(&needs("pods", &["get"])), [""; 0]);
+        assert_eq!(
+            powerful(&needs("pods", &["get", "create"])),
+            ["pods: a pod runs any image and can mount any Secret of its namespace"]
+        );
     }
 
     #[test]

@@ -63,8 +63,14 @@ pub(super) enum News {
         plugin: String,
         /// What it asks for: `configmaps: get list watch`.
         needs: Vec<String>,
+        /// Of those, what is powerful, and why.
+        powerful: Vec<String>,
         /// Of those, what its document does not grant.
         missing: Vec<String>,
+        /// What to add to the grants of the document, as entries of YAML.
+        add: Vec<String>,
+        /// What cannot work in the grants of the document.
+        problems: Vec<String>,
     },
     /// An object of the project was applied.
     Applied {
@@ -188,8 +194,11 @@ impl News {
             Self::Granted {
                 plugin,
                 needs,
+                powerful,
                 missing,
-            } => granted(plugin, needs, missing),
+                add,
+                problems,
+            } => granted(plugin, needs, powerful, (missing, add), problems),
             Self::Applied { object, file } => (Tone::Good, "Applied", format!("{object}  {file}")),
             Self::NotApplied { file, message } => {
                 (Tone::Bad, "Refused", format!("{file}: {message}"))
@@ -234,16 +243,34 @@ impl News {
     }
 }
 
-fn granted(plugin: &str, needs: &[String], missing: &[String]) -> Said {
-    let mut text = needs.join("\n");
-    if missing.is_empty() {
-        return (Tone::Good, "Granted", text);
+fn granted(
+    plugin: &str,
+    needs: &[String],
+    powerful: &[String],
+    (missing, add): (&[String], &[String]),
+    problems: &[String],
+) -> Said {
+    let mut lines = needs.to_vec();
+    lines.extend(powerful.iter().map(|power| format!("powerful: {power}")));
+    if missing.is_empty() && problems.is_empty() {
+        return (Tone::Good, "Granted", lines.join("\n"));
     }
-    text.push_str(&format!(
-        "\nplugin.yaml does not grant {plugin} all of that; `windlass run` would refuse it for: {}",
-        missing.join("; ")
-    ));
-    (Tone::Warning, "Granted", text)
+    if !missing.is_empty() {
+        lines.push(format!(
+            "plugin.yaml does not grant {plugin} all of that; `windlass run` would refuse it for: {}",
+            missing.join("; ")
+        ));
+    }
+    if !add.is_empty() {
+        lines.push("add to spec.grants of plugin.yaml, if it is to have it:".to_owned());
+        lines.extend(add.iter().cloned());
+    }
+    lines.extend(
+        problems
+            .iter()
+            .map(|problem| format!("plugin.yaml: {problem}")),
+    );
+    (Tone::Warning, "Granted", lines.join("\n"))
 }
 
 fn ready(took_ms: u64, page: Option<&str>, kubeconfig: Option<&str>) -> Said {

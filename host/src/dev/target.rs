@@ -9,10 +9,11 @@ use anyhow::{Context, bail};
 use super::grant;
 use super::inputs::Inputs;
 use super::news::News;
+use crate::api::{Discovery, Resource};
 use crate::error::Chain;
-use crate::grants::Grants;
+use crate::grants::{self, Grants, entries};
 use crate::hosting::Host;
-use crate::manifest::{Limits, Plugin, is_dns_label};
+use crate::manifest::{Limits, Plugin, is_dns_label, line_of_grant};
 use crate::plugin::Description;
 use crate::project::{Failed, Made, Maker, Project};
 use crate::source::{Candidate, digest};
@@ -139,9 +140,13 @@ impl Target {
         };
         let kind = (&description.api_version, &description.kind);
         let primary = host.discovery.by_kind(kind.0, kind.1).await.ok().flatten();
-        let missing = match self {
-            Self::Project(_) => description.missing(&document.grants),
-            Self::Component(_) => Vec::new(),
+        let (missing, to_grant, problems) = match self {
+            Self::Project(project) => (
+                description.missing(&document.grants),
+                description.to_grant(&document.grants),
+                problems(project, description, primary.as_ref(), &host.discovery),
+            ),
+            Self::Component(_) => Default::default(),
         };
         let news = [
             News::Built {
@@ -154,7 +159,10 @@ impl Target {
             News::Granted {
                 plugin: document.name.clone(),
                 needs: grant::told(description),
+                powerful: grant::powerful(description),
                 missing,
+                add: to_grant.iter().map(|grant| entries([grant])).collect(),
+                problems,
             },
         ];
         let grants = grant::asked(&document.grants, description, primary.as_ref());
@@ -169,6 +177,23 @@ impl Target {
             news,
         })
     }
+}
+
+/// What cannot work in the grants of a project; nothing while its kind is not served.
+fn problems(
+    project: &Project,
+    description: &Description,
+    primary: Option<&Resource>,
+    discovery: &Discovery,
+) -> Vec<String> {
+    let Some(primary) = primary else {
+        return Vec::new();
+    };
+    let scope = |group: &str, plural: &str| discovery.is_cluster_scoped(group, plural);
+    let document = &project.document;
+    let problems = grants::problems(description, &document.grants, &primary.into(), &scope);
+    let line = |index| line_of_grant(&project.text, &document.name, index);
+    problems.iter().map(|problem| problem.text(line)).collect()
 }
 
 /// The document of a component without one.

@@ -1,146 +1,204 @@
 //! How much power a grant gives: plain, powerful, or too much for any plugin.
 
-use super::{Grant, Namespaces};
+mod rows;
+
+use std::fmt;
+
+use super::{Access, Grant, Namespaces, split_subresource};
+use rows::{NEVER, NEVER_VERBS, POWERFUL, Row, Verbs};
+
+/// The group of roles and bindings.
+const RBAC: &str = "rbac.authorization.k8s.io";
+
+/// What no wildcard covers.
+const SECRETS: (&str, &str) = ("", "secrets");
 
 /// How much power a grant gives, and what in it does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Power {
     /// Nothing beyond the objects that it names.
     Plain,
-    /// Enough to become somebody else, to run code, or to read secrets.
-    Powerful(String),
+    /// Enough to become somebody else, to run code, or to read secrets. There is at least one reason.
+    Powerful(Vec<Reason>),
     /// Enough to take over the cluster, or the host.
-    Never(String),
+    Never(Reason),
 }
 
-/// Kinds that are powerful with any verb: (group, resource).
-const POWERFUL: [(&str, &str); 21] = [
-    ("", "secrets"),
-    ("", "pods/exec"),
-    ("", "pods/attach"),
-    ("", "pods/portforward"),
-    ("", "pods/proxy"),
-    ("", "pods/ephemeralcontainers"),
-    ("", "services/proxy"),
-    ("", "serviceaccounts/token"),
-    ("", "nodes"),
-    ("", "persistentvolumes"),
-    ("apiextensions.k8s.io", "customresourcedefinitions"),
-    (
-        "admissionregistration.k8s.io",
-        "validatingwebhookconfigurations",
-    ),
-    (
-        "admissionregistration.k8s.io",
-        "mutatingwebhookconfigurations",
-    ),
-    (
-        "admissionregistration.k8s.io",
-        "validatingadmissionpolicies",
-    ),
-    (
-        "admissionregistration.k8s.io",
-        "validatingadmissionpolicybindings",
-    ),
-    ("admissionregistration.k8s.io", "mutatingadmissionpolicies"),
-    (
-        "admissionregistration.k8s.io",
-        "mutatingadmissionpolicybindings",
-    ),
-    ("rbac.authorization.k8s.io", "roles"),
-    ("rbac.authorization.k8s.io", "rolebindings"),
-    ("rbac.authorization.k8s.io", "clusterroles"),
-    ("rbac.authorization.k8s.io", "clusterrolebindings"),
-];
+/// What in a grant gives power, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reason {
+    /// `secrets`, or `deployments, jobs`.
+    pub what: String,
+    /// Why that is powerful, in a few words.
+    pub why: &'static str,
+}
 
-/// Kinds that run pods: powerful to write where the primary does not live.
-const WORKLOADS: [(&str, &str); 8] = [
-    ("", "pods"),
-    ("", "replicationcontrollers"),
-    ("apps", "deployments"),
-    ("apps", "daemonsets"),
-    ("apps", "replicasets"),
-    ("apps", "statefulsets"),
-    ("batch", "jobs"),
-    ("batch", "cronjobs"),
-];
-
-const NEVER_VERBS: [&str; 3] = ["escalate", "bind", "impersonate"];
-
-const NEVER: [(&str, &str); 4] = [
-    ("", "nodes/proxy"),
-    ("certificates.k8s.io", "certificatesigningrequests/approval"),
-    ("windlass.dev", "plugins"),
-    ("coordination.k8s.io", "leases"),
-];
+/// `secrets: it holds passwords, keys and tokens`.
+impl fmt::Display for Reason {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}: {}", self.what, self.why)
+    }
+}
 
 /// Whether a resource is never given to a plugin, whatever a wildcard says.
 pub(super) fn is_never(group: &str, plural: &str, subresource: Option<&str>) -> bool {
-    NEVER.iter().any(|(never_group, never)| {
-        let (never_plural, never_subresource) = super::split_subresource(never);
-        *never_group == group
-            && never_plural == plural
-            && (never_subresource.is_none() || never_subresource == subresource)
-    })
+    NEVER
+        .iter()
+        .any(|row| row.covers(group, plural, subresource))
 }
 
+/// Whether `access` would change the host's own roles and bindings: those of `deploy/base` begin with
+/// `windlass`, and those of `windlass rbac` are called `NAMESPACE:SERVICEACCOUNT:PLUGIN`.
+pub(super) fn is_hosts_own(access: &Access<'_>) -> bool {
+    access.resource.group == RBAC
+        && is_write(access.verb)
+        && access.name.is_some_and(|name| {
+            let rest = name.strip_prefix("windlass");
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+                || name.split(':').count() == 3
+        })
+}
+
+/// Whether only a grant that names the namespace covers `access`.
+pub(super) fn must_name_namespace(access: &Access<'_>) -> bool {
+    let Some(namespace) = access.namespace else {
+        return false;
+    };
+    let resource = access.resource;
+    is_write(access.verb)
+        && POWERFUL.iter().any(|row| {
+            matches!(row.verbs, Verbs::WritesIn(place) if place == namespace)
+                && row.covers(&resource.group, &resource.plural, access.subresource)
+        })
+}
+
+/// Whether only a grant that names the resource covers it, and a wildcard does not.
+pub(super) fn must_be_named(group: &str, plural: &str) -> bool {
+    (group, plural) == SECRETS
+}
+
+/// The resources that no wildcard covers, each with its group: (`""`, `secrets`).
+pub(crate) fn never_by_wildcard() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let never = NEVER.iter().map(|row| (row.group, row.resource));
+    never.chain([SECRETS])
+}
+
+/// What `grant` is, and all reasons for that.
 pub(super) fn power(grant: &Grant) -> Power {
-    if let Some(verb) = grant
-        .verbs
+    let never = NEVER_VERBS
         .iter()
-        .find(|verb| NEVER_VERBS.contains(&verb.as_str()))
-    {
-        return Power::Never(format!("the verb {verb}"));
+        .find(|(verb, _)| grant.verbs.iter().any(|held| held == verb));
+    if let Some((verb, why)) = never {
+        let what = format!("the verb {verb}");
+        return Power::Never(Reason { what, why });
     }
     let pairs = || {
         grant.api_groups.iter().flat_map(|group| {
-            grant
-                .resources
-                .iter()
-                .map(move |resource| (group.as_str(), resource.as_str()))
+            let resources = grant.resources.iter();
+            resources.map(move |resource| (group.as_str(), resource.as_str()))
         })
     };
-    if let Some((_, resource)) = pairs().find(|pair| NEVER.contains(pair)) {
-        return Power::Never(resource.to_owned());
+    if let Some(never) = pairs().find_map(|(group, resource)| never_in(group, resource)) {
+        return Power::Never(never);
     }
-    let lists = [
-        ("apiGroups", &grant.api_groups),
-        ("resources", &grant.resources),
-        ("verbs", &grant.verbs),
-    ];
-    if let Some((field, _)) = lists
-        .iter()
-        .find(|(_, list)| list.iter().any(|entry| entry.contains('*')))
-    {
-        return Power::Powerful(format!("a wildcard in {field}"));
-    }
-    // A subresource is as powerful as what it belongs to.
-    let powerful = |(group, resource): &(&str, &str)| {
-        let plural = super::split_subresource(resource).0;
-        POWERFUL.contains(&(group, resource)) || POWERFUL.contains(&(group, plural))
+    let mut reasons: Vec<Reason> = Vec::new();
+    let mut add = |what: &str, why: &'static str| {
+        let same = reasons.iter_mut().find(|reason| reason.why == why);
+        match same {
+            Some(reason) if reason.what.split(", ").any(|held| held == what) => {}
+            Some(reason) => {
+                reason.what.push_str(", ");
+                reason.what.push_str(what);
+            }
+            None => reasons.push(Reason {
+                what: what.to_owned(),
+                why,
+            }),
+        }
     };
-    if let Some((_, resource)) = pairs().find(powerful) {
-        return Power::Powerful(resource.to_owned());
+    let lists = [
+        ("a wildcard in apiGroups", &grant.api_groups),
+        ("a wildcard in resources", &grant.resources),
+        ("a wildcard in verbs", &grant.verbs),
+    ];
+    for (what, list) in lists {
+        if list.iter().any(|entry| entry.contains('*')) {
+            add(what, "it covers more than anybody has looked at");
+        }
     }
     if grant.adopt {
-        return Power::Powerful("adopt".to_owned());
+        add("adopt", "it takes over objects that somebody else made");
     }
-    let writes = grant
-        .verbs
-        .iter()
-        .any(|verb| matches!(verb.as_str(), "create" | "patch" | "delete"));
-    let creates = grant
-        .verbs
-        .iter()
-        .any(|verb| matches!(verb.as_str(), "create" | "patch"));
-    if creates && pairs().any(|pair| pair == ("", "pods")) {
-        return Power::Powerful("writing pods".to_owned());
+    for row in POWERFUL {
+        let resources = pairs().filter(|(group, resource)| {
+            (*group == "*" || *group == row.group) && row.is_nearest_to(resource)
+        });
+        for (_, resource) in resources.filter(|_| row.is_about(grant)) {
+            add(resource, row.why);
+        }
     }
-    let elsewhere = grant.namespaces != Namespaces::SameAsPrimary;
-    match pairs().find(|pair| WORKLOADS.contains(pair)) {
-        Some((_, resource)) if writes && elsewhere => Power::Powerful(format!(
-            "writing {resource} in namespaces other than the primary's"
-        )),
-        _ => Power::Plain,
+    match reasons.is_empty() {
+        true => Power::Plain,
+        false => Power::Powerful(reasons),
     }
 }
+
+/// What an entry of a grant covers that no plugin gets.
+fn never_in(group: &str, resource: &str) -> Option<Reason> {
+    let (plural, subresource) = split_subresource(resource);
+    if group == "*" && must_be_named("", plural) {
+        return Some(Reason {
+            what: format!("{resource} through a wildcard in apiGroups"),
+            why: "a grant for Secrets names their group, which is \"\"",
+        });
+    }
+    let row = NEVER.iter().find(|row| {
+        (group == "*" || group == row.group) && row.covers(row.group, plural, subresource)
+    })?;
+    Some(Reason {
+        what: resource.to_owned(),
+        why: row.why,
+    })
+}
+
+fn is_write(verb: &str) -> bool {
+    matches!(verb, "create" | "patch" | "delete")
+}
+
+impl Row {
+    /// Whether it is about this resource. A subresource is as powerful as what it belongs to.
+    fn covers(&self, group: &str, plural: &str, subresource: Option<&str>) -> bool {
+        let (own_plural, own_subresource) = split_subresource(self.resource);
+        self.group == group
+            && own_plural == plural
+            && (own_subresource.is_none() || own_subresource == subresource)
+    }
+
+    /// Whether it is the row for this resource of its group: that of a subresource comes before that of its kind.
+    fn is_nearest_to(&self, resource: &str) -> bool {
+        let (plural, subresource) = split_subresource(resource);
+        let has_own = || {
+            POWERFUL
+                .iter()
+                .any(|row| (row.group, row.resource) == (self.group, resource))
+        };
+        self.covers(self.group, plural, subresource) && (self.resource == resource || !has_own())
+    }
+
+    /// Whether the verbs and namespaces of `grant` are those that it is about.
+    fn is_about(&self, grant: &Grant) -> bool {
+        let writes = || grant.verbs.iter().any(|verb| verb == "*" || is_write(verb));
+        match self.verbs {
+            Verbs::Any => true,
+            Verbs::Writes => writes(),
+            Verbs::WritesIn(place) => match &grant.namespaces {
+                Namespaces::Only(names) => writes() && names.iter().any(|name| name == place),
+                // These do not cover it: see `must_name_namespace`.
+                Namespaces::All | Namespaces::SameAsPrimary => false,
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

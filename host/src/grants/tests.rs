@@ -199,85 +199,6 @@ fn a_refusal_says_what_was_wanted() {
 }
 
 #[test]
-fn power_is_told_apart() {
-    let same = Namespaces::SameAsPrimary;
-    let cases = [
-        (
-            grant(&[""], &["configmaps"], &["create"], Namespaces::All),
-            "plain",
-        ),
-        (
-            grant(&["apps"], &["deployments"], &["patch"], same.clone()),
-            "plain",
-        ),
-        (
-            grant(&["apps"], &["deployments"], &["get"], Namespaces::All),
-            "plain",
-        ),
-        (
-            grant(&["apps"], &["deployments"], &["patch"], Namespaces::All),
-            "powerful",
-        ),
-        (
-            grant(&["apps"], &["deployments"], &["create"], only(&["b"])),
-            "powerful",
-        ),
-        (
-            grant(&[""], &["secrets"], &["get"], same.clone()),
-            "powerful",
-        ),
-        (
-            grant(&[""], &["pods"], &["create"], same.clone()),
-            "powerful",
-        ),
-        (grant(&[""], &["pods"], &["get"], same.clone()), "plain"),
-        (
-            grant(&["*"], &["configmaps"], &["get"], same.clone()),
-            "powerful",
-        ),
-        (
-            grant(
-                &["rbac.authorization.k8s.io"],
-                &["roles"],
-                &["get"],
-                same.clone(),
-            ),
-            "powerful",
-        ),
-        (
-            grant(
-                &["rbac.authorization.k8s.io"],
-                &["roles"],
-                &["escalate"],
-                same.clone(),
-            ),
-            "never",
-        ),
-        (
-            grant(&[""], &["serviceaccounts"], &["impersonate"], same.clone()),
-            "never",
-        ),
-        (
-            grant(&["windlass.dev"], &["plugins"], &["get"], same.clone()),
-            "never",
-        ),
-        (
-            grant(&["coordination.k8s.io"], &["leases"], &["get"], same),
-            "never",
-        ),
-    ];
-    for (grant, want) in cases {
-        let power = power::power(&grant);
-        let label = match power {
-            Power::Plain => "plain",
-            Power::Powerful(_) => "powerful",
-            Power::Never(_) => "never",
-        };
-        assert_eq!(label, want, "{grant:?}");
-    }
-}
-
-#[test]
 fn adoption_takes_a_grant_that_says_so_and_that_is_acknowledged() {
     let plain = grant(
         &[""],
@@ -296,7 +217,7 @@ fn adoption_takes_a_grant_that_says_so_and_that_is_acknowledged() {
     };
     let error = Grants::new(vec![plain.clone(), unsaid]).unwrap_err();
     assert!(
-        error.contains("[1]: adopt is powerful: write `acknowledge: true`"),
+        error.contains("adopt is powerful: write `acknowledge: true`"),
         "{error}"
     );
     let grants = Grants::new(vec![plain, adopting]).unwrap();

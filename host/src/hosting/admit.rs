@@ -12,9 +12,8 @@ use super::refusal::{AGAIN, Refusal, again, say};
 use super::smoke::Smoke;
 use super::version::Version;
 use super::{Asked, Host};
-use crate::api::Resource;
 use crate::error::Chain;
-use crate::grants::Scope;
+use crate::grants::{Scope, entries};
 use crate::metrics::Stage;
 use crate::plugin::{CallError, Description};
 use crate::release::carriers;
@@ -197,14 +196,20 @@ impl Host {
         }
     }
 
-    /// Refuses a version that may not watch its primary kind. A kind that is not served is waited
-    /// for, and judged then.
+    /// Refuses a version whose grants cannot work, and warns of those that it may do without. A kind that is not
+    /// served is waited for, and judged then.
     async fn check_granted(&self, version: &Version) -> Result<(), Refusal> {
         let Description {
             kind, api_version, ..
         } = &version.plugin.description;
         match self.discovery.by_kind(api_version, kind).await {
-            Ok(Some(primary)) => version.check_primary(&primary).map_err(Refusal::new),
+            Ok(Some(primary)) => {
+                let notes = version.check_grants(&primary, &self.discovery);
+                for note in notes.map_err(Refusal::new)? {
+                    tracing::warn!(plugin = &*version.plugin.name, "{note}");
+                }
+                Ok(())
+            }
             // It is asked again until there is an answer, before anything runs.
             Ok(None) | Err(_) => Ok(()),
         }
@@ -241,8 +246,9 @@ impl Host {
         let missing = plugin.description.missing(&document.grants);
         if !missing.is_empty() {
             return Err(Refusal::new(format!(
-                "{file}: plugin {name} is not started, since it needs what is not granted: {}; add it to grants, if it is to have it",
-                missing.join("; ")
+                "{file}: plugin {name} is not started, since it needs what is not granted: {}; add it to grants, if it is to have it: {}",
+                missing.join("; "),
+                entries(&plugin.description.to_grant(&document.grants))
             )));
         }
         if let Some(failures) = &self.failures {
@@ -328,41 +334,5 @@ impl Host {
                 })
             }
         }
-    }
-}
-
-impl Version {
-    /// Whether the plugin may watch its primary kind, and finalize it if it does.
-    pub(super) fn check_primary(&self, primary: &Resource) -> Result<(), String> {
-        let document = &self.candidate.document;
-        let (name, file) = (&document.name, document.file.display());
-        let scope = document
-            .grants
-            .watch_scope(&primary.group, &primary.plural, None);
-        if scope.is_empty() {
-            return Err(format!(
-                "{file}: no grant says where plugin {name} may watch {primary}: grant watch on it with `namespaces: all` or a list of names"
-            ));
-        }
-        if !primary.namespaced && scope != Scope::All {
-            return Err(format!(
-                "{file}: {primary} are cluster-scoped: grant watch on them to plugin {name} with `namespaces: all`"
-            ));
-        }
-        let mut verbs = vec!["get", "list", "watch"];
-        verbs.extend(self.plugin.description.finalizes.then_some("patch"));
-        let granted = |verb: &&str| {
-            document
-                .grants
-                .cover_need(verb, &primary.group, &primary.plural, &[])
-        };
-        let open: Vec<&str> = verbs.into_iter().filter(|verb| !granted(verb)).collect();
-        if open.is_empty() {
-            return Ok(());
-        }
-        Err(format!(
-            "{file}: plugin {name} is not started: its primary kind needs a grant too; add {} on {primary} to grants",
-            open.join(" ")
-        ))
     }
 }

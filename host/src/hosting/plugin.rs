@@ -145,7 +145,7 @@ impl Host {
         loop {
             let news = match self.discovery.by_kind(api_version, kind).await {
                 Ok(Some(primary)) => {
-                    version.check_primary(&primary)?;
+                    version.check_grants(&primary, &self.discovery)?;
                     return Ok(primary);
                 }
                 Ok(None) => format!(

@@ -49,7 +49,7 @@ impl Host {
             format!("{kind} of {api_version} is not defined: put its CustomResourceDefinition beside plugin.yaml")
         })?;
         version
-            .check_primary(&primary)
+            .check_grants(&primary, &self.discovery)
             .map_err(anyhow::Error::msg)?;
         let document = &version.candidate.document;
         let parts = parts(self, self.api.clone(), version.plugin.clone(), document);

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::grants::Grants;
+use crate::api::{Discovery, Resource};
+use crate::grants::{self, Grants};
+use crate::manifest::line_of_grant;
 use crate::metrics::About;
 use crate::plugin::{Description, Plugin};
 use crate::source::{Candidate, Digest};
@@ -51,5 +53,37 @@ impl Version {
         let same_sight = (&one.label_selector, &one.field_selector, &one.fields)
             == (&two.label_selector, &two.field_selector, &two.fields);
         same_wants && same_sight && *grants == self.candidate.document.grants
+    }
+
+    /// Whether its grants can work, with its primary kind as discovery knows it: what it has to do without.
+    ///
+    /// # Errors
+    /// Why it is not started: it may not watch its primary kind, not finalize it though it does, or a need is
+    /// granted where it covers nothing.
+    pub(super) fn check_grants(
+        &self,
+        primary: &Resource,
+        discovery: &Discovery,
+    ) -> Result<Vec<String>, String> {
+        let document = &self.candidate.document;
+        let (name, file) = (&document.name, document.file.display());
+        let scope = |group: &str, plural: &str| discovery.is_cluster_scoped(group, plural);
+        let description = &self.plugin.description;
+        let problems = grants::problems(description, &document.grants, &primary.into(), &scope);
+        let line = |index| line_of_grant(&self.candidate.text, name, index);
+        let texts = |refuses: bool| -> Vec<String> {
+            let these = problems.iter().filter(|problem| problem.refuses == refuses);
+            these.map(|problem| problem.text(line)).collect()
+        };
+        let refused = texts(true);
+        if refused.is_empty() {
+            let notes = texts(false).into_iter();
+            let notes = notes.map(|text| format!("{file}: plugin {name}: {text}"));
+            return Ok(notes.collect());
+        }
+        Err(format!(
+            "{file}: plugin {name} is not started: {}",
+            refused.join("; ")
+        ))
     }
 }

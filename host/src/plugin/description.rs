@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::bindings::types;
 use crate::api::{Resource, group_of};
-use crate::grants::{Grants, split_subresource};
+use crate::grants::{Grant, Grants, Namespaces, is_cluster_scoped, split_subresource};
 use crate::projection::Fields;
 use crate::selector::LabelSelector;
 use crate::text::clean;
@@ -57,6 +57,22 @@ pub struct Need {
     pub verbs: Vec<String>,
     /// What it reads of it.
     pub fields: Fields,
+}
+
+impl Need {
+    /// A grant of `verbs` on it, where such a grant is mostly wanted.
+    pub fn grant(&self, verbs: &[&str]) -> Grant {
+        let (plural, _) = split_subresource(&self.resource);
+        let namespaces = match is_cluster_scoped(&self.group, plural) {
+            true => Namespaces::All,
+            false => Namespaces::SameAsPrimary,
+        };
+        let suggested = Grant::suggested(&self.group, &[&self.resource], verbs, namespaces);
+        Grant {
+            resource_names: self.names.clone(),
+            ..suggested
+        }
+    }
 }
 
 #[cfg(test)]
@@ -192,6 +208,22 @@ impl Description {
             watches.insert(primary);
         }
         watches
+    }
+
+    /// A grant for each need that `grants` leave open: what to write into the document.
+    pub fn to_grant(&self, grants: &Grants) -> Vec<Grant> {
+        let mut to_grant = Vec::new();
+        for need in &self.needs {
+            let open = need
+                .verbs
+                .iter()
+                .filter(|verb| !grants.cover_need(verb, &need.group, &need.resource, &need.names));
+            let verbs: Vec<&str> = open.map(String::as_str).collect();
+            if !verbs.is_empty() {
+                to_grant.push(need.grant(&verbs));
+            }
+        }
+        to_grant
     }
 
     /// The needs that `grants` leave open, as the grant to add for each: `create configmaps`.

@@ -8,12 +8,17 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 
+use super::definitions::Definitions;
 use super::sdk::Sdk;
 use super::toolchain::{check, wants_packages};
 use super::{DOCUMENT, Project};
 use crate::args::BuildFlags;
 use crate::describe::Describe;
 use crate::error::Chain;
+use crate::grants::{self, PrimaryKind, entries, is_cluster_scoped};
+use crate::manifest::line_of_grant;
+use crate::plugin::Description;
+use crate::rbac::primary_plural;
 use crate::screen::{Tone, say};
 use crate::seams::{Ended, Seams};
 use crate::source::{Digest, digest};
@@ -134,15 +139,7 @@ pub async fn build(flags: BuildFlags, threads: usize, seams: Seams) -> anyhow::R
     let plugin = loading
         .await
         .map_err(|error| anyhow::anyhow!("{}: {}", project.output().display(), Chain(&error)))?;
-    let missing = plugin.description.missing(&document.grants);
-    if !missing.is_empty() {
-        let text = format!(
-            "{} does not grant what the plugin needs: {}; no host starts it before it does",
-            document.file.display(),
-            missing.join("; ")
-        );
-        say(Tone::Warning, "Missing", &text)?;
-    }
+    check_grants(&project, &plugin.description)?;
     put(&project, &made, &seams)?;
     let text = format!(
         "{} {}  {} KiB  {}  {}\n{}",
@@ -155,6 +152,57 @@ pub async fn build(flags: BuildFlags, threads: usize, seams: Seams) -> anyhow::R
     );
     say(Tone::Good, "Built", &text)?;
     Ok(())
+}
+
+/// Says what no host would start the plugin with, and what cannot work, as far as it is known without a cluster.
+fn check_grants(project: &Project, description: &Description) -> anyhow::Result<()> {
+    let document = &project.document;
+    let missing = description.missing(&document.grants);
+    if !missing.is_empty() {
+        let mut text = format!(
+            "{} does not grant what the plugin needs: {}; no host starts it before it does; add to spec.grants, if it is to have it:",
+            document.file.display(),
+            missing.join("; ")
+        );
+        for grant in description.to_grant(&document.grants) {
+            text.push_str(&format!("\n{}", entries([&grant])));
+        }
+        say(Tone::Warning, "Missing", &text)?;
+    }
+    for problem in problems(project, description)? {
+        let text = format!("{}: {problem}", document.file.display());
+        say(Tone::Warning, "Grants", &text)?;
+    }
+    Ok(())
+}
+
+/// What cannot work in the grants of `project`, whose own kinds are known beside those of Kubernetes.
+fn problems(project: &Project, description: &Description) -> anyhow::Result<Vec<String>> {
+    let own = Definitions::of(&project.folder)?;
+    let document = &project.document;
+    let own_primary = own.by_kind(description.group(), &description.kind);
+    let (plural, namespaced) = match own_primary {
+        Some(own) => (own.plural.clone(), Some(own.namespaced)),
+        None => match primary_plural(description, &document.grants) {
+            Ok(plural) => {
+                let scoped = is_cluster_scoped(description.group(), &plural);
+                (plural, scoped.then_some(false))
+            }
+            Err(problem) => return Ok(vec![problem]),
+        },
+    };
+    let primary = PrimaryKind {
+        group: description.group(),
+        plural: &plural,
+        namespaced,
+    };
+    let scope = |group: &str, plural: &str| {
+        let own = own.by_plural(group, plural);
+        own.map_or_else(|| is_cluster_scoped(group, plural), |own| !own.namespaced)
+    };
+    let problems = grants::problems(description, &document.grants, &primary, &scope);
+    let line = |index| line_of_grant(&project.text, &document.name, index);
+    Ok(problems.iter().map(|problem| problem.text(line)).collect())
 }
 
 /// Puts the component where the document says; whoever reads it there sees the old one or the new one.

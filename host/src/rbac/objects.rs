@@ -46,10 +46,14 @@ pub(super) fn roles(
     plugin: &str,
     file: &str,
     rules: BTreeMap<Place, Vec<PolicyRule>>,
+    powers: &BTreeMap<Place, Vec<String>>,
     account: &Account,
 ) -> Vec<Printed> {
     let mut printed = Vec::new();
     for (place, rules) in rules {
+        let powers = powers.get(&place).into_iter().flatten();
+        let power = |power: &String| format!("\nPowerful: {}.", clean(power, 1 << 10));
+        let powers: String = powers.map(power).collect();
         let (scope, namespace) = match place {
             Place::Everywhere => ("in all namespaces".to_owned(), None),
             Place::Namespace(name) => (format!("in namespace {}", clean(&name, 63)), Some(name)),
@@ -58,7 +62,7 @@ pub(super) fn roles(
         let [role, binding] = pair(metadata, rules, account);
         let comments = [
             format!(
-                "What plugin {plugin} of {file} is granted {scope}, and what the host needs for it."
+                "What plugin {plugin} of {file} is granted {scope}, and what the host needs for it.{powers}"
             ),
             format!("Gives it to {}/{}.", account.namespace, account.name),
         ];
@@ -136,6 +140,7 @@ pub(super) fn yaml(printed: &[Printed]) -> anyhow::Result<String> {
     let mut text = String::new();
     for Printed { comment, object } in printed {
         let object = serde_saphyr::to_string(object).context("cannot write YAML")?;
+        let comment = comment.replace('\n', "\n# ");
         text.push_str(&format!("---\n# {comment}\n{}\n", object.trim_end()));
     }
     Ok(text)
@@ -166,8 +171,9 @@ mod tests {
             namespace: "windlass-system".into(),
             name: "windlass".into(),
         };
+        let powers = BTreeMap::from([(place.clone(), vec!["pods: they run".to_owned()])]);
         let rules = BTreeMap::from([(place, vec![rule])]);
-        roles("greeter", "plugins/greeter.yaml", rules, &account)
+        roles("greeter", "plugins/greeter.yaml", rules, &powers, &account)
     }
 
     #[test]
@@ -175,6 +181,7 @@ mod tests {
         let text = yaml(&printed(Place::Everywhere)).unwrap();
         let want = r#"---
 # What plugin greeter of plugins/greeter.yaml is granted in all namespaces, and what the host needs for it.
+# Powerful: pods: they run.
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
 metadata:

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use kube::core::{ApiResource, GroupVersionKind};
 
-use crate::grants::{Grants, Namespaces, Scope};
+use crate::grants::{Grant, Grants, Namespaces, Scope, entries};
 use crate::plugin::Description;
 
 /// A primary kind, as far as grants say.
@@ -21,23 +21,14 @@ pub(super) struct Primary {
     pub(super) scope: Scope,
 }
 
-/// Finds the primary of a plugin, and checks that the plugin may be started with it.
+/// Finds the primary of a plugin. Whether the plugin may be started with it is for
+/// [`crate::grants::problems`] to say.
 ///
 /// # Errors
 /// What to change in the grants.
 pub(super) fn find(description: &Description, grants: &Grants) -> Result<Primary, String> {
-    let (group, kind) = (description.group(), &description.kind);
-    let plural = plural(group, kind, grants)?;
-    let mut verbs = vec!["get", "list", "watch"];
-    verbs.extend(description.finalizes.then_some("patch"));
-    let open = |verb: &&str| !grants.cover_need(verb, group, &plural, &[]);
-    let open: Vec<&str> = verbs.into_iter().filter(open).collect();
-    if !open.is_empty() {
-        return Err(format!(
-            "its primary kind needs a grant too: add {} on {plural} of group {group:?} to grants",
-            open.join(" ")
-        ));
-    }
+    let group = description.group();
+    let plural = plural(description, grants)?;
     Ok(Primary {
         group: group.to_owned(),
         scope: grants.watch_scope(group, &plural, None),
@@ -45,8 +36,12 @@ pub(super) fn find(description: &Description, grants: &Grants) -> Result<Primary
     })
 }
 
-/// The plural of `kind`, among what the grants let the plugin watch somewhere.
-fn plural(group: &str, kind: &str, grants: &Grants) -> Result<String, String> {
+/// The plural of the primary kind, among what the grants let the plugin watch somewhere.
+///
+/// # Errors
+/// What to change in the grants.
+pub(crate) fn plural(description: &Description, grants: &Grants) -> Result<String, String> {
+    let (group, kind) = (description.group(), &description.kind);
     let guess = ApiResource::from_gvk(&GroupVersionKind::gvk(group, "v1", kind)).plural;
     let says = |list: &[String], wanted: &str| list.iter().any(|it| it == "*" || it == wanted);
     let places = grants.iter().filter(|grant| {
@@ -66,9 +61,15 @@ fn plural(group: &str, kind: &str, grants: &Grants) -> Result<String, String> {
     let mut candidates = candidates.into_iter();
     match (candidates.next(), candidates.next()) {
         (Some(only), None) => Ok(only.to_owned()),
-        (None, _) => Err(format!(
-            "no grant says where it may watch its primary kind {kind}: grant watch on it with `namespaces: all` or a list of names"
-        )),
+        (None, _) => {
+            let mut verbs = vec!["get", "list", "watch"];
+            verbs.extend(description.finalizes.then_some("patch"));
+            let grant = Grant::suggested(group, &[&guess], &verbs, Namespaces::All);
+            Err(format!(
+                "no grant says where it may watch its primary kind {kind}: grant watch on it with `namespaces: all` or a list of names; write: {}",
+                entries([&grant])
+            ))
+        }
         (Some(first), Some(second)) => Err(format!(
             "its grants do not tell which resource of group {group:?} is its primary kind {kind}: {first}, {second} or another; grant watch on the others with `namespaces: same-as-primary`"
         )),
@@ -78,7 +79,6 @@ fn plural(group: &str, kind: &str, grants: &Grants) -> Result<String, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::grants::Grant;
 
     fn description(api_version: &str, kind: &str, finalizes: bool) -> Description {
         Description {
@@ -146,6 +146,10 @@ mod tests {
         let cases = [
             ("[]".to_owned(), "grant watch on it with `namespaces: all`"),
             (
+                "[]".to_owned(),
+                "write: - { apiGroups: [x.dev], resources: [things], verbs: [get, list, watch], namespaces: all }",
+            ),
+            (
                 "[{ apiGroups: [x.dev], resources: [things], verbs: [get, list, watch] }]".into(),
                 "no grant says where it may watch its primary kind Thing",
             ),
@@ -157,20 +161,10 @@ mod tests {
                 format!("[{{ apiGroups: [x.dev], resources: [these, those], {all} }}]"),
                 "its primary kind Thing: these, those or another",
             ),
-            (
-                "[{ apiGroups: [x.dev], resources: [things], verbs: [watch], namespaces: all }]"
-                    .into(),
-                "add get list on things of group \"x.dev\"",
-            ),
         ];
         for (text, want) in cases {
             let error = found("Thing", &text).unwrap_err();
             assert!(error.contains(want), "{text}: {error}");
         }
-        let reads = grants(&format!(
-            "[{{ apiGroups: [x.dev], resources: [things], {all} }}]"
-        ));
-        let error = find(&description("x.dev/v1", "Thing", true), &reads).unwrap_err();
-        assert!(error.contains("add patch on things"), "{error}");
     }
 }

@@ -9,8 +9,13 @@
 //! - Events about what the plugin may see;
 //! - `update` on the primary's `finalizers`, if children are made: admission may ask it of whoever
 //!   writes an owner reference that blocks the owner's deletion.
+//!
+//! A wildcard in `resources` is printed as a list where it would cover Secrets, or what no plugin gets: see
+//! [`wildcard`].
 
-use std::collections::BTreeMap;
+mod wildcard;
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::api::rbac::v1::PolicyRule;
 
@@ -35,7 +40,7 @@ pub(super) fn rules(grants: &Grants, primary: &Primary) -> BTreeMap<Place, Vec<P
     let mut places: BTreeMap<Place, Vec<PolicyRule>> = BTreeMap::new();
     let mut seen: Vec<Place> = of_scope(&primary.scope);
     for grant in grants.iter() {
-        let of_grant = of_grant(grant);
+        let of_grant = of_grant(grant, &wildcard::groups(grants, primary));
         for place in of_namespaces(&grant.namespaces, &primary.scope) {
             if holds(grant, "get") {
                 seen.push(place.clone());
@@ -57,10 +62,20 @@ pub(super) fn rules(grants: &Grants, primary: &Primary) -> BTreeMap<Place, Vec<P
     tidy(places)
 }
 
-/// The rules that one grant needs, wherever it holds.
-fn of_grant(grant: &Grant) -> Vec<PolicyRule> {
-    let groups = literal(&grant.api_groups);
-    let resources = literal(&grant.resources);
+/// The rules that one grant needs, wherever it holds; `known` are the groups that a wildcard stands for.
+fn of_grant(grant: &Grant, known: &BTreeSet<String>) -> Vec<PolicyRule> {
+    let written = (literal(&grant.api_groups), literal(&grant.resources));
+    let mut rules = Vec::new();
+    for (groups, resources) in wildcard::spelled_out(written, known) {
+        let groups: Vec<&str> = groups.iter().map(String::as_str).collect();
+        let resources: Vec<&str> = resources.iter().map(String::as_str).collect();
+        rules.extend(of_resources(grant, &groups, &resources));
+    }
+    rules
+}
+
+/// The rules that a grant needs for these resources of these groups.
+fn of_resources(grant: &Grant, groups: &[&str], resources: &[&str]) -> Vec<PolicyRule> {
     let names: Vec<&str> = grant.resource_names.iter().map(String::as_str).collect();
     let may = |verb: &str| match verb {
         "get" => {
@@ -73,16 +88,16 @@ fn of_grant(grant: &Grant) -> Vec<PolicyRule> {
         verb => holds(grant, verb),
     };
     let verbs: Vec<&str> = VERBS.into_iter().filter(|verb| may(verb)).collect();
-    let mut rules = vec![rule(&groups, &resources, &names, &verbs)];
+    let mut rules = vec![rule(groups, resources, &names, &verbs)];
     if !names.is_empty() && holds(grant, "watch") {
-        rules.push(rule(&groups, &resources, &[], &["list", "watch"]));
+        rules.push(rule(groups, resources, &[], &["list", "watch"]));
     }
     if holds(grant, "patch") {
         let of_status = resources
             .iter()
             .filter_map(|resource| resource.strip_suffix("/status"));
         let of_status: Vec<&str> = of_status.collect();
-        rules.push(rule(&groups, &of_status, &names, &["get"]));
+        rules.push(rule(groups, &of_status, &names, &["get"]));
     }
     let says = |list: &Option<Vec<String>>| list.as_ref().is_some_and(|list| !list.is_empty());
     rules.retain(|rule| says(&rule.api_groups) && says(&rule.resources) && !rule.verbs.is_empty());
@@ -126,6 +141,23 @@ fn of_namespaces(namespaces: &Namespaces, primary: &Scope) -> Vec<Place> {
         Namespaces::SameAsPrimary => of_scope(primary),
         Namespaces::Only(names) => names.iter().cloned().map(Place::Namespace).collect(),
     }
+}
+
+/// Why the rules of each place are powerful, for whoever applies them.
+pub(super) fn powers(grants: &Grants, primary: &Primary) -> BTreeMap<Place, Vec<String>> {
+    let mut powers: BTreeMap<Place, Vec<String>> = BTreeMap::new();
+    for grant in grants.iter() {
+        let reasons: Vec<String> = grant.powers().iter().map(ToString::to_string).collect();
+        for place in of_namespaces(&grant.namespaces, &primary.scope) {
+            let held = powers.entry(place).or_default();
+            for reason in &reasons {
+                if !held.contains(reason) {
+                    held.push(reason.clone());
+                }
+            }
+        }
+    }
+    powers
 }
 
 /// Leaves out what another rule of the same place covers, or one that holds everywhere.

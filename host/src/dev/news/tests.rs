@@ -93,16 +93,31 @@ fn many_fields_are_counted() {
 
 #[test]
 fn what_is_not_granted_in_the_document_is_said() {
-    let granted = |missing: &[&str]| News::Granted {
+    let words =
+        |words: &[&str]| -> Vec<String> { words.iter().map(|&one| one.to_owned()).collect() };
+    let granted = |missing: &[&str], add: &[&str], problems: &[&str]| News::Granted {
         plugin: "greeter".into(),
-        needs: vec!["configmaps: get".into()],
-        missing: missing.iter().map(|&one| one.to_owned()).collect(),
+        needs: vec!["jobs: create".into()],
+        powerful: vec!["jobs: they run".into()],
+        missing: words(missing),
+        add: words(add),
+        problems: words(problems),
     };
-    assert_eq!(granted(&[]).said().0, Tone::Good);
-    let (tone, _, text) = granted(&["get configmaps"]).said();
+    let (tone, _, text) = granted(&[], &[], &[]).said();
+    assert_eq!(
+        (tone, &*text),
+        (Tone::Good, "jobs: create\npowerful: jobs: they run")
+    );
+    let (tone, _, text) = granted(&["create jobs"], &["- { a: b }"], &[]).said();
     assert_eq!(tone, Tone::Warning);
     assert!(
-        text.ends_with("would refuse it for: get configmaps"),
+        text.ends_with("would refuse it for: create jobs\nadd to spec.grants of plugin.yaml, if it is to have it:\n- { a: b }"),
+        "{text}"
+    );
+    let (tone, _, text) = granted(&[], &[], &["spec.grants[0]: no"]).said();
+    assert_eq!(tone, Tone::Warning);
+    assert!(
+        text.ends_with("\nplugin.yaml: spec.grants[0]: no"),
         "{text}"
     );
 }

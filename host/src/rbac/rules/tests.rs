@@ -82,11 +82,6 @@ fn a_grant_becomes_the_rule_that_it_looks_like() {
             "what is only created is not read",
         ),
         (
-            "resources: ['*'], verbs: [get], acknowledge: true",
-            "get on * of ",
-            "a star that the grant says",
-        ),
-        (
             "resources: [configmaps, '*/scale', 'configmaps/*'], verbs: [get], acknowledge: true",
             "get on configmaps of ",
             "a pattern is no grant",
@@ -101,6 +96,79 @@ fn a_grant_becomes_the_rule_that_it_looks_like() {
             .collect();
         assert_eq!(first, [&format!("*: {want}")], "{why}");
     }
+}
+
+#[test]
+fn a_wildcard_in_resources_leaves_out_secrets_and_what_no_plugin_gets() {
+    let wild = |groups: &str| {
+        let grant = format!(
+            "[{{ apiGroups: [{groups}], resources: ['*'], verbs: [get], namespaces: all, acknowledge: true }}]"
+        );
+        let mut lines = printed(&grant, everywhere());
+        lines.retain(|line| !line.ends_with(" on events of events.k8s.io"));
+        lines
+    };
+    let listed = |lines: &[String], group: &str| -> Vec<String> {
+        let end = format!(" of {group}");
+        let line = lines.iter().find(|line| line.ends_with(&end)).unwrap();
+        let names = line.strip_prefix("*: get on ").unwrap();
+        let names = names.strip_suffix(&end).unwrap().split(',');
+        names.map(str::to_owned).collect()
+    };
+    // Where nothing is to be left out, the star stays.
+    assert_eq!(wild("apps, x.dev"), ["*: get on * of apps,x.dev"]);
+    let core = listed(&wild("''"), "");
+    for name in ["configmaps", "pods", "pods/exec", "nodes", "nodes/status"] {
+        assert!(core.iter().any(|held| held == name), "{name}: {core:?}");
+    }
+    for lines in [wild("''"), wild("'*'")] {
+        let resources = lines.iter().flat_map(|line| line.split([' ', ',']));
+        for name in resources {
+            let never = ["secrets", "nodes/proxy", "leases", "plugins"];
+            assert!(!never.contains(&name), "{lines:?}");
+            assert!(!name.ends_with("/approval"), "{lines:?}");
+        }
+    }
+    let all = wild("'*'");
+    assert_eq!(listed(&all, ""), core);
+    assert!(listed(&all, "certificates.k8s.io").contains(&"certificatesigningrequests".into()));
+    let open = all
+        .iter()
+        .find(|line| line.contains("get on * of"))
+        .unwrap();
+    for group in ["apps", "batch", "rbac.authorization.k8s.io", "x.dev"] {
+        assert!(open.contains(group), "{open}");
+    }
+    for group in ["windlass.dev", "coordination.k8s.io", "certificates.k8s.io"] {
+        assert!(!open.contains(group), "{open}");
+    }
+    // What is named beside the wildcard is named.
+    let named = "[{ apiGroups: [''], resources: ['*', secrets], verbs: [get], namespaces: all, acknowledge: true }]";
+    let named = listed(&granted(named, everywhere()), "");
+    assert_eq!(named.last().map(String::as_str), Some("secrets"));
+}
+
+#[test]
+fn whoever_applies_roles_reads_why_they_are_powerful() {
+    let grants = "[
+        { apiGroups: [apps], resources: [deployments], verbs: [create], acknowledge: true },
+        { apiGroups: [''], resources: [secrets], verbs: [get], namespaces: [b], acknowledge: true },
+        { apiGroups: [''], resources: [configmaps], verbs: [create], namespaces: [c] }]";
+    let grants: Vec<Grant> = serde_saphyr::from_str(grants).unwrap();
+    let primary = Primary {
+        group: "x.dev".into(),
+        plural: "things".into(),
+        scope: only(&["a"]),
+    };
+    let powers = powers(&Grants::new(grants).unwrap(), &primary);
+    let of = |name: &str| powers[&Place::Namespace(name.into())].clone();
+    assert_eq!(of("a").len(), 1);
+    assert!(
+        of("a")[0].starts_with("deployments: a pod runs"),
+        "{powers:?}"
+    );
+    assert_eq!(of("b"), ["secrets: it holds passwords, keys and tokens"]);
+    assert_eq!(of("c"), [""; 0]);
 }
 
 #[test]

@@ -1,0 +1,267 @@
+//! A test of each row: what its grant is, and what the operator reads about it.
+
+use super::*;
+use crate::api::Resource;
+use crate::grants::{Grants, VERBS};
+
+fn grant(group: &str, resource: &str, verbs: &[&str], namespaces: Namespaces) -> Grant {
+    Grant {
+        api_groups: vec![group.to_owned()],
+        resources: vec![resource.to_owned()],
+        resource_names: Vec::new(),
+        verbs: verbs.iter().map(|&verb| verb.to_owned()).collect(),
+        namespaces,
+        adopt: false,
+        acknowledge: false,
+    }
+}
+
+fn only(name: &str) -> Namespaces {
+    Namespaces::Only(vec![name.to_owned()])
+}
+
+/// What a grant without `acknowledge` is told; nothing if it is plain.
+fn told(grant: Grant) -> String {
+    Grants::new(vec![grant]).err().unwrap_or_default()
+}
+
+/// The places where a grant may hold: a row that is about one namespace holds there.
+fn places(row: &Row) -> Vec<Namespaces> {
+    match row.verbs {
+        Verbs::WritesIn(namespace) => vec![only(namespace)],
+        Verbs::Any | Verbs::Writes => {
+            vec![Namespaces::SameAsPrimary, Namespaces::All, only("other")]
+        }
+    }
+}
+
+#[test]
+fn each_row_is_powerful_with_its_verbs_and_says_why() {
+    for row in POWERFUL {
+        assert!(row.why.len() > 10, "{row:?} has no reason");
+        for (namespaces, verb) in places(row).iter().flat_map(|namespaces| {
+            let verbs = VERBS.iter().filter(|verb| **verb != "*");
+            verbs.map(move |verb| (namespaces.clone(), *verb))
+        }) {
+            let powerful = row.verbs == Verbs::Any || is_write(verb);
+            let plain = grant(row.group, row.resource, &[verb], namespaces);
+            let acknowledged = Grant {
+                acknowledge: true,
+                ..plain.clone()
+            };
+            assert!(Grants::new(vec![acknowledged]).is_ok(), "{row:?} {verb}");
+            let want = match powerful {
+                true => format!(
+                    "[0]: {} is powerful: write `acknowledge: true` beside it if it is meant: {}",
+                    row.resource, row.why
+                ),
+                false => String::new(),
+            };
+            assert_eq!(told(plain), want, "{row:?} {verb}");
+        }
+    }
+}
+
+#[test]
+fn a_subresource_is_as_powerful_as_its_kind() {
+    for row in POWERFUL.iter().filter(|row| !row.resource.contains('/')) {
+        let status = format!("{}/status", row.resource);
+        for namespaces in places(row) {
+            let told = told(grant(row.group, &status, &["patch"], namespaces));
+            assert!(told.contains(row.why), "{row:?}: {told}");
+        }
+    }
+}
+
+#[test]
+fn no_row_is_there_twice_or_in_another_group() {
+    for (index, row) in POWERFUL.iter().enumerate() {
+        let same = |other: &Row| (other.group, other.resource) == (row.group, row.resource);
+        assert_eq!(POWERFUL.iter().position(same), Some(index), "{row:?}");
+        let plain = grant("x.dev", row.resource, &["create", "get"], Namespaces::All);
+        assert_eq!(told(plain), "", "{row:?}");
+    }
+}
+
+#[test]
+fn each_row_is_a_resource_of_kubernetes() {
+    let built_in = windlass_apiserver::builtin::resources();
+    // The embedded server does not serve these.
+    let others = [
+        "validatingadmissionpolicies",
+        "validatingadmissionpolicybindings",
+        "mutatingadmissionpolicies",
+        "mutatingadmissionpolicybindings",
+        "flowschemas",
+        "prioritylevelconfigurations",
+        "plugins",
+    ];
+    let is_one = |row: &Row| {
+        let (plural, subresource) = split_subresource(row.resource);
+        built_in.iter().any(|resource| {
+            (&*resource.group, &*resource.plural) == (row.group, plural)
+                && subresource.is_none_or(|name| resource.subresource(name).is_some())
+        })
+    };
+    for row in POWERFUL.iter().chain(NEVER) {
+        assert!(is_one(row) != others.contains(&row.resource), "{row:?}");
+    }
+}
+
+#[test]
+fn each_row_of_what_is_never_given_is_refused_with_its_reason() {
+    for row in NEVER {
+        for (group, resource) in [
+            (row.group, row.resource.to_owned()),
+            ("*", row.resource.to_owned()),
+        ] {
+            let mut never = grant(group, &resource, &["get"], Namespaces::All);
+            never.acknowledge = true;
+            let want = format!("[0]: {resource}: a plugin is never given that: {}", row.why);
+            assert_eq!(told(never), want);
+        }
+    }
+    // Subresources do not lead around it.
+    for (group, resource) in [
+        ("windlass.dev", "plugins/status"),
+        ("coordination.k8s.io", "leases/status"),
+    ] {
+        let mut never = grant(group, resource, &["patch"], Namespaces::All);
+        never.acknowledge = true;
+        assert!(told(never).contains("a plugin is never given that"));
+    }
+    for (verb, why) in NEVER_VERBS {
+        let mut never = grant("", "configmaps", &[verb], Namespaces::All);
+        never.acknowledge = true;
+        let want = format!("[0]: the verb {verb}: a plugin is never given that: {why}");
+        assert_eq!(told(never), want);
+    }
+}
+
+#[test]
+fn all_reasons_of_a_grant_are_told() {
+    let mut many = grant("apps", "deployments", &["create"], Namespaces::All);
+    many.resources.push("statefulsets".into());
+    many.api_groups.push(String::new());
+    many.resources
+        .extend(["secrets".into(), "configmaps".into()]);
+    assert_eq!(
+        told(many),
+        "[0]: secrets is powerful: write `acknowledge: true` beside it if it is meant: it holds passwords, \
+         keys and tokens; deployments, statefulsets: a pod runs any image and can mount any Secret of its namespace"
+    );
+    let wild = grant("*", "deployments", &["get", "patch"], Namespaces::All);
+    let told = told(wild);
+    assert!(
+        told.contains("a wildcard in apiGroups") && told.contains("deployments: a pod runs"),
+        "{told}"
+    );
+    // No verb removes many objects at once.
+    let collection = grant("", "configmaps", &["deletecollection"], Namespaces::All);
+    assert!(self::told(collection).contains("\"deletecollection\" is not one of"));
+}
+
+fn resource(group: &str, plural: &str) -> Resource {
+    Resource {
+        group: group.into(),
+        version: "v1".into(),
+        kind: "K".into(),
+        plural: plural.into(),
+        namespaced: true,
+    }
+}
+
+fn access<'a>(resource: &'a Resource, verb: &'a str, namespace: &'a str) -> Access<'a> {
+    Access {
+        verb,
+        resource,
+        subresource: None,
+        namespace: Some(namespace),
+        name: Some("a"),
+    }
+}
+
+#[test]
+fn config_maps_of_kube_system_are_written_only_by_a_grant_that_names_it() {
+    let maps = resource("", "configmaps");
+    let held = |namespaces: Namespaces| {
+        let mut grant = grant("", "configmaps", &["get", "patch"], namespaces);
+        grant.acknowledge = true;
+        Grants::new(vec![grant]).unwrap()
+    };
+    let may = |grants: &Grants, verb: &str, namespace: &str| {
+        grants.allow(&access(&maps, verb, namespace), Some("kube-system"))
+    };
+    for namespaces in [Namespaces::All, Namespaces::SameAsPrimary] {
+        let grants = held(namespaces);
+        assert!(may(&grants, "get", "kube-system"));
+        assert!(!may(&grants, "patch", "kube-system"));
+    }
+    assert!(may(&held(Namespaces::All), "patch", "other"));
+    assert!(may(&held(only("kube-system")), "patch", "kube-system"));
+    // An acknowledged wildcard does not name it either.
+    let mut wild = grant("*", "*", &["*"], Namespaces::All);
+    wild.acknowledge = true;
+    let wild = Grants::new(vec![wild]).unwrap();
+    assert!(may(&wild, "patch", "other") && !may(&wild, "patch", "kube-system"));
+}
+
+#[test]
+fn no_wildcard_covers_secrets() {
+    let secrets = resource("", "secrets");
+    for (group, entry) in [("", "*"), ("*", "*")] {
+        let mut wild = grant(group, entry, &["*"], Namespaces::All);
+        wild.acknowledge = true;
+        let grants = Grants::new(vec![wild.clone()]).unwrap();
+        for verb in VERBS.iter().filter(|verb| **verb != "*") {
+            assert!(!grants.allow(&access(&secrets, verb, "a"), None), "{verb}");
+            assert!(grants.allow(&access(&resource("", "services"), verb, "a"), None));
+            assert!(!grants.cover_need(verb, "", "secrets", &[]));
+        }
+        assert!(grants.watch_scope("", "secrets", None).is_empty());
+        // Beside a wildcard it can be named.
+        wild.api_groups = vec![String::new()];
+        wild.resources.push("secrets".into());
+        let grants = Grants::new(vec![wild]).unwrap();
+        assert!(grants.allow(&access(&secrets, "get", "a"), None));
+    }
+    // A kind of another group that has the name is no Secret.
+    let mut other = grant("x.dev", "*", &["*"], Namespaces::All);
+    other.acknowledge = true;
+    let grants = Grants::new(vec![other]).unwrap();
+    assert!(grants.allow(&access(&resource("x.dev", "secrets"), "get", "a"), None));
+    let mut through = grant("*", "secrets", &["get"], Namespaces::All);
+    through.acknowledge = true;
+    assert!(told(through).contains("through a wildcard in apiGroups"));
+}
+
+#[test]
+fn the_hosts_own_roles_are_nobodys_to_write() {
+    let mut roles = grant(RBAC, "clusterroles", &["*"], Namespaces::All);
+    roles.resources.push("rolebindings".into());
+    roles.acknowledge = true;
+    let grants = Grants::new(vec![roles]).unwrap();
+    for (name, own) in [
+        ("windlass", true),
+        ("windlass-leases", true),
+        ("windlass-system:windlass:greeter", true),
+        ("team:view", false),
+        ("windlasses", false),
+        ("web", false),
+    ] {
+        for plural in ["clusterroles", "rolebindings"] {
+            let roles = resource(RBAC, plural);
+            let may = |verb| {
+                let access = Access {
+                    name: Some(name),
+                    ..access(&roles, verb, "a")
+                };
+                grants.allow(&access, None)
+            };
+            assert!(may("get"), "{name}");
+            for verb in ["create", "patch", "delete"] {
+                assert_eq!(may(verb), !own, "{verb} {plural} {name}");
+            }
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! Wildcards in `resources`, spelled out where RBAC would give more than a grant does.
+//!
+//! - RBAC only adds rights. So where a wildcard covers Secrets, or what no plugin gets, the rule lists the other
+//!   resources of the group: those of Kubernetes, since no cluster is asked.
+//! - With a wildcard in `apiGroups` too, the rules are for the groups of Kubernetes and for those that the grants
+//!   name. RBAC would not let anything out of "all groups".
+
+use std::collections::BTreeSet;
+
+use super::super::primary::Primary;
+use crate::grants::{Grants, never_by_wildcard};
+
+/// Groups of Kubernetes that the embedded server does not serve.
+const MORE: [&str; 2] = ["flowcontrol.apiserver.k8s.io", "resource.k8s.io"];
+
+/// Groups and resources of a rule.
+type Pair = (Vec<String>, Vec<String>);
+
+/// The groups that a wildcard stands for.
+pub(super) fn groups(grants: &Grants, primary: &Primary) -> BTreeSet<String> {
+    let built_in = windlass_apiserver::builtin::resources();
+    let named = grants.iter().flat_map(|grant| &grant.api_groups);
+    built_in
+        .iter()
+        .map(|resource| &resource.group)
+        .chain(named.filter(|group| !group.contains('*')))
+        .chain([&primary.group])
+        .cloned()
+        .chain(MORE.map(str::to_owned))
+        .collect()
+}
+
+/// `groups` and `resources` as one pair or more, in which no wildcard covers too much.
+pub(super) fn spelled_out(
+    (groups, resources): (Vec<&str>, Vec<&str>),
+    known: &BTreeSet<String>,
+) -> Vec<Pair> {
+    let owned = |list: &[&str]| list.iter().map(|&entry| entry.to_owned()).collect();
+    if !resources.contains(&"*") {
+        return vec![(owned(&groups), owned(&resources))];
+    }
+    let all = groups.contains(&"*");
+    let groups: Vec<&str> = match all {
+        true => known.iter().map(String::as_str).collect(),
+        false => groups,
+    };
+    let (closed, open): (Vec<&str>, Vec<&str>) =
+        groups.into_iter().partition(|group| is_closed(group));
+    let mut pairs = Vec::new();
+    for group in closed {
+        let mut listed = listed(group);
+        let named = resources.iter().filter(|&&resource| resource != "*");
+        for &resource in named {
+            if !listed.iter().any(|held| held == resource) {
+                listed.push(resource.to_owned());
+            }
+        }
+        pairs.push((vec![group.to_owned()], listed));
+    }
+    if !open.is_empty() {
+        pairs.push((owned(&open), vec!["*".to_owned()]));
+    }
+    pairs
+}
+
+/// Whether a group has something that no wildcard covers.
+fn is_closed(group: &str) -> bool {
+    never_by_wildcard().any(|(held, _)| held == group)
+}
+
+/// The resources of a group and their subresources, without what no wildcard covers.
+fn listed(group: &str) -> Vec<String> {
+    let is_never = |name: &str| {
+        never_by_wildcard().any(|(held, never)| {
+            held == group && (name == never || name.starts_with(&format!("{never}/")))
+        })
+    };
+    let mut names = Vec::new();
+    for resource in windlass_apiserver::builtin::resources() {
+        if resource.group != group {
+            continue;
+        }
+        let parts = resource.subresources.iter();
+        let parts = parts.map(|part| format!("{}/{}", resource.plural, part.name));
+        for name in std::iter::once(resource.plural.clone()).chain(parts) {
+            if !is_never(&name) && !names.contains(&name) {
+                names.push(name);
+            }
+        }
+    }
+    names
+}
