@@ -104,21 +104,8 @@ impl Call {
             }
             resource => resource?,
         };
-        spans::names(&resource.kind, None);
         let namespace = query.namespace.as_deref();
-        if !resource.namespaced && namespace.is_some() {
-            return invalid(format!(
-                "{} is cluster-scoped: it takes no namespace",
-                resource.kind
-            ));
-        }
-        self.permit_access(&Access {
-            verb: "list",
-            resource: &resource,
-            subresource: None,
-            namespace,
-            name: None,
-        })?;
+        self.permit_list(&resource, namespace)?;
         if tracked {
             self.track_list(&query, &selector)?;
         }
@@ -165,6 +152,24 @@ impl Call {
             shown.push(text);
         }
         Ok(shown)
+    }
+
+    /// Whether the plugin may list `resource` there.
+    fn permit_list(&mut self, resource: &Resource, namespace: Option<&str>) -> Result<(), Error> {
+        spans::names(&resource.kind, None);
+        if !resource.namespaced && namespace.is_some() {
+            return invalid(format!(
+                "{} is cluster-scoped: it takes no namespace",
+                resource.kind
+            ));
+        }
+        self.permit_access(&Access {
+            verb: "list",
+            resource,
+            subresource: None,
+            namespace,
+            name: None,
+        })
     }
 
     async fn list_latest(

@@ -4,6 +4,7 @@ mod applied;
 mod create;
 mod memory;
 mod ownership;
+mod denied;
 mod patch;
 mod repeat;
 mod reserved;
