@@ -3,6 +3,7 @@
 mod ask;
 mod author;
 mod examples;
+mod shares;
 mod traces;
 
 use std::path::PathBuf;
@@ -16,6 +17,7 @@ use crate::lease::Times;
 use crate::manifest::is_dns_label;
 
 pub use ask::{AskedHost, Top, WhyFlags, WhyOutput};
+pub use shares::ShareFlags;
 pub use traces::{Endpoint, TraceFlags};
 
 pub use author::{
@@ -193,6 +195,9 @@ pub struct Run {
     /// Times of the leases
     #[command(flatten)]
     pub leases: Leases,
+    /// What plugins may do
+    #[command(flatten)]
+    pub shares: ShareFlags,
     /// Where traces go
     #[command(flatten)]
     pub traces: TraceFlags,

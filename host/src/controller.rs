@@ -6,6 +6,7 @@
 //!   holds a plugin back.
 
 mod backoff;
+mod churn;
 mod count;
 mod facts;
 mod failing;
@@ -147,6 +148,7 @@ impl Prepared {
         if !bugs::is(Bug::ListsAreNotWaitedFor) {
             watches.synced().await;
         }
+        events.knows(&plugin.name, plugin.limits().weight, &meters.throttled);
         let granted = grants.clone();
         let door = Arc::new(Door {
             plugin: plugin.name.clone(),
@@ -155,6 +157,7 @@ impl Prepared {
             used: meters.used.clone(),
             calls: meters.calls.clone(),
             measures: meters.measures.clone(),
+            throttled: meters.throttled.clone(),
             grants,
             view: view.clone(),
             events,

@@ -1,20 +1,21 @@
 //! Kubernetes Events (`events.k8s.io/v1`), recorded off the hot path.
 //!
-//! - Publishing never waits: what exceeds the queue is dropped and counted.
+//! - Publishing never waits: what exceeds the plugin's limit, its share of the host's, or the queue is dropped and
+//!   counted.
 //! - Repetitions become one series: the first is created, the second and every doubling after it
 //!   update the count. The key of a series leaves the note out, as client-go's does.
 
 mod writer;
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::Instant;
 
 use crate::api::Api;
+use crate::flowcontrol::{Claim, Quota, Rate, Taken, WEIGHT};
+use crate::metrics::Throttled;
 use crate::seams::{Clock, Seams, Task};
 use crate::view::Key;
 use writer::Writer;
@@ -22,10 +23,16 @@ use writer::Writer;
 /// Events that wait to be sent.
 const WAITING: usize = 1000;
 
-/// Events that a plugin may publish at once, and each second after that: one plugin's flood does not
-/// push out the others'.
+/// Events that a plugin of the usual weight may publish at once, and each second after that.
 const BURST: f64 = 100.0;
 const REFILL: f64 = 5.0;
+
+/// Events that all plugins together may publish, unless [`Recorder::limit`] says otherwise: one after the other, at the
+/// latency of a busy API server.
+const ALL: Rate = Rate {
+    per_second: 50.0,
+    burst: 500.0,
+};
 
 /// How long a host that ends waits for its last Events to be sent.
 const LAST_WORDS: Duration = Duration::from_secs(2);
@@ -76,8 +83,7 @@ pub struct Note {
 pub struct Recorder {
     letters: mpsc::Sender<Letter>,
     clock: Clock,
-    budgets: Arc<Mutex<HashMap<Arc<str>, Budget>>>,
-    dropped: Arc<AtomicU64>,
+    shared: Arc<Mutex<Shared>>,
 }
 
 /// What the sending task is handed.
@@ -88,34 +94,34 @@ enum Letter {
     Flush(oneshot::Sender<()>),
 }
 
-/// How many Events may be published now.
-#[derive(Clone, Copy, Debug)]
-struct Budget {
-    left: f64,
-    at: Instant,
-    burst: f64,
-    refill: f64,
+/// What is shared between plugins.
+#[derive(Debug)]
+struct Shared {
+    quota: Quota,
+    plugins: HashMap<Arc<str>, Known>,
 }
 
-impl Budget {
-    /// So many at once, and so many each second after that.
-    fn full(burst: f64, refill: f64, at: Instant) -> Self {
+/// What is known of a plugin.
+#[derive(Debug)]
+struct Known {
+    weight: u32,
+    throttled: Throttled,
+}
+
+impl Default for Known {
+    fn default() -> Self {
         Self {
-            left: burst,
-            at,
-            burst,
-            refill,
+            weight: WEIGHT,
+            throttled: Throttled::default(),
         }
     }
+}
 
-    /// Takes one, if there is one by `now`.
-    fn take(&mut self, now: Instant) -> bool {
-        let earned = now.saturating_duration_since(self.at).as_secs_f64() * self.refill;
-        self.left = (self.left + earned).min(self.burst);
-        self.at = now;
-        let granted = self.left >= 1.0;
-        self.left -= if granted { 1.0 } else { 0.0 };
-        granted
+/// What a plugin of this weight may publish.
+fn rate(weight: u32) -> Rate {
+    Rate {
+        per_second: REFILL * f64::from(weight) / f64::from(WEIGHT),
+        burst: BURST * f64::from(weight) / f64::from(WEIGHT),
     }
 }
 
@@ -132,40 +138,69 @@ impl Recorder {
                 }
             }
         });
-        let (clock, budgets) = (seams.clock, Arc::default());
-        (
-            Self {
-                letters,
-                clock,
-                budgets,
-                dropped: Arc::default(),
-            },
-            task,
-        )
+        let shared = Shared {
+            quota: Quota::new(ALL),
+            plugins: HashMap::new(),
+        };
+        let recorder = Self {
+            letters,
+            clock: seams.clock,
+            shared: Arc::new(Mutex::new(shared)),
+        };
+        (recorder, task)
+    }
+
+    /// From now on all plugins together may publish so many.
+    pub fn limit(&self, maximum: Rate) {
+        self.shared().quota.limit(Some(maximum));
+    }
+
+    /// The plugin has this weight from now on; what is dropped of its Events is counted there.
+    pub fn knows(&self, plugin: &Arc<str>, weight: u32, throttled: &Throttled) {
+        let throttled = throttled.clone();
+        let known = Known { weight, throttled };
+        self.shared().plugins.insert(plugin.clone(), known);
+    }
+
+    /// The plugin is gone.
+    pub fn forget(&self, plugin: &str) {
+        let mut shared = self.shared();
+        shared.quota.forget(plugin);
+        shared.plugins.remove(plugin);
     }
 
     /// Records an Event, if there is room.
     pub fn publish(&self, note: Note) {
         let now = self.clock.now();
-        let granted = {
-            let mut budgets = self.budgets.lock().unwrap_or_else(PoisonError::into_inner);
-            let full = Budget::full(BURST, REFILL, now);
-            budgets.entry(note.plugin.clone()).or_insert(full).take(now)
-        };
         let plugin = note.plugin.clone();
-        let sent = granted && self.letters.try_send(Letter::Note(Box::new(note))).is_ok();
-        if !sent
-            && self
-                .dropped
-                .fetch_add(1, Ordering::Relaxed)
-                .is_power_of_two()
-        {
+        let (taken, throttled) = {
+            let mut shared = self.shared();
+            let Shared { quota, plugins } = &mut *shared;
+            let known = plugins.entry(plugin.clone()).or_default();
+            let claim = Claim {
+                plugin: plugin.clone(),
+                weight: known.weight,
+                rate: rate(known.weight),
+            };
+            let taken = quota.take(now, &claim, 1.0);
+            (taken, known.throttled.clone())
+        };
+        let why = match taken {
+            Taken::Yes if self.letters.try_send(Letter::Note(Box::new(note))).is_ok() => return,
+            Taken::Yes => "the API server takes no more of them",
+            Taken::OwnLimit => "the plugin is at its own limit",
+            Taken::HostMaximum => "the plugins together are at the host's maximum, --event-qps",
+        };
+        throttled.dropped_event();
+        let dropped = throttled.events();
+        if dropped.is_power_of_two() {
             let plugin = &*plugin;
-            tracing::warn!(
-                plugin,
-                "more Events than the host sends for one plugin: some are dropped"
-            );
+            tracing::warn!(plugin, "{dropped} Events are dropped so far: {why}");
         }
+    }
+
+    fn shared(&self) -> MutexGuard<'_, Shared> {
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits until what was published so far is sent, but no longer than a host that ends can wait.

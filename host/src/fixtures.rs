@@ -56,8 +56,11 @@ pub async fn test(flags: Test, threads: usize, seams: Seams) -> anyhow::Result<(
         rng: Rng::seeded(1),
         ..seams.clone()
     };
+    let sandboxes = sandboxes(threads, &shown)?;
+    // The API server is in this process, and nobody else is there.
+    sandboxes.limit(None);
     let session = Session {
-        sandboxes: sandboxes(threads, &shown)?,
+        sandboxes,
         cache: code_cache(flags.code_cache.clone())?,
         dial,
         shown,

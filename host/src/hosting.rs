@@ -311,6 +311,7 @@ impl Plugins {
         self.host.records.forget(name);
         self.host.metrics.forget(name);
         self.host.insights.forget(name);
+        self.host.events.forget(name);
         if let Some(last_good) = &self.host.last_good
             && let Err(error) = last_good.forget(name)
         {

@@ -18,6 +18,7 @@
 //! rbac               what the API server must allow the host, from the same grants
 //! metrics            what is counted                    -> admin     what may be asked of a running host
 //! telemetry          the log, and traces                <- spans     what a pass was made of
+//! flowcontrol        how much each plugin may do over time, and its share of what the host may
 //! api                every request to the API server    <- seams     time, chance, tasks
 //! bugs               on purpose, one at a time, for whoever judges the judges; none in a release
 //! ```
@@ -35,6 +36,7 @@ pub mod dev;
 pub mod error;
 pub mod events;
 pub mod fixtures;
+pub mod flowcontrol;
 pub mod grants;
 pub mod hosting;
 pub mod informer;

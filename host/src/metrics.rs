@@ -12,6 +12,7 @@ mod own;
 mod process;
 mod requests;
 mod stores;
+mod throttled;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -29,6 +30,7 @@ pub(crate) use meters::Backlog;
 pub use meters::{About, Meters, Stage, Waiting};
 pub(crate) use requests::Counted;
 pub use requests::Requests;
+pub use throttled::Throttled;
 
 use crate::informer::Informers;
 use families::{FAMILIES, Rows};

@@ -23,6 +23,8 @@ mod place;
 mod redact;
 mod proposals;
 mod sandbox;
+mod shares;
+mod slots;
 pub mod tape;
 mod turns;
 mod wasi;
@@ -44,7 +46,7 @@ pub use description::{Description, Need};
 pub use engine::{SLICE, SLOTS};
 pub use measures::{BUCKETS, Family, Kind, Measures, Number};
 pub use outcome::{CallError, Called};
-pub use turns::Turns;
+pub use shares::Maxima;
 
 use crate::manifest::Limits;
 use crate::memory::{Account, Accounts, Budget};
@@ -58,6 +60,7 @@ use meter::{Cpu, Metered};
 use outcome::{Asked, Report};
 use place::{Placed, Trust};
 use sandbox::{Party, Start, State, sandbox};
+use shares::{Share, Shares};
 
 /// How long a call that was told to stop has for it before it is dropped.
 const GRACE: Duration = Duration::from_secs(1);
@@ -66,9 +69,8 @@ const GRACE: Duration = Duration::from_secs(1);
 pub struct Sandboxes {
     workshop: Workshop,
     seams: Seams,
-    turns: Turns,
+    shares: Arc<Shares>,
     accounts: Accounts,
-    slots: Arc<Semaphore>,
     compiler: Compiler,
     /// Compiling takes hundreds of megabytes for a large component: one at a time.
     compiling: Semaphore,
@@ -104,6 +106,7 @@ struct Guest {
     account: Account,
     /// Decides where its calls run.
     trust: Trust,
+    share: Arc<Share>,
 }
 
 /// Why a component is not loaded.
@@ -173,11 +176,9 @@ impl Sandboxes {
     ) -> Self {
         Self {
             workshop,
+            shares: Shares::new(threads, &seams),
             seams,
-            turns: Turns::new(threads),
             accounts: Accounts::new(Budget::new(budget)),
-            // Below the pool's slots: a call waits here rather than fail there.
-            slots: Arc::new(Semaphore::new(usize::try_from(SLOTS).unwrap_or(1) - 4)),
             compiler,
             compiling: Semaphore::new(1),
             _tidy: None,
@@ -187,6 +188,12 @@ impl Sandboxes {
     /// The engine.
     pub fn engine(&self) -> &Engine {
         &self.workshop.engine
+    }
+
+    /// From now on all plugins together may do so much over time; none: they, and each of them, may do as much as
+    /// they like, since nobody else is there.
+    pub fn limit(&self, maxima: Option<Maxima>) {
+        self.shares.limit(maxima);
     }
 
     /// The bytes that all plugins together make the host hold now.
@@ -222,14 +229,18 @@ impl Sandboxes {
             None => self.image(digest, bytes, cache).await?,
         };
         tracing::debug!(plugin = name, reached = "compiled", "loading");
+        let name: Arc<str> = name.into();
+        // Beside the calls of a version that runs: it may be the one that is to be replaced. No plugin has such a name.
+        let describes = format!("{name} (describe)").into();
         let guest = Guest {
-            account: self.accounts.of(name),
-            name: name.into(),
+            account: self.accounts.of(&name),
+            name,
             digest,
             image,
             config: config.into(),
             limits,
             trust: Trust::default(),
+            share: Arc::new(self.shares.join(describes, &limits)),
         };
         let cancel = Cancel::default();
         let called = self
@@ -239,12 +250,13 @@ impl Sandboxes {
         let described = described.description();
         let described = described.ok_or_else(|| LoadError::Description("none was given".into()))?;
         let description = Description::read(described).map_err(LoadError::Description)?;
-        tracing::debug!(plugin = name, reached = "described", "loading");
+        tracing::debug!(plugin = &*guest.name, reached = "described", "loading");
+        let share = Arc::new(self.shares.join(guest.name.clone(), &limits));
         Ok(Plugin {
             name: guest.name.clone(),
             description,
             sandboxes: self.clone(),
-            guest,
+            guest: Guest { share, ..guest },
         })
     }
 
@@ -305,12 +317,15 @@ impl Sandboxes {
             limits,
             account,
             trust,
+            share,
             ..
         } = guest;
         let limits = *limits;
-        let Ok(slot) = self.slots.clone().acquire_owned().await else {
-            return Called::never(CallError::Host("the host is shutting down".into()));
+        let throttled = match &party {
+            Party::Cluster(call) => Some(call.throttled()),
+            Party::Nobody | Party::Recording(_) => None,
         };
+        let slot = share.slot(throttled).await;
         let pre = match image.pre() {
             Ok(pre) => pre,
             Err(error) => {
@@ -344,6 +359,7 @@ impl Sandboxes {
             cancel: stop.clone(),
             cpu: cpu.clone(),
             interruption: self.workshop.interruption,
+            share: share.clone(),
         };
         let (store, output) = match sandbox(self.engine(), start) {
             Ok(made) => made,
@@ -353,8 +369,7 @@ impl Sandboxes {
         let guest = Metered::new(
             outcome::ask(pre, store, ask),
             cpu.clone(),
-            self.turns.clone(),
-            name.clone(),
+            share.line(),
             stop.clone(),
         );
         // The slot goes with the sandbox, however the call ends.

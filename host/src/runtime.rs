@@ -45,6 +45,7 @@ pub async fn run(flags: Run, guest_threads: usize, seams: Seams) -> anyhow::Resu
     let failures = failures
         .context("cannot use the folder for recordings; name another one with --record-failures")?;
     let sandboxes = sandboxes(guest_threads, &seams)?;
+    sandboxes.limit(Some(flags.shares.maxima()));
     let (api, namespace) = connect(&flags.cluster, &seams).await?;
     let ports = Ports {
         metrics: flags.metrics_bind_address,
@@ -63,6 +64,7 @@ pub async fn run(flags: Run, guest_threads: usize, seams: Seams) -> anyhow::Resu
         failures,
     };
     let wired = wire(means, &seams);
+    wired.host.events.limit(flags.shares.events());
     let _served = admin::serve(ports, wired.finder, wired.board, &seams).await?;
     let (phase, phases, _signals) =
         shutdown::listen(&seams).context("cannot listen for signals")?;

@@ -20,6 +20,8 @@ pub struct Facts {
     pub place: Place,
     /// The whole queue is held back for so long: the API server asked for it.
     pub paused: Option<Duration>,
+    /// Whether requests of the plugin to the API server wait for their turn.
+    pub throttled: bool,
     /// How often the last passes failed in a row.
     pub failures: u32,
     /// The last passes that are remembered, the newest first.

@@ -96,6 +96,7 @@ impl Insight {
             sight,
             place,
             paused,
+            throttled: self.meters.throttled.waits(),
             failures: self.worker.failures(key, generation),
             passes: self.records.of(key, PASSES),
             finalizer: self.view.finalizer().to_owned(),

@@ -133,6 +133,17 @@ impl HotLoop<'_> {
             ),
         }
     }
+/// A plugin keeps making objects and deleting them again.
+pub(super) fn churns(door: &Door, primary: &Primary, wrote: &Wrote, times: usize) {
+    let plugin = &*door.plugin;
+    let (kind, key, seconds) = (&wrote.kind, &wrote.key, WINDOW.as_secs());
+    let note = format!(
+        "{plugin} made and deleted {times} objects of kind {kind} in {seconds} s, {key} last"
+    );
+    let object = primary.to_string();
+    tracing::warn!(plugin, object, "hot loop: {note}; its key is slowed down");
+    let remedy = "let it keep the object, under a name that does not change";
+    warn(door, primary, "HotLoop", &format!("{note}: {remedy}"));
 }
 
 fn warn(door: &Door, primary: &Primary, reason: &str, note: &str) {

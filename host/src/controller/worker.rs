@@ -8,6 +8,7 @@ use tokio::time::Instant;
 use tracing::Instrument;
 
 use super::backoff::Backoff;
+use super::churn::Churn;
 use super::count::count;
 use super::hot::{Heat, HotLoops, Rivals};
 use super::queue::Priority;
@@ -24,7 +25,7 @@ use crate::plugin::{Description, Plugin};
 use crate::seams::Seams;
 use crate::spans;
 use crate::text::clean;
-use crate::view::{End, Journal, Key, Wakeup, Why};
+use crate::view::{End, Journal, Key, Wakeup, Why, Wrote};
 
 /// How much later than asked for a key may run: spreads what would happen at once.
 const SPREAD: f64 = 0.1;
@@ -42,6 +43,7 @@ pub(super) struct Worker {
     backoff: Mutex<Backoff<Key>>,
     hot: Mutex<HotLoops<Field, Instant>>,
     rivals: Mutex<Rivals<(String, Key), Key, Instant>>,
+    churn: Mutex<Objects>,
     /// Whether it has been said that this version asks for passes too soon.
     hurried: AtomicBool,
     records: Records,
@@ -52,6 +54,9 @@ pub(super) struct Worker {
 /// A field of an object, its kind, name and path, and the generation of the primary: what changes because the
 /// primary did is no loop.
 type Field = (String, Key, String, Option<i64>);
+
+/// Objects that were made, by kind and name; who deletes them: a key at a generation, by kind.
+type Objects = Churn<(String, Key), (String, Key, Option<i64>), Instant>;
 
 impl Worker {
     pub(super) fn new(
@@ -66,6 +71,7 @@ impl Worker {
             backoff: Mutex::default(),
             hot: Mutex::default(),
             rivals: Mutex::default(),
+            churn: Mutex::default(),
             hurried: AtomicBool::new(false),
             records,
             meters,
@@ -75,9 +81,12 @@ impl Worker {
 
     /// From the next pass on, `plugin` is called, and it gets a first try at every object.
     pub(super) fn swap(&self, plugin: Arc<Plugin>) {
+        let (door, weight) = (self.reconciler.door(), plugin.limits().weight);
+        door.events.knows(&door.plugin, weight, &door.throttled);
         self.reconciler.swap(plugin);
         *self.backoff() = Backoff::default();
         *self.hot() = HotLoops::default();
+        *self.churn() = Churn::default();
         self.hurried.store(false, Ordering::Relaxed);
         self.reconciler.door().view.rerun_all(&Why::Swapped);
     }
@@ -222,6 +231,14 @@ impl Worker {
     fn cool(&self, primary: &Primary, generation: Option<i64>, journal: &Journal) {
         let (now, key) = (self.seams.clock.now(), &primary.key);
         for wrote in &journal.writes {
+            let heat = self.churned(wrote, (key, generation), now);
+            if heat != Heat::Calm {
+                self.queue.slow(key, HOT);
+            }
+            if let Heat::New(times) = heat {
+                self.meters.hot_loops.inc();
+                report::churns(self.reconciler.door(), primary, wrote, times);
+            }
             let (field, answer) = match &wrote.end {
                 End::Created(_) => ("", None),
                 End::Unseen => ("", wrote.version.as_deref()),
@@ -251,6 +268,27 @@ impl Worker {
                 report::hot(self.reconciler.door(), primary, &seen);
             }
         }
+    }
+
+    /// What it means that an object was made or deleted.
+    fn churned(&self, wrote: &Wrote, by: (&Key, Option<i64>), now: Instant) -> Heat {
+        let object = || (wrote.kind.clone(), wrote.key.clone());
+        match &wrote.end {
+            End::Created(_) | End::Unseen => {
+                self.churn().made(object(), now);
+                Heat::Calm
+            }
+            End::Deleted => {
+                let (key, generation) = by;
+                let by = (wrote.kind.clone(), key.clone(), generation);
+                self.churn().deleted(&object(), by, now)
+            }
+            End::Changed(_) | End::Failed => Heat::Calm,
+        }
+    }
+
+    fn churn(&self) -> MutexGuard<'_, Objects> {
+        self.churn.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn hot(&self) -> MutexGuard<'_, HotLoops<Field, Instant>> {

@@ -23,6 +23,7 @@ use crate::error::Chain;
 use crate::grants::Used;
 use crate::hosting::Host;
 use crate::lease::Times;
+use crate::metrics::Throttled;
 use crate::plugin::cluster::{Call, Door, Primary, Sheet, Unsent, Writes};
 use crate::plugin::{Action, Cancel, HostCalls, Measures, Plugin, Progress};
 use crate::project::Maker;
@@ -221,6 +222,7 @@ async fn call(
         used: Used::default(),
         calls: HostCalls::default(),
         measures: Measures::default(),
+        throttled: Throttled::default(),
         grants: version.candidate.document.grants.clone(),
         view: Arc::new(view),
         events: host.events.clone(),

@@ -7,16 +7,54 @@ use crate::api::Request;
 use http::Method;
 use serde_json::{Value, json};
 
-#[test]
-fn a_plugin_may_publish_a_burst_and_then_a_trickle() {
-    let start = Clock::system().now();
-    let mut budget = Budget::full(BURST, REFILL, start);
-    let granted = (0..1000).filter(|_| budget.take(start)).count();
-    assert_eq!(granted, 100);
-    let later = start + Duration::from_secs(2);
-    assert_eq!((0..1000).filter(|_| budget.take(later)).count(), 10);
-    let much_later = start + Duration::from_secs(3600);
-    assert_eq!((0..1000).filter(|_| budget.take(much_later)).count(), 100);
+/// How many Events of each plugin are taken, if each publishes so many at once.
+async fn taken(plugins: &[(&str, u32, u64)], seconds: u64) -> Vec<u64> {
+    let (_server, api, seams) = served();
+    let (recorder, _task) = Recorder::start(api, &seams, "host");
+    let throttled: Vec<_> = plugins.iter().map(|_| Throttled::default()).collect();
+    for ((plugin, weight, _), throttled) in plugins.iter().zip(&throttled) {
+        recorder.knows(&(*plugin).into(), *weight, throttled);
+    }
+    seams.clock.sleep(Duration::from_secs(seconds)).await;
+    let count = plugins.iter().map(|(_, _, count)| *count).max().unwrap();
+    for number in 0..count {
+        for (plugin, _, _) in plugins.iter().filter(|(_, _, count)| number < *count) {
+            let plugin = (*plugin).into();
+            recorder.publish(Note {
+                plugin,
+                ..note("ada", "Tested")
+            });
+        }
+        // The queue is not what is tested.
+        recorder.flush().await;
+    }
+    let counts = plugins.iter().zip(&throttled);
+    counts
+        .map(|((_, _, count), throttled)| count - throttled.events())
+        .collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_plugin_may_publish_by_its_weight_and_all_together_no_more_than_the_maximum() {
+    // (name, weight, Events that it publishes at once; how many are taken)
+    type Row<'a> = (&'a [(&'a str, u32, u64)], &'a [u64]);
+    let rows: [Row<'_>; 4] = [
+        (&[("a", 10, 1000)], &[100]),
+        (&[("a", 20, 1000)], &[200]),
+        (&[("a", 10, 1000), ("b", 10, 1)], &[100, 1]),
+        (
+            &[
+                ("a", 20, 300),
+                ("b", 20, 300),
+                ("c", 20, 300),
+                ("d", 20, 300),
+            ],
+            &[125, 125, 125, 125],
+        ),
+    ];
+    for (plugins, want) in rows {
+        assert_eq!(taken(plugins, 0).await, want, "{plugins:?}");
+    }
 }
 
 /// A server in memory, and a host's way to it.

@@ -8,8 +8,9 @@ use http::Method;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::{About, Budget, Note, Severity};
+use super::{About, Note, Severity};
 use crate::api::{Api, Request, object};
+use crate::flowcontrol::{Rate, TokenBucket};
 use crate::seams::Seams;
 
 /// Series that are remembered at most.
@@ -17,8 +18,10 @@ const SERIES: usize = 4096;
 
 /// Events about one object that a plugin may publish at once, and each second after that
 /// (client-go, `tools/record`: `defaultSpamBurst`, `defaultSpamQPS`).
-const OBJECT_BURST: f64 = 25.0;
-const OBJECT_REFILL: f64 = 1.0 / 300.0;
+const OBJECT: Rate = Rate {
+    per_second: 1.0 / 300.0,
+    burst: 25.0,
+};
 
 /// A series ends after this long without a repetition.
 const SERIES_END: Duration = Duration::from_secs(360);
@@ -30,7 +33,7 @@ pub(super) struct Writer {
     instance: String,
     series: HashMap<SeriesKey, Series>,
     /// How many more series each object may have of each plugin.
-    objects: HashMap<(Arc<str>, About), Budget>,
+    objects: HashMap<(Arc<str>, About), TokenBucket>,
 }
 
 type SeriesKey = (Arc<str>, About, Severity, String, String);
@@ -63,15 +66,15 @@ impl Writer {
     fn may(&mut self, note: &Note, now: Instant) -> bool {
         if self.objects.len() >= SERIES {
             self.objects
-                .retain(|_, budget| now - budget.at < SERIES_END / 2);
+                .retain(|_, budget| now - budget.at() < SERIES_END / 2);
             if self.objects.len() >= SERIES {
                 self.objects.clear();
             }
         }
         let object = (note.plugin.clone(), note.regarding.clone());
         let budget = self.objects.entry(object);
-        let full = || Budget::full(OBJECT_BURST, OBJECT_REFILL, now);
-        budget.or_insert_with(full).take(now)
+        let full = || TokenBucket::full(OBJECT, now);
+        budget.or_insert_with(full).take(OBJECT, 1.0, now)
     }
 
     /// Sends one, if it says something new.

@@ -7,6 +7,7 @@ use super::Host;
 use super::version::Version;
 use crate::api::{ApiError, Request, Resource};
 use crate::grants::{Scope, Used};
+use crate::metrics::Throttled;
 use crate::plugin::cluster::{Call, Door, Primary, Sheet, Writes};
 use crate::plugin::{CallError, Cancel, Description, HostCalls, Measures};
 use crate::view::{Object, Page, View};
@@ -61,6 +62,7 @@ impl Smoke {
             used: Used::default(),
             calls: HostCalls::default(),
             measures: Measures::default(),
+            throttled: Throttled::default(),
             grants: version.candidate.document.grants.clone(),
             view: Arc::new(view),
             events: host.events.clone(),

@@ -6,6 +6,7 @@ use serde::Deserialize;
 
 use super::units::{Bytes, Time};
 use crate::memory::Bounds;
+use crate::flowcontrol::WEIGHT;
 
 /// The most memory that a plugin can be given: what a slot of the engine's pool can hold.
 pub const MOST_MEMORY: usize = 512 << 20;
@@ -24,7 +25,8 @@ const fn hard_of(soft: usize) -> usize {
     soft / 2 * 3
 }
 
-/// The limits of one plugin. All but `concurrency` and `host_memory` are for one call.
+/// The limits of one plugin. Those of memory, time and `api_calls` are for one call; the others are for the plugin as a
+/// whole, on one host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Bytes in all memories and tables together.
@@ -40,6 +42,14 @@ pub struct Limits {
     /// What all its calls and all that the host keeps for it may take together: `hostMemory` is the soft
     /// limit, `hostMemoryMax` the hard one.
     pub host_memory: Bounds,
+    /// Its weight among the plugins of the host, wherever they want more than there is.
+    pub weight: u32,
+    /// Requests to the API server each second.
+    pub api_qps: u32,
+    /// Requests to the API server at once, after a time with fewer.
+    pub api_burst: u32,
+    /// Bytes of log lines each second.
+    pub log_bytes_per_second: u32,
 }
 
 impl Default for Limits {
@@ -54,6 +64,12 @@ impl Default for Limits {
                 soft: HOST_MEMORY,
                 hard: hard_of(HOST_MEMORY),
             },
+            weight: WEIGHT,
+            // Ten times what controller-runtime long allowed a controller (20): as for whoever has no limit, but for the
+            // first list of a large cluster. Two to four requests at once, at the latency of a healthy API server.
+            api_qps: 200,
+            api_burst: 400,
+            log_bytes_per_second: 64 << 10,
         }
     }
 }
@@ -68,6 +84,11 @@ pub(super) struct Raw {
     api_calls: Option<u64>,
     host_memory: Option<Bytes>,
     host_memory_max: Option<Bytes>,
+    weight: Option<u64>,
+    #[serde(rename = "apiQPS")]
+    api_qps: Option<u64>,
+    api_burst: Option<u64>,
+    log_bytes_per_second: Option<Bytes>,
 }
 
 impl Raw {
@@ -79,6 +100,11 @@ impl Raw {
         let deadline = self.deadline.map_or(normal.deadline, |time| time.0);
         let concurrency = self.concurrency.unwrap_or(normal.concurrency as u64);
         let api_calls = self.api_calls.unwrap_or(u64::from(normal.api_calls));
+        let weight = self.weight.unwrap_or(u64::from(normal.weight));
+        let api_qps = self.api_qps.unwrap_or(u64::from(normal.api_qps));
+        let api_burst = self.api_burst.unwrap_or(api_qps.saturating_mul(2));
+        let log = self.log_bytes_per_second;
+        let log = log.map_or(u64::from(normal.log_bytes_per_second), |bytes| bytes.0);
         let bad = |rule: &str| Err(rule.to_owned());
         if memory < 1 << 20 || memory > MOST_MEMORY as u64 {
             return bad("memory must be from 1Mi to 512Mi");
@@ -97,6 +123,19 @@ impl Raw {
         }
         let memory = usize::try_from(memory).unwrap_or(MOST_MEMORY);
         let host_memory = bounds(memory, self.host_memory, self.host_memory_max)?;
+        if weight == 0 || weight > 100 {
+            return bad("weight must be from 1 to 100");
+        }
+        if api_qps == 0 || api_qps > 10_000 {
+            return bad("apiQPS must be from 1 to 10000");
+        }
+        if api_burst == 0 || api_burst > 20_000 {
+            return bad("apiBurst must be from 1 to 20000");
+        }
+        if !(1 << 10..=16 << 20).contains(&log) {
+            return bad("logBytesPerSecond must be from 1Ki to 16Mi");
+        }
+        let small = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
         Ok(Limits {
             memory,
             cpu,
@@ -104,6 +143,10 @@ impl Raw {
             concurrency: usize::try_from(concurrency).unwrap_or(1),
             api_calls: u32::try_from(api_calls).unwrap_or(1),
             host_memory,
+            weight: small(weight),
+            api_qps: small(api_qps),
+            api_burst: small(api_burst),
+            log_bytes_per_second: small(log),
         })
     }
 }
@@ -149,6 +192,58 @@ mod tests {
                 }
                 (Err(got), Err(want)) => assert!(got.starts_with(want), "{got}"),
                 (got, want) => panic!("{got:?} {want:?}"),
+            }
+        }
+    }
+
+    fn read(text: &str) -> Result<Limits, String> {
+        serde_json::from_str::<Raw>(text).unwrap().check()
+    }
+
+    #[test]
+    fn what_is_not_said_has_its_default() {
+        assert_eq!(read("{}"), Ok(Limits::default()));
+        let over_time = |text: &str| {
+            let limits = read(text).unwrap();
+            let (qps, burst) = (limits.api_qps, limits.api_burst);
+            (limits.weight, qps, burst, limits.log_bytes_per_second)
+        };
+        assert_eq!(over_time("{}"), (10, 200, 400, 64 << 10));
+        let burst = over_time(r#"{ "apiQPS": 50 }"#).2;
+        assert_eq!(burst, 100, "twice as many at once");
+        let all = r#"{ "weight": 100, "apiQPS": 7, "apiBurst": 9, "logBytesPerSecond": "1Mi" }"#;
+        assert_eq!(over_time(all), (100, 7, 9, 1 << 20));
+    }
+
+    #[test]
+    fn each_limit_over_time_has_bounds() {
+        // (what is too small, what is too large, what is said)
+        let rows = [
+            (
+                r#""weight": 0"#,
+                r#""weight": 101"#,
+                "weight must be from 1 to 100",
+            ),
+            (
+                r#""apiQPS": 0"#,
+                r#""apiQPS": 10001"#,
+                "apiQPS must be from 1 to 10000",
+            ),
+            (
+                r#""apiBurst": 0"#,
+                r#""apiBurst": 20001"#,
+                "apiBurst must be from 1 to 20000",
+            ),
+            (
+                r#""logBytesPerSecond": "1023""#,
+                r#""logBytesPerSecond": "17Mi""#,
+                "logBytesPerSecond must be from 1Ki to 16Mi",
+            ),
+        ];
+        for (small, large, want) in rows {
+            for text in [small, large] {
+                let error = read(&format!("{{ {text} }}")).unwrap_err();
+                assert_eq!(error, want, "{text}");
             }
         }
     }

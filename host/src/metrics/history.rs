@@ -15,25 +15,45 @@ pub struct Step {
     pub passes: u32,
     /// Fields that became hot.
     pub hot_loops: u32,
+    /// How long requests to the API server waited for their turn, together.
+    pub throttled_ms: u32,
+    /// Log lines that were dropped.
+    pub log_lines: u32,
+    /// Events that were dropped.
+    pub events: u32,
+}
+
+/// The same, so far.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Totals {
+    pub(super) passes: u64,
+    pub(super) hot_loops: u64,
+    pub(super) throttled_ms: u64,
+    pub(super) log_lines: u64,
+    pub(super) events: u64,
 }
 
 /// The steps, the oldest first.
 #[derive(Debug, Default)]
 pub(super) struct History {
     steps: VecDeque<Step>,
-    passes: u64,
-    hot_loops: u64,
+    before: Totals,
 }
 
 impl History {
     /// A step is over; so many there were in all by then.
-    pub(super) fn ends(&mut self, passes: u64, hot_loops: u64) {
-        let since = |now: u64, before: u64| u32::try_from(now - before).unwrap_or(u32::MAX);
+    pub(super) fn ends(&mut self, now: Totals) {
+        let before = std::mem::replace(&mut self.before, now);
+        let since = |so_far: fn(&Totals) -> u64| {
+            u32::try_from(so_far(&now).saturating_sub(so_far(&before))).unwrap_or(u32::MAX)
+        };
         self.steps.push_back(Step {
-            passes: since(passes, self.passes),
-            hot_loops: since(hot_loops, self.hot_loops),
+            passes: since(|it| it.passes),
+            hot_loops: since(|it| it.hot_loops),
+            throttled_ms: since(|it| it.throttled_ms),
+            log_lines: since(|it| it.log_lines),
+            events: since(|it| it.events),
         });
-        (self.passes, self.hot_loops) = (passes, hot_loops);
         if self.steps.len() > STEPS {
             self.steps.pop_front();
         }
@@ -52,8 +72,13 @@ mod tests {
     #[test]
     fn each_step_has_its_own_and_ten_minutes_are_kept() {
         let mut history = History::default();
+        let totals = |passes, hot_loops| Totals {
+            passes,
+            hot_loops,
+            ..Totals::default()
+        };
         for (passes, hot_loops) in [(3, 0), (3, 1), (10, 1)] {
-            history.ends(passes, hot_loops);
+            history.ends(totals(passes, hot_loops));
         }
         let told = |history: &History| {
             let steps = history.steps().into_iter();
@@ -63,7 +88,7 @@ mod tests {
         };
         assert_eq!(told(&history), [(3, 0), (0, 1), (7, 0)]);
         for more in 0..200 {
-            history.ends(10 + more, 1);
+            history.ends(totals(10 + more, 1));
         }
         assert_eq!(told(&history).len(), 120);
         assert_eq!(STEP * 120, Duration::from_secs(600));

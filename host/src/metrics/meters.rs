@@ -12,7 +12,8 @@ use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 
 use tokio::sync::watch;
 
-use super::history::{History, Step};
+use super::history::{History, Step, Totals};
+use super::throttled::Throttled;
 use crate::grants::Used;
 use crate::memory::Account;
 use crate::plugin::{HostCalls, Measures};
@@ -84,6 +85,8 @@ pub struct Meters {
     pub(crate) calls: HostCalls,
     /// Numbers of the plugin's own.
     pub(crate) measures: Measures,
+    /// What it waited for, and what it lost.
+    pub(crate) throttled: Throttled,
     /// Calls that did not end well, by how they ended.
     failures: Mutex<BTreeMap<&'static str, u64>>,
     stage: Mutex<Stage>,
@@ -206,6 +209,7 @@ impl Default for Meters {
             used: Used::default(),
             calls: HostCalls::default(),
             measures: Measures::default(),
+            throttled: Throttled::default(),
             failures: Mutex::default(),
             stage: Mutex::default(),
             refusal: Mutex::default(),
@@ -271,7 +275,14 @@ impl Meters {
 
     /// A step of its history is over.
     pub(super) fn ticks(&self) {
-        lock(&self.history).ends(self.passes(), self.hot_loops.get());
+        let totals = Totals {
+            passes: self.passes(),
+            hot_loops: self.hot_loops.get(),
+            throttled_ms: self.throttled.request_millis(),
+            log_lines: self.throttled.log_lines(),
+            events: self.throttled.events(),
+        };
+        lock(&self.history).ends(totals);
     }
 
     /// What it did in the last ten minutes, the oldest step first.

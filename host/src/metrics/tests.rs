@@ -6,6 +6,26 @@ use std::time::Duration;
 /// of the design; controller-runtime 0.22, `pkg/internal/controller/metrics`, `pkg/metrics`).
 const EXPECTED: &[(&str, &str, &str)] = &[
     (
+        "rest_client_rate_limiter_duration_seconds",
+        "histogram",
+        r#"_bucket{le="0.005",controller="greeter"} 0"#,
+    ),
+    (
+        "windlass_slot_wait_seconds",
+        "counter",
+        r#"_total{controller="greeter"} 0"#,
+    ),
+    (
+        "windlass_log_lines_dropped",
+        "counter",
+        r#"_total{controller="greeter"} 0"#,
+    ),
+    (
+        "windlass_events_dropped",
+        "counter",
+        r#"_total{controller="greeter"} 0"#,
+    ),
+    (
         "controller_runtime_reconcile",
         "counter",
         r#"_total{controller="greeter",result="success"} 0"#,

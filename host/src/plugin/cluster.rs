@@ -18,6 +18,7 @@ mod retry;
 mod set;
 #[cfg(test)]
 mod tests;
+mod throttle;
 mod write;
 
 use std::collections::HashMap;
@@ -30,11 +31,13 @@ use super::bindings::cluster::Error;
 use super::bindings::types::ObjectRef;
 use super::calls::HostCalls;
 use super::measures::Measures;
+use super::shares::Share;
 use super::tape::Tape;
 use crate::api::{Api, ApiError, Discovery, Request, Resource, group_of};
 use crate::events::Recorder;
 use crate::grants::{Access, Grants, Used};
 use crate::memory::{Account, Charge};
+use crate::metrics::Throttled;
 use crate::spans;
 use crate::text::clean;
 use crate::view::{Key, Object, View};
@@ -62,6 +65,8 @@ pub struct Door {
     pub calls: HostCalls,
     /// Numbers of its own.
     pub measures: Measures,
+    /// What its calls wait for, and what they lose.
+    pub throttled: Throttled,
     /// What the plugin watches.
     pub view: Arc<View>,
     /// Where Events go.
@@ -121,6 +126,8 @@ pub struct Call {
     /// Whether it has applied its set.
     set_applied: bool,
     tape: Option<Tape>,
+    /// What the plugin may do over time.
+    share: Option<Arc<Share>>,
 }
 
 #[derive(Clone, Debug)]
@@ -167,6 +174,7 @@ impl Call {
             captured: Captured::default(),
             set_applied: false,
             tape: None,
+            share: None,
         }
     }
 
@@ -222,6 +230,7 @@ impl Call {
             return Err(self.deny(&format!("touch {kind} of {api_version}: add it to grants")));
         }
         self.check_requests()?;
+        self.throttle().await;
         let found = self.door.discovery.by_kind(api_version, kind).await;
         // What is found is remembered. What is not counts, since nothing keeps a guest from making
         // up the next one.
@@ -302,7 +311,7 @@ impl Call {
     fn may_remark(&mut self) -> bool {
         let left = self.remarks_left;
         self.remarks_left = left.saturating_sub(1);
-        left > 0
+        left > 0 && self.may_log()
     }
 
     /// Logs a failed request, and gives the guest its part of the news.
@@ -350,8 +359,7 @@ impl Call {
         request: Request,
     ) -> Result<Result<Box<RawValue>, ApiError>, Error> {
         self.check_requests()?;
-        self.requests += 1;
-        Ok(self.door.api.text(request).await)
+        Ok(self.request(request).await)
     }
 
     /// Remembers an object that the call has met. There is room for it: see [`Call::remember_one`].

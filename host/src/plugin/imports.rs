@@ -10,6 +10,7 @@ use super::cancel::Stop;
 use super::cluster::Call;
 use super::measures::Kind;
 use super::sandbox::State;
+use super::shares::Logged;
 use super::tape::{Noted, Spoken, words};
 use crate::seams::{Either, first};
 use crate::spans;
@@ -220,6 +221,34 @@ impl events::Host for State {
     }
 }
 
+/// Whether somebody reads lines of this level.
+fn is_logged(level: log::Level) -> bool {
+    // tracing wants the level at compile time.
+    match level {
+        log::Level::Trace => tracing::enabled!(target: "plugin", Level::TRACE),
+        log::Level::Debug => tracing::enabled!(target: "plugin", Level::DEBUG),
+        log::Level::Info => tracing::enabled!(target: "plugin", Level::INFO),
+        log::Level::Warn => tracing::enabled!(target: "plugin", Level::WARN),
+        log::Level::Error => tracing::enabled!(target: "plugin", Level::ERROR),
+    }
+}
+
+impl State {
+    /// Whether the plugin may write one more line, of so many bytes. Says now and then what is dropped.
+    fn may_log(&self, bytes: usize) -> bool {
+        let Logged::Dropped(said) = self.share.log(bytes) else {
+            return true;
+        };
+        if let Some(call) = &self.call {
+            call.throttled().dropped_line();
+        }
+        if let Some(said) = said {
+            tracing::warn!(plugin = &*self.plugin, object = &*self.object, "{said}");
+        }
+        false
+    }
+}
+
 impl log::Host for State {
     async fn log(
         &mut self,
@@ -240,8 +269,11 @@ impl log::Host for State {
             fields_text.push_str(&format!("{key}={value:?} "));
         }
         let message = self.redactor.text(&message);
-        let (plugin, object) = (&*self.plugin, &*self.object);
         let (message, fields) = (clean(&message, LOG_LINE), fields_text.trim_end());
+        if !is_logged(level) || !self.may_log(message.len() + fields.len()) {
+            return Ok(());
+        }
+        let (plugin, object) = (&*self.plugin, &*self.object);
         let trace_id = spans::trace_id(&Span::current());
         // tracing wants the level at compile time.
         macro_rules! line {
@@ -256,7 +288,7 @@ impl log::Host for State {
             log::Level::Warn => line!(Level::WARN),
             log::Level::Error => line!(Level::ERROR),
         }
-        if left == 0 {
+        if left == 0 && self.may_log(0) {
             tracing::warn!(
                 plugin,
                 object,

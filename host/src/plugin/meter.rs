@@ -16,7 +16,7 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 
 use super::cancel::Cancel;
-use super::turns::{Turn, Turns};
+use super::turns::{Line, Turn};
 use crate::seams::{Clock, Either, first};
 
 /// The CPU time of one call. Clones share it.
@@ -97,8 +97,7 @@ fn nanos(duration: Duration) -> u64 {
 pub(super) struct Metered<T> {
     call: BoxFuture<'static, T>,
     cpu: Cpu,
-    turns: Turns,
-    plugin: Arc<str>,
+    line: Line,
     stop: Cancel,
     waiting: Option<BoxFuture<'static, Either<Turn, ()>>>,
     /// Of the slice that has ended.
@@ -106,19 +105,17 @@ pub(super) struct Metered<T> {
 }
 
 impl<T> Metered<T> {
-    /// Runs `call` for `plugin` until `stop` tells it to stop, counting into `cpu`.
+    /// Runs `call` in turns of `line` until `stop` tells it to stop, counting into `cpu`.
     pub(super) fn new(
         call: impl Future<Output = T> + Send + 'static,
         cpu: Cpu,
-        turns: Turns,
-        plugin: Arc<str>,
+        line: Line,
         stop: Cancel,
     ) -> Self {
         Self {
             call: Box::pin(call),
             cpu,
-            turns,
-            plugin,
+            line,
             stop,
             waiting: None,
             held: None,
@@ -132,13 +129,12 @@ impl<T> Future for Metered<T> {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
         let this = &mut *self;
         let waiting = this.waiting.get_or_insert_with(|| {
-            let (turns, plugin) = (this.turns.clone(), this.plugin.clone());
-            let (held, stop) = (this.held.take(), this.stop.clone());
+            let (held, line, stop) = (this.held.take(), this.line.clone(), this.stop.clone());
             Box::pin(async move {
                 let turn = async {
                     match held {
-                        Some(turn) => turns.pass_on(turn, plugin).await,
-                        None => turns.take(plugin).await,
+                        Some(turn) => line.pass_on(turn).await,
+                        None => line.take().await,
                     }
                 };
                 first(turn, stop.stopped()).await
@@ -148,11 +144,13 @@ impl<T> Future for Metered<T> {
             return Poll::Pending;
         };
         this.waiting = None;
+        let before = this.cpu.used();
         this.cpu.begin();
         let answer = this.call.as_mut().poll(context);
         this.cpu.end();
         let over = this.cpu.was_ended() && answer.is_pending();
-        if let Either::Left(turn) = turn {
+        if let Either::Left(mut turn) = turn {
+            turn.spend(this.cpu.used().saturating_sub(before));
             this.held = over.then_some(turn);
         }
         answer
@@ -166,7 +164,13 @@ mod tests {
     use futures::FutureExt;
 
     use super::*;
+    use crate::plugin::turns::Turns;
     use crate::seams::Spawn;
+
+    /// A clock on which nothing takes CPU time: each slice counts the same.
+    fn clock() -> Clock {
+        Clock::starting_at("2026-11-21T09:30:00Z".parse().unwrap())
+    }
 
     /// Computes without end, and counts its slices.
     struct Spinner(Cpu, Arc<AtomicUsize>);
@@ -192,11 +196,10 @@ mod tests {
             let mut calls = Vec::new();
             for (number, slices) in slices.iter().enumerate() {
                 for _ in 0..if number == 0 { 32 } else { 1 } {
-                    let cpu = Cpu::new(Clock::system());
+                    let cpu = Cpu::new(clock());
                     let call = Spinner(cpu.clone(), slices.clone());
-                    let plugin = format!("plugin-{number}").into();
-                    let stop = Cancel::default();
-                    calls.push(spawn.guest(Metered::new(call, cpu, turns.clone(), plugin, stop)));
+                    let line = turns.line(format!("plugin-{number}").into(), 10);
+                    calls.push(spawn.guest(Metered::new(call, cpu, line, Cancel::default())));
                 }
             }
             let counts = || slices.iter().map(|slices| slices.load(Ordering::Relaxed));
@@ -211,11 +214,11 @@ mod tests {
     #[tokio::test]
     async fn a_call_that_is_told_to_stop_waits_for_no_turn() {
         let turns = Turns::new(1);
-        let _held = turns.take("busy".into()).await;
+        let _held = turns.line("busy".into(), 10).take().await;
         let stop = Cancel::default();
-        let cpu = Cpu::new(Clock::system());
         let call = std::future::ready(());
-        let mut call = Box::pin(Metered::new(call, cpu, turns, "a".into(), stop.clone()));
+        let line = turns.line("a".into(), 10);
+        let mut call = Box::pin(Metered::new(call, Cpu::new(clock()), line, stop.clone()));
         assert!((&mut call).now_or_never().is_none());
         stop.stop();
         assert!(call.now_or_never().is_some());

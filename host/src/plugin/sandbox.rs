@@ -13,6 +13,7 @@ use super::engine::{Interruption, refuel};
 use super::limiter::Limiter;
 use super::meter::Cpu;
 use super::redact::Redactor;
+use super::shares::Share;
 use super::tape::Player;
 use super::wasi::{self, Output};
 use crate::manifest::Limits;
@@ -49,6 +50,8 @@ pub(super) struct State {
     /// Hides the Secrets that the call sees in what it says.
     pub(super) redactor: Redactor,
     pub(super) log_lines_left: u32,
+    /// What the plugin may do over time.
+    pub(super) share: Arc<Share>,
     pub(super) spans_left: u32,
 }
 
@@ -93,6 +96,8 @@ pub(super) struct Start {
     pub cpu: Cpu,
     /// What interrupts the call.
     pub interruption: Interruption,
+    /// What the plugin may do over time.
+    pub share: Arc<Share>,
 }
 
 /// Makes the store of one call.
@@ -103,7 +108,7 @@ pub(super) fn sandbox(engine: &Engine, start: Start) -> wasmtime::Result<(Store<
     let (wasi, output) = wasi::context(start.now, start.seed);
     let (call, player) = match start.party {
         Party::Nobody => (None, None),
-        Party::Cluster(call) => (Some(*call), None),
+        Party::Cluster(call) => (Some(call.of_share(start.share.clone())), None),
         Party::Recording(player) => (None, Some(player)),
     };
     let object = call
@@ -123,6 +128,7 @@ pub(super) fn sandbox(engine: &Engine, start: Start) -> wasmtime::Result<(Store<
         now: start.now,
         redactor: Redactor::default(),
         log_lines_left: LOG_LINES,
+        share: start.share,
         spans_left: SPANS,
     };
     let mut store = Store::new(engine, state);

@@ -1,77 +1,107 @@
-//! Whose turn it is to run on a guest thread: as many turns as threads, dealt fairly over plugins.
+//! Whose turn it is to run on a guest thread: as many turns as threads, shared between plugins by weight.
 //!
 //! - A call holds a turn only while it can run; one that waits for the API server holds none.
 //! - Whose slice has ended keeps its turn until it would run again, and then passes it on. As many calls as
 //!   there are turns are ready to run, and all others wait here: their threads could not tell plugins apart.
-//! - Plugins that wait get turns one after the other, however many calls each has waiting.
+//! - The plugin that has used least CPU time for its weight is next, however many calls each has waiting (start-time
+//!   fair queueing). So who runs for a moment after each answer does not wait for all who compute.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-/// Deals turns. Clones share them.
+use super::engine::SLICE;
+use crate::flowcontrol::WEIGHT;
+
+/// What a turn counts as at least: to hand it over costs something too.
+const LEAST: Duration = Duration::from_micros(100);
+
+/// Shares turns. Clones are the same.
 #[derive(Clone, Debug)]
-pub struct Turns(Arc<Mutex<State>>);
+pub(super) struct Turns(Arc<Mutex<State>>);
+
+/// Where the calls of one plugin wait for their turns.
+#[derive(Clone, Debug)]
+pub(super) struct Line {
+    turns: Turns,
+    plugin: Arc<str>,
+    weight: u32,
+}
 
 #[derive(Debug)]
 struct State {
     free: usize,
-    /// Plugins with waiting calls, the next one first; each is in it once.
-    order: VecDeque<Arc<str>>,
-    waiting: HashMap<Arc<str>, VecDeque<oneshot::Sender<Turn>>>,
+    /// The virtual time: the start of the turn that was handed out last.
+    now: u64,
+    accounts: BTreeMap<Arc<str>, Account>,
+    arrivals: u64,
+}
+
+/// One plugin.
+#[derive(Debug, Default)]
+struct Account {
+    /// The virtual time at which its next turn begins: nanoseconds of CPU time at the usual weight.
+    start: u64,
+    /// Who of equals comes first.
+    since: u64,
+    calls: VecDeque<(u32, oneshot::Sender<Turn>)>,
 }
 
 /// The right to run. Dropping it hands it to the next.
 #[derive(Debug)]
-pub struct Turn(Option<Turns>);
+pub(super) struct Turn {
+    line: Option<Line>,
+    spent: Duration,
+}
 
 impl Turns {
     /// `count` turns.
-    pub fn new(count: usize) -> Self {
+    pub(super) fn new(count: usize) -> Self {
         let state = State {
             free: count.max(1),
-            order: VecDeque::new(),
-            waiting: HashMap::new(),
+            now: 0,
+            accounts: BTreeMap::new(),
+            arrivals: 0,
         };
         Self(Arc::new(Mutex::new(state)))
     }
 
-    /// Waits for a turn for a call of `plugin`.
-    pub async fn take(&self, plugin: Arc<str>) -> Turn {
-        loop {
-            let turn = {
-                let mut state = self.state();
-                if state.free > 0 {
-                    state.free -= 1;
-                    return Turn(Some(self.clone()));
-                }
-                state.queue(&plugin)
-            };
-            if let Ok(turn) = turn.await {
-                return turn;
-            }
+    /// Where calls of `plugin` wait, of this weight.
+    pub(super) fn line(&self, plugin: Arc<str>, weight: u32) -> Line {
+        Line {
+            turns: self.clone(),
+            plugin,
+            weight,
         }
     }
 
-    /// Hands `turn` of a call of `plugin` to whoever is next, and waits for another one.
-    pub async fn pass_on(&self, turn: Turn, plugin: Arc<str>) -> Turn {
-        let place = self.state().queue(&plugin);
-        drop(turn);
-        match place.await {
-            Ok(turn) => turn,
-            Err(_) => self.take(plugin).await,
+    /// The plugin is gone: what it has used is forgotten. Its calls that wait go on waiting.
+    pub(super) fn forget(&self, plugin: &str) {
+        let mut state = self.state();
+        if let Some(account) = state.accounts.get(plugin)
+            && account.calls.is_empty()
+        {
+            state.accounts.remove(plugin);
         }
     }
 
     fn hand_on(&self) {
         loop {
             let next = self.state().next();
-            let Some(next) = next else { return };
-            match next.send(Turn(Some(self.clone()))) {
+            let Some((plugin, weight, call)) = next else {
+                return;
+            };
+            let line = self.line(plugin, weight);
+            match call.send(Turn::of(line)) {
                 Ok(()) => return,
                 // It does not wait any more: the turn goes to the one after.
-                Err(mut turn) => turn.0 = None,
+                Err(mut turn) => {
+                    if let Some(line) = turn.line.take() {
+                        self.state().settle(&line, Duration::ZERO);
+                    }
+                }
             }
         }
     }
@@ -81,42 +111,114 @@ impl Turns {
     }
 }
 
-impl State {
-    fn queue(&mut self, plugin: &Arc<str>) -> oneshot::Receiver<Turn> {
-        let (sender, receiver) = oneshot::channel();
-        let calls = self.waiting.entry(plugin.clone()).or_default();
-        if calls.is_empty() {
-            self.order.push_back(plugin.clone());
+impl Line {
+    /// Waits for a turn.
+    pub(super) async fn take(&self) -> Turn {
+        loop {
+            let turn = {
+                let mut state = self.turns.state();
+                if state.free > 0 {
+                    state.free -= 1;
+                    state.begin(&self.plugin, self.weight);
+                    return Turn::of(self.clone());
+                }
+                state.queue(self)
+            };
+            if let Ok(turn) = turn.await {
+                return turn;
+            }
         }
-        calls.push_back(sender);
+    }
+
+    /// Hands `turn` to whoever is next, and waits for another one.
+    pub(super) async fn pass_on(&self, turn: Turn) -> Turn {
+        let place = self.turns.state().queue(self);
+        drop(turn);
+        match place.await {
+            Ok(turn) => turn,
+            Err(_) => self.take().await,
+        }
+    }
+}
+
+impl State {
+    fn queue(&mut self, line: &Line) -> oneshot::Receiver<Turn> {
+        let (sender, receiver) = oneshot::channel();
+        self.arrivals += 1;
+        let (now, arrival) = (self.now, self.arrivals);
+        let account = self.accounts.entry(line.plugin.clone()).or_default();
+        if account.calls.is_empty() {
+            account.since = arrival;
+            // Who has not run for long has no claim to make up for it, but comes before those who wait since then.
+            account.start = account
+                .start
+                .max(now.saturating_sub(cost(LEAST, line.weight)));
+        }
+        account.calls.push_back((line.weight, sender));
         receiver
     }
 
     /// The call that is next, or one more free turn.
-    fn next(&mut self) -> Option<oneshot::Sender<Turn>> {
-        while let Some(plugin) = self.order.pop_front() {
-            let Some(calls) = self.waiting.get_mut(&plugin) else {
-                continue;
-            };
-            let call = calls.pop_front();
-            if calls.is_empty() {
-                self.waiting.remove(&plugin);
-            } else {
-                self.order.push_back(plugin);
-            }
-            if call.is_some() {
-                return call;
-            }
+    fn next(&mut self) -> Option<(Arc<str>, u32, oneshot::Sender<Turn>)> {
+        let waiting = self.accounts.iter_mut();
+        let waiting = waiting.filter(|(_, account)| !account.calls.is_empty());
+        let next = waiting.min_by_key(|(_, account)| (account.start, account.since));
+        let next = next.and_then(|(plugin, account)| {
+            self.arrivals += 1;
+            account.since = self.arrivals;
+            let (weight, call) = account.calls.pop_front()?;
+            Some((plugin.clone(), weight, call))
+        });
+        match &next {
+            Some((plugin, weight, _)) => self.begin(plugin, *weight),
+            None => self.free += 1,
         }
-        self.free += 1;
-        None
+        next
+    }
+
+    /// A turn of `plugin` begins. It counts as a whole slice until it is known how long it was.
+    fn begin(&mut self, plugin: &Arc<str>, weight: u32) {
+        let now = self.now;
+        let account = self.accounts.entry(plugin.clone()).or_default();
+        let start = account.start.max(now);
+        account.start = start.saturating_add(cost(SLICE, weight));
+        self.now = start;
+    }
+
+    /// A turn was so long.
+    fn settle(&mut self, line: &Line, spent: Duration) {
+        let Some(account) = self.accounts.get_mut(&line.plugin) else {
+            return;
+        };
+        let counted = account.start.saturating_sub(cost(SLICE, line.weight));
+        account.start = counted.saturating_add(cost(spent, line.weight));
+    }
+}
+
+fn cost(spent: Duration, weight: u32) -> u64 {
+    let nanos = u64::try_from(spent.as_nanos()).unwrap_or(u64::MAX);
+    nanos.saturating_mul(u64::from(WEIGHT)) / u64::from(weight.max(1))
+}
+
+impl Turn {
+    fn of(line: Line) -> Self {
+        Self {
+            line: Some(line),
+            spent: Duration::ZERO,
+        }
+    }
+
+    /// The call has used so much CPU time in this turn.
+    pub(super) fn spend(&mut self, spent: Duration) {
+        self.spent = spent;
     }
 }
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        if let Some(turns) = self.0.take() {
-            turns.hand_on();
+        if let Some(line) = self.line.take() {
+            line.turns.state().settle(&line, self.spent.max(LEAST));
+            line.turns.hand_on();
         }
     }
 }
@@ -126,52 +228,160 @@ mod tests {
     use super::*;
     use futures::FutureExt;
 
-    #[tokio::test]
-    async fn plugins_take_turns_however_many_calls_each_has() {
-        let turns = Turns::new(1);
-        let mut held = turns.take("busy".into()).await;
-        let mut waiting: Vec<_> = ["busy", "busy", "busy", "calm", "calm"]
-            .map(|name| (name, Box::pin(turns.take(name.into()))))
-            .into();
-        for (_, wait) in &mut waiting {
+    /// Who has a turn, one after the other, if each of `calls` (plugin, weight, CPU time of a turn) wants `turns` of
+    /// them and there is one at a time.
+    fn dealt(calls: &[(&'static str, u32, Duration)], turns: usize) -> Vec<&'static str> {
+        let shared = Turns::new(1);
+        let lines: Vec<_> = calls
+            .iter()
+            .map(|(name, weight, _)| shared.line((*name).into(), *weight))
+            .collect();
+        let mut held = shared
+            .line("first".into(), 10)
+            .take()
+            .now_or_never()
+            .unwrap();
+        let mut waiting: Vec<_> = lines.iter().map(|line| line.take().boxed()).collect();
+        for wait in &mut waiting {
             assert!(wait.now_or_never().is_none());
         }
         let mut order = Vec::new();
-        while !waiting.is_empty() {
-            drop(std::mem::replace(&mut held, Turn(None)));
-            let mut winner = None;
-            for (index, (_, wait)) in waiting.iter_mut().enumerate() {
-                if let Some(turn) = wait.now_or_never() {
-                    winner = Some((index, turn));
-                    break;
-                }
-            }
-            let (index, turn) = winner.expect("somebody's turn");
-            order.push(waiting.remove(index).0);
+        while order.len() < turns {
+            drop(held);
+            let ready = waiting.iter_mut().enumerate();
+            let mut ready = ready.filter_map(|(at, wait)| Some((at, wait.now_or_never()?)));
+            let (at, turn) = ready.next().expect("somebody's turn");
+            order.push(calls[at].0);
             held = turn;
+            held.spend(calls[at].2);
+            waiting[at] = lines[at].take().boxed();
+            assert!((&mut waiting[at]).now_or_never().is_none());
         }
-        assert_eq!(order, ["busy", "calm", "busy", "calm", "busy"]);
+        order
+    }
+
+    #[test]
+    fn turns_are_shared_by_weight_and_cpu_time_however_many_calls_each_has() {
+        let (long, short) = (SLICE, SLICE / 8);
+        type Row<'a> = (
+            &'a [(&'static str, u32, Duration)],
+            usize,
+            &'a [(&'a str, usize)],
+        );
+        // (calls that wait, turns; how many each plugin has)
+        let rows: [Row<'_>; 5] = [
+            (
+                &[("a", 10, long), ("b", 10, long)],
+                100,
+                &[("a", 50), ("b", 50)],
+            ),
+            (
+                &[
+                    ("a", 10, long),
+                    ("a", 10, long),
+                    ("a", 10, long),
+                    ("b", 10, long),
+                ],
+                100,
+                &[("a", 50), ("b", 50)],
+            ),
+            (
+                &[("a", 10, long), ("b", 30, long)],
+                100,
+                &[("a", 25), ("b", 75)],
+            ),
+            // As much time for each: more turns for whoever needs less of it.
+            (
+                &[("a", 10, long), ("b", 10, short)],
+                90,
+                &[("a", 10), ("b", 80)],
+            ),
+            (
+                &[("a", 1, long), ("b", 100, long)],
+                101,
+                &[("a", 1), ("b", 100)],
+            ),
+        ];
+        for (calls, turns, want) in rows {
+            let order = dealt(calls, turns);
+            for (name, want) in want {
+                let got = order.iter().filter(|it| *it == name).count();
+                assert!(
+                    got.abs_diff(*want) <= 2,
+                    "{calls:?}: {name} had {got} turns"
+                );
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn who_waited_for_an_answer_does_not_wait_for_all_who_compute() {
+        let turns = Turns::new(1);
+        let mut held = turns.line("spins-0".into(), 10).take().await;
+        let lines: Vec<_> = (1..9)
+            .map(|number| turns.line(format!("spins-{number}").into(), 10))
+            .collect();
+        let mut waiting: Vec<_> = lines.iter().map(|line| line.take().boxed()).collect();
+        // All have had their slice, and want another.
+        for at in 0..8 {
+            assert!((&mut waiting[at]).now_or_never().is_none());
+            held.spend(SLICE);
+            drop(held);
+            held = (&mut waiting[at]).now_or_never().unwrap();
+            waiting[at] = lines[at].take().boxed();
+        }
+        for wait in &mut waiting {
+            assert!(wait.now_or_never().is_none());
+        }
+        let line = turns.line("answered".into(), 10);
+        for _ in 0..5 {
+            let mut back = line.take().boxed();
+            assert!((&mut back).now_or_never().is_none());
+            held.spend(SLICE);
+            drop(held);
+            held = back.now_or_never().expect("it is next");
+            held.spend(SLICE / 100);
+            drop(held);
+            let spins = waiting.iter_mut().enumerate();
+            let mut spins = spins.filter_map(|(at, wait)| Some((at, wait.now_or_never()?)));
+            let (at, turn) = spins.next().expect("somebody's turn");
+            held = turn;
+            waiting[at] = lines[at].take().boxed();
+            assert!((&mut waiting[at]).now_or_never().is_none());
+        }
     }
 
     #[tokio::test]
     async fn a_turn_is_not_lost_with_a_call_that_stopped_waiting() {
         let turns = Turns::new(1);
-        let held = turns.take("a".into()).await;
-        let mut gone = Box::pin(turns.take("b".into()));
+        let line = |name: &str| turns.line(name.into(), 10);
+        let held = line("a").take().await;
+        let b = line("b");
+        let mut gone = Box::pin(b.take());
         assert!((&mut gone).now_or_never().is_none());
         drop(gone);
         drop(held);
-        assert!(turns.take("c".into()).now_or_never().is_some());
+        assert!(line("c").take().now_or_never().is_some());
     }
 
     #[tokio::test]
     async fn a_turn_that_was_dealt_but_never_taken_up_goes_on() {
         let turns = Turns::new(1);
-        let held = turns.take("a".into()).await;
-        let mut dealt = Box::pin(turns.take("b".into()));
+        let line = |name: &str| turns.line(name.into(), 10);
+        let held = line("a").take().await;
+        let b = line("b");
+        let mut dealt = Box::pin(b.take());
         assert!((&mut dealt).now_or_never().is_none());
         drop(held);
         drop(dealt);
-        assert!(turns.take("c".into()).now_or_never().is_some());
+        assert!(line("c").take().now_or_never().is_some());
+    }
+
+    #[tokio::test]
+    async fn nothing_is_kept_of_plugins_that_are_gone() {
+        let turns = Turns::new(1);
+        drop(turns.line("a".into(), 10).take().await);
+        turns.forget("a");
+        assert!(turns.state().accounts.is_empty());
     }
 }

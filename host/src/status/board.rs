@@ -12,7 +12,7 @@ use super::document::{GrantStatus, KeyStatus, Passes, PluginDetails, PluginStatu
 use super::warnings::{Known, warnings};
 use crate::controller::{Archive, Insights, Record};
 use crate::grants::Unused;
-use crate::metrics::{Meters, Metrics, Stage};
+use crate::metrics::{Meters, Metrics, Stage, Step};
 use crate::seams::Clock;
 use crate::text::clean;
 
@@ -122,10 +122,14 @@ impl Board {
         let refused = meters.refusal();
         let now = self.clock.wall();
         let is_recent = |record: &&Arc<Record>| now.duration_since(record.began) < RECENT;
+        let sum = |of: fn(&Step) -> u32| history.iter().map(|step| u64::from(of(step))).sum();
         let known = Known {
             refused: refused.as_deref().map(|why| clean(why, TEXT)),
             waiting,
-            hot_loops: history.iter().map(|step| u64::from(step.hot_loops)).sum(),
+            hot_loops: sum(|step| step.hot_loops),
+            throttled: Duration::from_millis(sum(|step| step.throttled_ms)),
+            log_lines: sum(|step| step.log_lines),
+            events: sum(|step| step.events),
             memory_limit,
             cpu_limit: limits.map(|limits| limits.cpu),
             kind: about.as_ref().map(|about| about.kind.clone()),

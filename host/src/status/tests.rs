@@ -101,6 +101,27 @@ fn situations() -> Vec<(&'static str, Known)> {
             },
         ),
         (
+            "Throttled",
+            Known {
+                throttled: Duration::from_secs(10),
+                ..known()
+            },
+        ),
+        (
+            "DropsLogLines",
+            Known {
+                log_lines: 1,
+                ..known()
+            },
+        ),
+        (
+            "DropsEvents",
+            Known {
+                events: 1,
+                ..known()
+            },
+        ),
+        (
             "QueueSlow",
             Known {
                 waiting: Waiting {

@@ -15,6 +15,8 @@ use crate::view::{Why, Wrote};
 const MANY_FAILURES: u32 = 10;
 /// A key that waits so long for a worker is worth a look.
 const LONG_WAIT: Duration = Duration::from_secs(5);
+/// Requests that have waited so long, together, are worth a look.
+const LONG_THROTTLED: Duration = Duration::from_secs(10);
 /// So many passes of one kind in a row are a habit.
 const HABIT: usize = 10;
 /// So much of a limit is near it, in percent.
@@ -35,6 +37,12 @@ pub(super) struct Known {
     pub(super) waiting: Waiting,
     /// Fields that became hot in the last ten minutes.
     pub(super) hot_loops: u64,
+    /// How long requests to the API server waited for their turn in the last ten minutes, together.
+    pub(super) throttled: Duration,
+    /// Log lines that were dropped in that time.
+    pub(super) log_lines: u64,
+    /// Events that were dropped in that time.
+    pub(super) events: u64,
     /// The most memory that a call may take, in bytes.
     pub(super) memory_limit: Option<u64>,
     /// The most CPU time that a call may take.
@@ -51,6 +59,9 @@ pub(super) fn warnings(known: &Known) -> Vec<Warning> {
         fails_for_good(known),
         not_granted(known),
         hot_loop(known),
+        throttled(known),
+        drops_log(known),
+        drops_events(known),
         queue_slow(known),
         near_memory(known),
         near_cpu(known),
@@ -108,6 +119,30 @@ fn hot_loop(known: &Known) -> Told {
     (times > 0).then(|| {
         let text = format!("{times} fields were rewritten again and again in the last ten minutes: look at the Events HotLoop for which, and for another writer");
         ("HotLoop", text)
+    })
+}
+
+fn throttled(known: &Known) -> Told {
+    let seconds = known.throttled.as_secs();
+    (known.throttled >= LONG_THROTTLED).then(|| {
+        let text = format!("its requests to the API server have waited {seconds} s for their turn in the last ten minutes: let it send fewer, or raise limits.apiQPS (or --kube-api-qps, for all plugins)");
+        ("Throttled", text)
+    })
+}
+
+fn drops_log(known: &Known) -> Told {
+    let lines = known.log_lines;
+    (lines > 0).then(|| {
+        let text = format!("{lines} of its log lines were dropped in the last ten minutes: let it write fewer, or raise limits.logBytesPerSecond");
+        ("DropsLogLines", text)
+    })
+}
+
+fn drops_events(known: &Known) -> Told {
+    let events = known.events;
+    (events > 0).then(|| {
+        let text = format!("{events} of its Events were dropped in the last ten minutes: let it publish fewer, or raise limits.weight");
+        ("DropsEvents", text)
     })
 }
 

@@ -200,6 +200,7 @@ impl Finder {
             sight: Sight::NotWatched,
             place: Place::Nowhere,
             paused: None,
+            throttled: false,
             failures: 0,
             passes: Vec::new(),
             finalizer: finalizer_of(plugin),

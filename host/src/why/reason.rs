@@ -43,6 +43,8 @@ pub enum Reason {
     RunningAndAgain(Duration),
     /// Nothing runs for a time, since the API server asked for it.
     Paused(Duration),
+    /// The plugin sends more requests to the API server than it may, and its passes wait.
+    ClientThrottled(Duration),
     /// It waits for a worker.
     Queued(Duration),
     /// It waits for a worker, after what needs it more.
@@ -107,6 +109,7 @@ impl Reason {
             Self::Running(_) => "Running",
             Self::RunningAndAgain(_) => "RunningAndAgain",
             Self::Paused(_) => "Paused",
+            Self::ClientThrottled(_) => "ClientThrottled",
             Self::Queued(_) => "Queued",
             Self::QueuedLow(_) => "QueuedLow",
             Self::Backoff { .. } => "Backoff",
@@ -148,6 +151,7 @@ impl Reason {
             Self::Running(since) => format!("a pass over it runs, for {} now", spell(*since)),
             Self::RunningAndAgain(since) => format!("a pass over it runs, for {} now, and another one follows: something changed meanwhile", spell(*since)),
             Self::Paused(left) => format!("the API server is busy and asked the plugin to wait: {} more", spell(*left)),
+            Self::ClientThrottled(since) => format!("the plugin sends more requests to the API server than it may, and its passes wait, this one for {} now: let it send fewer, or raise spec.limits.apiQPS (or --kube-api-qps, for all plugins)", spell(*since)),
             Self::Queued(since) => format!("it has waited for a worker for {}: raise spec.limits.concurrency if that is long", spell(*since)),
             Self::QueuedLow(since) => format!("it has waited for {} behind what has changed: nothing new is known of it", spell(*since)),
             Self::Backoff { left, failures } => format!("it has failed {failures} times in a row, and is tried again in {}, or when it changes", spell(*left)),
@@ -210,6 +214,11 @@ fn queued(facts: &Facts) -> Option<Reason> {
     let finalizes = facts.last().is_some_and(|last| last.step == "finalize");
     let reason = match &facts.place {
         Place::Nowhere => return None,
+        Place::Running { since, .. } | Place::Waiting { low: false, since }
+            if facts.throttled && facts.paused.is_none() =>
+        {
+            Reason::ClientThrottled(*since)
+        }
         Place::Running {
             since,
             again: false,

@@ -196,6 +196,9 @@ fn host(task: &Task) -> Vec<OsString> {
         "json".into(),
         "--code-cache".into(),
         code.into(),
+        // As the peers, which send as fast as they can.
+        "--kube-api-qps".into(),
+        "100000".into(),
     ]
 }
 

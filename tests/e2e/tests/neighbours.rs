@@ -253,6 +253,25 @@ async fn a_plugin_that_rewrites_a_field_with_each_pass_is_named_and_slowed_down(
 }
 
 #[tokio::test]
+async fn a_plugin_that_makes_and_deletes_an_object_with_each_pass_is_named_and_slowed_down() {
+    let cluster = Cluster::new("storms").await.unwrap();
+    let plugins = Plugins::new(&cluster.namespace).unwrap();
+    let maps = plugins.grant("", &["configmaps"], &["get", "create", "patch", "delete"]);
+    let plugins = plugins
+        .hostile("stormy", "storm", &json!({}), &[maps])
+        .unwrap();
+    let host = run(&cluster, &plugins);
+    cluster
+        .greet("ada", json!({ "name": "Ada" }))
+        .await
+        .unwrap();
+    let hot = host.says("hot loop: stormy made and deleted 40 objects of kind ConfigMap");
+    let hot = hot.await.unwrap();
+    assert!(hot.message.contains("its key is slowed down"), "{hot:?}");
+    assert!(host.is_running());
+}
+
+#[tokio::test]
 async fn a_guest_that_spins_between_log_lines_is_stopped() {
     let cluster = Cluster::new("spins").await.unwrap();
     let limits = json!({ "cpu": "100ms" });

@@ -2,7 +2,7 @@
 
 use crate::trespass::config_map;
 use crate::{Action, Failure, Outcome, Primary};
-use windlass_sdk::bindings::windlass::plugin::cluster::{self, Consistency, Error};
+use windlass_sdk::bindings::windlass::plugin::cluster::{self, Consistency, DeleteOptions, Error};
 use windlass_sdk::bindings::windlass::plugin::events::{self, Event, Severity};
 use windlass_sdk::bindings::windlass::plugin::log::{self as host_log, Field, Level};
 use windlass_sdk::bindings::windlass::plugin::metrics;
@@ -87,5 +87,23 @@ pub(crate) fn hurry(primary: &Primary) -> Outcome {
     match cluster::apply(&map.to_string()) {
         Ok(_) => Ok(Action::RequeueAfter(0)),
         Err(error) => Err(Failure::Transient(format!("cannot apply: {error:?}"))),
+    }
+}
+
+/// Makes an object under a name that no other pass has, deletes it, and asks to run again at once.
+pub(crate) fn storm(primary: &Primary) -> Outcome {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let suffix = format!("storm-{}", now.unwrap_or_default().as_nanos());
+    let options = DeleteOptions {
+        uid: None,
+        resource_version: None,
+        propagation: None,
+        grace_period_seconds: None,
+    };
+    let made = cluster::create(&config_map(primary, &suffix).to_string());
+    let gone = made.and_then(|_| cluster::delete(&primary.config_map(&suffix), &options));
+    match gone {
+        Ok(()) => Ok(Action::RequeueAfter(0)),
+        Err(error) => Err(Failure::Transient(format!("no storm: {error:?}"))),
     }
 }

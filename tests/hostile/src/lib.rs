@@ -60,6 +60,7 @@ pub const ATTACKS: &[(&str, Attack)] = &[
     ("hurry", flood::hurry),
     // leak.rs: tells what a Secret holds.
     ("tell_secret", leak::tell),
+    ("storm", flood::storm),
     // trespass.rs: writes what a grant must not cover.
     ("write_secret", trespass::write_secret),
     ("foreign_owner", trespass::foreign_owner),

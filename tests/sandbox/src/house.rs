@@ -11,6 +11,7 @@ use windlass::controller::{FinalizerPatch, settle_finalizer};
 use windlass::events::Recorder;
 use windlass::grants::{Grants, Used};
 use windlass::manifest::Limits;
+use windlass::metrics::Throttled;
 use windlass::plugin::cluster::{Call, Door, Primary, Sheet, Writes};
 use windlass::plugin::{
     Action, Called, Cancel, Compiler, HostCalls, LoadError, Measures, Plugin, Progress, Request,
@@ -132,6 +133,7 @@ impl House {
             used: Used::default(),
             calls: HostCalls::default(),
             measures: Measures::default(),
+            throttled: Throttled::default(),
             grants,
             view: Arc::new(view),
             events: self.events.clone(),
@@ -188,6 +190,11 @@ impl Tenant {
             .await?;
         }
         Ok(called)
+    }
+
+    /// What the plugin waited for, and what it lost.
+    pub fn throttled(&self) -> &Throttled {
+        &self.door.throttled
     }
 
     async fn call(&self, namespace: &str, name: &str) -> anyhow::Result<(Request, Call, Object)> {

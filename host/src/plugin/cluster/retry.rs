@@ -101,8 +101,7 @@ impl Call {
         let clock = self.door.api.clock();
         let (began, mut repeats, mut perhaps_done) = (clock.now(), 0, false);
         loop {
-            self.requests += 1;
-            let error = match self.door.api.text(request.clone()).await {
+            let error = match self.request(request.clone()).await {
                 Ok(answer) => return Ok(answer),
                 Err(error) => error,
             };

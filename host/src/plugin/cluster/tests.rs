@@ -25,6 +25,7 @@ use crate::events::Recorder;
 use crate::grants::{Grants, Scope, Used};
 use crate::informer::{Informers, News, Settings, Subscription, Watched};
 use crate::memory::Account;
+use crate::metrics::Throttled;
 use crate::plugin::bindings::cluster::{Consistency, DeleteOptions, Error, PatchType};
 use crate::plugin::bindings::types::ObjectRef;
 use crate::plugin::{HostCalls, Measures};
@@ -121,6 +122,7 @@ impl World {
             calls: HostCalls::default(),
             measures: Measures::default(),
             grants: grants(&setting),
+            throttled: Throttled::default(),
             view: Arc::new(view),
             events,
             account: setting.account,

@@ -32,6 +32,7 @@ fn settled() -> Facts {
         sight: Sight::There(object(&json!({}))),
         place: Place::Nowhere,
         paused: None,
+        throttled: false,
         failures: 0,
         passes: vec![Arc::new(Record::settled())],
         finalizer: "windlass.dev/greeter".into(),
@@ -162,6 +163,22 @@ fn situations() -> Vec<(Reason, Facts, Truth)> {
             facts(|facts| {
                 facts.place = waiting(true);
                 facts.paused = Some(SECOND);
+            }),
+            same(),
+        ),
+        (
+            Reason::ClientThrottled(SECOND),
+            facts(|facts| {
+                facts.place = running(true);
+                facts.throttled = true;
+            }),
+            same(),
+        ),
+        (
+            Reason::ClientThrottled(SECOND),
+            facts(|facts| {
+                facts.place = waiting(false);
+                facts.throttled = true;
             }),
             same(),
         ),

@@ -16,6 +16,10 @@ pub(crate) const TIGHT: Limits = Limits {
     deadline: Duration::from_secs(60),
     concurrency: 1,
     api_calls: 100,
+    weight: 10,
+    api_qps: 10_000,
+    api_burst: 20_000,
+    log_bytes_per_second: 1 << 20,
 };
 
 /// For attacks that are meant to come to their end.

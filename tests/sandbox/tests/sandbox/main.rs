@@ -20,4 +20,5 @@ mod javascript;
 mod lie;
 mod secrets;
 mod proposals;
+mod shares;
 mod trespass;

@@ -1,0 +1,34 @@
+//! How much each plugin may do over time, and how plugins share what the host may do in total.
+//!
+//! - Each plugin has a token bucket of its own: so many tokens each second, and so many at once (client-go,
+//!   `util/flowcontrol`).
+//! - All plugins together have one bucket. When they want more than it gives, it is shared by weight, max-min fair:
+//!   a plugin that wants less than its share gets all that it wants, and the others share the rest.
+//! - Requests to the API server wait for their token ([`RateLimiter`]). Log lines and Events do not wait: they are
+//!   dropped ([`Quota`]).
+
+mod bucket;
+mod max_min;
+mod queue;
+mod quota;
+mod rate_limiter;
+
+use std::sync::Arc;
+
+pub use bucket::{Rate, TokenBucket};
+pub use quota::{Quota, Taken};
+pub use rate_limiter::RateLimiter;
+
+/// The weight of a plugin whose document names none.
+pub const WEIGHT: u32 = 10;
+
+/// Who asks, and how much it may have.
+#[derive(Clone, Debug)]
+pub struct Claim {
+    /// The plugin's name.
+    pub plugin: Arc<str>,
+    /// Its weight among the plugins of the host.
+    pub weight: u32,
+    /// Its own limit.
+    pub rate: Rate,
+}

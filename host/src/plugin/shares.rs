@@ -1,0 +1,295 @@
+//! What plugins share of their host, and what one of them has of it: call slots, CPU turns, requests to the API
+//! server, and log bytes.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::engine::SLOTS;
+use super::slots::{Slot, Slots};
+use super::turns::{Line, Turns};
+use crate::flowcontrol::{Claim, Quota, Rate, RateLimiter, Taken};
+use crate::manifest::Limits;
+use crate::metrics::Throttled;
+use crate::seams::{Clock, Seams};
+
+/// How many seconds of its log bytes a plugin can write at once.
+const LOG_BURST: f64 = 16.0;
+
+/// How often it is said that log lines are dropped.
+const SAID: Duration = Duration::from_secs(10);
+
+/// What all plugins of a host may do over time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Maxima {
+    /// Requests to the API server.
+    pub requests: Rate,
+    /// Log bytes each second, and 16 times as many at once.
+    pub log_bytes: f64,
+}
+
+impl Default for Maxima {
+    fn default() -> Self {
+        Self {
+            requests: Rate {
+                per_second: 1000.0,
+                burst: 2000.0,
+            },
+            log_bytes: f64::from(1 << 20),
+        }
+    }
+}
+
+impl Maxima {
+    fn log(&self) -> Rate {
+        log_rate(self.log_bytes)
+    }
+}
+
+fn log_rate(per_second: f64) -> Rate {
+    Rate {
+        per_second,
+        burst: per_second * LOG_BURST,
+    }
+}
+
+/// What is shared.
+pub(super) struct Shares {
+    slots: Slots,
+    turns: Turns,
+    requests: RateLimiter,
+    log: Mutex<Quota>,
+    clock: Clock,
+}
+
+/// What one version of a plugin has of it.
+pub(super) struct Share {
+    shares: Arc<Shares>,
+    plugin: Arc<str>,
+    requests: Claim,
+    log: Claim,
+    line: Line,
+    dropped: Mutex<Dropped>,
+}
+
+/// Log lines that were dropped, and of which nobody was told yet.
+#[derive(Debug, Default)]
+struct Dropped {
+    lines: u64,
+    said: Option<Instant>,
+}
+
+/// What becomes of a log line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Logged {
+    /// It is written.
+    Yes,
+    /// It is dropped; if there is a text, it is to be said.
+    Dropped(Option<String>),
+}
+
+impl Shares {
+    /// Shares of a host with so many guest threads.
+    pub(super) fn new(threads: usize, seams: &Seams) -> Arc<Self> {
+        let maxima = Maxima::default();
+        Arc::new(Self {
+            // Below the pool's slots: a call waits here rather than fail there.
+            slots: Slots::new(usize::try_from(SLOTS).unwrap_or(1).saturating_sub(4)),
+            turns: Turns::new(threads),
+            requests: RateLimiter::new(maxima.requests, seams.clone()),
+            log: Mutex::new(Quota::new(maxima.log())),
+            clock: seams.clock,
+        })
+    }
+
+    /// From now on so much over time; none: without any limit over time.
+    pub(super) fn limit(&self, maxima: Option<Maxima>) {
+        self.requests.limit(maxima.map(|maxima| maxima.requests));
+        self.log().limit(maxima.map(|maxima| maxima.log()));
+    }
+
+    /// The share of a version of `plugin`, for as long as it is held.
+    pub(super) fn join(self: &Arc<Self>, plugin: Arc<str>, limits: &Limits) -> Share {
+        let weight = limits.weight;
+        self.slots.join(&plugin, weight, limits.concurrency);
+        let claim = |rate| Claim {
+            plugin: plugin.clone(),
+            weight,
+            rate,
+        };
+        Share {
+            requests: claim(Rate {
+                per_second: f64::from(limits.api_qps),
+                burst: f64::from(limits.api_burst),
+            }),
+            log: claim(log_rate(f64::from(limits.log_bytes_per_second))),
+            line: self.turns.line(plugin.clone(), weight),
+            dropped: Mutex::default(),
+            shares: self.clone(),
+            plugin,
+        }
+    }
+
+    fn log(&self) -> MutexGuard<'_, Quota> {
+        self.log.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Share {
+    /// Waits until one more call may be in flight.
+    pub(super) async fn slot(&self, throttled: Option<&Throttled>) -> Slot {
+        let began = self.shares.clock.now();
+        let slot = self.shares.slots.take(&self.plugin).await;
+        if let Some(throttled) = throttled {
+            throttled.waited_for_slot(self.shares.clock.now() - began);
+        }
+        slot
+    }
+
+    /// Where its calls wait for their turns.
+    pub(super) fn line(&self) -> Line {
+        self.line.clone()
+    }
+
+    /// Waits until one more request may be sent. The wait holds no turn.
+    pub(super) async fn request(&self, throttled: &Throttled) {
+        let _waits = throttled.waits_for_request(self.shares.clock);
+        self.shares.requests.wait(&self.requests).await;
+    }
+
+    /// Whether a line of so many bytes may be written to the log.
+    pub(super) fn log(&self, bytes: usize) -> Logged {
+        // Time, level and names make a line longer than its text.
+        let bytes = u32::try_from(bytes).unwrap_or(u32::MAX).saturating_add(256);
+        let now = self.shares.clock.now();
+        let taken = self.shares.log().take(now, &self.log, f64::from(bytes));
+        let why = match taken {
+            Taken::Yes => return Logged::Yes,
+            Taken::OwnLimit => {
+                "the plugin is at its own limit: let it write less, or raise spec.limits.logBytesPerSecond"
+            }
+            Taken::HostMaximum => {
+                "the plugins together are at the host's maximum: let them write less, or raise --plugin-log-bytes-per-second"
+            }
+        };
+        let mut dropped = self.dropped.lock().unwrap_or_else(PoisonError::into_inner);
+        dropped.lines += 1;
+        if dropped.said.is_some_and(|said| now - said < SAID) {
+            return Logged::Dropped(None);
+        }
+        let lines = std::mem::take(&mut dropped.lines);
+        dropped.said = Some(now);
+        Logged::Dropped(Some(format!(
+            "{lines} log lines are dropped, and more may be: {why}"
+        )))
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        if self.shares.slots.leave(&self.plugin) {
+            self.shares.turns.forget(&self.plugin);
+            self.shares.requests.forget(&self.plugin);
+            self.shares.log().forget(&self.plugin);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::FutureExt;
+    use tokio::runtime::Handle;
+
+    use super::*;
+    use crate::seams::{Rng, Spawn};
+
+    fn shares() -> (Arc<Shares>, Clock) {
+        let clock = Clock::starting_at("2026-11-21T09:30:00Z".parse().unwrap());
+        let seams = Seams {
+            clock,
+            rng: Rng::seeded(1),
+            spawn: Spawn::inline(Handle::current()),
+        };
+        (Shares::new(1, &seams), clock)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_flood_of_log_lines_is_cut_to_its_rate_and_that_is_said_now_and_then() {
+        let (shares, clock) = shares();
+        let share = shares.join("flood".into(), &Limits::default());
+        let (mut written, mut dropped, mut said) = (0_u64, 0, Vec::new());
+        for _ in 0..600 {
+            for _ in 0..100 {
+                match share.log((8 << 10) - 256) {
+                    Logged::Yes => written += 8 << 10,
+                    Logged::Dropped(text) => {
+                        dropped += 1;
+                        said.extend(text);
+                    }
+                }
+            }
+            clock.sleep(Duration::from_millis(100)).await;
+        }
+        // A burst of 1 MiB, and 64 KiB in each of 60 s, of 480 MiB.
+        assert!((75..=77).contains(&(written >> 16)), "{written}");
+        assert_eq!(said.len(), 6, "{said:?}");
+        assert!(
+            said[1].contains("spec.limits.logBytesPerSecond"),
+            "{said:?}"
+        );
+        assert!(dropped > 59_000, "{dropped}");
+        let other = shares.join("other".into(), &Limits::default());
+        assert_eq!(other.log(1000), Logged::Yes);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn many_plugins_that_flood_stay_below_the_maximum_and_leave_the_others_theirs() {
+        let (shares, clock) = shares();
+        let limits = Limits {
+            log_bytes_per_second: 1 << 20,
+            ..Limits::default()
+        };
+        let floods: Vec<_> = (0..8)
+            .map(|number| shares.join(format!("flood-{number}").into(), &limits))
+            .collect();
+        let good = shares.join("good".into(), &limits);
+        let (mut written, mut lost) = (0_u64, 0);
+        for second in 0..120 {
+            for _ in 0..10 {
+                for flood in &floods {
+                    for _ in 0..40 {
+                        let is_written = flood.log((8 << 10) - 256) == Logged::Yes;
+                        written += u64::from(is_written && second >= 60) * (8 << 10);
+                    }
+                }
+                lost += u32::from(good.log(1000) != Logged::Yes && second >= 60);
+                clock.sleep(Duration::from_millis(100)).await;
+            }
+        }
+        assert_eq!(lost, 0);
+        assert!(written <= 61 << 20, "{written} in 60 s");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_plugin_that_is_gone_leaves_nothing_and_no_limit_is_none() {
+        let (shares, _) = shares();
+        let throttled = Throttled::default();
+        let few = Limits {
+            api_qps: 1,
+            api_burst: 1,
+            ..Limits::default()
+        };
+        let share = shares.join("a".into(), &few);
+        assert!(share.request(&throttled).now_or_never().is_some());
+        assert!(share.request(&throttled).now_or_never().is_none());
+        drop(share);
+        let share = shares.join("a".into(), &few);
+        assert!(share.request(&throttled).now_or_never().is_some());
+        shares.limit(None);
+        for _ in 0..100 {
+            assert!(share.request(&throttled).now_or_never().is_some());
+            assert_eq!(share.log(1 << 20), Logged::Yes);
+        }
+    }
+}
