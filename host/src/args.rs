@@ -155,7 +155,7 @@ pub struct Run {
     /// Private folder for compiled code; made if absent [default: windlass/code in the user's cache folder]
     #[arg(long, env = "WINDLASS_CODE_CACHE", value_name = "DIR")]
     pub code_cache: Option<PathBuf>,
-    /// Private folder that keeps the last good version of each plugin, to be run after a restart when what the config folder holds is refused [default: none is kept]
+    /// Private folder that keeps the last good version of each plugin, to be run after a restart when what the config folder holds is refused, and which plugins were at work when the host crashed [default: nothing is kept]
     #[arg(long, env = "WINDLASS_STATE_DIR", value_name = "DIR")]
     pub state_dir: Option<PathBuf>,
     /// Private folder for recordings of failed passes, for `windlass replay`; made if absent [default: none are made]

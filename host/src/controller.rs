@@ -22,6 +22,7 @@ mod record;
 mod report;
 mod retry;
 mod settle;
+mod slowdown;
 mod watches;
 mod whys;
 mod work;

@@ -31,6 +31,7 @@ use crate::admin::{self, BindAddress, Ports};
 use crate::apiserver::Embedded;
 use crate::args::{Cluster, Dev};
 use crate::connect::connect;
+use crate::hosting::Quarantine;
 use crate::lease::Times;
 use crate::project::within;
 use crate::replay::Failures;
@@ -98,6 +99,7 @@ pub async fn run(flags: Dev, threads: usize, seams: Seams) -> anyhow::Result<()>
         namespace,
         cache: code_cache(flags.code_cache.clone())?,
         last_good: None,
+        quarantine: Quarantine::default(),
         sandboxes: sandboxes(threads, &seams)?,
         identity: identity(&seams),
         times: Times::default(),

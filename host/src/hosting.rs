@@ -13,6 +13,7 @@ mod coming;
 mod last_good;
 mod plan;
 mod plugin;
+mod quarantine;
 mod refusal;
 mod rehearsal;
 mod reign;
@@ -32,6 +33,7 @@ use tokio::sync::{mpsc, watch};
 use windlass_code_cache::CodeCache;
 
 pub use last_good::LastGood;
+pub use quarantine::Quarantine;
 pub use rehearsal::Admitted;
 
 use crate::api::{Api, Discovery};
@@ -66,6 +68,8 @@ pub struct Host {
     pub cache: CodeCache,
     /// Where the last good versions are kept, if they are.
     pub last_good: Option<LastGood>,
+    /// The plugins that may not run.
+    pub quarantine: Quarantine,
     /// The namespace of the leases.
     pub namespace: String,
     /// The name of this host.

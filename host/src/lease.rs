@@ -6,8 +6,11 @@
 //!   of the plugin is sent any more.
 
 mod gate;
+mod published;
+mod record;
 mod watched;
 
+use std::sync::Mutex;
 use std::time::Duration;
 
 pub use gate::Gate;
@@ -16,7 +19,9 @@ use serde_json::{Value, json};
 
 use crate::api::{Accept, Api, ApiError, Request, object};
 use crate::bugs::{self, Bug};
+use crate::crashes::Crashes;
 use crate::seams::Seams;
+use record::Record;
 pub use watched::Watched;
 
 /// How often a Lease is given up again, when something else was written first.
@@ -53,17 +58,9 @@ pub struct Lease {
     identity: String,
     times: Times,
     gate: Gate,
-}
-
-/// What the Lease object says.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Record {
-    holder: String,
-    acquired: String,
-    renewed: String,
-    duration: Duration,
-    transitions: i64,
-    version: String,
+    crashes: Crashes,
+    /// What was published of crashes when it was looked at last.
+    heard: Mutex<String>,
 }
 
 fn name_of(plugin: &str) -> String {
@@ -72,34 +69,6 @@ fn name_of(plugin: &str) -> String {
 
 fn collection(namespace: &str) -> String {
     format!("/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases")
-}
-
-impl Record {
-    fn of(lease: &Value) -> Self {
-        let text = |path: &str| {
-            lease
-                .pointer(path)
-                .and_then(Value::as_str)
-                .unwrap_or_default()
-                .to_owned()
-        };
-        Self {
-            holder: text("/spec/holderIdentity"),
-            acquired: text("/spec/acquireTime"),
-            renewed: text("/spec/renewTime"),
-            duration: Duration::from_secs(
-                lease
-                    .pointer("/spec/leaseDurationSeconds")
-                    .and_then(Value::as_u64)
-                    .unwrap_or(0),
-            ),
-            transitions: lease
-                .pointer("/spec/leaseTransitions")
-                .and_then(Value::as_i64)
-                .unwrap_or(0),
-            version: text("/metadata/resourceVersion"),
-        }
-    }
 }
 
 impl Lease {
@@ -120,7 +89,15 @@ impl Lease {
             name: name_of(plugin),
             identity: identity.to_owned(),
             times,
+            crashes: Crashes::default(),
+            heard: Mutex::default(),
         }
+    }
+
+    /// The same, which takes in what others publish of crashes whenever it is read or written.
+    #[must_use]
+    pub fn listening(self, crashes: Crashes) -> Self {
+        Self { crashes, ..self }
     }
 
     /// The gate for the plugin's writes: open while the Lease is certainly ours.
@@ -264,7 +241,7 @@ impl Lease {
                 return Ok(None);
             };
             let before = watched.seen().cloned();
-            if before.as_ref().is_some_and(|before| *before != record) {
+            if before.as_ref().is_some_and(|before| !before.is_as(&record)) {
                 return Ok((!record.holder.is_empty()).then_some(record.holder));
             }
             if watched.is_free(&record, self.seams.clock.now(), self.times.lease_duration) {
@@ -339,13 +316,13 @@ impl Lease {
     async fn read(&self) -> Result<Option<Record>, ApiError> {
         let uri = format!("{}/{}", self.collection(), self.name);
         let read: Option<Value> = self.api.read(uri).await?;
-        Ok(read.as_ref().map(Record::of))
+        Ok(read.as_ref().map(|read| self.record(read)))
     }
 
     async fn create(&self) -> Result<Record, ApiError> {
         let lease = self.lease(&self.identity, 0, None, None);
         let request = Request::json(Method::POST, self.collection(), &lease);
-        Ok(Record::of(&self.api.send(request).await?))
+        Ok(self.record(&self.api.send(request).await?))
     }
 
     /// Writes the lease for `holder`, if it is still as `record` says.
@@ -353,24 +330,36 @@ impl Lease {
         let changes = i64::from(record.holder != holder && !holder.is_empty());
         let acquired = (record.holder == holder).then_some(record.acquired.as_str());
         let transitions = record.transitions + changes;
-        let lease = self.lease(holder, transitions, Some(&record.version), acquired);
+        let lease = self.lease(holder, transitions, Some(record), acquired);
         let uri = format!("{}/{}", self.collection(), self.name);
         let request = Request::json(Method::PUT, uri, &lease);
-        Ok(Record::of(&self.api.send(request).await?))
+        Ok(self.record(&self.api.send(request).await?))
+    }
+
+    /// What a Lease says that was read or written just now.
+    fn record(&self, lease: &Value) -> Record {
+        let record = Record::of(lease);
+        self.listen(record.crashes());
+        record
     }
 
     fn lease(
         &self,
         holder: &str,
         transitions: i64,
-        version: Option<&str>,
+        before: Option<&Record>,
         acquired: Option<&str>,
     ) -> Value {
         let now = format!("{:.6}", self.seams.clock.wall());
         let metadata = object([
             ("name", Some(self.name.clone().into())),
             ("namespace", Some(self.namespace.clone().into())),
-            ("resourceVersion", version.map(Value::from)),
+            (
+                "resourceVersion",
+                before.map(|it| Value::from(&*it.version)),
+            ),
+            ("labels", before.and_then(|it| it.labels.clone())),
+            ("annotations", before.and_then(|it| it.annotations.clone())),
         ]);
         json!({
             "apiVersion": "coordination.k8s.io/v1",

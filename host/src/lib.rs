@@ -31,6 +31,7 @@ pub mod bugs;
 pub mod cli;
 pub mod connect;
 pub mod controller;
+pub mod crashes;
 pub mod describe;
 pub mod dev;
 pub mod error;

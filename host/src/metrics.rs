@@ -27,7 +27,7 @@ use prometheus_client::registry::Registry;
 
 pub use history::{STEP, Step};
 pub(crate) use meters::Backlog;
-pub use meters::{About, Meters, Stage, Waiting};
+pub use meters::{About, Held, Meters, Stage, Waiting};
 pub(crate) use requests::Counted;
 pub use requests::Requests;
 pub use throttled::Throttled;

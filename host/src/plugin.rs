@@ -48,6 +48,7 @@ pub use measures::{BUCKETS, Family, Kind, Measures, Number};
 pub use outcome::{CallError, Called};
 pub use shares::Maxima;
 
+use crate::crashes::{Activity, InFlight};
 use crate::manifest::Limits;
 use crate::memory::{Account, Accounts, Budget};
 use crate::seams::{Either, Seams, Task, first};
@@ -74,6 +75,7 @@ pub struct Sandboxes {
     compiler: Compiler,
     /// Compiling takes hundreds of megabytes for a large component: one at a time.
     compiling: Semaphore,
+    in_flight: InFlight,
     _tidy: Option<Task>,
 }
 
@@ -181,6 +183,7 @@ impl Sandboxes {
             accounts: Accounts::new(Budget::new(budget)),
             compiler,
             compiling: Semaphore::new(1),
+            in_flight: InFlight::default(),
             _tidy: None,
         }
     }
@@ -194,6 +197,11 @@ impl Sandboxes {
     /// they like, since nobody else is there.
     pub fn limit(&self, maxima: Option<Maxima>) {
         self.shares.limit(maxima);
+    }
+
+    /// Which components are at work.
+    pub fn in_flight(&self) -> &InFlight {
+        &self.in_flight
     }
 
     /// The bytes that all plugins together make the host hold now.
@@ -267,8 +275,11 @@ impl Sandboxes {
         bytes: &[u8],
         cache: &CodeCache,
     ) -> Result<Arc<Image>, LoadError> {
+        let loading = self.in_flight.begins(digest, Activity::Loading);
         admission::judge_bytes(bytes)?;
-        let (code, component) = self.code(bytes, cache).await?;
+        drop(loading);
+        let (code, component) = self.code(digest, bytes, cache).await?;
+        let _loading = self.in_flight.begins(digest, Activity::Loading);
         let engine = self.engine();
         admission::judge_component(engine, &component)?;
         let linker = self.workshop.linker.clone();
@@ -280,8 +291,16 @@ impl Sandboxes {
     }
 
     /// The compiled code of the component `bytes`, from the cache or from the compiler; and mapped.
-    async fn code(&self, bytes: &[u8], cache: &CodeCache) -> Result<(Code, Component), LoadError> {
-        let kept = || cache.load(self.engine(), bytes).map_err(LoadError::Cache);
+    async fn code(
+        &self,
+        digest: Digest,
+        bytes: &[u8],
+        cache: &CodeCache,
+    ) -> Result<(Code, Component), LoadError> {
+        let kept = || {
+            let _loading = self.in_flight.begins(digest, Activity::Loading);
+            cache.load(self.engine(), bytes).map_err(LoadError::Cache)
+        };
         if let Some(code) = kept()? {
             return Ok(code);
         }
@@ -294,6 +313,8 @@ impl Sandboxes {
             .draft(self.engine(), bytes)
             .map_err(LoadError::Cache)?;
         let output = draft.file().map_err(LoadError::Cache)?;
+        // The kernel kills a container as a whole: a compiler that takes too much can take the host with it.
+        let _compiling = self.in_flight.begins(digest, Activity::Compiling);
         self.compiler.compile(bytes, output, &self.seams).await?;
         draft.keep(self.engine()).map_err(|error| match error {
             // Compiled for this engine a moment ago: it is whole, and the engine's pool has no room for it.
@@ -312,13 +333,13 @@ impl Sandboxes {
     ) -> Called<outcome::Answer> {
         let Guest {
             name,
+            digest,
             image,
             config,
             limits,
             account,
             trust,
             share,
-            ..
         } = guest;
         let limits = *limits;
         let throttled = match &party {
@@ -326,7 +347,11 @@ impl Sandboxes {
             Party::Nobody | Party::Recording(_) => None,
         };
         let slot = share.slot(throttled).await;
-        let pre = match image.pre() {
+        let activity = ask.activity();
+        let mapping = self.in_flight.begins(*digest, activity);
+        let pre = image.pre();
+        drop(mapping);
+        let pre = match pre {
             Ok(pre) => pre,
             Err(error) => {
                 let problem = format!("its compiled code cannot be mapped: {error:#}");
@@ -366,8 +391,9 @@ impl Sandboxes {
             Err(error) => return Called::never(CallError::Host(format!("{error:#}"))),
         };
         let redactor = store.data().redactor.clone();
+        let asked = outcome::ask(pre, store, ask);
         let guest = Metered::new(
-            outcome::ask(pre, store, ask),
+            self.in_flight.during(*digest, activity, asked),
             cpu.clone(),
             share.line(),
             stop.clone(),

@@ -12,8 +12,9 @@ use crate::api::{Api, Discovery};
 use crate::args::{self, Run};
 use crate::connect::connect;
 use crate::controller::{Archive, Insights};
+use crate::crashes::Crashes;
 use crate::events::Recorder;
-use crate::hosting::{Host, LastGood};
+use crate::hosting::{Host, LastGood, Quarantine};
 use crate::informer::{Informers, Settings};
 use crate::lease::Times;
 use crate::memory::plugin_budget;
@@ -46,6 +47,10 @@ pub async fn run(flags: Run, guest_threads: usize, seams: Seams) -> anyhow::Resu
         .context("cannot use the folder for recordings; name another one with --record-failures")?;
     let sandboxes = sandboxes(guest_threads, &seams)?;
     sandboxes.limit(Some(flags.shares.maxima()));
+    let state_dir = flags.state_dir.as_deref();
+    let crashes = Crashes::open(state_dir, sandboxes.in_flight(), &seams)
+        .context("cannot use the state folder; name another one with --state-dir")?;
+    let _alive = crashes.keep_alive(&seams);
     let (api, namespace) = connect(&flags.cluster, &seams).await?;
     let ports = Ports {
         metrics: flags.metrics_bind_address,
@@ -57,6 +62,7 @@ pub async fn run(flags: Run, guest_threads: usize, seams: Seams) -> anyhow::Resu
         namespace,
         cache,
         last_good,
+        quarantine: Quarantine::of(crashes),
         sandboxes,
         identity: flags.identity.clone().unwrap_or_else(|| identity(&seams)),
         times,
@@ -105,6 +111,8 @@ pub struct Means {
     pub cache: CodeCache,
     /// Where the last good versions are kept, if they are.
     pub last_good: Option<LastGood>,
+    /// The plugins that may not run.
+    pub quarantine: Quarantine,
     /// Where guests run.
     pub sandboxes: Arc<Sandboxes>,
     /// The name of the host.
@@ -135,6 +143,7 @@ pub fn wire(means: Means, seams: &Seams) -> Wired {
         namespace,
         cache,
         last_good,
+        quarantine,
         sandboxes,
         identity,
         times,
@@ -177,6 +186,7 @@ pub fn wire(means: Means, seams: &Seams) -> Wired {
         sandboxes,
         cache,
         last_good,
+        quarantine,
         namespace,
         identity,
         times,

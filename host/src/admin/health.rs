@@ -136,9 +136,12 @@ fn state(stage: &Stage) -> Result<String, String> {
         Stage::Loading => Err("its first version is being loaded".to_owned()),
         Stage::Syncing => Err("its first lists are not in yet".to_owned()),
         Stage::Refused(why) => Ok(format!("not running, refused: {}", clean(why, REASON))),
-        Stage::Waiting(why) => Ok(format!("not running, {}", clean(why, REASON))),
+        Stage::Quarantined(why) | Stage::Waiting(why) => {
+            Ok(format!("not running, {}", clean(why, REASON)))
+        }
         Stage::StandingBy => Ok("standing by".to_owned()),
         Stage::Running => Ok("running".to_owned()),
+        Stage::SlowedDown(why) => Ok(format!("running, {}", clean(why, REASON))),
     }
 }
 
@@ -163,6 +166,8 @@ mod tests {
             (Stage::Waiting("waiting: no such kind".into()), 200),
             (Stage::StandingBy, 200),
             (Stage::Running, 200),
+            (Stage::Quarantined("component quarantined".into()), 200),
+            (Stage::SlowedDown("slowed down".into()), 200),
         ];
         for (stage, code) in stages {
             metrics.of("greeter").reached(stage.clone());

@@ -146,6 +146,30 @@ pub(super) fn churns(door: &Door, primary: &Primary, wrote: &Wrote, times: usize
     warn(door, primary, "HotLoop", &format!("{note}: {remedy}"));
 }
 
+/// A plugin is slowed down, since most of its calls trap or time out.
+pub(super) fn slowed_down(door: &Door, primary: &Primary, why: &str, is_new: bool) {
+    let plugin = &*door.plugin;
+    tracing::warn!(plugin, "slowed down: {why}");
+    if is_new {
+        let remedy = "look at its last failure, and deploy a fixed version";
+        warn(
+            door,
+            primary,
+            "PluginSlowedDown",
+            &format!("{why}: {remedy}"),
+        );
+    }
+}
+
+/// A plugin that was slowed down has answered.
+pub(super) fn free(door: &Door) {
+    let plugin = &*door.plugin;
+    tracing::info!(
+        plugin,
+        "a call ended well: the plugin is slowed down no more"
+    );
+}
+
 fn warn(door: &Door, primary: &Primary, reason: &str, note: &str) {
     door.events.publish(Note {
         plugin: door.plugin.clone(),

@@ -31,6 +31,8 @@ struct State {
     stage: Stage,
     /// Nothing is handed out before this: the API server asked the plugin to slow down.
     paused_until: Option<Instant>,
+    /// The plugin is slowed down: nothing is handed out before this, and then one key at a time.
+    slowed_until: Option<Instant>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -126,6 +128,13 @@ impl WorkQueue {
         state.paused_until = state.paused_until.max(Some(until));
     }
 
+    /// Hands nothing out for `delay`, and one key at a time after that; or keys as before.
+    pub(super) fn slow_down(&self, delay: Option<Duration>) {
+        let until = delay.map(|delay| self.clock.now() + delay);
+        self.state().slowed_until = until;
+        self.changed.notify_one();
+    }
+
     /// Waits for a key, and says why it runs; `None` once the queue is closed.
     pub(super) async fn take(&self) -> Option<Taken> {
         loop {
@@ -216,6 +225,12 @@ impl WorkQueue {
         }
         if state.paused_until.is_some_and(|until| until > now) {
             return Turn::WaitUntil(state.paused_until);
+        }
+        match state.slowed_until {
+            Some(until) if until > now => return Turn::WaitUntil(Some(until)),
+            // Whoever hands it back says that to those who wait.
+            Some(_) if state.queue.running() > 0 => return Turn::WaitUntil(None),
+            Some(_) | None => {}
         }
         match state.queue.take(now) {
             Some(taken) => {

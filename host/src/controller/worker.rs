@@ -12,14 +12,15 @@ use super::churn::Churn;
 use super::count::count;
 use super::hot::{Heat, HotLoops, Rivals};
 use super::queue::Priority;
-use super::reconcile::{Done, Reconciler};
+use super::reconcile::{Done, Pass, Reconciler};
 use super::record::{Record, Records};
 use super::report;
 use super::retry::{Next, SHORTEST_REQUEUE, next};
+use super::slowdown::{self, Pace, Slowdown};
 use super::work::{Taken, WorkQueue};
 use crate::error::Chain;
 use crate::manifest::Limits;
-use crate::metrics::Meters;
+use crate::metrics::{Meters, Stage};
 use crate::plugin::cluster::Primary;
 use crate::plugin::{Description, Plugin};
 use crate::seams::Seams;
@@ -44,6 +45,7 @@ pub(super) struct Worker {
     hot: Mutex<HotLoops<Field, Instant>>,
     rivals: Mutex<Rivals<(String, Key), Key, Instant>>,
     churn: Mutex<Objects>,
+    slowdown: Mutex<Slowdown>,
     /// Whether it has been said that this version asks for passes too soon.
     hurried: AtomicBool,
     records: Records,
@@ -72,6 +74,7 @@ impl Worker {
             hot: Mutex::default(),
             rivals: Mutex::default(),
             churn: Mutex::default(),
+            slowdown: Mutex::default(),
             hurried: AtomicBool::new(false),
             records,
             meters,
@@ -87,6 +90,8 @@ impl Worker {
         *self.backoff() = Backoff::default();
         *self.hot() = HotLoops::default();
         *self.churn() = Churn::default();
+        *self.slowdown() = Slowdown::default();
+        self.queue.slow_down(None);
         self.hurried.store(false, Ordering::Relaxed);
         self.reconciler.door().view.rerun_all(&Why::Swapped);
     }
@@ -149,6 +154,7 @@ impl Worker {
             self.queue.pause(delay);
         }
         let delay = self.settle(taken, generation, next);
+        self.pace(&primary, &pass);
         if let Ok(Done::After(asked)) = &pass.outcome
             && u128::from(*asked) < SHORTEST_REQUEUE.as_millis()
             && !self.hurried.swap(true, Ordering::Relaxed)
@@ -227,6 +233,36 @@ impl Worker {
         }
     }
 
+    /// Slows the plugin down while most of its calls trap or time out, and says so.
+    fn pace(&self, primary: &Primary, pass: &Pass) {
+        let Some(is_bad) = slowdown::is_bad(pass.step, &pass.outcome) else {
+            return;
+        };
+        let pace = self.slowdown().ended(is_bad, self.seams.clock.now());
+        match pace {
+            Pace::Same => {}
+            Pace::Slow {
+                delay,
+                bad,
+                of,
+                is_new,
+            } => {
+                self.queue.slow_down(Some(delay));
+                let why = format!(
+                    "{bad} of the plugin's last {of} calls trapped or timed out, so it gets one call after {} s",
+                    delay.as_secs()
+                );
+                report::slowed_down(self.reconciler.door(), primary, &why, is_new);
+                self.meters.reached(Stage::SlowedDown(why));
+            }
+            Pace::Free => {
+                self.queue.slow_down(None);
+                report::free(self.reconciler.door());
+                self.meters.reached(Stage::Running);
+            }
+        }
+    }
+
     /// Slows the key down if the plugin keeps rewriting what it has just written, and says so.
     fn cool(&self, primary: &Primary, generation: Option<i64>, journal: &Journal) {
         let (now, key) = (self.seams.clock.now(), &primary.key);
@@ -297,6 +333,10 @@ impl Worker {
 
     fn rivals(&self) -> MutexGuard<'_, Rivals<(String, Key), Key, Instant>> {
         self.rivals.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn slowdown(&self) -> MutexGuard<'_, Slowdown> {
+        self.slowdown.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn backoff(&self) -> MutexGuard<'_, Backoff<Key>> {

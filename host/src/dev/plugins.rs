@@ -72,7 +72,7 @@ fn moved(
 ) -> Vec<News> {
     let mut news = Vec::new();
     let plugin = plugin.to_owned();
-    if *stage == Stage::Running
+    if stage.is_running()
         && let Some(digest) = digest
         && told.running.as_ref() != Some(&digest)
     {
@@ -84,7 +84,10 @@ fn moved(
         });
     }
     let held = refusal.or_else(|| match stage {
-        Stage::Refused(why) | Stage::Waiting(why) => Some(why.clone()),
+        Stage::Refused(why)
+        | Stage::Quarantined(why)
+        | Stage::Waiting(why)
+        | Stage::SlowedDown(why) => Some(why.clone()),
         Stage::StandingBy => Some("another host has its Lease, and this one stands by".to_owned()),
         Stage::Loading | Stage::Syncing | Stage::Running => None,
     });

@@ -21,7 +21,7 @@ use crate::api::{Api, Request, Resource};
 use crate::args::{Output, Render};
 use crate::error::Chain;
 use crate::grants::Used;
-use crate::hosting::Host;
+use crate::hosting::{Host, Quarantine};
 use crate::lease::Times;
 use crate::metrics::Throttled;
 use crate::plugin::cluster::{Call, Door, Primary, Sheet, Unsent, Writes};
@@ -89,6 +89,7 @@ pub async fn render(flags: Render, threads: usize, seams: Seams) -> anyhow::Resu
         namespace: HOME.to_owned(),
         cache: code_cache(flags.code_cache.clone())?,
         last_good: None,
+        quarantine: Quarantine::default(),
         sandboxes: sandboxes(threads, &seams)?,
         identity: identity(&seams),
         times: Times::default(),

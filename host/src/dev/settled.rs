@@ -55,11 +55,11 @@ fn at_rest(host: &Host, plugins: &Names) -> bool {
         let meters = host.metrics.of(plugin);
         let waiting = meters.waiting();
         // What is refused does not move by itself.
-        if matches!(meters.stage(), Stage::Refused(_)) {
+        if matches!(meters.stage(), Stage::Refused(_) | Stage::Quarantined(_)) {
             return true;
         }
         let is_idle = waiting.normal + waiting.low + waiting.running == 0;
-        let works = meters.stage() == Stage::Running && host.insights.of(plugin).is_some();
+        let works = meters.stage().is_running() && host.insights.of(plugin).is_some();
         works
             && is_idle
             && !newest(&host.records.all_of(plugin))
@@ -86,7 +86,7 @@ fn rest(host: &Host, plugins: &Names) -> Rest {
     for plugin in plugins.all() {
         let meters = host.metrics.of(&plugin);
         let held = match meters.stage() {
-            Stage::Refused(why) => Some(why),
+            Stage::Refused(why) | Stage::Quarantined(why) => Some(why),
             _ => meters.refusal(),
         };
         rest.failed

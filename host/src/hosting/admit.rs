@@ -7,17 +7,16 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use super::plugin::news;
-use super::refusal::{AGAIN, Refusal, again, say};
+use super::quarantine::Stopped;
+use super::refusal::{AGAIN, Refusal, again};
 use super::smoke::Smoke;
 use super::version::Version;
-use super::{Asked, Host};
+use super::{Asked, Host, LastGood};
 use crate::error::Chain;
 use crate::grants::{Scope, entries};
-use crate::metrics::Stage;
 use crate::plugin::{CallError, Description};
 use crate::release::carriers;
-use crate::seams::first;
+use crate::seams::{Either, first};
 use crate::source::{Candidate, digest};
 use crate::view::finalizer_of;
 
@@ -36,13 +35,27 @@ impl Host {
         mut asked: Asked,
         accept: &watch::Sender<Option<Arc<Version>>>,
     ) -> Infallible {
+        let mut quarantine = self.quarantine.news();
+        let mut stopped: Stopped = None;
         let mut current: Option<Arc<Version>> = None;
         let mut said = String::new();
+        Box::pin(self.exchange_crashes(name, &asked)).await;
         loop {
             let candidate = asked.borrow_and_update().clone();
+            if let Some((version, refusal)) = self.to_stop(name, current.as_ref()) {
+                accept.send_replace(None);
+                self.tell(name, &refusal, None);
+                said.clone_from(&refusal.why);
+                stopped = Some((version, refusal));
+                current = None;
+            }
             // In a box, here and elsewhere: what is awaited once is not to be room in every plugin's task for ever.
-            let admitted = Box::pin(self.next(name, candidate, current.as_ref(), accept)).await;
-            let again = match admitted {
+            let next = self.next(name, candidate, current.as_ref(), (accept, &stopped));
+            let stops = self.stops(current.as_ref(), &mut quarantine);
+            let Either::Left(admitted) = first(Box::pin(next), Box::pin(stops)).await else {
+                continue;
+            };
+            let refused = match admitted {
                 Ok(version) => {
                     current = version;
                     said.clear();
@@ -52,24 +65,15 @@ impl Host {
                 Err((version, refusal)) => {
                     current = version;
                     if refusal.why != said {
-                        let meters = self.metrics.of(name);
-                        meters.refused.inc();
-                        meters.refuses(Some(&refusal.why));
-                        if current.is_none() {
-                            meters.reached(Stage::Refused(refusal.why.clone()));
-                        }
-                        say(name, &refusal, current.as_ref());
+                        self.tell(name, &refusal, current.as_ref());
                     }
-                    said = refusal.why;
-                    refusal.again
+                    said.clone_from(&refusal.why);
+                    Some(refusal)
                 }
             };
-            match again {
-                Some(delay) => {
-                    first(news(&mut asked), self.seams.clock.sleep(delay)).await;
-                }
-                None => news(&mut asked).await,
-            }
+            let (current, refused) = (current.as_ref(), refused.as_ref());
+            self.wait_for_news(&mut asked, current, refused, &mut quarantine)
+                .await;
         }
     }
 
@@ -80,11 +84,11 @@ impl Host {
         name: &str,
         candidate: Option<Arc<Candidate>>,
         current: Option<&Arc<Version>>,
-        accept: &watch::Sender<Option<Arc<Version>>>,
+        (accept, stopped): (&watch::Sender<Option<Arc<Version>>>, &Stopped),
     ) -> Result<Option<Arc<Version>>, (Option<Arc<Version>>, Refusal)> {
         let mut current = current.cloned();
         if current.is_none() {
-            let resumed = self.resume(name, candidate.as_deref()).await;
+            let resumed = self.resume(name, candidate.as_deref(), stopped).await;
             current = resumed.map_err(|refusal| (None, refusal))?;
             if let Some(version) = &current {
                 accept.send_replace(Some(version.clone()));
@@ -98,6 +102,12 @@ impl Host {
             .is_some_and(|it| *it.candidate == *candidate)
         {
             return Ok(current);
+        }
+        if let Some((version, refusal)) = stopped
+            && *version == candidate
+            && !refusal.may_be_over()
+        {
+            return Err((current, refusal.clone()));
         }
         match self.admit_asked(&candidate, current.as_ref()).await {
             Ok((version, bytes)) => {
@@ -148,12 +158,12 @@ impl Host {
         // What was judged whole is what is run.
         let bytes = read.ok().filter(|bytes| digest(bytes) == asked);
         let bytes = bytes.ok_or_else(|| Refusal {
-            why: format!(
+            again: Some(SOON),
+            ..Refusal::new(format!(
                 "{}: component {} has changed since it was looked at",
                 candidate.document.file.display(),
                 candidate.document.component.display()
-            ),
-            again: Some(SOON),
+            ))
         })?;
         let version = self.let_in(candidate.clone(), &bytes).await?;
         self.check_granted(&version).await?;
@@ -171,29 +181,39 @@ impl Host {
         &self,
         name: &str,
         asked: Option<&Candidate>,
+        stopped: &Stopped,
     ) -> Result<Option<Arc<Version>>, Refusal> {
         let Some(last_good) = &self.last_good else {
             return Ok(None);
         };
-        let (candidate, bytes) = match last_good.load(name) {
-            Ok(Some(kept)) => kept,
-            Ok(None) => return Ok(None),
-            Err(problem) => {
-                tracing::warn!(plugin = name, "its last good version is lost: {problem}");
+        for load in [LastGood::load, LastGood::load_previous] {
+            let (candidate, bytes) = match load(last_good, name) {
+                Ok(Some(kept)) => kept,
+                Ok(None) => return Ok(None),
+                Err(problem) => {
+                    tracing::warn!(plugin = name, "its last good version is lost: {problem}");
+                    return Ok(None);
+                }
+            };
+            // The one before it has another component.
+            if self.check_quarantine(&digest(&bytes)).is_err()
+                || stopped.as_ref().is_some_and(|(it, _)| **it == candidate)
+            {
+                continue;
+            }
+            if asked == Some(&candidate) {
                 return Ok(None);
             }
-        };
-        if asked == Some(&candidate) {
-            return Ok(None);
-        }
-        match self.let_in(Arc::new(candidate), &bytes).await {
-            Ok(version) => Ok(Some(version)),
-            Err(refusal) if refusal.again.is_some() => Err(refusal),
-            Err(Refusal { why, .. }) => {
-                tracing::warn!(plugin = name, "its last good version is refused: {why}");
-                Ok(None)
+            match self.let_in(Arc::new(candidate), &bytes).await {
+                Ok(version) => return Ok(Some(version)),
+                Err(refusal) if refusal.again.is_some() => return Err(refusal),
+                Err(Refusal { why, .. }) => {
+                    tracing::warn!(plugin = name, "its last good version is refused: {why}");
+                    return Ok(None);
+                }
             }
         }
+        Ok(None)
     }
 
     /// Refuses a version whose grants cannot work, and warns of those that it may do without. A kind that is not
@@ -225,16 +245,19 @@ impl Host {
         let name = &document.name;
         let file = document.file.display();
         tracing::debug!(plugin = name, reached = "read", "loading");
+        let component = digest(bytes);
+        self.check_quarantine(&component)?;
+        self.check_compiles(&component)?;
         let loading =
             self.sandboxes
                 .load(name, bytes, &document.config, document.limits, &self.cache);
-        let plugin = loading.await.map_err(|error| Refusal {
-            again: again(&error),
-            why: format!(
-                "{file}: component {}: {}",
-                document.component.display(),
-                Chain(&error)
-            ),
+        let plugin = loading.await.map_err(|error| {
+            self.note_load_error(component, &error);
+            let path = document.component.display();
+            Refusal {
+                again: again(&error),
+                ..Refusal::new(format!("{file}: component {path}: {}", Chain(&error)))
+            }
         })?;
         let Description {
             version,
@@ -257,7 +280,7 @@ impl Host {
         let size = bytes.len();
         tracing::info!(plugin = name, version, kind, api_version, size, "loaded");
         Ok(Arc::new(Version {
-            digest: digest(bytes),
+            digest: component,
             plugin: Arc::new(plugin),
             candidate,
         }))
@@ -327,10 +350,10 @@ impl Host {
                     CallError::DeadlineExceeded(_) | CallError::Host(_) | CallError::Stopped
                 );
                 Err(Refusal {
-                    why: format!(
-                        "{file}: the new version fails its smoke test, a call about {object} whose writes are not sent: {error}"
-                    ),
                     again: passes.then_some(AGAIN),
+                    ..Refusal::new(format!(
+                        "{file}: the new version fails its smoke test, a call about {object} whose writes are not sent: {error}"
+                    ))
                 })
             }
         }

@@ -19,6 +19,8 @@ pub(super) enum Coming {
     Swap(Arc<Version>),
     /// A version whose lists are in.
     Next(Arc<Version>, Box<Prepared>),
+    /// None: what is here may not run any more.
+    Nothing,
 }
 
 /// Waits until the newest version that was accepted is none of those that are `here`, and prepares it. A
@@ -31,6 +33,9 @@ pub(super) async fn coming(
 ) -> Coming {
     loop {
         let newest = accepted.borrow_and_update().clone();
+        if newest.is_none() && !here.is_empty() {
+            return Coming::Nothing;
+        }
         let is_here = |newest: &Arc<Version>| here.iter().any(|one| Arc::ptr_eq(one, newest));
         let Some(newest) = newest.filter(|newest| !is_here(newest)) else {
             news(accepted).await;

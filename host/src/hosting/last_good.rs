@@ -4,11 +4,13 @@
 //! DIR/plugins/greeter/<document digest>-<component digest>/plugin.yaml   the file that holds the document
 //!                                                          component.wasm, file (where it lay)
 //! DIR/plugins/greeter/last-good -> <document digest>-<component digest>
+//! DIR/plugins/greeter/previous -> the last one of another component, if there was one
 //! ```
 //! - A version is written beside the one before it; the link is what makes it the last good one. A
 //!   host killed at any moment leaves a whole version behind.
 //! - What does not have the digests that its name says is not run.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -17,9 +19,10 @@ use std::sync::Arc;
 use windlass_code_cache::{CacheError, private_folder};
 
 use crate::manifest;
-use crate::source::{Candidate, digest};
+use crate::source::{Candidate, Digest, digest};
 
 const LINK: &str = "last-good";
+const PREVIOUS: &str = "previous";
 const DOCUMENT: &str = "plugin.yaml";
 const COMPONENT: &str = "component.wasm";
 
@@ -40,7 +43,7 @@ impl LastGood {
         Ok(Self { folder })
     }
 
-    /// Keeps a version, and nothing else of this plugin.
+    /// Keeps a version, and of the others of this plugin only the last one of another component.
     ///
     /// # Errors
     /// It cannot be written; the version before it is still kept.
@@ -64,14 +67,19 @@ impl LastGood {
             reached = "written",
             "keeping"
         );
-        let link = plugin.join("last-good.draft");
-        let _ = fs::remove_file(&link);
-        std::os::unix::fs::symlink(&name, &link)?;
-        fs::rename(&link, plugin.join(LINK))?;
+        let before = fs::read_link(plugin.join(LINK)).ok();
+        let component_of = |name: &Path| Some(name.to_str()?.split_once('-')?.1.to_owned());
+        let other = before.filter(|before| component_of(before) != component_of(Path::new(&name)));
+        if let Some(other) = other {
+            point(&plugin, PREVIOUS, &other)?;
+        }
+        point(&plugin, LINK, Path::new(&name))?;
         File::open(&plugin)?.sync_all()?;
+        let previous = fs::read_link(plugin.join(PREVIOUS)).unwrap_or_default();
         for entry in fs::read_dir(&plugin)?.flatten() {
             let other = entry.file_name();
-            if other != LINK && other != *name {
+            let is_kept = other == LINK || other == PREVIOUS || other == *name;
+            if !is_kept && other != *previous.as_os_str() {
                 let _ = fs::remove_dir_all(entry.path());
             }
         }
@@ -97,7 +105,29 @@ impl LastGood {
     /// # Errors
     /// Why what is kept cannot be used.
     pub fn load(&self, plugin: &str) -> Result<Option<(Candidate, Vec<u8>)>, String> {
-        let link = self.folder.join(plugin).join(LINK);
+        self.load_from(plugin, LINK)
+    }
+
+    /// The last good version of another component than [`LastGood::load`] has, if there is one.
+    ///
+    /// # Errors
+    /// Why what is kept cannot be used.
+    pub fn load_previous(&self, plugin: &str) -> Result<Option<(Candidate, Vec<u8>)>, String> {
+        self.load_from(plugin, PREVIOUS)
+    }
+
+    /// The components of the versions that are kept of `plugin`.
+    pub fn components(&self, plugin: &str) -> BTreeSet<Digest> {
+        let links = [LINK, PREVIOUS].into_iter();
+        let links =
+            links.filter_map(|link| fs::read_link(self.folder.join(plugin).join(link)).ok());
+        links
+            .filter_map(|name| Digest::of_hex(name.to_str()?.split_once('-')?.1))
+            .collect()
+    }
+
+    fn load_from(&self, plugin: &str, link: &str) -> Result<Option<(Candidate, Vec<u8>)>, String> {
+        let link = self.folder.join(plugin).join(link);
         let Ok(name) = fs::read_link(&link) else {
             return Ok(None);
         };
@@ -144,6 +174,14 @@ impl LastGood {
     }
 }
 
+/// Makes the link `name` in `folder` point to `target`, whatever it pointed to.
+fn point(folder: &Path, name: &str, target: &Path) -> io::Result<()> {
+    let draft = folder.join(format!("{name}.draft"));
+    let _ = fs::remove_file(&draft);
+    std::os::unix::fs::symlink(target, &draft)?;
+    fs::rename(&draft, folder.join(name))
+}
+
 fn version_name(file: &str, text: &str, component: &[u8]) -> String {
     let document = format!("{file}\0{text}");
     format!(
@@ -188,6 +226,43 @@ mod tests {
         kept.forget("greeter").unwrap();
         assert_eq!(kept.load("greeter").unwrap(), None);
         kept.forget("greeter").unwrap();
+    }
+
+    #[test]
+    fn the_last_version_of_another_component_is_kept_too() {
+        let state = tempfile::tempdir().unwrap();
+        let kept = LastGood::open(state.path()).unwrap();
+        let of = |config: &str, code: &[u8]| {
+            let mut of = candidate(config);
+            of.component = Ok(digest(code));
+            of
+        };
+        let loaded = |loaded: Result<Option<(Candidate, Vec<u8>)>, String>| {
+            let (candidate, code) = loaded.unwrap()?;
+            (candidate.component.unwrap() == digest(&code)).then_some(code)
+        };
+        for (config, code, want) in [
+            ("one", "a", None),
+            ("two", "b", Some("a")),
+            ("three", "b", Some("a")),
+            ("four", "c", Some("b")),
+            ("five", "b", Some("c")),
+        ] {
+            kept.keep(&of(config, code.as_bytes()), code.as_bytes())
+                .unwrap();
+            assert_eq!(
+                loaded(kept.load("greeter")).as_deref(),
+                Some(code.as_bytes())
+            );
+            let previous = loaded(kept.load_previous("greeter"));
+            assert_eq!(previous.as_deref(), want.map(str::as_bytes), "{config}");
+        }
+        assert_eq!(
+            kept.components("greeter"),
+            [digest(b"b"), digest(b"c")].into()
+        );
+        let versions = fs::read_dir(state.path().join("plugins/greeter")).unwrap();
+        assert_eq!(versions.count(), 4, "two versions and the links to them");
     }
 
     #[test]

@@ -12,7 +12,7 @@ use super::{Asked, Host};
 use crate::api::Resource;
 use crate::bugs::{self, Bug};
 use crate::grants::split_subresource;
-use crate::lease::{Lease, Watched};
+use crate::lease::Watched;
 use crate::metrics::Stage;
 use crate::plugin::Description;
 use crate::seams::{Either, first};
@@ -63,14 +63,7 @@ impl Host {
         if let Either::Right(()) = first(ready, asked()).await {
             return Ended::Asked;
         }
-        let lease = Lease::new(
-            self.api.clone(),
-            self.seams.clone(),
-            &self.namespace,
-            name,
-            &self.identity,
-            self.times,
-        );
+        let lease = self.lease(name);
         let (elect, elected) = watch::channel(None);
         let (say, mut tried) = watch::channel(false);
         let meters = self.metrics.of(name);
@@ -165,7 +158,8 @@ impl Host {
     /// The plugin waits, unless it runs in another version.
     fn waits(&self, plugin: &str, why: &str) {
         let meters = self.metrics.of(plugin);
-        if !matches!(meters.stage(), Stage::Running | Stage::StandingBy) {
+        let stage = meters.stage();
+        if !stage.is_running() && stage != Stage::StandingBy {
             meters.reached(Stage::Waiting(why.to_owned()));
         }
     }

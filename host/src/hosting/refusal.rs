@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::version::Version;
+use crate::metrics::{Held, Stage};
 use crate::plugin::compiler::CompileError;
 use crate::plugin::{CallError, LoadError};
 
@@ -14,23 +15,61 @@ pub(super) const AGAIN: Duration = Duration::from_secs(30);
 const MUCH_LATER: Duration = Duration::from_secs(300);
 
 /// Why a version is not let in.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Refusal {
     /// Everything that a person needs to mend it.
     pub(super) why: String,
     /// When it may be let in as it is, if that could be: the machine or the API server is to blame.
     pub(super) again: Option<Duration>,
+    /// It may not run, whatever it is: it is suspected of harm.
+    pub(super) is_quarantine: bool,
 }
 
 impl Refusal {
     pub(super) fn new(why: String) -> Self {
-        Self { why, again: None }
+        Self {
+            why,
+            again: None,
+            is_quarantine: false,
+        }
+    }
+
+    pub(super) fn quarantined(why: String, again: Option<Duration>) -> Self {
+        Self {
+            why,
+            again,
+            is_quarantine: true,
+        }
     }
 
     pub(super) fn passing(why: String) -> Self {
         Self {
-            why,
             again: Some(AGAIN),
+            ..Self::new(why)
+        }
+    }
+}
+
+impl Refusal {
+    /// Whether it may be let in by now: that is to be asked again.
+    pub(super) fn may_be_over(&self) -> bool {
+        self.again.is_some()
+    }
+
+    /// How far a plugin is that has no other version.
+    pub(super) fn stage(&self) -> Stage {
+        match self.is_quarantine {
+            true => Stage::Quarantined(self.why.clone()),
+            false => Stage::Refused(self.why.clone()),
+        }
+    }
+
+    /// What people are told of it.
+    pub(super) fn held(&self) -> Held {
+        let why = self.why.clone();
+        match self.is_quarantine {
+            true => Held::Quarantined(why),
+            false => Held::Refused(why),
         }
     }
 }
@@ -38,7 +77,7 @@ impl Refusal {
 /// When a component that was refused for this could be let in as it is.
 pub(super) fn again(error: &LoadError) -> Option<Duration> {
     match error {
-        LoadError::Compile(CompileError::Starved(_)) => Some(MUCH_LATER),
+        LoadError::Compile(CompileError::Starved(_) | CompileError::Died(_)) => Some(MUCH_LATER),
         LoadError::Compile(CompileError::Failed(_))
         | LoadError::Cache(_)
         | LoadError::Describe(

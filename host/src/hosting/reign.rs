@@ -81,7 +81,7 @@ impl<'a> Reign<'a> {
         loop {
             let here = first(self.moved(), self.may_begin());
             match first(coming.as_mut(), here).await {
-                Either::Left(coming) => return self.take_in(coming),
+                Either::Left(coming) => return self.take_in(coming).await,
                 Either::Right(Either::Left(())) => return self.start_anew().await,
                 Either::Right(Either::Right(())) => Box::pin(self.begin()).await,
             }
@@ -89,13 +89,14 @@ impl<'a> Reign<'a> {
     }
 
     /// Puts what has come in the place of what wants the same, or next in line.
-    fn take_in(&mut self, coming: Coming) {
+    async fn take_in(&mut self, coming: Coming) {
         match coming {
             Coming::Swap(newest) => self.swap(&newest),
             Coming::Next(version, prepared) => {
                 self.say_standby(&version);
                 self.next = Some((version, *prepared));
             }
+            Coming::Nothing => Box::pin(self.abort()).await,
         }
     }
 

@@ -36,7 +36,7 @@ impl Watched {
             return true;
         }
         match &self.0 {
-            Some(seen) if seen.record == *record => now - seen.since >= seen.lasts,
+            Some(seen) if seen.record.is_as(record) => now - seen.since >= seen.lasts,
             _ => {
                 self.0 = Some(Seen {
                     record: record.clone(),

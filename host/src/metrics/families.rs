@@ -247,6 +247,13 @@ pub(super) const FAMILIES: &[Family] = &[
         },
     },
     Family {
+        name: "windlass_plugin_quarantined",
+        help: "Whether the newest version of the plugin may not run, since it is suspected of harm",
+        kind: MetricType::Gauge,
+        labelled: Labelled::Controller,
+        rows: |meters, rows| rows.level(&[], u64::from(meters.is_quarantined())),
+    },
+    Family {
         name: "windlass_failures",
         help: "Passes that failed, by how they did",
         kind: MetricType::Counter,

@@ -90,7 +90,7 @@ pub struct Meters {
     /// Calls that did not end well, by how they ended.
     failures: Mutex<BTreeMap<&'static str, u64>>,
     stage: Mutex<Stage>,
-    refusal: Mutex<Option<String>>,
+    refusal: Mutex<Option<Held>>,
     history: Mutex<History>,
     about: Mutex<Option<About>>,
     /// The group and version of the primary kind of a version that does not run yet, and that kind.
@@ -107,6 +107,8 @@ pub enum Stage {
     Loading,
     /// Its first version was refused, for this reason.
     Refused(String),
+    /// No version of it may run, since it is suspected of harm, for this reason.
+    Quarantined(String),
     /// It waits for something that others must do, such as to install its kind.
     Waiting(String),
     /// Its first lists are not in yet.
@@ -115,17 +117,30 @@ pub enum Stage {
     StandingBy,
     /// It makes passes.
     Running,
+    /// It makes fewer passes than it could, since most of its calls trap or time out.
+    SlowedDown(String),
+}
+
+/// Why the newest version that was asked for does not run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Held {
+    /// It was refused.
+    Refused(String),
+    /// It may not run, since it is suspected of harm.
+    Quarantined(String),
 }
 
 impl Stage {
     /// All labels.
-    pub(super) const LABELS: [&str; 6] = [
+    pub(super) const LABELS: [&str; 8] = [
         "loading",
         "refused",
+        "quarantined",
         "waiting",
         "syncing",
         "standing_by",
         "running",
+        "slowed_down",
     ];
 
     /// Names the stage in metrics. The set is closed.
@@ -133,11 +148,18 @@ impl Stage {
         match self {
             Self::Loading => "loading",
             Self::Refused(_) => "refused",
+            Self::Quarantined(_) => "quarantined",
             Self::Waiting(_) => "waiting",
             Self::Syncing => "syncing",
             Self::StandingBy => "standing_by",
             Self::Running => "running",
+            Self::SlowedDown(_) => "slowed_down",
         }
+    }
+
+    /// Whether it makes passes.
+    pub fn is_running(&self) -> bool {
+        matches!(self, Self::Running | Self::SlowedDown(_))
     }
 }
 
@@ -251,15 +273,21 @@ impl Meters {
         lock(&self.stage).clone()
     }
 
-    /// The newest version that was asked for was refused, for this reason; or it was not.
-    pub(crate) fn refuses(&self, why: Option<&str>) {
-        *lock(&self.refusal) = why.map(str::to_owned);
+    /// The newest version that was asked for does not run, for this reason; or it does.
+    pub(crate) fn refuses(&self, held: Option<Held>) {
+        *lock(&self.refusal) = held;
         self.moved.send_replace(());
     }
 
-    /// Why the newest version that was asked for was refused, if it was.
+    /// Why the newest version that was asked for does not run, if it does not.
     pub fn refusal(&self) -> Option<String> {
-        lock(&self.refusal).clone()
+        let held = lock(&self.refusal).clone();
+        held.map(|(Held::Refused(why) | Held::Quarantined(why))| why)
+    }
+
+    /// Whether the newest version that was asked for is quarantined.
+    pub fn is_quarantined(&self) -> bool {
+        matches!(*lock(&self.refusal), Some(Held::Quarantined(_)))
     }
 
     /// How many passes have ended.

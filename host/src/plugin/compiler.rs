@@ -56,9 +56,22 @@ pub enum CompileError {
     /// It takes more than the machine has to give now.
     #[error("compiling it {0}: give the host more, or split the plugin")]
     Starved(String),
+    /// The compiler crashed.
+    #[error("compiling it {0}: build the component another way, and report this to Windlass")]
+    Died(String),
     /// The machine is to blame.
     #[error("cannot compile: {0}")]
     Failed(String),
+}
+
+impl CompileError {
+    /// What the component did to the compiler, if it killed it.
+    pub fn killed(&self) -> Option<&str> {
+        match self {
+            Self::Exhausted(how) | Self::Starved(how) | Self::Died(how) => Some(how),
+            Self::Refused(_) | Self::Failed(_) => None,
+        }
+    }
 }
 
 impl Compiler {
@@ -111,7 +124,7 @@ fn judge_end(ended: Ended, said: &str) -> Result<(), CompileError> {
             MEMORY >> 30
         )),
         Ended::Signal(signal) => {
-            CompileError::Failed(format!("the compiler died of signal {signal}: {said}"))
+            CompileError::Died(format!("kills the compiler by signal {signal}: {said}"))
         }
     })
 }
@@ -172,23 +185,28 @@ mod tests {
     #[test]
     fn how_the_child_ended_says_who_is_to_blame() {
         let cases = [
-            (Ended::Code(0), ""),
-            (Ended::Code(3), "unexpected end"),
+            (Ended::Code(0), "", false),
+            (Ended::Code(3), "unexpected end", false),
             (
                 Ended::Code(101),
                 "cannot compile: the compiler ended with 101: unexpected end",
+                false,
             ),
-            (Ended::Late, "takes more than 300 s"),
-            (Ended::Signal(24), "takes more than 120 s of CPU time"),
-            (Ended::Signal(25), "gives more than 256 MiB of code"),
-            (Ended::Signal(6), "takes more than 4 GiB of memory"),
+            (Ended::Late, "takes more than 300 s", true),
+            (Ended::Signal(24), "takes more than 120 s of CPU time", true),
+            (Ended::Signal(25), "gives more than 256 MiB of code", true),
+            (Ended::Signal(6), "takes more than 4 GiB of memory", true),
             (
                 Ended::Signal(11),
-                "cannot compile: the compiler died of signal 11",
+                "compiling it kills the compiler by signal 11",
+                true,
             ),
         ];
-        for (ended, want) in cases {
-            let said = match judge_end(ended, "unexpected end\n") {
+        for (ended, want, kills) in cases {
+            let judged = judge_end(ended, "unexpected end\n");
+            let killed = judged.as_ref().err().and_then(CompileError::killed);
+            assert_eq!(killed.is_some(), kills, "{ended:?}");
+            let said = match judged {
                 Ok(()) => String::new(),
                 Err(error) => error.to_string(),
             };

@@ -13,6 +13,7 @@ use super::limiter::Denied;
 use super::redact::Redactor;
 use super::sandbox::State;
 use super::wasi::Output;
+use crate::crashes::Activity;
 use crate::manifest::Limits;
 use crate::text::clean;
 
@@ -115,6 +116,16 @@ pub(super) enum Asked {
     Describe,
     Reconcile(Request),
     Finalize(Request),
+}
+
+impl Asked {
+    /// What is done with the component meanwhile.
+    pub(super) fn activity(&self) -> Activity {
+        match self {
+            Self::Describe => Activity::Describing,
+            Self::Reconcile(_) | Self::Finalize(_) => Activity::Calling,
+        }
+    }
 }
 
 /// What a guest answered.

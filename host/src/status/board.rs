@@ -125,6 +125,17 @@ impl Board {
         let sum = |of: fn(&Step) -> u32| history.iter().map(|step| u64::from(of(step))).sum();
         let known = Known {
             refused: refused.as_deref().map(|why| clean(why, TEXT)),
+            is_quarantined: meters.is_quarantined(),
+            slowed_down: match &stage {
+                Stage::SlowedDown(why) => Some(clean(why, TEXT)),
+                Stage::Loading
+                | Stage::Refused(_)
+                | Stage::Quarantined(_)
+                | Stage::Waiting(_)
+                | Stage::Syncing
+                | Stage::StandingBy
+                | Stage::Running => None,
+            },
             waiting,
             hot_loops: sum(|step| step.hot_loops),
             throttled: Duration::from_millis(sum(|step| step.throttled_ms)),
@@ -142,7 +153,10 @@ impl Board {
         took.sort_unstable();
         let minute = history.iter().rev().take(12);
         let message = match &stage {
-            Stage::Refused(why) | Stage::Waiting(why) => Some(clean(why, TEXT)),
+            Stage::Refused(why)
+            | Stage::Quarantined(why)
+            | Stage::Waiting(why)
+            | Stage::SlowedDown(why) => Some(clean(why, TEXT)),
             Stage::Loading | Stage::Syncing | Stage::StandingBy | Stage::Running => None,
         };
         PluginStatus {

@@ -29,7 +29,7 @@ pub struct Status {
 pub struct PluginStatus {
     /// Its name.
     pub name: String,
-    /// `loading`, `refused`, `waiting`, `syncing`, `standing_by` or `running`.
+    /// `loading`, `refused`, `quarantined`, `waiting`, `syncing`, `standing_by`, `running` or `slowed_down`.
     pub state: String,
     /// Why, if it does not run or another version was refused.
     pub message: Option<String>,

@@ -61,6 +61,21 @@ fn situations() -> Vec<(&'static str, Known)> {
             },
         ),
         (
+            "Quarantined",
+            Known {
+                refused: Some("it was at work in two crashes".into()),
+                is_quarantined: true,
+                ..known()
+            },
+        ),
+        (
+            "SlowedDown",
+            Known {
+                slowed_down: Some("12 of the last 20 calls trapped".into()),
+                ..known()
+            },
+        ),
+        (
             "FailsAgainAndAgain",
             Known {
                 trouble: Trouble {

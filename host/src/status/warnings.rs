@@ -27,6 +27,10 @@ const NEAR: u64 = 80;
 pub(super) struct Known {
     /// Why the newest version that was asked for does not run.
     pub(super) refused: Option<String>,
+    /// It is quarantined.
+    pub(super) is_quarantined: bool,
+    /// Why its passes are slowed down, if they are.
+    pub(super) slowed_down: Option<String>,
     /// Its passes, the oldest first.
     pub(super) records: Vec<Arc<Record>>,
     /// Of those, the ones of the last ten minutes: what was long ago may be mended.
@@ -55,6 +59,7 @@ pub(super) struct Known {
 pub(super) fn warnings(known: &Known) -> Vec<Warning> {
     let all = [
         refused(known),
+        slowed_down(known),
         fails(known),
         fails_for_good(known),
         not_granted(known),
@@ -80,7 +85,17 @@ type Told = Option<(&'static str, String)>;
 
 fn refused(known: &Known) -> Told {
     let why = known.refused.as_ref()?;
-    Some(("Refused", format!("the newest version does not run: {why}")))
+    let reason = match known.is_quarantined {
+        true => "Quarantined",
+        false => "Refused",
+    };
+    Some((reason, format!("the newest version does not run: {why}")))
+}
+
+fn slowed_down(known: &Known) -> Told {
+    let why = known.slowed_down.as_ref()?;
+    let text = format!("{why}: look at the objects that fail, and deploy a fixed version");
+    Some(("SlowedDown", text))
 }
 
 fn fails(known: &Known) -> Told {

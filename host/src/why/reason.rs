@@ -17,6 +17,8 @@ pub enum Reason {
     Loading,
     /// The plugin's first version was refused.
     Refused(String),
+    /// No version of the plugin may run, since it is suspected of harm.
+    Quarantined(String),
     /// The plugin waits for what others must do: its kind, or a grant.
     Waiting(String),
     /// The plugin's first lists are not in.
@@ -41,6 +43,8 @@ pub enum Reason {
     Running(Duration),
     /// A worker has it, and it has changed meanwhile.
     RunningAndAgain(Duration),
+    /// It waits, since most calls of the plugin trap or time out.
+    SlowedDown(String),
     /// Nothing runs for a time, since the API server asked for it.
     Paused(Duration),
     /// The plugin sends more requests to the API server than it may, and its passes wait.
@@ -96,6 +100,7 @@ impl Reason {
         match self {
             Self::Loading => "Loading",
             Self::Refused(_) => "Refused",
+            Self::Quarantined(_) => "Quarantined",
             Self::Waiting(_) => "Waiting",
             Self::Syncing => "Syncing",
             Self::StandingBy(_) => "StandingBy",
@@ -108,6 +113,7 @@ impl Reason {
             Self::GoneNotSeenYet => "GoneNotSeenYet",
             Self::Running(_) => "Running",
             Self::RunningAndAgain(_) => "RunningAndAgain",
+            Self::SlowedDown(_) => "SlowedDown",
             Self::Paused(_) => "Paused",
             Self::ClientThrottled(_) => "ClientThrottled",
             Self::Queued(_) => "Queued",
@@ -137,7 +143,9 @@ impl Reason {
         match self {
             Self::Loading => "the plugin's first version is being checked and compiled".into(),
             Self::Refused(why) => format!("the plugin does not run, since it was refused: {why}"),
+            Self::Quarantined(why) => format!("the plugin does not run: {why}"),
             Self::Waiting(why) => format!("the plugin does not run: {why}"),
+            Self::SlowedDown(why) => format!("{why}: look at its last failure, and deploy a fixed version"),
             Self::Syncing => "the plugin waits for its first lists; if that lasts, see the log for what the API server refuses".into(),
             Self::StandingBy(Some(holder)) => format!("this host stands by: {holder} runs the plugin, ask there"),
             Self::StandingBy(None) => "this host stands by: another one runs the plugin, ask there".into(),
@@ -194,10 +202,16 @@ pub fn judge(facts: &Facts, truth: &Truth) -> Reason {
     match &facts.stage {
         Stage::Loading => return Reason::Loading,
         Stage::Refused(why) => return Reason::Refused(why.clone()),
+        Stage::Quarantined(why) => return Reason::Quarantined(why.clone()),
         Stage::Waiting(why) => return Reason::Waiting(why.clone()),
         Stage::Syncing => return Reason::Syncing,
         Stage::StandingBy => return Reason::StandingBy(facts.holder.clone()),
-        Stage::Running => {}
+        Stage::SlowedDown(why)
+            if matches!(facts.place, Place::Waiting { .. } | Place::Delayed(_)) =>
+        {
+            return Reason::SlowedDown(why.clone());
+        }
+        Stage::Running | Stage::SlowedDown(_) => {}
     }
     if let Some(reason) = queued(facts) {
         return reason;

@@ -1,14 +1,15 @@
 //! A place for a host: whoever dies there is followed by another.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, watch};
 use windlass::api::{Api, Discovery};
 use windlass::controller::{Archive, Insights};
+use windlass::crashes::Crashes;
 use windlass::events::Recorder;
-use windlass::hosting::Host;
+use windlass::hosting::{Host, Quarantine};
 use windlass::informer::{Informers, Settings};
 use windlass::metrics::Metrics;
 use windlass::plugin::Sandboxes;
@@ -40,6 +41,8 @@ pub struct Alive {
     pub phase: watch::Sender<Phase>,
     /// Where its guests run.
     pub sandboxes: Arc<Sandboxes>,
+    /// The host, once it is made.
+    pub host: Arc<OnceLock<Weak<Host>>>,
 }
 
 /// Keeps the place `index` filled, until its host is told to stop.
@@ -92,6 +95,7 @@ fn prepare(
         process,
         folder: send,
         phase,
+        host: Arc::default(),
     };
     (alive, folders)
 }
@@ -132,6 +136,10 @@ async fn live(
         sandboxes: alive.sandboxes,
         cache: Kit::code_cache()?,
         last_good: None,
+        quarantine: match world.shares_crashes() {
+            true => Quarantine::of(Crashes::in_memory()),
+            false => Quarantine::default(),
+        },
         namespace: NAMESPACE.to_owned(),
         identity: alive.name.to_string(),
         times: world.times,
@@ -141,6 +149,7 @@ async fn live(
         insights: Insights::default(),
         failures: None,
     });
+    let _ = alive.host.set(Arc::downgrade(&host));
     let (hand, held) = mpsc::channel(1);
     let _hands = seams.spawn.task(async move {
         while let Some(folder) = folders.recv().await {

@@ -61,6 +61,8 @@ pub struct World {
     healed: AtomicBool,
     /// Hosts that stop are not followed by others.
     closing: AtomicBool,
+    /// Hosts that start tell each other of crashes.
+    shares_crashes: AtomicBool,
     rng: Mutex<fastrand::Rng>,
 }
 
@@ -126,6 +128,7 @@ impl World {
             plugin: Mutex::new(kit.plugin(case.which).asked.clone()),
             healed: AtomicBool::new(false),
             closing: AtomicBool::new(false),
+            shares_crashes: AtomicBool::new(false),
             rng: Mutex::new(fastrand::Rng::with_seed(seed)),
         });
         for object in &kit.plugin(case.which).cluster {
@@ -190,6 +193,16 @@ impl World {
     /// Whether hosts that stop are not followed by others.
     pub fn is_closing(&self) -> bool {
         self.closing.load(Ordering::Relaxed)
+    }
+
+    /// Hosts that start tell each other of crashes from now on, as `windlass run` does.
+    pub fn share_crashes(&self) {
+        self.shares_crashes.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether hosts tell each other of crashes.
+    pub fn shares_crashes(&self) -> bool {
+        self.shares_crashes.load(Ordering::Relaxed)
     }
 
     /// What the hosts are asked to run.

@@ -123,6 +123,22 @@ fn situations() -> Vec<(Reason, Facts, Truth)> {
             same(),
         ),
         (
+            Reason::Quarantined("x".into()),
+            stage(Stage::Quarantined("x".into())),
+            same(),
+        ),
+        (
+            Reason::SlowedDown("x".into()),
+            facts(|facts| {
+                facts.stage = Stage::SlowedDown("x".into());
+                facts.place = Place::Waiting {
+                    low: false,
+                    since: Duration::ZERO,
+                };
+            }),
+            same(),
+        ),
+        (
             Reason::Waiting("no kind".into()),
             stage(Stage::Waiting("no kind".into())),
             same(),

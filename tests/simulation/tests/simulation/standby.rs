@@ -21,13 +21,13 @@ use windlass_simulation::trace::{Answer, Line, Log, What as Happened};
 use windlass_simulation::user;
 use windlass_simulation::world::World;
 
-const SECOND: Duration = Duration::from_secs(1);
+pub(crate) const SECOND: Duration = Duration::from_secs(1);
 
 /// What the greeter watches.
 const WATCHED: [&str; 3] = ["configmaps", "deployments", "greetings"];
 
 /// Plays in a world with places for two hosts, with Leases of 15 s.
-fn play<T>(scene: impl AsyncFnOnce(&Arc<World>) -> T) -> T {
+pub(crate) fn play<T>(scene: impl AsyncFnOnce(&Arc<World>) -> T) -> T {
     Kit::get().unwrap();
     let runtime = Builder::new_current_thread()
         .enable_time()
@@ -52,15 +52,15 @@ fn play<T>(scene: impl AsyncFnOnce(&Arc<World>) -> T) -> T {
 }
 
 /// A host in one of the places.
-struct Host {
+pub(crate) struct Host {
     index: usize,
-    alive: Alive,
+    pub(crate) alive: Alive,
     place: JoinHandle<()>,
 }
 
 impl Host {
     /// The first host of the place `index`.
-    async fn start(world: &Arc<World>, index: usize) -> Self {
+    pub(crate) async fn start(world: &Arc<World>, index: usize) -> Self {
         let place = tokio::spawn(replica::keep(world.clone(), index));
         let there = || world.hosts().get(index).cloned().flatten();
         until(world, || there().is_some()).await;
@@ -73,7 +73,7 @@ impl Host {
     }
 
     /// Two hosts: the first has made the Greeting `ada` ready, the second stands by.
-    async fn two(world: &Arc<World>) -> (Self, Self) {
+    pub(crate) async fn two(world: &Arc<World>) -> (Self, Self) {
         let leader = Self::start(world, 0).await;
         user::follow(world, &[Action::Create("ada"), Action::Settle("ada")]).await;
         let standby = Self::start(world, 1).await;
@@ -103,7 +103,7 @@ impl Host {
     }
 
     /// The lines of its log since `from`.
-    fn log(&self, world: &World, from: usize) -> Vec<Log> {
+    pub(crate) fn log(&self, world: &World, from: usize) -> Vec<Log> {
         let lines = self.lines(world, from).into_iter();
         let logs = lines.filter_map(|line| match line.what {
             Happened::Log(log) => Some(log),
@@ -118,20 +118,20 @@ impl Host {
     }
 
     /// Waits until so many lines of its log contain `text`.
-    async fn says(&self, world: &World, text: &str, times: usize) {
+    pub(crate) async fn says(&self, world: &World, text: &str, times: usize) {
         let says = |log: &Log| log.message.contains(text);
         let said = || self.log(world, 0).into_iter().filter(says).count();
         until(world, || said() >= times).await;
     }
 
     /// How many passes it has made.
-    fn passes(&self, world: &World) -> usize {
+    pub(crate) fn passes(&self, world: &World) -> usize {
         let all = self.log(world, 0).into_iter();
         all.filter(|log| !log.field("step").is_empty()).count()
     }
 
     /// What it has asked the API server for since `from`, but for what concerns Leases.
-    fn asked(&self, world: &World, from: usize) -> Vec<(&'static str, String)> {
+    pub(crate) fn asked(&self, world: &World, from: usize) -> Vec<(&'static str, String)> {
         let asked = self.lines(world, from).into_iter();
         let asked = asked.filter_map(|line| match line.what {
             Happened::Request { verb, uri, .. } => Some((verb, uri)),
@@ -184,7 +184,7 @@ fn suffers(world: &World, host: &str, (verb, plural): (Verb, Option<&str>), faul
 }
 
 /// Waits until it is so, for ten minutes at most.
-async fn until(world: &World, so: impl Fn() -> bool) {
+pub(crate) async fn until(world: &World, so: impl Fn() -> bool) {
     let wait = async {
         while !so() {
             world.clock.sleep(SECOND / 10).await;

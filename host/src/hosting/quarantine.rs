@@ -1,0 +1,277 @@
+//! Which versions may not run, and why: they are suspected of crashing hosts, killed the compiler, or were stopped.
+//!
+//! - A component that was in flight in two crashes within ten minutes does not run before its quarantine ends.
+//! - A plugin that was stopped at run time does not run before another version or another document is asked for.
+//! - Both are of the plugin alone: its neighbours do not notice.
+
+use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use tokio::sync::watch;
+
+use super::plugin::news;
+use super::refusal::{Refusal, say};
+use super::version::Version;
+use super::{Asked, Host};
+use crate::crashes::{Crashes, Killed, Sentence, WINDOW};
+use crate::lease::Lease;
+use crate::memory::memory_limit;
+use crate::plugin::LoadError;
+use crate::seams::first;
+use crate::source::{Candidate, Digest};
+
+/// How long a plugin waits for what other hosts have published, before it starts.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The plugins that may not run. Clones are the same.
+#[derive(Clone, Debug, Default)]
+pub struct Quarantine {
+    crashes: Crashes,
+    /// The plugins that are to be stopped, and why.
+    orders: Arc<Mutex<BTreeMap<String, String>>>,
+    ordered: watch::Sender<()>,
+}
+
+/// The last version that ran and was stopped, and why.
+pub(super) type Stopped = Option<(Arc<Candidate>, Refusal)>;
+
+impl Quarantine {
+    /// One that is guided by these `crashes`.
+    pub fn of(crashes: Crashes) -> Self {
+        Self {
+            crashes,
+            ..Self::default()
+        }
+    }
+
+    /// The order to stop `plugin`, if there is one. It is gone then.
+    pub(super) fn order(&self, plugin: &str) -> Option<String> {
+        let orders = self.orders.lock();
+        orders
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(plugin)
+    }
+
+    /// Notices of crashes that others have published, and of orders.
+    pub(super) fn news(&self) -> (watch::Receiver<()>, watch::Receiver<()>) {
+        (self.crashes.news(), self.ordered.subscribe())
+    }
+}
+
+impl Host {
+    /// Stops `plugin` now, because of `why`: its calls end, it has no informers any more, and it does not run again
+    /// before another version or another document of it is asked for, or the host is started again. Its neighbours
+    /// run on. Nothing happens to a plugin that does not run.
+    pub fn quarantine(&self, plugin: &str, why: &str) {
+        let orders = self.quarantine.orders.lock();
+        let mut orders = orders.unwrap_or_else(PoisonError::into_inner);
+        orders.insert(plugin.to_owned(), why.to_owned());
+        drop(orders);
+        self.quarantine.ordered.send_replace(());
+    }
+
+    /// Refuses a component that is in quarantine.
+    pub(super) fn check_quarantine(&self, digest: &Digest) -> Result<(), Refusal> {
+        let now = self.seams.clock.wall();
+        match self.quarantine.crashes.quarantine(digest, now) {
+            Some(sentence) => Err(in_quarantine(digest, &sentence, now)),
+            None => Ok(()),
+        }
+    }
+
+    /// The version of plugin `name` that runs and may not any more, and why.
+    pub(super) fn to_stop(
+        &self,
+        name: &str,
+        current: Option<&Arc<Version>>,
+    ) -> Option<(Arc<Candidate>, Refusal)> {
+        // Of a plugin that does not run there is nothing to stop.
+        let order = self.quarantine.order(name);
+        let version = current?;
+        let refusal = match order {
+            Some(why) => stopped(name, &why),
+            None => self.check_quarantine(&version.digest).err()?,
+        };
+        Some((version.candidate.clone(), refusal))
+    }
+
+    /// Waits until `current` may not run any more.
+    pub(super) async fn stops(
+        &self,
+        current: Option<&Arc<Version>>,
+        (published, ordered): &mut (watch::Receiver<()>, watch::Receiver<()>),
+    ) {
+        let Some(version) = current else {
+            return std::future::pending().await;
+        };
+        while !self.is_to_stop(version) {
+            first(news(published), news(ordered)).await;
+        }
+    }
+
+    /// Waits until something else is asked for, or until `again` has passed since the version was refused; or until
+    /// `current` must stop, or `refused` is in quarantine no more.
+    pub(super) async fn wait_for_news(
+        &self,
+        asked: &mut Asked,
+        current: Option<&Arc<Version>>,
+        refused: Option<&Refusal>,
+        (published, ordered): &mut (watch::Receiver<()>, watch::Receiver<()>),
+    ) {
+        let due = refused.and_then(|refusal| refusal.again);
+        let due = due.map(|again| self.seams.clock.now() + again);
+        let waits = due.is_some() && refused.is_some_and(|refusal| refusal.is_quarantine);
+        let candidate = asked.borrow().clone().filter(|_| waits);
+        let digest = candidate.and_then(|candidate| candidate.component.clone().ok());
+        let again = async {
+            match due {
+                Some(due) => self.seams.clock.sleep_until(due).await,
+                None => std::future::pending().await,
+            }
+        };
+        let moves = async {
+            let is_free = |digest: &Digest| self.check_quarantine(digest).is_ok();
+            while !current.is_some_and(|version| self.is_to_stop(version))
+                && !digest.as_ref().is_some_and(is_free)
+            {
+                first(news(published), news(ordered)).await;
+            }
+        };
+        first(news(asked), first(again, moves)).await;
+    }
+
+    fn is_to_stop(&self, version: &Version) -> bool {
+        let orders = self.quarantine.orders.lock();
+        let orders = orders.unwrap_or_else(PoisonError::into_inner);
+        let is_ordered = orders.contains_key(&*version.plugin.name);
+        drop(orders);
+        is_ordered || self.check_quarantine(&version.digest).is_err()
+    }
+
+    /// Tells people why a version does not run while `current` does, or none.
+    pub(super) fn tell(&self, name: &str, refusal: &Refusal, current: Option<&Arc<Version>>) {
+        let meters = self.metrics.of(name);
+        meters.refused.inc();
+        meters.refuses(Some(refusal.held()));
+        if current.is_none() {
+            meters.reached(refusal.stage());
+        }
+        say(name, refusal, current);
+    }
+
+    /// Refuses a component that has killed the compiler too often.
+    pub(super) fn check_compiles(&self, digest: &Digest) -> Result<(), Refusal> {
+        let crashes = &self.quarantine.crashes;
+        match crashes.has_killed_the_compiler(&self.compiler(), digest) {
+            Some(killed) => Err(kills(digest, &killed)),
+            None => Ok(()),
+        }
+    }
+
+    /// Remembers that loading `digest` killed the compiler, if that is why it failed.
+    pub(super) fn note_load_error(&self, digest: Digest, error: &LoadError) {
+        let LoadError::Compile(error) = error else {
+            return;
+        };
+        if let Some(how) = error.killed() {
+            let (crashes, now) = (&self.quarantine.crashes, self.seams.clock.wall());
+            crashes.killed_the_compiler(&self.compiler(), digest, how, now);
+        }
+    }
+
+    /// Tells other hosts in which crashes the components of plugin `name` were at work, and takes in what they tell. If
+    /// the API server gives no answer the plugin starts with what is known.
+    pub(super) async fn exchange_crashes(&self, name: &str, asked: &Asked) {
+        let crashes = &self.quarantine.crashes;
+        if !crashes.are_shared() {
+            return;
+        }
+        let candidate = asked.borrow().clone();
+        let candidate = candidate.and_then(|candidate| candidate.component.clone().ok());
+        let kept = self.last_good.as_ref();
+        let mut digests = kept.map(|kept| kept.components(name)).unwrap_or_default();
+        digests.extend(candidate);
+        let lease = self.lease(name);
+        let published = lease.publish(&digests);
+        match self.seams.clock.within(PATIENCE, published).await {
+            Some(Ok(())) => {}
+            Some(Err(error)) => tracing::warn!(
+                plugin = name,
+                "cannot exchange with other hosts who is to blame for crashes: {error}"
+            ),
+            None => tracing::warn!(
+                plugin = name,
+                "cannot exchange with other hosts who is to blame for crashes: no answer in time"
+            ),
+        }
+    }
+
+    /// The Lease of plugin `name`.
+    pub(super) fn lease(&self, name: &str) -> Lease {
+        let lease = Lease::new(
+            self.api.clone(),
+            self.seams.clone(),
+            &self.namespace,
+            name,
+            &self.identity,
+            self.times,
+        );
+        lease.listening(self.quarantine.crashes.clone())
+    }
+
+    /// The host, its compiler and the memory that it has.
+    fn compiler(&self) -> String {
+        let mut engine = DefaultHasher::new();
+        let compatible = self.sandboxes.engine().precompile_compatibility_hash();
+        compatible.hash(&mut engine);
+        let memory = memory_limit(Path::new("/")) >> 20;
+        let (version, engine) = (env!("CARGO_PKG_VERSION"), engine.finish());
+        format!("windlass {version}, engine {engine:016x}, {memory} MiB")
+    }
+}
+
+/// What is told of a version that was stopped at run time.
+pub(super) fn stopped(plugin: &str, why: &str) -> Refusal {
+    Refusal::quarantined(
+        format!(
+            "plugin {plugin} is quarantined: {why}; it runs again when another version or another document of it is there"
+        ),
+        None,
+    )
+}
+
+fn in_quarantine(digest: &Digest, sentence: &Sentence, now: Timestamp) -> Refusal {
+    let Sentence {
+        since,
+        until,
+        others,
+    } = sentence;
+    let minutes = WINDOW.as_mins();
+    let beside = match others {
+        0 => String::new(),
+        others => {
+            format!(", and so were {others} other components: they are tried one after the other")
+        }
+    };
+    let why = format!(
+        "component {digest} is quarantined: it was at work in two crashes of a host within {minutes} minutes, the last at {since:.0}{beside}. It is tried again at {until:.0}; a version with another digest runs at once"
+    );
+    let left = until.duration_since(now);
+    Refusal::quarantined(why, Some(left.unsigned_abs()))
+}
+
+fn kills(digest: &Digest, killed: &Killed) -> Refusal {
+    let Killed {
+        times, last, how, ..
+    } = killed;
+    Refusal::quarantined(
+        format!(
+            "component {digest} is quarantined: it killed the compiler {times} times, the last at {last}: compiling it {how}. It is not compiled again on this host: split the plugin, or leave out what it does not use, or give the host more memory"
+        ),
+        None,
+    )
+}

@@ -1,0 +1,151 @@
+//! Plugins that may not run: suspected of crashes of hosts, or stopped at run time.
+
+use std::sync::{Arc, Weak};
+
+use http::Method;
+use jiff::SignedDuration;
+use serde_json::{Value, json};
+use windlass::lease::Lease;
+use windlass::source::{Candidate, Digest, Folder};
+use windlass_simulation::script::Action;
+use windlass_simulation::trace::Log;
+use windlass_simulation::user;
+use windlass_simulation::which::Which;
+use windlass_simulation::world::{NAMESPACE, World};
+
+use crate::standby::{Host, SECOND, play, until};
+
+/// Another host publishes that the greeter was at work when it crashed, in two crashes.
+fn accuse(world: &World) {
+    let digest = world.plugin().component.as_ref().map(Digest::hex).unwrap();
+    let entry = |run: &str, before: i64| {
+        let at = world.clock.wall() - SignedDuration::from_secs(before);
+        json!({ "run": run, "at": at.to_string(), "digest": digest })
+    };
+    let text = Value::from(vec![entry("one", 120), entry("two", 60)]).to_string();
+    let patch = json!({ "metadata": { "annotations": { "windlass.dev/crashes": text } } });
+    let (code, _) = world.ask(Method::PATCH, &Lease::path(NAMESPACE, "greeter"), &patch);
+    assert_eq!(code, 200);
+}
+
+/// The passes of `plugin` on `host` since `from`.
+fn passes(host: &Host, world: &World, plugin: &str, from: usize) -> usize {
+    let of_it = |log: &Log| log.field("plugin") == plugin && !log.field("step").is_empty();
+    host.log(world, from).into_iter().filter(of_it).count()
+}
+
+/// What it has begun to watch or to list since `from`.
+fn watched(host: &Host, world: &World, from: usize) -> Vec<(&'static str, String)> {
+    let mut asked = host.asked(world, from);
+    asked.retain(|(verb, _)| ["list", "watch"].contains(verb));
+    asked
+}
+
+#[test]
+fn what_other_hosts_publish_stops_a_plugin_that_runs_and_it_comes_back_by_itself() {
+    play(async |world| {
+        world.share_crashes();
+        let (leader, standby) = Host::two(world).await;
+        accuse(world);
+        for host in [&leader, &standby] {
+            host.says(world, "is quarantined: it was at work in two crashes", 1)
+                .await;
+        }
+        let from = world.trace.lines().len();
+        user::follow(world, &[Action::Create("bob")]).await;
+        world.clock.sleep(50 * 60 * SECOND).await;
+        for host in [&leader, &standby] {
+            assert_eq!(passes(host, world, "greeter", from), 0);
+            let watched = watched(host, world, from);
+            assert!(watched.is_empty(), "it has informers: {watched:?}");
+        }
+        // The hour is over.
+        world.clock.sleep(11 * 60 * SECOND).await;
+        user::follow(world, &[Action::Settle("bob")]).await;
+        assert!(passes(&leader, world, "greeter", from) > 0);
+    });
+}
+
+#[test]
+fn a_version_with_another_digest_is_not_quarantined() {
+    play(async |world| {
+        world.share_crashes();
+        let host = Host::start(world, 0).await;
+        user::follow(world, &[Action::Create("ada"), Action::Settle("ada")]).await;
+        accuse(world);
+        host.says(world, "is quarantined", 1).await;
+        let from = world.trace.lines().len();
+        let other = another_digest(&world.plugin());
+        host.alive.folder.send(folder(&[other])).unwrap();
+        until(world, || passes(&host, world, "greeter", from) > 0).await;
+    });
+}
+
+#[test]
+fn a_plugin_that_is_stopped_at_run_time_leaves_its_neighbour_alone() {
+    play(async |world| {
+        let host = Host::start(world, 0).await;
+        user::follow(world, &[Action::Create("ada"), Action::Settle("ada")]).await;
+        let steward = world.kit.plugin(Which::Steward);
+        for object in &steward.cluster {
+            let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+            assert_eq!(world.ask(Method::POST, path, object).0, 201);
+        }
+        let greeter = world.plugin();
+        let both = folder(&[greeter.clone(), steward.asked.clone()]);
+        host.alive.folder.send(both).unwrap();
+        bookcase(world, "one");
+        until(world, || passes(&host, world, "steward", 0) > 0).await;
+
+        let hosting = host.alive.host.get().and_then(Weak::upgrade).unwrap();
+        hosting.quarantine("greeter", "it holds more memory than it may");
+        host.says(world, "is quarantined: it holds more memory", 1)
+            .await;
+        world.clock.sleep(60 * SECOND).await;
+        let from = world.trace.lines().len();
+        user::follow(world, &[Action::Create("bob")]).await;
+        bookcase(world, "two");
+        world.clock.sleep(3600 * SECOND).await;
+        assert_eq!(passes(&host, world, "greeter", from), 0);
+        assert!(
+            passes(&host, world, "steward", from) > 0,
+            "the neighbour stands still"
+        );
+        let greetings = |(_, uri): &(&str, String)| uri.contains("/greetings");
+        let watched = watched(&host, world, from);
+        assert!(
+            !watched.iter().any(greetings),
+            "it has informers: {watched:?}"
+        );
+
+        let other = world.kit.plugin(Which::Greeter).again.clone();
+        let both = folder(&[other, steward.asked.clone()]);
+        host.alive.folder.send(both).unwrap();
+        until(world, || passes(&host, world, "greeter", from) > 0).await;
+    });
+}
+
+fn bookcase(world: &Arc<World>, name: &str) {
+    let (api_version, kind) = Which::Steward.kind();
+    let metadata = json!({ "name": name, "namespace": "default" });
+    let spec = json!({ "books": ["a", "b"] });
+    let object =
+        json!({ "apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": spec });
+    let (code, answer) = world.ask(Method::POST, &Which::Steward.path(), &object);
+    assert_eq!(code, 201, "{answer}");
+}
+
+fn folder(candidates: &[Candidate]) -> Folder {
+    Folder {
+        plugins: candidates.to_vec(),
+        ..Folder::default()
+    }
+}
+
+/// The same plugin with a custom section behind it, which changes nothing of what it does.
+fn another_digest(candidate: &Candidate) -> Candidate {
+    let mut component = candidate.read_component().unwrap().into_owned();
+    component.extend([0, 2, 1, b'x']);
+    let (document, text) = (candidate.document.clone(), candidate.text.clone());
+    Candidate::new(document, text, component.into())
+}
