@@ -314,9 +314,9 @@ pub async fn apply(file: &str) -> Result<Vec<Value>> {
 
 fn resource(kind: &str) -> Result<ApiResource> {
     let (group, version) = match kind {
-        "Greeting" => ("examples.windlass.dev", "v1"),
+        "Greeting" | "Bag" => ("examples.windlass.dev", "v1"),
         "Bookcase" => ("tests.windlass.dev", "v1"),
-        "ConfigMap" | "Secret" | "Namespace" | "Pod" | "Event" => ("", "v1"),
+        "ConfigMap" | "Secret" | "Namespace" | "Pod" | "Event" | "Service" => ("", "v1"),
         "Deployment" => ("apps", "v1"),
         "Lease" => ("coordination.k8s.io", "v1"),
         _ => bail!("the tests know no {kind}: add it to cluster.rs"),

@@ -131,6 +131,19 @@ impl Host {
         namespace: &str,
         more: &[&str],
     ) -> Result<Self> {
+        let command = Self::command(binary, code, config, kubeconfig, namespace, more);
+        Self::run_command(&command)
+    }
+
+    /// The command line of `windlass run` that [`Host::run_binary`] starts.
+    pub fn command(
+        binary: &Path,
+        code: &Path,
+        config: &Path,
+        kubeconfig: &Path,
+        namespace: &str,
+        more: &[&str],
+    ) -> Command {
         let mut command = Command::new(binary);
         command.arg("run").arg("--config").arg(config);
         command.arg("--kubeconfig").arg(kubeconfig);
@@ -141,7 +154,7 @@ impl Host {
         ]);
         command.arg("--code-cache").arg(code);
         command.args(more);
-        Self::run_command(&command)
+        command
     }
 
     /// Starts a host by a command that becomes it: of the command, the program and its arguments.

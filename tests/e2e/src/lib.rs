@@ -11,9 +11,11 @@ mod cluster;
 mod dev;
 mod epochs;
 mod host;
+mod memory;
 mod plugins;
 mod pod;
 mod scene;
+mod scrape;
 mod server;
 pub mod transcript;
 pub mod variant;
@@ -28,9 +30,11 @@ pub use cluster::{Cluster, apply, control_plane};
 pub use dev::Dev;
 pub use epochs::{Epochs, group};
 pub use host::{Host, Line, windlass, windlass_alone};
+pub use memory::{MemoryLimit, MemoryUse};
 pub use plugins::{ALL, Acknowledge, Greeter, Plugins};
 pub use pod::{Pod, Volume};
 pub use scene::Scene;
+pub use scrape::Scrape;
 pub use server::TestServer;
 pub use windlass_controlplane::{
     Fault, FaultProxy, Identity, RequestHead, RequestRecord, Rule, eventually,
