@@ -7,7 +7,7 @@ TOOLS := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/windlass/tools
 TYPOS := 1.52.0
 DENY := 0.20.2
 LANGUAGES := rust quickjs go python starlingmonkey
-GUESTS := bench-family bench-greeter bench-holder bench-station greeter hello hostile relay selective steward
+GUESTS := attacker bench-family bench-greeter bench-holder bench-station greeter hello hostile relay selective steward
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)
 STATIC := $(shell uname -m)-unknown-linux-musl
 
@@ -160,6 +160,7 @@ test-long: toolchain go $(NPM) languages kube-rs-suite mutants judge-the-judge b
 	@for threads in 1 2 8; do tests/summary --workspace -- --test-threads $$threads; done
 	@WINDLASS_STRIKES=50 WINDLASS_SEED=7 cargo test --workspace --test trouble -- $(LEADERS)
 	@WINDLASS_STRIKES=2 WINDLASS_LEASE_SECONDS=15 cargo test --workspace --test trouble -- $(LEADERS)
+	@WINDLASS_ATTACK_ROUNDS=10 cargo test --workspace --test attacks -- --test-threads 2
 
 # libFuzzer for as many seconds; what it finds worth keeping stays in target/fuzz.
 .PHONY: fuzz

@@ -1,0 +1,62 @@
+//! Attacks on the processor and on the slots for calls.
+
+use crate::attack::{ATTACK, Attack, HOSTILE, Longer, Sign, attacks};
+
+/// What a pass that used too much processor time says.
+const CPU: &[Sign] = &[
+    Sign::Log("raise spec.limits.cpu if that is right"),
+    Sign::Metric(r#"windlass_failures_total\{CONTROLLER,reason="cpu_exceeded"\}"#),
+];
+
+attacks! {
+    a_plugin_that_spins_is_stopped => Attack {
+        config: r#"{ "attack": "spin" }"#,
+        longer: Longer::Passes,
+        signs: CPU,
+        ..HOSTILE
+    },
+    eight_plugins_that_spin_leave_their_neighbour_its_share => Attack {
+        config: r#"{ "attack": "spin" }"#,
+        attackers: 8,
+        objects: 8,
+        passes: 8,
+        // Two for each call slot that they can take.
+        most_passes: 128,
+        longer: Longer::Passes,
+        signs: CPU,
+        ..HOSTILE
+    },
+    eight_plugins_that_sleep_leave_their_neighbour_a_slot => Attack {
+        config: r#"{ "attack": "spin_sleep" }"#,
+        limits: r#"{ "deadline": "20s" }"#,
+        attackers: 8,
+        objects: 8,
+        passes: 8,
+        most_passes: 128,
+        signs: &[
+            Sign::Log("raise spec.limits.deadline"),
+            Sign::Metric(r#"windlass_failures_total\{CONTROLLER,reason="deadline_exceeded"\}"#),
+        ],
+        ..HOSTILE
+    },
+    a_plugin_that_copies_memory_without_end_is_stopped => Attack {
+        config: r#"{ "attack": "copy_without_end" }"#,
+        longer: Longer::Passes,
+        signs: CPU,
+        ..ATTACK
+    },
+    a_plugin_that_lists_without_end_is_stopped => Attack {
+        config: r#"{ "attack": "list_without_end" }"#,
+        longer: Longer::Passes,
+        signs: CPU,
+        ..ATTACK
+    },
+    a_plugin_that_traps_in_each_pass_is_slowed_down => Attack {
+        config: r#"{ "attack": "trap" }"#,
+        signs: &[
+            Sign::Log("unreachable"),
+            Sign::Metric(r#"windlass_failures_total\{CONTROLLER,reason="trapped"\}"#),
+        ],
+        ..HOSTILE
+    },
+}
