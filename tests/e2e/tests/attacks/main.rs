@@ -12,5 +12,6 @@
 mod attack;
 mod cpu;
 mod fuzz;
+mod grants;
 mod stage;
 mod user;
