@@ -14,4 +14,5 @@ mod cpu;
 mod fuzz;
 mod grants;
 mod stage;
+mod text;
 mod user;
