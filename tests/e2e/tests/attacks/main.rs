@@ -13,6 +13,7 @@ mod attack;
 mod cpu;
 mod fuzz;
 mod grants;
+mod memory;
 mod stage;
 mod text;
 mod user;
