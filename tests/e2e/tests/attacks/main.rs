@@ -14,6 +14,7 @@ mod cpu;
 mod fuzz;
 mod grants;
 mod memory;
+mod oracle;
 mod requests;
 mod stage;
 mod text;

@@ -260,6 +260,12 @@ impl Stage {
         Ok(())
     }
 
+    /// What the user has done since is not the attackers' work.
+    pub(crate) async fn user_has_changed(&mut self) -> Result<()> {
+        self.before = Snapshot::of(&self.home, &self.other).await?;
+        Ok(())
+    }
+
     /// Waits until log and metrics name the attack.
     pub(crate) async fn named(&self) -> Result<()> {
         for sign in self.attack.signs {
