@@ -15,6 +15,7 @@ mod fuzz;
 mod grants;
 mod memory;
 mod oracle;
+mod ports;
 mod requests;
 mod stage;
 mod text;
