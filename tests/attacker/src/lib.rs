@@ -60,6 +60,8 @@ pub const ATTACKS: &[(&str, Attack)] = &[
     ("confuse_patches", confuse::patches),
     ("confuse_events", confuse::events),
     ("read_what_is_denied", confuse::read_what_is_denied),
+    // object.rs: reads an object that a user made.
+    ("read_deep_bag", object::read_deep_bag),
     // text.rs: text that is not what it seems.
     ("lie", text::lie),
     // fuzz.rs: calls of all imports, at random.

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::Primary;
+use crate::{API_VERSION, Action, Outcome, Primary, say};
 use windlass_sdk::bindings::windlass::plugin::cluster::{
     self, Consistency, DeleteOptions, Error, ListQuery,
 };
@@ -59,4 +59,12 @@ pub(crate) fn config_map(primary: &Primary, name: &str, metadata: &Value) -> Val
         held.extend(more.clone());
     }
     map
+}
+
+/// Reads the Bag `deep`, which a user has nested deep: it must not count as absent.
+pub(crate) fn read_deep_bag(primary: &Primary) -> Outcome {
+    let target = reference(API_VERSION, "Bag", Some(&primary.namespace), "deep");
+    let got = cluster::get(&target, None, Consistency::Stored);
+    say(&format!("deep: {:?}", got.map(drop)));
+    Ok(Action::AwaitChange)
 }

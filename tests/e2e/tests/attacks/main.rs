@@ -11,6 +11,7 @@
 
 mod attack;
 mod cpu;
+mod deep;
 mod fuzz;
 mod grants;
 mod memory;
