@@ -1,6 +1,7 @@
 //! The door on the embedded server: what it sends, and what becomes of it there.
 
 mod applied;
+mod arbitrary;
 mod create;
 mod memory;
 mod ownership;

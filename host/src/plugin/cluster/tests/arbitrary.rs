@@ -1,0 +1,314 @@
+//! Every import with arbitrary arguments, from a seed: none panics, none traps the guest, and a run keeps little of
+//! them.
+
+use super::*;
+use crate::plugin::bindings::{clock, cluster, config, events, log, metrics, types};
+use crate::plugin::limiter::{Budget, Limiter};
+use crate::plugin::sandbox::State;
+use crate::plugin::{Cancel, wasi};
+use wasmtime::component::ResourceTable;
+
+/// Calls of imports in one run of a primary.
+const CALLS: usize = 100;
+/// Runs, each from its own seed.
+const RUNS: u64 = 40;
+/// Bytes that the journal of one run may keep, as text.
+const JOURNAL: usize = 256 << 10;
+
+/// Arguments from a seed.
+struct Arbitrary(Rng);
+
+impl Arbitrary {
+    fn below(&self, end: u64) -> u64 {
+        self.0.number() % end
+    }
+
+    fn one_of<'a>(&self, texts: &[&'a str]) -> &'a str {
+        texts[usize::try_from(self.below(texts.len() as u64)).unwrap()]
+    }
+
+    fn maybe<T>(&self, value: T) -> Option<T> {
+        (self.below(2) == 0).then_some(value)
+    }
+
+    /// Any text: mostly short, sometimes long, of any characters.
+    fn noise(&self) -> String {
+        let bytes = match self.below(20) {
+            0 => 64 << 10,
+            _ => self.below(40),
+        };
+        let bytes: Vec<u8> = (0..bytes)
+            .map(|_| self.0.number().to_le_bytes()[0])
+            .collect();
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    /// One of `texts`, or any text.
+    fn text(&self, texts: &[&str]) -> String {
+        match self.below(4) {
+            0 => self.noise(),
+            _ => self.one_of(texts).to_owned(),
+        }
+    }
+
+    fn name(&self) -> String {
+        self.text(&[
+            "ada", "page", "", ".", "..", "a/b", "%2e", "\0", "x y", "A", "~",
+        ])
+    }
+
+    fn reference(&self) -> ObjectRef {
+        let versions = [
+            "v1",
+            "apps/v1",
+            "examples.windlass.dev/v1",
+            "",
+            "/",
+            "v1/",
+            "a/b/c",
+        ];
+        let kinds = [
+            "ConfigMap",
+            "Greeting",
+            "Deployment",
+            "Secret",
+            "Pod",
+            "configmaps",
+            "\n",
+        ];
+        ObjectRef {
+            api_version: self.text(&versions),
+            kind: self.text(&kinds),
+            namespace: match self.below(3) {
+                0 => None,
+                1 => Some("default".to_owned()),
+                _ => Some(self.name()),
+            },
+            name: self.name(),
+        }
+    }
+
+    fn value(&self, depth: u64) -> Value {
+        match self.below(8) {
+            0 => Value::Null,
+            1 => json!(true),
+            2 => json!(self.0.number()),
+            3 => json!(self.noise()),
+            4 if depth < 100 => json!([self.value(depth + 1)]),
+            5 if depth < 100 => {
+                json!({ self.name(): self.value(depth + 1), "finalizers": self.value(depth + 1) })
+            }
+            6 => json!(-1e300),
+            _ => json!({}),
+        }
+    }
+
+    /// An object of a kind that is served or not, with fields that are right or not; or no JSON.
+    fn object(&self) -> String {
+        let of = self.reference();
+        let metadata = json!({ "name": of.name, "namespace": of.namespace });
+        let mut object =
+            json!({ "apiVersion": of.api_version, "kind": of.kind, "metadata": metadata });
+        let fields = ["metadata", "spec", "status", "data", "kind", "apiVersion"];
+        let metadata = [
+            "uid",
+            "resourceVersion",
+            "labels",
+            "ownerReferences",
+            "finalizers",
+            "generateName",
+        ];
+        for _ in 0..self.below(4) {
+            let value = self.value(0);
+            if self.below(2) == 0 {
+                object[self.text(&fields)] = value;
+            } else if let Some(Value::Object(held)) = object.get_mut("metadata") {
+                held.insert(self.text(&metadata), value);
+            }
+        }
+        let mut text = object.to_string();
+        if self.below(6) == 0 {
+            let mut end = usize::try_from(self.below(text.len() as u64)).unwrap();
+            while !text.is_char_boundary(end) {
+                end -= 1;
+            }
+            text.truncate(end);
+        }
+        text
+    }
+
+    fn patch(&self) -> String {
+        let operations = ["add", "remove", "replace", "move", "copy", "test"];
+        let paths = [
+            "",
+            "/data/a",
+            "/data",
+            "/metadata/labels/a",
+            "/metadata/uid",
+            "//",
+            "/~2",
+            "/data/-",
+        ];
+        match self.below(2) {
+            0 => self.object(),
+            _ => json!([{
+                "op": self.text(&operations), "path": self.text(&paths),
+                "from": self.text(&paths), "value": self.value(0),
+            }])
+            .to_string(),
+        }
+    }
+
+    fn query(&self) -> cluster::ListQuery {
+        let of = self.reference();
+        let selectors = [
+            "",
+            "a=b",
+            "a in (b,c)",
+            "!a",
+            "a in ()",
+            "(((",
+            "=",
+            "a notin (",
+            "a=b=c",
+        ];
+        cluster::ListQuery {
+            api_version: of.api_version,
+            kind: of.kind,
+            namespace: of.namespace,
+            label_selector: self.maybe(self.text(&selectors)),
+            field_selector: self.maybe(self.text(&selectors)),
+            limit: self.maybe(u32::try_from(self.below(1 << 32)).unwrap()),
+            consistency: self.consistency(),
+        }
+    }
+
+    fn consistency(&self) -> Consistency {
+        match self.below(2) {
+            0 => Consistency::Stored,
+            _ => Consistency::Latest,
+        }
+    }
+
+    fn delete_options(&self) -> DeleteOptions {
+        DeleteOptions {
+            uid: self.maybe(self.noise()),
+            resource_version: self.maybe(self.noise()),
+            propagation: self.maybe(cluster::Propagation::Foreground),
+            grace_period_seconds: self.maybe(u32::MAX),
+        }
+    }
+
+    fn event(&self) -> events::Event {
+        events::Event {
+            regarding: self.maybe(self.reference()),
+            related: self.maybe(self.reference()),
+            severity: events::Severity::Warning,
+            reason: self.name(),
+            action: self.name(),
+            note: self.noise(),
+        }
+    }
+
+    fn labels(&self) -> Vec<metrics::Label> {
+        let label = |_| metrics::Label {
+            name: self.name(),
+            value: self.noise(),
+        };
+        (0..self.below(12)).map(label).collect()
+    }
+}
+
+/// What the imports of one call work on.
+fn state(call: Call) -> State {
+    let (wasi, _) = wasi::context(start(), [0; 32]);
+    State {
+        wasi,
+        table: ResourceTable::new(),
+        limiter: Limiter::new(64 << 20, Budget::new(64 << 20)),
+        cancel: Cancel::default(),
+        object: call.primary().to_string(),
+        call: Some(call),
+        player: None,
+        plugin: "greeter".into(),
+        config: "{}".into(),
+        now: start(),
+        log_lines_left: 200,
+        spans_left: 200,
+    }
+}
+
+/// Calls one import. An error is a trap.
+async fn call(state: &mut State, any: &Arbitrary) -> wasmtime::Result<()> {
+    let subresources = ["status", "scale", "", "exec", "..", "token", "eviction"];
+    let subresource = any.text(&subresources);
+    match any.below(16) {
+        0 => drop(
+            cluster::Host::get(
+                state,
+                any.reference(),
+                any.maybe(subresource),
+                any.consistency(),
+            )
+            .await?,
+        ),
+        1 => drop(cluster::Host::list(state, any.query()).await?),
+        2 => drop(cluster::Host::apply(state, any.object()).await?),
+        3 => drop(cluster::Host::apply_status(state, any.object()).await?),
+        4 => {
+            let set = (0..any.below(4)).map(|_| any.object()).collect();
+            drop(cluster::Host::apply_set(state, set).await?);
+        }
+        5 => drop(cluster::Host::create(state, any.object()).await?),
+        6 => drop(
+            cluster::Host::create_subresource(state, any.reference(), subresource, any.object())
+                .await?,
+        ),
+        7 => {
+            let kind = any.maybe(PatchType::Json).unwrap_or(PatchType::Merge);
+            let subresource = any.maybe(subresource);
+            drop(
+                cluster::Host::patch(state, any.reference(), subresource, kind, any.patch())
+                    .await?,
+            );
+        }
+        8 => drop(cluster::Host::delete(state, any.reference(), any.delete_options()).await?),
+        9 => events::Host::publish(state, any.event()).await?,
+        10 => {
+            let field = |_| log::Field {
+                key: any.noise(),
+                value: any.noise(),
+            };
+            let fields = (0..any.below(40)).map(field).collect();
+            log::Host::log(state, log::Level::Trace, any.noise(), fields).await?;
+        }
+        11 => metrics::Host::add(state, any.name(), any.labels(), f64::NAN).await?,
+        12 => metrics::Host::set(state, any.name(), any.labels(), f64::MIN).await?,
+        13 => metrics::Host::observe(state, any.name(), any.labels(), f64::INFINITY).await?,
+        14 => drop(config::Host::get(state).await?),
+        _ => drop(clock::Host::now(state).await?),
+    }
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_import_panics_or_traps_whatever_it_is_given_and_a_run_keeps_little() {
+    let world = World::new().await;
+    for seed in 0..RUNS {
+        let any = Arbitrary(Rng::seeded(seed));
+        let mut state = state(world.call().await);
+        for number in 0..CALLS {
+            let called = call(&mut state, &any).await;
+            assert!(called.is_ok(), "seed {seed}, call {number}: {called:?}");
+        }
+        let journal = format!(
+            "{:?}",
+            world.door.view.ends(&Key::new(Some("default"), "ada"))
+        );
+        assert!(
+            journal.len() <= JOURNAL,
+            "seed {seed} keeps {} bytes",
+            journal.len()
+        );
+    }
+}
