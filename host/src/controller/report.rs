@@ -133,6 +133,8 @@ impl HotLoop<'_> {
             ),
         }
     }
+}
+
 /// A plugin keeps making objects and deleting them again.
 pub(super) fn churns(door: &Door, primary: &Primary, wrote: &Wrote, times: usize) {
     let plugin = &*door.plugin;

@@ -1,5 +1,6 @@
 //! One plugin, from the first version that is let in to its last pass.
 
+use std::convert::Infallible;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,6 +21,9 @@ use crate::shutdown::{Phase, Phases, reached};
 
 /// How often it is asked whether an absent primary kind is served by now.
 const ABSENT: Duration = Duration::from_secs(2);
+
+/// How long a plugin that holds too much has until it is looked at again.
+const EMPTIED: Duration = Duration::from_secs(1);
 
 /// Why a plugin has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,9 +49,25 @@ impl Host {
     pub(super) async fn host_plugin(&self, name: &str, asked: Asked, phases: &Phases) -> Ended {
         let (accept, accepted) = watch::channel(None);
         let admissions = self.admissions(name, asked, &accept);
-        match first(self.control(name, accepted, phases), admissions).await {
+        let watched = first(admissions, self.stop_above_hard_limit(name));
+        match first(self.control(name, accepted, phases), watched).await {
             Either::Left(ended) => ended,
-            Either::Right(never) => match never {},
+            Either::Right(Either::Left(never) | Either::Right(never)) => match never {},
+        }
+    }
+
+    /// Quarantines the plugin `name` whenever it makes the host hold more than its hard limit.
+    async fn stop_above_hard_limit(&self, name: &str) -> Infallible {
+        let account = self.sandboxes.accounts().of(name);
+        loop {
+            let (used, limit) = account.exceeded().await;
+            let (used, limit) = (used >> 20, limit >> 20);
+            self.quarantine(
+                name,
+                &format!("it made the host hold {used} MiB, and may make it hold {limit} MiB: watch less, declare fewer fields, or raise spec.limits.hostMemoryMax"),
+            );
+            // What it holds goes with its informers.
+            self.seams.clock.sleep(EMPTIED).await;
         }
     }
 

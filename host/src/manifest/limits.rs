@@ -5,8 +5,8 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use super::units::{Bytes, Time};
-use crate::memory::Bounds;
 use crate::flowcontrol::WEIGHT;
+use crate::memory::Bounds;
 
 /// The most memory that a plugin can be given: what a slot of the engine's pool can hold.
 pub const MOST_MEMORY: usize = 512 << 20;

@@ -204,7 +204,7 @@ mod tests {
         assert_eq!(
             named,
             Flag::all(),
-            "not in the list: {}",
+            "not in the list: {:?}",
             Flag::all() - named
         );
     }

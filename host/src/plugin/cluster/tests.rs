@@ -3,9 +3,9 @@
 mod applied;
 mod arbitrary;
 mod create;
+mod denied;
 mod memory;
 mod ownership;
-mod denied;
 mod patch;
 mod repeat;
 mod reserved;

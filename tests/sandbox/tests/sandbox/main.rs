@@ -18,7 +18,7 @@ mod flood;
 mod hoard;
 mod javascript;
 mod lie;
-mod secrets;
 mod proposals;
+mod secrets;
 mod shares;
 mod trespass;

@@ -54,7 +54,11 @@ pub(super) fn standing(object: &Object, primary: &Primary, plugin: &str) -> Stan
 }
 
 /// Whether an object is in the set of this very primary.
-pub(in crate::plugin::cluster) fn is_in_set_of(object: &Object, primary: &Primary, plugin: &str) -> bool {
+pub(in crate::plugin::cluster) fn is_in_set_of(
+    object: &Object,
+    primary: &Primary,
+    plugin: &str,
+) -> bool {
     let mut owners = object.metadata.owners.iter();
     owners.any(|owner| owner.uid == primary.uid)
         && standing(object, primary, plugin) == Standing::Member

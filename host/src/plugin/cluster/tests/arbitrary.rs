@@ -2,9 +2,12 @@
 //! them.
 
 use super::*;
-use crate::plugin::bindings::{clock, cluster, config, events, log, metrics, types};
-use crate::plugin::limiter::{Budget, Limiter};
+use crate::manifest::Limits;
+use crate::plugin::bindings::{clock, cluster, config, events, log, metrics};
+use crate::plugin::limiter::Limiter;
+use crate::plugin::redact::Redactor;
 use crate::plugin::sandbox::State;
+use crate::plugin::shares::Shares;
 use crate::plugin::{Cancel, wasi};
 use wasmtime::component::ResourceTable;
 
@@ -220,12 +223,19 @@ impl Arbitrary {
 }
 
 /// What the imports of one call work on.
+#[expect(clippy::disallowed_methods, reason = "a test is where tasks come from")]
 fn state(call: Call) -> State {
     let (wasi, _) = wasi::context(start(), [0; 32]);
+    let seams = Seams {
+        clock: Clock::starting_at(start()),
+        rng: Rng::seeded(1),
+        spawn: Spawn::inline(tokio::runtime::Handle::current()),
+    };
+    let share = Shares::new(1, &seams).join("greeter".into(), &Limits::default());
     State {
         wasi,
         table: ResourceTable::new(),
-        limiter: Limiter::new(64 << 20, Budget::new(64 << 20)),
+        limiter: Limiter::new(64 << 20, &Account::unlimited()),
         cancel: Cancel::default(),
         object: call.primary().to_string(),
         call: Some(call),
@@ -233,6 +243,8 @@ fn state(call: Call) -> State {
         plugin: "greeter".into(),
         config: "{}".into(),
         now: start(),
+        redactor: Redactor::default(),
+        share: Arc::new(share),
         log_lines_left: 200,
         spans_left: 200,
     }
