@@ -51,6 +51,8 @@ async fn a_component_that_was_at_work_in_two_crashes_is_quarantined_after_the_se
     assert_eq!(until(&third, "neighbour", "09:06:00"), None);
     assert_eq!(until(&third, "poison", "10:05:00"), None, "it comes back");
     drop(third.keep_alive(&seams("09:07:00", 3)));
+    // Its task ends when it would run again.
+    tokio::task::yield_now().await;
     drop((third, in_flight));
     let (fourth, _) = start(state.path(), "09:10:00", 4);
     assert_eq!(
@@ -73,6 +75,7 @@ async fn a_host_that_ends_cleanly_accuses_nobody() {
         let (crashes, in_flight) = start(state.path(), now, number as u64);
         call(&in_flight, &["busy"]);
         drop(crashes.keep_alive(&seams(now, 0)));
+        tokio::task::yield_now().await;
     }
     let (crashes, _) = start(state.path(), "09:03:00", 9);
     assert_eq!(until(&crashes, "busy", "09:03:00"), None);

@@ -13,7 +13,7 @@ const EXPECTED: &[(&str, &str, &str)] = &[
     (
         "windlass_slot_wait_seconds",
         "counter",
-        r#"_total{controller="greeter"} 0"#,
+        r#"_total{controller="greeter"} 0.0"#,
     ),
     (
         "windlass_log_lines_dropped",

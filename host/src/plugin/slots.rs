@@ -244,8 +244,10 @@ impl<W> State<W> {
     }
 
     fn release(&mut self, plugin: &str) {
-        if let Some(member) = self.members.get_mut(plugin) {
-            member.held -= 1;
+        if let Some(member) = self.members.get_mut(plugin)
+            && let Some(held) = member.held.checked_sub(1)
+        {
+            member.held = held;
             self.free += 1;
             self.tidy(plugin);
         }

@@ -149,10 +149,7 @@ impl State {
         let account = self.accounts.entry(line.plugin.clone()).or_default();
         if account.calls.is_empty() {
             account.since = arrival;
-            // Who has not run for long has no claim to make up for it, but comes before those who wait since then.
-            account.start = account
-                .start
-                .max(now.saturating_sub(cost(LEAST, line.weight)));
+            account.start = account.start.max(claim(now, line.weight));
         }
         account.calls.push_back((line.weight, sender));
         receiver
@@ -180,9 +177,9 @@ impl State {
     fn begin(&mut self, plugin: &Arc<str>, weight: u32) {
         let now = self.now;
         let account = self.accounts.entry(plugin.clone()).or_default();
-        let start = account.start.max(now);
+        let start = account.start.max(claim(now, weight));
         account.start = start.saturating_add(cost(SLICE, weight));
-        self.now = start;
+        self.now = now.max(start);
     }
 
     /// A turn was so long.
@@ -193,6 +190,12 @@ impl State {
         let counted = account.start.saturating_sub(cost(SLICE, line.weight));
         account.start = counted.saturating_add(cost(spent, line.weight));
     }
+}
+
+/// The earliest virtual time at which a plugin's turn can begin. Who has not run for long may make up for one slice, so
+/// that whoever computes little between two answers comes before those who compute all the time.
+fn claim(now: u64, weight: u32) -> u64 {
+    now.saturating_sub(cost(SLICE, weight))
 }
 
 fn cost(spent: Duration, weight: u32) -> u64 {

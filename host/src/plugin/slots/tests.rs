@@ -96,6 +96,7 @@ fn whoever_holds_least_for_its_weight_is_next() {
         let most = (0..3)
             .max_by_key(|number| held(&state, 3)[*number])
             .unwrap();
+        state.push(&name(most), ());
         state.release(&name(most));
         while state.next().is_some() {}
     }

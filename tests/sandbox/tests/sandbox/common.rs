@@ -20,6 +20,7 @@ pub(crate) const TIGHT: Limits = Limits {
     api_qps: 10_000,
     api_burst: 20_000,
     log_bytes_per_second: 1 << 20,
+    host_memory: windlass::memory::Bounds::NONE,
 };
 
 /// For attacks that are meant to come to their end.
