@@ -8,13 +8,14 @@ mod answer;
 pub mod kinds;
 mod route;
 
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use http::{Method, Request, Response};
 use kube::client::Body;
-use serde_json::Value;
+use serde_json::{Value, json};
 use windlass_sdk::testing::FakeCluster;
 use windlass_sdk::{Code, DeleteOptions, ListQuery, Patch};
 
@@ -31,6 +32,8 @@ struct Inner {
     events: Mutex<Vec<Value>>,
     requests: Mutex<Vec<String>>,
     latency: Duration,
+    /// Who has applied the label of a set, by the object's UID.
+    labelled: Mutex<BTreeMap<String, String>>,
 }
 
 impl FakeApi {
@@ -46,6 +49,7 @@ impl FakeApi {
             events: Mutex::default(),
             requests: Mutex::default(),
             latency,
+            labelled: Mutex::default(),
         }))
     }
 
@@ -112,9 +116,28 @@ impl FakeApi {
             return fail(&Code::NotFound);
         }
         match self.cluster().get(&place.target()) {
-            Ok(found) => object(found),
+            Ok(found) => object(self.with_managed_fields(found)),
             Err(code) => fail(&code),
         }
+    }
+
+    /// The object with the part of its managedFields that says who has applied the label of a set. The entry is of no
+    /// version that there is: what else a manager owns is not known here.
+    fn with_managed_fields(&self, mut object: Value) -> Value {
+        let labelled = lock(&self.0.labelled);
+        let uid = object.pointer("/metadata/uid").and_then(Value::as_str);
+        let manager = uid.and_then(|uid| labelled.get(uid)).cloned();
+        if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut)
+            && let Some(manager) = manager
+        {
+            let fields = json!({ "f:metadata": { "f:labels": { "f:windlass.dev/set": {} } } });
+            let entry = json!({
+                "manager": manager, "operation": "Apply", "apiVersion": "none/v0",
+                "fieldsType": "FieldsV1", "fieldsV1": fields,
+            });
+            metadata.insert("managedFields".into(), json!([entry]));
+        }
+        object
     }
 
     fn list(&self, place: &Place, query: &Query) -> Answer {
@@ -133,6 +156,7 @@ impl FakeApi {
         let end = start.saturating_add(number("limit").unwrap_or(usize::MAX));
         let token = (end < all.len()).then(|| end.to_string());
         let page = all.into_iter().skip(start).take(end - start);
+        let page = page.map(|item| self.with_managed_fields(item));
         object(kinds::list(&place.kind, page, token))
     }
 
@@ -172,8 +196,20 @@ impl FakeApi {
             Some("status") => cluster.apply_status(&manager, body),
             Some(_) => Err(Code::NotFound),
         };
+        drop(cluster);
         match applied {
-            Ok(applied) => object(applied),
+            Ok(applied) => {
+                let is_labelled = |object: &Value| {
+                    object
+                        .pointer("/metadata/labels/windlass.dev~1set")
+                        .is_some()
+                };
+                let uid = applied.pointer("/metadata/uid").and_then(Value::as_str);
+                if let Some(uid) = uid.filter(|_| is_labelled(body)) {
+                    lock(&self.0.labelled).insert(uid.to_owned(), manager);
+                }
+                object(self.with_managed_fields(applied))
+            }
             Err(code) => fail(&code),
         }
     }

@@ -1,7 +1,10 @@
 //! O2: nothing is made or deleted more often than without faults, and there are not many more writes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use windlass_apiserver::store::Entry;
+
+use super::past::text;
 use super::stable::is_of_plugin;
 use super::state::Names;
 use super::{Failure, Reference};
@@ -29,7 +32,7 @@ struct Count {
     made: usize,
     /// By the plugin.
     deleted: usize,
-    /// By anybody else.
+    /// Of what the plugin made, by anybody else.
     lost: usize,
 }
 
@@ -38,20 +41,26 @@ impl Counts {
     pub fn of(run: &Evidence) -> Self {
         let names = Names::of(run);
         let mut counts = Self::default();
+        let mut theirs = BTreeSet::new();
         for record in &run.history {
             let ours = is_of_plugin(record);
             counts.writes += usize::from(ours);
             let count = counts.objects.entry(names.object(record)).or_default();
             match (&record.before, &record.after) {
                 (None, Some(_)) if ours => count.made += 1,
+                (None, Some(made)) => drop(theirs.insert(uid(made))),
                 // The last finalizer that goes takes the object with it: that is nobody's delete.
                 (Some(before), None) if ours && !before.deleting => count.deleted += 1,
-                (Some(_), None) => count.lost += 1,
+                (Some(before), None) if !theirs.contains(&uid(before)) => count.lost += 1,
                 _ => {}
             }
         }
         counts
     }
+}
+
+fn uid(entry: &Entry) -> String {
+    text(&entry.value(), "/metadata/uid").to_owned()
 }
 
 pub(super) fn compare(run: &Evidence, reference: &Reference) -> Vec<Failure> {
