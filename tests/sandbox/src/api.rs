@@ -191,6 +191,16 @@ impl FakeApi {
             return status(400, "BadRequest", text, None);
         }
         let mut cluster = self.cluster();
+        // As the real one has it: an apply with a version changes that version, or makes what is not there.
+        let mut body = body.clone();
+        if let Some(metadata) = body.get_mut("metadata").and_then(Value::as_object_mut)
+            && let Some(version) = metadata.remove("resourceVersion")
+            && let Ok(there) = cluster.get(&place.target())
+            && there.pointer("/metadata/resourceVersion") != Some(&version)
+        {
+            return fail(&Code::Conflict);
+        }
+        let body = &body;
         let applied = match place.subresource.as_deref() {
             None => cluster.apply(&manager, body),
             Some("status") => cluster.apply_status(&manager, body),
