@@ -127,6 +127,7 @@ mod tests {
     use super::*;
     use crate::seams::{Clock, Rng, Spawn};
 
+    #[expect(clippy::disallowed_methods, reason = "a test is where tasks come from")]
     fn limiter(per_second: f64, burst: f64) -> RateLimiter {
         let start = "2026-11-21T09:30:00Z".parse().unwrap();
         let seams = Seams {

@@ -108,7 +108,7 @@ mod tests {
             list("{}", 10_000),
             list(r#""""#, 10_000),
             list(r#""\"[{\\""#, 10_000),
-            format!("{{{}\"last\":0}}", map),
+            format!("{{{map}\"last\":0}}"),
             format!(r#"{{"data":"{}"}}"#, "x".repeat(100_000)),
         ];
         for text in texts {

@@ -204,6 +204,7 @@ mod tests {
     use super::*;
     use crate::seams::{Rng, Spawn};
 
+    #[expect(clippy::disallowed_methods, reason = "a test is where tasks come from")]
     fn shares() -> (Arc<Shares>, Clock) {
         let clock = Clock::starting_at("2026-11-21T09:30:00Z".parse().unwrap());
         let seams = Seams {

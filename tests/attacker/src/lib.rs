@@ -47,7 +47,6 @@ pub const ATTACKS: &[(&str, Attack)] = &[
     ("list_all", memory::list_all),
     ("fill_journal", memory::fill_journal),
     ("long_arguments", memory::long_arguments),
-    ("hold_handles", memory::hold_handles),
     // flood.rs: requests, writes, log lines and processor time.
     ("log_long_lines", flood::log_long_lines),
     ("read_from_server", flood::read_from_server),

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::object::{DELETE, config_map, query, reference};
-use crate::{API_VERSION, Action, Outcome, Primary, say, short};
+use crate::{API_VERSION, Outcome, Primary, say, short};
 use windlass_sdk::bindings::windlass::plugin::cluster::{self, Consistency, Error, PatchType};
 use windlass_sdk::bindings::windlass::plugin::log::{self, Level};
 
@@ -170,15 +170,6 @@ pub(crate) fn long_arguments(primary: &Primary) -> Outcome {
         log::log(Level::Trace, &text, &[]);
     }
     primary.end()
-}
-
-/// Takes as many WASI streams as the host gives.
-pub(crate) fn hold_handles(_: &Primary) -> Outcome {
-    let mut held = Vec::new();
-    while held.len() < 2_000_000 {
-        held.push(std::hint::black_box(std::io::stdout()));
-    }
-    Ok(Action::AwaitChange)
 }
 
 /// Makes a text differ from the others by a number at its start.

@@ -115,9 +115,4 @@ attacks! {
         ],
         ..HOARD
     },
-    handles_are_bounded => Attack {
-        config: r#"{ "attack": "hold_handles" }"#,
-        signs: &[Sign::Metric(r#"windlass_failures_total\{CONTROLLER,reason="[a-z_]+"\}"#)],
-        ..HOARD
-    },
 }
