@@ -131,7 +131,10 @@ impl Crashes {
         let keep = |crash: Crash| {
             say(&crash);
             kept.add(crash);
-            kept.write(&file)
+            // A full disk must not keep the host from starting.
+            if let Err(error) = kept.write(&file) {
+                cannot_keep(&error);
+            }
         };
         in_flight.record(&folder.join("in-flight"), &run, now, keep)?;
         Ok(Self(Arc::new(Shared {
@@ -230,11 +233,15 @@ impl Crashes {
         if let Some(file) = &self.0.file
             && let Err(error) = kept.write(file)
         {
-            tracing::warn!(
-                "cannot keep in the state folder who is to blame for crashes: {error}; after a restart it is not known"
-            );
+            cannot_keep(&error);
         }
     }
+}
+
+fn cannot_keep(error: &std::io::Error) {
+    tracing::warn!(
+        "cannot keep in the state folder who is to blame for crashes: {error}; after a restart it is not known"
+    );
 }
 
 impl Shared {

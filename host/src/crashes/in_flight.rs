@@ -113,7 +113,7 @@ impl InFlight {
         path: &Path,
         run: &str,
         now: Timestamp,
-        keep: impl FnOnce(Crash) -> io::Result<()>,
+        keep: impl FnOnce(Crash),
     ) -> io::Result<()> {
         let file = File::options()
             .read(true)
@@ -129,7 +129,7 @@ impl InFlight {
         let read = read_all(&file, &mut text)?;
         text.truncate(read);
         if let Some(crash) = crash_in(&String::from_utf8_lossy(&text)) {
-            keep(crash)?;
+            keep(crash);
         }
         file.set_len(0)?;
         file.write_all_at(&header(RUNNING, run, now), 0)?;

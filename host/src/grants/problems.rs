@@ -132,7 +132,12 @@ fn void(
     };
     let is_void = &is_void;
     let working = grants.iter().flat_map(|grant| {
-        let pairs = grant.pairs();
+        // Wildcards included.
+        let groups = grant.api_groups.iter();
+        let pairs = groups.flat_map(|group| {
+            let resources = grant.resources.iter();
+            resources.map(move |resource| (&**group, &**resource))
+        });
         let pairs = pairs.filter(move |(group, resource)| !is_void(grant, group, resource));
         pairs.map(move |(group, resource)| Grant {
             api_groups: vec![group.to_owned()],

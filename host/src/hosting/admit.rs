@@ -23,6 +23,9 @@ use crate::view::finalizer_of;
 /// When a file is read again that changed while it was.
 const SOON: Duration = Duration::from_secs(1);
 
+/// So many versions of a plugin that were stopped are remembered.
+const STOPPED: usize = 4;
+
 /// How long a disk may take to keep a version.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -36,7 +39,7 @@ impl Host {
         accept: &watch::Sender<Option<Arc<Version>>>,
     ) -> Infallible {
         let mut quarantine = self.quarantine.news();
-        let mut stopped: Stopped = None;
+        let mut stopped = Stopped::new();
         let mut current: Option<Arc<Version>> = None;
         let mut said = String::new();
         Box::pin(self.exchange_crashes(name, &asked)).await;
@@ -46,7 +49,10 @@ impl Host {
                 accept.send_replace(None);
                 self.tell(name, &refusal, None);
                 said.clone_from(&refusal.why);
-                stopped = Some((version, refusal));
+                stopped.retain(|(it, _)| *it != version);
+                stopped.push((version, refusal));
+                let many = stopped.len().saturating_sub(STOPPED);
+                stopped.drain(..many);
                 current = None;
             }
             // In a box, here and elsewhere: what is awaited once is not to be room in every plugin's task for ever.
@@ -103,10 +109,8 @@ impl Host {
         {
             return Ok(current);
         }
-        if let Some((version, refusal)) = stopped
-            && *version == candidate
-            && !refusal.may_be_over()
-        {
+        let stopped = stopped.iter().find(|(it, _)| *it == candidate);
+        if let Some((_, refusal)) = stopped.filter(|(_, refusal)| !refusal.may_be_over()) {
             return Err((current, refusal.clone()));
         }
         match self.admit_asked(&candidate, current.as_ref()).await {
@@ -197,7 +201,7 @@ impl Host {
             };
             // The one before it has another component.
             if self.check_quarantine(&digest(&bytes)).is_err()
-                || stopped.as_ref().is_some_and(|(it, _)| **it == candidate)
+                || stopped.iter().any(|(it, _)| **it == candidate)
             {
                 continue;
             }

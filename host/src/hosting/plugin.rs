@@ -23,7 +23,7 @@ use crate::shutdown::{Phase, Phases, reached};
 const ABSENT: Duration = Duration::from_secs(2);
 
 /// How long a plugin that holds too much has until it is looked at again.
-const EMPTIED: Duration = Duration::from_secs(1);
+const EMPTIED: Duration = Duration::from_secs(5);
 
 /// Why a plugin has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

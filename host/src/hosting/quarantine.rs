@@ -36,8 +36,8 @@ pub struct Quarantine {
     ordered: watch::Sender<()>,
 }
 
-/// The last version that ran and was stopped, and why.
-pub(super) type Stopped = Option<(Arc<Candidate>, Refusal)>;
+/// The versions that ran and were stopped, and why; the newest last.
+pub(super) type Stopped = Vec<(Arc<Candidate>, Refusal)>;
 
 impl Quarantine {
     /// One that is guided by these `crashes`.

@@ -38,7 +38,7 @@ struct Inner {
     budget: Budget,
     soft: AtomicUsize,
     hard: AtomicUsize,
-    used: AtomicUsize,
+    used: Arc<AtomicUsize>,
     refused: AtomicU64,
 }
 
@@ -71,12 +71,13 @@ impl fmt::Display for Exceeded {
 impl Account {
     /// An account that draws on `budget`.
     pub fn new(budget: Budget, bounds: Bounds) -> Self {
-        budget.opened();
+        let used = Arc::default();
+        budget.opened(&used);
         Self(Arc::new(Inner {
             budget,
             soft: AtomicUsize::new(bounds.soft),
             hard: AtomicUsize::new(bounds.hard),
-            used: AtomicUsize::new(0),
+            used,
             refused: AtomicU64::new(0),
         }))
     }
@@ -126,7 +127,9 @@ impl Account {
         loop {
             let news = self.0.budget.news();
             let (used, hard) = (self.used(), self.0.hard.load(Ordering::Relaxed));
-            let greedy = self.0.budget.is_overdrawn() && used > self.0.budget.equal_share();
+            let budget = &self.0.budget;
+            let greedy =
+                budget.is_overdrawn() && used > budget.equal_share() && used >= budget.largest();
             if used > hard {
                 return (used, hard);
             }
@@ -330,6 +333,25 @@ mod tests {
         stores.set(81 * MIB);
         assert_eq!(greedy.exceeded().now_or_never(), Some((81 * MIB, 50 * MIB)));
         assert!(modest.exceeded().now_or_never().is_none());
+    }
+
+    #[test]
+    fn of_several_who_use_more_than_their_share_the_largest_goes_first() {
+        let budget = Budget::new(90 * MIB);
+        let [large, small, tiny] =
+            [(); 3].map(|()| Account::new(budget.clone(), bounds(1000, 1000)));
+        let mut stores = [&large, &small, &tiny].map(Account::charge);
+        stores[2].set(MIB);
+        stores[1].set(40 * MIB);
+        stores[0].set(60 * MIB);
+        assert!(large.exceeded().now_or_never().is_some());
+        let mut next = Box::pin(small.exceeded());
+        assert!((&mut next).now_or_never().is_none());
+        stores[2].set(60 * MIB);
+        stores[0].set(0);
+        assert!(tiny.exceeded().now_or_never().is_some());
+        stores[1].set(70 * MIB);
+        assert_eq!(next.now_or_never(), Some((70 * MIB, 30 * MIB)));
     }
 
     #[test]

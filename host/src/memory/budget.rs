@@ -3,8 +3,8 @@
 //! - The last quarter is for plugins that use less than an equal share: a plugin that fills its account
 //!   leaves room for its neighbors.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
@@ -17,8 +17,9 @@ pub struct Budget(Arc<Inner>);
 struct Inner {
     limit: usize,
     used: AtomicUsize,
-    /// How many accounts draw on it.
+    /// How many accounts draw on it, and what each uses.
     accounts: AtomicUsize,
+    open: Mutex<Vec<Weak<AtomicUsize>>>,
     /// Rings when an account may use too much.
     news: Notify,
 }
@@ -30,6 +31,7 @@ impl Budget {
             limit,
             used: AtomicUsize::new(0),
             accounts: AtomicUsize::new(0),
+            open: Mutex::default(),
             news: Notify::new(),
         }))
     }
@@ -70,6 +72,19 @@ impl Budget {
 
     pub(super) fn give_back(&self, bytes: usize) {
         self.0.used.fetch_sub(bytes, Ordering::AcqRel);
+        // Another account may be the largest now.
+        if self.is_overdrawn() {
+            self.tell();
+        }
+    }
+
+    /// What the largest account uses.
+    pub(super) fn largest(&self) -> usize {
+        let open = self.open();
+        let used = open.iter().filter_map(Weak::upgrade);
+        used.map(|used| used.load(Ordering::Relaxed))
+            .max()
+            .unwrap_or(0)
     }
 
     /// Waits until an account may use too much, from now on.
@@ -81,12 +96,19 @@ impl Budget {
         self.0.news.notify_waiters();
     }
 
-    pub(super) fn opened(&self) {
+    pub(super) fn opened(&self, used: &Arc<AtomicUsize>) {
         self.0.accounts.fetch_add(1, Ordering::Relaxed);
+        self.open().push(Arc::downgrade(used));
     }
 
+    /// An account is gone: its last owner is being dropped.
     pub(super) fn closed(&self) {
         self.0.accounts.fetch_sub(1, Ordering::Relaxed);
+        self.open().retain(|used| used.strong_count() > 0);
+    }
+
+    fn open(&self) -> MutexGuard<'_, Vec<Weak<AtomicUsize>>> {
+        self.0.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

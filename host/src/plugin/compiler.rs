@@ -107,6 +107,8 @@ fn judge_end(ended: Ended, said: &str) -> Result<(), CompileError> {
     Err(match ended {
         Ended::Code(0) => return Ok(()),
         Ended::Code(code) if code == i32::from(REFUSED) => Refused::Told(said).into(),
+        // What a panic ends with.
+        Ended::Code(101) => CompileError::Died(format!("makes the compiler panic: {said}")),
         Ended::Code(code) => {
             CompileError::Failed(format!("the compiler ended with {code}: {said}"))
         }
@@ -189,7 +191,12 @@ mod tests {
             (Ended::Code(3), "unexpected end", false),
             (
                 Ended::Code(101),
-                "cannot compile: the compiler ended with 101: unexpected end",
+                "compiling it makes the compiler panic: unexpected end",
+                true,
+            ),
+            (
+                Ended::Code(1),
+                "cannot compile: the compiler ended with 1: unexpected end",
                 false,
             ),
             (Ended::Late, "takes more than 300 s", true),

@@ -8,7 +8,7 @@ use super::bindings::{clock, cluster, config, events, log, metrics, types};
 use super::calls::Ending;
 use super::cancel::Stop;
 use super::cluster::Call;
-use super::measures::Kind;
+use super::measures::{Kind, LABELS};
 use super::sandbox::State;
 use super::shares::Logged;
 use super::tape::{Noted, Spoken, words};
@@ -261,16 +261,23 @@ impl log::Host for State {
             return Ok(());
         };
         self.log_lines_left = left;
+        // Before anything is searched: nobody reads it.
+        if !is_logged(level) {
+            return Ok(());
+        }
         let mut fields_text = String::new();
         for field in fields.into_iter().take(LOG_FIELDS) {
             let room = LOG_LINE.saturating_sub(fields_text.len());
+            if room == 0 {
+                break;
+            }
             let [key, value] = [&field.key, &field.value].map(|text| self.redactor.text(text));
             let (key, value) = (clean(&key, 64), clean(&value, room));
             fields_text.push_str(&format!("{key}={value:?} "));
         }
         let message = self.redactor.text(&message);
         let (message, fields) = (clean(&message, LOG_LINE), fields_text.trim_end());
-        if !is_logged(level) || !self.may_log(message.len() + fields.len()) {
+        if !self.may_log(message.len() + fields.len()) {
             return Ok(());
         }
         let (plugin, object) = (&*self.plugin, &*self.object);
@@ -331,6 +338,8 @@ impl State {
         mut labels: Vec<metrics::Label>,
         value: f64,
     ) -> wasmtime::Result<()> {
+        // With one label too many it is refused as with all of them, and not all are searched.
+        labels.truncate(LABELS + 1);
         self.redactor.labels(&mut labels);
         if self.player.is_some() {
             return Ok(self.cancel.check()?);

@@ -13,7 +13,7 @@ const NAMES: usize = 50;
 /// So many series it may have in all.
 const SERIES: usize = 500;
 /// So many labels a series may have.
-const LABELS: usize = 8;
+pub(super) const LABELS: usize = 8;
 /// The longest name.
 const NAME: usize = 64;
 /// The longest value of a label.

@@ -14,9 +14,12 @@ use super::bindings::events::Event;
 use super::bindings::metrics::Label;
 use super::bindings::types::Failure;
 use super::tape::{Hider, Values};
+use crate::memory::{Account, Charge};
 
 /// Secrets of more bytes than this, in one call, are too many to look for.
-const BYTES: usize = 8 << 20;
+const BYTES: usize = 4 << 20;
+/// What a byte of a Secret takes in all that is kept of it.
+const KEPT: usize = 5;
 /// A longer text is cut to so many bytes: nobody is shown more of one.
 const TEXT: usize = 64 << 10;
 /// What is dropped at such a cut: the beginning of a value, too short to be known for one (32 bytes, also as base64).
@@ -36,9 +39,20 @@ struct Seen {
     bytes: usize,
     values: Values,
     hider: Option<Hider>,
+    /// Where what is kept counts; nowhere in tests.
+    charge: Option<Charge>,
 }
 
 impl Redactor {
+    /// One whose Secrets count on `account`.
+    pub(super) fn on(account: &Account) -> Self {
+        let charge = Some(account.charge());
+        Self(Arc::new(Mutex::new(Seen {
+            charge,
+            ..Seen::default()
+        })))
+    }
+
     /// The call was given an object, or wrote one.
     pub(super) fn sees(&self, object: &str) {
         let names = [r#""Secret""#, r#""TokenRequest""#];
@@ -86,8 +100,13 @@ impl Redactor {
 impl Seen {
     fn add(&mut self, object: &str) {
         self.bytes = self.bytes.saturating_add(object.len());
-        if self.bytes <= BYTES {
-            self.waiting.push(object.to_owned());
+        let charge = self.charge.as_mut();
+        if charge.is_some_and(|charge| charge.grow(KEPT * object.len()).is_err()) {
+            self.bytes = usize::MAX;
+        }
+        match self.bytes {
+            ..=BYTES => self.waiting.push(object.to_owned()),
+            _ => self.waiting.clear(),
         }
     }
 

@@ -126,7 +126,7 @@ pub(super) fn sandbox(engine: &Engine, start: Start) -> wasmtime::Result<(Store<
         object,
         config: start.config,
         now: start.now,
-        redactor: Redactor::default(),
+        redactor: Redactor::on(&start.account),
         log_lines_left: LOG_LINES,
         share: start.share,
         spans_left: SPANS,

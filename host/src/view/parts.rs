@@ -11,7 +11,11 @@ use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use crate::memory::tree_of;
+use crate::memory::{tree, tree_of};
+
+/// The bytes that all trees of an object may take that is shown to people, and of a field that is no tree then.
+const SHOWN: usize = 4 << 20;
+const LONGEST: usize = 64 << 10;
 
 /// The fields of a JSON object, in their order.
 #[derive(Debug, Default)]
@@ -81,12 +85,27 @@ impl<'a> Parts<'a> {
         wanted.map(Part::pair).collect()
     }
 
-    /// The same for people: what is nested too deep is shown as its text.
+    /// The same for people: what is nested too deep, or too large together with what comes before it, is shown as the
+    /// beginning of its text.
     pub(crate) fn shown(&self, wanted: impl Fn(&str) -> bool) -> Map<String, Value> {
         let wanted = self.0.iter().filter(|part| wanted(part.name()));
-        let text = |part: &Part<'_>| (part.name().to_owned(), Value::from(part.value.get()));
+        let mut left = SHOWN;
+        let text = |part: &Part<'_>| {
+            let text = part.value.get();
+            let shown = text.get(..text.floor_char_boundary(LONGEST));
+            (
+                part.name().to_owned(),
+                Value::from(shown.unwrap_or_default()),
+            )
+        };
         wanted
-            .map(|part| part.pair().unwrap_or_else(|| text(part)))
+            .map(|part| match left.checked_sub(tree(part.value.get())) {
+                Some(rest) => {
+                    left = rest;
+                    part.pair().unwrap_or_else(|| text(part))
+                }
+                None => text(part),
+            })
             .collect()
     }
 

@@ -85,7 +85,7 @@ pub(in crate::grants) const POWERFUL: &[Row] = &[
         "a token lets its holder act as the service account",
     ),
     any("", "nodes", NODE),
-    any(
+    writes(
         "",
         "namespaces",
         "its labels decide which pods and network policies it allows, and deleting it deletes all that is in it",

@@ -16,6 +16,9 @@ use crate::view::{Object, Page as List};
 /// How many objects a page has at most.
 const PAGE: usize = 500;
 
+/// The bytes that an answer may have: it is on nobody's account before it is taken apart.
+const LARGEST_PAGE: usize = 16 << 20;
+
 /// What a page says beside its objects.
 struct Taken {
     version: String,
@@ -106,7 +109,9 @@ impl Reflector {
     ) -> Result<T, ApiError> {
         let uri = query::page(&self.watched, page);
         let uri = uri.map_err(|error| ApiError::Garbled(error.to_string()))?;
-        self.means.api.fetch(Request::list(uri, accept)).await
+        // Of larger objects fewer are asked for.
+        let request = Request::list(uri, accept).at_most(LARGEST_PAGE);
+        self.means.api.fetch(request).await
     }
 
     /// Takes in a page.

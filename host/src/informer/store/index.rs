@@ -60,6 +60,7 @@ impl Index {
     /// Of an object another part is kept.
     pub(super) fn recut(&mut self, old: &Object, new: &Object) {
         self.bytes = self.bytes - old.json.size() + new.json.size();
+        self.metadata = self.metadata - old.metadata.bytes() + new.metadata.bytes();
     }
 
     /// Of all that is held of objects, about.

@@ -182,6 +182,7 @@ impl Call {
         let path = path.map_err(|error| Error::Invalid(error.to_string()))?;
         let (mut objects, mut token, mut bytes) = (Vec::new(), String::new(), 0);
         let mut most = LIMIT;
+        let mut kept = self.hold(0)?;
         while objects.len() < limit {
             let asked = most.min(limit - objects.len());
             let uri = format!("{path}?{}", page_query(query, asked, &token));
@@ -203,6 +204,7 @@ impl Call {
                 if bytes > COPY {
                     return too_much();
                 }
+                self.hold_more(&mut kept, object.json.size() + object.metadata.bytes())?;
                 objects.push(object);
             }
             page.token().clone_into(&mut token);

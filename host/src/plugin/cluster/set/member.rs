@@ -6,7 +6,7 @@ use super::super::check::invalid;
 use super::super::{Primary, Target};
 use crate::api::group_of;
 use crate::plugin::bindings::cluster::Error;
-use crate::view::{ADOPTED_LABEL, Metadata, Object, Owner, SET_LABEL};
+use crate::view::{ADOPTED_LABEL, Metadata, Object, Owner, Parts, SET_LABEL};
 
 /// What an object that is there is to the set of a primary.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -147,12 +147,14 @@ pub(in crate::plugin::cluster) fn label(
 /// Takes an adopted object out of a set: what it says stays as it is. Nothing happens to another version of it.
 pub(super) fn release(object: &Object, primary: &Primary) -> Value {
     let metadata = &object.metadata;
-    let value = object.value();
-    let owners = value
-        .pointer("/metadata/ownerReferences")
-        .and_then(Value::as_array);
-    let uid = |owner: &&Value| owner.get("uid").and_then(Value::as_str) != Some(&primary.uid);
-    let others: Vec<&Value> = owners.into_iter().flatten().filter(uid).collect();
+    let text = object.json.text();
+    // Only the owners: a tree of all of it may be too deep or too large.
+    let owners = Parts::of(&text).and_then(|parts| {
+        let metadata = Parts::within(parts.get("metadata")?)?;
+        serde_json::from_str(metadata.get("ownerReferences")?.get()).ok()
+    });
+    let mut others: Vec<Value> = owners.unwrap_or_default();
+    others.retain(|owner| owner.get("uid").and_then(Value::as_str) != Some(&primary.uid));
     json!({ "metadata": {
         "uid": metadata.uid,
         "resourceVersion": metadata.resource_version,

@@ -27,6 +27,9 @@ const PART: usize = 6;
 /// More strings, or more bytes of them, are too many to look for.
 const MOST: usize = 10_000;
 const BYTES: usize = 8 << 20;
+/// So many bytes are looked into, and for each text as many as that costs at least.
+const WORK: usize = 32 << 20;
+const TEXT: usize = 256;
 /// Of a longer text (in bytes) each line is looked for as it is shown and escaped, and not the whole. A longer line has no
 /// parts.
 const LONG: usize = 16 << 10;
@@ -36,6 +39,8 @@ const LONG: usize = 16 << 10;
 pub(super) struct Forms {
     all: BTreeSet<Vec<u8>>,
     bytes: usize,
+    /// The bytes that were looked into.
+    work: usize,
     /// Whether some are missing.
     full: bool,
 }
@@ -57,6 +62,8 @@ impl Forms {
     }
 
     fn look_into(&mut self, value: &[u8], level: usize) {
+        self.work = self.work.saturating_add(value.len() + TEXT);
+        self.full |= self.work > WORK;
         if self.full {
             return;
         }

@@ -8,7 +8,7 @@
 
 use std::ops::Range;
 
-use aho_corasick::{AhoCorasick, Input, MatchKind};
+use aho_corasick::{AhoCorasick, AhoCorasickKind, Input, MatchKind};
 use base64::Engine;
 use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
@@ -57,6 +57,8 @@ impl Search {
         let build = |needles: &[&[u8]]| {
             let mut builder = AhoCorasick::builder();
             builder.match_kind(MatchKind::LeftmostLongest);
+            // The others take longer to build than a call has texts to search.
+            builder.kind(Some(AhoCorasickKind::ContiguousNFA));
             builder.build(needles).ok()
         };
         Self {
