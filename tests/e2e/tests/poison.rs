@@ -20,8 +20,9 @@ fn run(cluster: &Cluster, plugins: &Plugins, account: &Account, state: &TempDir)
     Host::run(plugins.folder(), &kubeconfig, &cluster.namespace, &flags).unwrap()
 }
 
-/// Waits until one component is called, and no other one is at work.
-async fn one_is_called(state: &Path) -> String {
+/// Waits until the component `digest` is called, and no other one is at work.
+async fn alone_is_called(state: &Path, digest: &str) {
+    let digest = digest.trim_start_matches("sha256:");
     let file = state.join("crashes/in-flight");
     let called = eventually(DEADLINE, "one component is called", async || {
         let text = fs::read_to_string(&file)?;
@@ -29,7 +30,10 @@ async fn one_is_called(state: &Path) -> String {
         let slots: Vec<&str> = slots.map(|slot| slot.trim_matches(['\0', ' '])).collect();
         let at_work: Vec<_> = slots.into_iter().filter(|slot| !slot.is_empty()).collect();
         match at_work[..] {
-            [one] => Ok(one.strip_prefix("calling ").map(str::to_owned)),
+            [one] => Ok(one
+                .strip_prefix("calling ")
+                .filter(|called| called.starts_with(digest))
+                .map(drop)),
             _ => Ok(None),
         }
     });
@@ -56,7 +60,10 @@ async fn a_plugin_at_work_in_two_crashes_is_quarantined_and_its_neighbour_runs_o
         })
         .await
         .unwrap();
-        one_is_called(state.path()).await;
+        let runs = host.logs("the poison runs", |line| {
+            line.field("plugin") == "poison" && line.message == "running"
+        });
+        alone_is_called(state.path(), runs.await.unwrap().field("digest")).await;
         host.kill();
     }
 

@@ -38,7 +38,8 @@ pub(crate) fn tell(primary: &Primary) -> Outcome {
             value: (*text).to_owned(),
         };
         metrics::add("told_total", &[label], 1.0);
-        println!("printed {text}");
+        // No letter of base64 stands beside the text or at the beginning of the next line.
+        println!("> printed: {text}");
     }
     Err(Failure::Terminal(format!("failed {}", texts.join(" | "))))
 }

@@ -27,7 +27,6 @@ impl Place {
         let found = RefCell::new(None);
         let keep = |crash| {
             found.replace(Some(crash));
-            Ok(())
         };
         let now = NOW.parse().unwrap();
         in_flight.record(&self.file(), run, now, keep).unwrap();
@@ -159,7 +158,7 @@ fn two_hosts_do_not_share_a_file() {
     let (_first, _) = place.start("one");
     let second = InFlight::default();
     let now = NOW.parse().unwrap();
-    let refused = second.record(&place.file(), "two", now, |_| Ok(()));
+    let refused = second.record(&place.file(), "two", now, drop);
     assert!(refused.unwrap_err().to_string().contains("another host"));
 }
 

@@ -29,7 +29,7 @@ const CHANGES: u32 = 10;
 
 /// Bytes that the host may keep after an attack, besides a tenth more than before: freed memory that the
 /// allocator has not given back yet, and the code of the attackers' components.
-const SLACK: u64 = 48 * MIB;
+const SLACK: u64 = 72 * MIB;
 
 /// A host with a healthy plugin, and attackers.
 pub(crate) struct Stage {
