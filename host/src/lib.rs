@@ -18,6 +18,8 @@
 //! rbac               what the API server must allow the host, from the same grants
 //! metrics            what is counted                    -> admin     what may be asked of a running host
 //! telemetry          the log, and traces                <- spans     what a pass was made of
+//! memory             what each plugin makes the host hold, and how much that may be
+//! crashes            which components were at work when a host died, and what follows from it
 //! flowcontrol        how much each plugin may do over time, and its share of what the host may
 //! api                every request to the API server    <- seams     time, chance, tasks
 //! bugs               on purpose, one at a time, for whoever judges the judges; none in a release
