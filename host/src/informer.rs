@@ -54,6 +54,8 @@ pub struct Watched {
     pub field_selector: Option<String>,
     /// Only the metadata of objects that carry this finalizer, if there is one.
     pub finalizer: Option<String>,
+    /// Only the metadata of objects.
+    pub metadata_only: bool,
 }
 
 /// The informers of a host. Cheap to clone.
@@ -265,6 +267,11 @@ impl Subscription {
     /// Reads one object.
     pub fn get(&self, key: &Key) -> Option<Object> {
         self.informer.feed.get(key)
+    }
+
+    /// Shows one object to `then`. Nothing else happens to the store meanwhile.
+    pub fn look<T>(&self, key: &Key, then: impl FnOnce(Option<&Object>) -> T) -> T {
+        self.informer.feed.look(key, then)
     }
 
     /// Some object that passes.

@@ -21,6 +21,7 @@ mod shares;
 #[cfg(test)]
 mod tests;
 mod tracked;
+mod unselected;
 mod wakes;
 mod why;
 mod write;
@@ -42,6 +43,7 @@ pub(crate) use page::Page;
 pub(crate) use parts::Parts;
 use reads::Reads;
 use shares::{Share, answers};
+use unselected::Unselected;
 use wakes::Wakes;
 pub use why::{Wakeup, Why};
 pub use write::Write;
@@ -62,6 +64,8 @@ pub struct Outlook {
     pub finalizer: String,
     /// Whether it reconciles only some of its primaries.
     pub selects: bool,
+    /// Whether it reconciles only some of them, and may watch all.
+    pub watches_unselected: bool,
     /// Whether changes of a primary's status alone do not concern it.
     pub spec_change_only: bool,
     /// What it reads of each resource, by group and plural; what is not here it reads whole.
@@ -86,6 +90,7 @@ pub struct View {
     watched: RwLock<HashMap<Resource, Share>>,
     /// Primaries that carry the plugin's finalizer, also outside its selector: metadata alone.
     strays: RwLock<Vec<Arc<Subscription>>>,
+    unselected: Unselected,
     applies: Mutex<Applies>,
     own: Mutex<OwnWrites<Name, Key>>,
     reads: Mutex<Reads>,
@@ -102,6 +107,7 @@ impl View {
         Self {
             watched: RwLock::default(),
             strays: RwLock::default(),
+            unselected: Unselected::default(),
             applies: Mutex::default(),
             own: Mutex::default(),
             reads: Mutex::new(Reads::on(account)),

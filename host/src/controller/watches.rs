@@ -50,9 +50,7 @@ impl Watches {
         let description = &plugin.description;
         let scope = grants.watch_scope(&primary.group, &primary.plural, None);
         let needs = description
-            .needs
-            .iter()
-            .filter(|need| need.verbs.iter().any(|verb| verb == "watch"))
+            .watched()
             .filter(|need| need.group != primary.group || need.resource != primary.plural);
         let mut watches = Self {
             _needs: Vec::new(),
@@ -84,6 +82,7 @@ impl Watches {
             label_selector: description.label_selector.clone(),
             field_selector: description.field_selector.clone(),
             finalizer: None,
+            metadata_only: false,
         };
         let view_of = Arc::downgrade(view);
         // Also for a plugin that finalizes no more: what an earlier version left is taken off.
@@ -106,6 +105,22 @@ impl Watches {
             informer.synced().await;
         }
         watches.primary = of_primary.first().cloned();
+        let unselected = Unselected {
+            wanted: view.wants_unselected(),
+            watched: Watched {
+                label_selector: None,
+                field_selector: None,
+                metadata_only: true,
+                ..watched
+            },
+            scope: scope.clone(),
+            informers: means.informers.clone(),
+            view: view_of,
+            account: account.clone(),
+        };
+        watches
+            ._needs
+            .push(means.seams.spawn.task(unselected.run()));
         view.watch(primary.clone(), scope, of_primary);
         view.watch_strays(of_strays);
         watches
@@ -178,6 +193,44 @@ fn subscribe(
     places.into_iter().map(one).collect()
 }
 
+/// The primary's kind outside the selector.
+struct Unselected {
+    /// Whether the plugin reads or writes any.
+    wanted: watch::Receiver<bool>,
+    watched: Watched,
+    scope: Scope,
+    informers: Informers,
+    view: Weak<View>,
+    account: Account,
+}
+
+impl Unselected {
+    /// Waits until the plugin reads or writes one, then watches the metadata of the whole kind.
+    async fn run(mut self) {
+        // The sender is gone only with the view, and then nobody is to be told.
+        if self.wanted.wait_for(|wanted| *wanted).await.is_err() {
+            return;
+        }
+        let heard = || {
+            let view = self.view.clone();
+            let heard: Heard = Box::new(move |news| {
+                if let Some(view) = view.upgrade() {
+                    view.heard_unselected(news);
+                }
+            });
+            heard
+        };
+        let watched = (&self.watched, Fields::default());
+        let informers = subscribe(&self.informers, watched, &self.scope, heard, &self.account);
+        for informer in &informers {
+            informer.synced().await;
+        }
+        if let Some(view) = self.view.upgrade() {
+            view.watch_unselected(informers);
+        }
+    }
+}
+
 /// A kind that a plugin needs to watch.
 struct Need {
     plugin: Arc<str>,
@@ -219,6 +272,7 @@ impl Need {
             label_selector: None,
             field_selector: None,
             finalizer: None,
+            metadata_only: false,
         };
         let heard = || heard(&self.view, resource);
         let Some(view) = self.view.upgrade() else {

@@ -208,6 +208,11 @@ impl Feed {
         self.store().get(key).cloned()
     }
 
+    /// Shows one object to `then`, under the store's lock.
+    pub(super) fn look<T>(&self, key: &Key, then: impl FnOnce(Option<&Object>) -> T) -> T {
+        then(self.store().get(key))
+    }
+
     /// Reads the objects in `namespace`, or everywhere, that `selector` selects.
     pub(super) fn list(&self, namespace: Option<&str>, selector: &LabelSelector) -> Vec<Object> {
         let mut objects = self.store().find(namespace, selector.equality());

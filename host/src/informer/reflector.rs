@@ -175,9 +175,9 @@ impl Reflector {
     }
 
     fn accept(&self) -> Accept {
-        match self.watched.finalizer {
-            Some(_) => Accept::Metadata,
-            None => Accept::Whole,
+        match self.watched.metadata_only || self.watched.finalizer.is_some() {
+            true => Accept::Metadata,
+            false => Accept::Whole,
         }
     }
 }

@@ -254,6 +254,7 @@ pub(crate) fn config_maps() -> Watched {
         label_selector: None,
         field_selector: None,
         finalizer: None,
+        metadata_only: false,
     }
 }
 

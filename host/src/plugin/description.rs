@@ -60,6 +60,11 @@ pub struct Need {
 }
 
 impl Need {
+    /// Whether it is of this group and plural.
+    fn is(&self, (group, plural): &(String, String)) -> bool {
+        self.group == *group && self.resource == *plural
+    }
+
     /// A grant of `verbs` on it, where such a grant is mostly wanted.
     pub fn grant(&self, verbs: &[&str]) -> Grant {
         let (plural, _) = split_subresource(&self.resource);
@@ -187,19 +192,23 @@ impl Description {
             primary,
             finalizer: finalizer_of(plugin),
             selects: self.selects(),
+            watches_unselected: self.selects() && self.watched().any(|need| need.is(&own)),
             spec_change_only: self.spec_change_only,
             fields,
             watches: self.watches(own),
         }
     }
 
+    /// What the plugin needs to watch.
+    pub(crate) fn watched(&self) -> impl Iterator<Item = &Need> {
+        let watches = |need: &&Need| need.verbs.iter().any(|verb| verb == "watch");
+        self.needs.iter().filter(watches)
+    }
+
     /// What is watched whole: of a primary with a selector the host does not see all there are.
     fn watches(&self, primary: (String, String)) -> BTreeSet<(String, String)> {
-        let watched = self
-            .needs
-            .iter()
-            .filter(|need| need.verbs.iter().any(|verb| verb == "watch"));
-        let mut watches: BTreeSet<_> = watched
+        let mut watches: BTreeSet<_> = self
+            .watched()
             .map(|need| (need.group.clone(), need.resource.clone()))
             .collect();
         if self.selects() {

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 
-use super::Extent;
+use super::{Extent, Object};
 
 /// The own writes of one plugin. `N` names an object, `K` a key of the queue.
 #[derive(Debug)]
@@ -25,6 +25,16 @@ pub(super) enum Answer {
     Echoed(u64),
     /// With a version that is new to the store: its echo is still to come.
     New(u64),
+}
+
+impl Answer {
+    /// An answer with `version`, of an object that is `held` in the store.
+    pub(super) fn to(version: u64, held: Option<&Object>) -> Self {
+        match held.is_some_and(|held| held.metadata.version() >= version) {
+            true => Self::Echoed(version),
+            false => Self::New(version),
+        }
+    }
 }
 
 #[derive(Debug)]

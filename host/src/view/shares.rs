@@ -88,13 +88,14 @@ impl View {
         let mut all: Vec<_> = watched.values().flat_map(|w| w.informers.clone()).collect();
         drop(watched);
         all.extend(self.stray_informers());
+        all.extend(self.unselected.informers());
         all.sort_by_cached_key(|share| {
             let watched = share.watched();
-            let is_stray = watched.finalizer.is_some();
+            let of_metadata = (watched.metadata_only, watched.finalizer.is_some());
             (
                 watched.resource.clone(),
                 watched.namespace.clone(),
-                is_stray,
+                of_metadata,
             )
         });
         all

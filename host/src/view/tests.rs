@@ -21,6 +21,7 @@ impl Plugin {
             primary: resource.clone(),
             finalizer: "windlass.dev/p".into(),
             selects: false,
+            watches_unselected: false,
             spec_change_only: false,
             fields: HashMap::new(),
             watches: BTreeSet::new(),
@@ -125,4 +126,35 @@ async fn a_write_without_an_answer_wakes_its_author() {
     assert_eq!(author.woken(), "", "it may be its own");
     drop(write);
     assert_eq!(author.woken(), "a");
+}
+
+/// Locks are always taken in one order: first the store's, then the view's own.
+#[tokio::test(start_paused = true)]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "two threads that take the same locks"
+)]
+async fn answers_in_part_and_whole_at_the_same_time_do_not_wait_for_each_other() {
+    let world = World::new();
+    let (author, _other) = two(&world).await;
+    let object = world.change("a", "1").await;
+    let (done, all_done) = std::sync::mpsc::channel();
+    for whole in [true, false] {
+        let (view, object, done) = (author.view.clone(), object.clone(), done.clone());
+        std::thread::spawn(move || {
+            for _ in 0..20_000 {
+                let resource = config_maps().resource;
+                let write = view.write(&resource, &key("a"), &key("a"), Extent::Whole);
+                match whole {
+                    true => write.answered(&object),
+                    false => write.answered_in_part(&object),
+                }
+            }
+            done.send(()).unwrap();
+        });
+    }
+    for _ in 0..2 {
+        let patience = std::time::Duration::from_secs(100);
+        all_done.recv_timeout(patience).expect("a deadlock");
+    }
 }

@@ -58,7 +58,13 @@ impl View {
         object: &Key,
     ) -> Result<(), Exceeded> {
         let read = Read::Object(object.clone());
-        self.reads().read(by, &group_kind(api_version, kind), read)
+        self.reads()
+            .read(by, &group_kind(api_version, kind), read)?;
+        let is_primary = self.has_unselected(group_of(api_version), kind);
+        if is_primary && self.get(&self.outlook.primary, object).is_none() {
+            self.want_unselected(by);
+        }
+        Ok(())
     }
 
     /// The run of `by` is about to list objects that it may list, or of a kind that is not served.
@@ -76,7 +82,12 @@ impl View {
             return Ok(());
         }
         let read = Read::List(namespace.map(str::to_owned), selector.clone());
-        self.reads().read(by, &group_kind(api_version, kind), read)
+        self.reads()
+            .read(by, &group_kind(api_version, kind), read)?;
+        if self.has_unselected(group_of(api_version), kind) {
+            self.want_unselected(by);
+        }
+        Ok(())
     }
 
     /// The keys to run after `change`.
@@ -100,7 +111,12 @@ impl View {
         keys
     }
 
-    fn readers(&self, resource: &Resource, old: Option<&Object>, new: Option<&Object>) -> Vec<Key> {
+    pub(super) fn readers(
+        &self,
+        resource: &Resource,
+        old: Option<&Object>,
+        new: Option<&Object>,
+    ) -> Vec<Key> {
         let kind = GroupKind {
             group: resource.group.clone(),
             kind: resource.kind.clone(),

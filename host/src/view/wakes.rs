@@ -82,7 +82,8 @@ impl Wakes {
         }
     }
 
-    fn owners(&self, metadata: &Metadata) -> impl Iterator<Item = Key> {
+    /// The primaries that own the object.
+    pub(super) fn owners(&self, metadata: &Metadata) -> impl Iterator<Item = Key> {
         let ours = |api_version: &str, kind: &str| {
             group_of(api_version) == self.primary.group && kind == self.primary.kind
         };

@@ -37,6 +37,10 @@ impl Write {
             None if view.holds(&object.0, &object.1) => Before::Absent,
             None => Before::Unknown,
         };
+        let is_primary = view.has_unselected(&object.0.group, &object.0.kind);
+        if is_primary && matches!(before, Before::Unknown) {
+            view.want_unselected(&by);
+        }
         Self {
             view,
             object,
@@ -59,7 +63,10 @@ impl Write {
             }
         };
         self.note(end, Some(object));
-        let resource = self.object.0.clone();
+        let (resource, key) = self.object.clone();
+        if !view.holds(&resource, &key) {
+            return view.unheld((&resource, &key), version, |answer| self.end(answer));
+        }
         // Nothing else happens to the object meanwhile: an echo comes before this or after.
         view.take_in(&resource, object, |change| {
             if let Some(change) = change {
@@ -77,18 +84,14 @@ impl Write {
     pub fn answered_in_part(mut self, part: &Object) {
         let version = part.metadata.version();
         let view = self.view.clone();
-        let mut own = view.own();
-        let held = view.get(&self.object.0, &self.object.1);
-        let shown = held.is_some_and(|held| held.metadata.version() >= version);
-        let answer = if shown {
-            Answer::Echoed(version)
-        } else {
-            Answer::New(version)
-        };
-        if let Some(id) = self.id.take()
-            && own.end(&self.object, id, answer)
-        {
-            view.rerun(self.by.clone());
+        let (resource, key) = self.object.clone();
+        if !view.holds(&resource, &key) {
+            return view.unheld((&resource, &key), version, |answer| self.end(answer));
+        }
+        match view.informer(&resource, key.namespace.as_deref()) {
+            // Under the lock of the store, as everything that is heard: nothing comes in between.
+            Some(informer) => informer.look(&key, |held| self.end(Answer::to(version, held))),
+            None => self.end(Answer::Echoed(version)),
         }
     }
 

@@ -1,5 +1,7 @@
 //! A need on the embedded server, in virtual time.
 
+mod unselected;
+
 use std::collections::{BTreeSet, HashMap};
 
 use serde_json::{Value, json};
@@ -31,6 +33,7 @@ fn view() -> Arc<View> {
         primary,
         finalizer: "windlass.dev/p".into(),
         selects: false,
+        watches_unselected: false,
         spec_change_only: false,
         fields: HashMap::new(),
         watches: BTreeSet::new(),
@@ -100,6 +103,7 @@ fn of_things(world: &World) -> Watches {
         label_selector: None,
         field_selector: None,
         finalizer: None,
+        metadata_only: false,
     };
     let nobody = Box::new(|_: crate::informer::News<'_>| {});
     let informer =

@@ -101,6 +101,7 @@ mod tests {
             label_selector: Some("app in (a,b)".into()),
             field_selector: None,
             finalizer: None,
+            metadata_only: false,
         }
     }
 

@@ -162,6 +162,7 @@ impl World {
             label_selector: None,
             field_selector: None,
             finalizer: None,
+            metadata_only: false,
         };
         let (view, of) = (Arc::downgrade(&self.door.view), resource.clone());
         let heard = move |news: News<'_>| {
@@ -258,6 +259,7 @@ fn outlook(primary: Resource) -> Outlook {
         primary,
         finalizer: finalizer_of("greeter"),
         selects: false,
+        watches_unselected: false,
         spec_change_only: false,
         fields: std::collections::HashMap::new(),
         watches: [("", "configmaps"), ("apps", "deployments")]

@@ -204,6 +204,7 @@ impl Informed {
             label_selector: (!selector.is_empty()).then(|| selector.to_owned()),
             field_selector: None,
             finalizer: None,
+            metadata_only: false,
         };
         let told = Arc::<Mutex<Told>>::default();
         let ears = Arc::clone(&told);

@@ -1,0 +1,215 @@
+//! Reads and writes of the primary's kind outside the selector, on the embedded server, in virtual time.
+
+use std::sync::Mutex;
+
+use super::*;
+use crate::informer::tests::{config_maps, key};
+use crate::memory::Account;
+use crate::selector::LabelSelector;
+use crate::view::{Extent, Wakeup};
+
+const MAPS: &str = "/api/v1/namespaces/default/configmaps";
+
+/// A plugin whose primaries are the ConfigMaps with the label `app=a`.
+struct Selects {
+    world: World,
+    view: Arc<View>,
+    woken: Arc<Mutex<Vec<String>>>,
+    _watch: Task,
+}
+
+impl Selects {
+    async fn new() -> Self {
+        let world = World::new();
+        let resource = config_maps().resource;
+        let outlook = Outlook {
+            primary: resource.clone(),
+            finalizer: "windlass.dev/p".into(),
+            selects: true,
+            watches_unselected: true,
+            spec_change_only: false,
+            fields: HashMap::new(),
+            watches: BTreeSet::new(),
+        };
+        let woken: Arc<Mutex<Vec<String>>> = Arc::default();
+        let wake = Arc::clone(&woken);
+        let wake =
+            Box::new(move |wakeup: Wakeup| wake.lock().unwrap().push(wakeup.key.name.to_string()));
+        let view = Arc::new(View::new(outlook, wake, &Account::unlimited()));
+        world.create("a").await;
+        let selected = Watched {
+            label_selector: Some("app=a".into()),
+            ..config_maps()
+        };
+        let scope = Scope::Namespaces(vec!["default".into()]);
+        let told = Arc::downgrade(&view);
+        let informers = subscribe(
+            &world.informers,
+            (&selected, Fields::default()),
+            &scope,
+            || heard(&told, &resource),
+            &Account::unlimited(),
+        );
+        for informer in &informers {
+            world.within(informer.synced()).await;
+        }
+        view.watch(resource, scope.clone(), informers);
+        let unselected = Unselected {
+            wanted: view.wants_unselected(),
+            watched: Watched {
+                metadata_only: true,
+                ..config_maps()
+            },
+            scope,
+            informers: world.informers.clone(),
+            view: Arc::downgrade(&view),
+            account: Account::unlimited(),
+        };
+        let watch = world.seams.spawn.task(unselected.run());
+        let selects = Self {
+            world,
+            view,
+            woken,
+            _watch: watch,
+        };
+        assert_eq!(selects.woken().await, "a", "the first list");
+        selects
+    }
+
+    /// Who was woken since the last time.
+    async fn woken(&self) -> String {
+        self.world.wait(20 * SECOND).await;
+        std::mem::take(&mut *self.woken.lock().unwrap()).join(" ")
+    }
+
+    /// The key `a` makes a pass that reads one object.
+    fn reads(&self, name: &str) {
+        let a = key("a");
+        self.view.begins(&a);
+        self.view
+            .reads_one(&a, "v1", "ConfigMap", &key(name))
+            .unwrap();
+        self.view.settles(&a);
+    }
+
+    fn informers(&self) -> usize {
+        self.world.informers.count()
+    }
+
+    async fn send(&self, method: &str, path: &str, body: &Value) -> Value {
+        let path = format!("{MAPS}{path}");
+        let (code, answer) = self.world.send(method, &path, body).await;
+        assert!((200..300).contains(&code), "{answer}");
+        answer
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_read_outside_the_selector_is_tracked() {
+    let it = Selects::new().await;
+    it.reads("a");
+    assert_eq!(it.woken().await, "", "the selected one is in the store");
+    assert_eq!(
+        it.informers(),
+        1,
+        "nothing else is watched until it is needed"
+    );
+    it.reads("copy");
+    assert_eq!(it.woken().await, "a", "it may have come before the list");
+    assert_eq!(it.informers(), 2);
+    it.world.create("copy").await;
+    assert_eq!(it.woken().await, "a", "it came");
+    it.world.change("copy", "1").await;
+    assert_eq!(it.woken().await, "a", "its data alone changed");
+    it.world.create("other").await;
+    assert_eq!(it.woken().await, "", "nobody read that");
+    it.send("DELETE", "/copy", &Value::Null).await;
+    assert_eq!(it.woken().await, "a", "it went");
+    it.reads("other");
+    it.world.create("copy").await;
+    assert_eq!(it.woken().await, "", "nobody reads it any more");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_comes_into_the_selector_or_leaves_it_is_heard_once() {
+    let it = Selects::new().await;
+    it.world.create("copy").await;
+    it.reads("copy");
+    it.woken().await;
+    let label = |app: &str| json!({ "metadata": { "labels": { "app": app } } });
+    it.send("PATCH", "/copy", &label("a")).await;
+    let woken = it.woken().await;
+    assert!(woken.contains("copy"), "it is a primary now: {woken}");
+    assert!(woken.contains("a "), "and it is read: {woken}");
+    it.world.change("copy", "1").await;
+    assert_eq!(it.woken().await, "a copy", "from one store alone");
+    it.send("PATCH", "/copy", &label("b")).await;
+    let woken = it.woken().await;
+    assert!(woken.split(' ').any(|name| name == "a"), "{woken}");
+    it.world.change("copy", "2").await;
+    assert_eq!(it.woken().await, "a", "outside again");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_of_the_whole_kind_is_tracked() {
+    let it = Selects::new().await;
+    let (a, selector) = (key("a"), LabelSelector::parse("app=other").unwrap());
+    it.view.begins(&a);
+    let kind = ("v1", "ConfigMap");
+    it.view
+        .reads_list(&a, kind, Some("default"), &selector)
+        .unwrap();
+    it.view.settles(&a);
+    it.woken().await;
+    it.world.create("copy").await;
+    assert_eq!(it.woken().await, "");
+    it.world.create("other").await;
+    assert_eq!(it.woken().await, "a");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_own_write_outside_the_selector_wakes_only_others() {
+    let it = Selects::new().await;
+    it.reads("copy");
+    it.woken().await;
+    let resource = config_maps().resource;
+    for whole in [true, false] {
+        let write = it
+            .view
+            .write(&resource, &key("copy"), &key("a"), Extent::Whole);
+        let object = match whole {
+            true => it.world.create("copy").await,
+            false => it.world.change("copy", "part").await,
+        };
+        match whole {
+            true => write.answered(&object),
+            false => write.answered_in_part(&object),
+        }
+        assert_eq!(it.woken().await, "", "the echo");
+    }
+    it.world.change("copy", "somebody").await;
+    assert_eq!(it.woken().await, "a");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_child_of_the_same_kind_wakes_its_owner() {
+    let it = Selects::new().await;
+    let resource = config_maps().resource;
+    let write = it
+        .view
+        .write(&resource, &key("child"), &key("a"), Extent::Whole);
+    let uid = it
+        .view
+        .get(&resource, &key("a"))
+        .unwrap()
+        .metadata
+        .uid
+        .clone();
+    let owner = json!({ "apiVersion": "v1", "kind": "ConfigMap", "name": "a", "uid": &*uid });
+    let child = json!({ "metadata": { "name": "child", "ownerReferences": [owner] } });
+    let answer = it.send("POST", "", &child).await;
+    write.answered(&crate::view::Object::new(&answer).unwrap());
+    it.woken().await;
+    it.send("DELETE", "/child", &Value::Null).await;
+    assert_eq!(it.woken().await, "a");
+}

@@ -1,0 +1,145 @@
+//! Objects of the primary's kind that the selector leaves out, but that the plugin reads, writes or owns.
+//!
+//! - Reads of them go to the API server. An informer of the metadata of the whole kind says when one changes.
+//! - That informer starts with the first such read or write: most plugins never need it.
+//! - A key that reads one before the informer has its first list runs again after that list.
+//! - What the selector selects is heard from the other informer, also when it comes or leaves.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::watch;
+
+use super::own_writes::{Answer, Seen};
+use super::shares::answers;
+use super::{Key, View, why};
+use crate::api::Resource;
+use crate::informer::{Change, News, Origin, Subscription};
+
+/// What a view knows of them.
+#[derive(Debug, Default)]
+pub(super) struct Unselected {
+    /// Whether the plugin has read or written one.
+    wanted: watch::Sender<bool>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Once they have their first list.
+    informers: Option<Vec<Arc<Subscription>>>,
+    /// Keys that have read one before that.
+    waiting: BTreeSet<Key>,
+}
+
+impl std::fmt::Debug for State {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let listed = self.informers.is_some();
+        write!(out, "listed: {listed}, waiting: {:?}", self.waiting)
+    }
+}
+
+impl Unselected {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn informers(&self) -> Vec<Arc<Subscription>> {
+        self.state().informers.clone().unwrap_or_default()
+    }
+}
+
+impl View {
+    /// Becomes `true` when objects of the primary's kind outside the selector are to be watched too.
+    pub(crate) fn wants_unselected(&self) -> watch::Receiver<bool> {
+        self.unselected.wanted.subscribe()
+    }
+
+    /// From now on `informers`, which have their first list, tell of the primary's kind outside the selector.
+    pub(crate) fn watch_unselected(&self, informers: Vec<Arc<Subscription>>) {
+        let mut state = self.unselected.state();
+        state.informers = Some(informers);
+        let waiting = std::mem::take(&mut state.waiting);
+        drop(state);
+        waiting.into_iter().for_each(|key| self.rerun(key));
+    }
+
+    /// The key `by` reads or writes objects of the primary's kind that the selected ones may not include.
+    pub(super) fn want_unselected(&self, by: &Key) {
+        let mut state = self.unselected.state();
+        if state.informers.is_none() {
+            state.waiting.insert(by.clone());
+        }
+        drop(state);
+        self.unselected
+            .wanted
+            .send_if_modified(|wanted| !std::mem::replace(wanted, true));
+    }
+
+    /// Whether `kind` of `group` is the primary's, of which the plugin reconciles a selection and may watch all.
+    pub(super) fn has_unselected(&self, group: &str, kind: &str) -> bool {
+        let primary = &self.outlook.primary;
+        self.outlook.watches_unselected && primary.group == group && primary.kind == kind
+    }
+
+    /// The informer of the whole kind has news. Called under the lock of its store.
+    pub(crate) fn heard_unselected(&self, news: News<'_>) {
+        let News::Changed(change, origin) = news else {
+            return;
+        };
+        let Some(object) = change.new.as_ref().or(change.old.as_ref()) else {
+            return;
+        };
+        let key = &object.metadata.key;
+        let primary = &self.outlook.primary;
+        // Before the first list is in, everyone who has read one waits for that.
+        if self.unselected.state().informers.is_none() || self.get(primary, key).is_some() {
+            return;
+        }
+        let version = object.metadata.version();
+        let seen = match origin {
+            Origin::List => Seen::Sum(version),
+            Origin::Watch | Origin::Answer => Seen::One(version),
+        };
+        let name = (primary.clone(), key.clone());
+        let why = why::changed(primary, change);
+        let is_there = change.new.is_some();
+        let mut own = self.own();
+        for woken in self.readers_and_owners(change) {
+            if !is_there || !own.withhold(&name, seen, &woken) {
+                self.wake(woken, why.clone());
+            }
+        }
+        match is_there {
+            true => own.shown(&name, version),
+            false => own.forget(&name),
+        }
+    }
+
+    fn readers_and_owners(&self, change: &Change) -> BTreeSet<Key> {
+        let (old, new) = (change.old.as_ref(), change.new.as_ref());
+        let sides = [old, new].into_iter().flatten();
+        let owners = sides.flat_map(|object| self.wakes.owners(&object.metadata));
+        let readers = self.readers(&self.outlook.primary, old, new);
+        owners.chain(readers).collect()
+    }
+
+    /// A write to `object`, which no store holds, was answered with `version`: what `then` is to make of that.
+    /// Nothing else is heard of the object meanwhile.
+    pub(super) fn unheld(
+        &self,
+        (resource, key): (&Resource, &Key),
+        version: u64,
+        then: impl FnOnce(Answer),
+    ) {
+        let is_primary = *resource == self.outlook.primary;
+        let informers = self.unselected.informers();
+        let mut informers = informers.iter().filter(|_| is_primary);
+        match informers.find(|informer| answers(informer, key.namespace.as_deref())) {
+            Some(informer) => informer.look(key, |held| {
+                then(Answer::to(version, held));
+            }),
+            None => then(Answer::Echoed(version)),
+        }
+    }
+}
