@@ -195,11 +195,43 @@ async fn an_object_that_has_left_the_selector_and_was_deleted_is_finalized_after
     Ok(())
 }
 
+#[tokio::test]
+async fn an_object_outside_the_selector_that_was_read_is_put_back_when_it_is_deleted() -> Result<()>
+{
+    let scene = selective("copied").await?;
+    let cluster = &scene.cluster;
+    let metadata = json!({
+        "name": "ada", "labels": { "selected": "yes" }, "annotations": { "copied": "yes" },
+    });
+    cluster
+        .create(json!({
+            "apiVersion": "examples.windlass.dev/v1",
+            "kind": "Greeting",
+            "metadata": metadata,
+            "spec": { "name": "Ada" },
+        }))
+        .await?;
+    let is_there = |_: &Value| true;
+    let mut copy = cluster
+        .until("Greeting", "ada-copy", "is made", is_there)
+        .await?;
+    // The first time the informer may still be starting.
+    for _ in 0..2 {
+        cluster.delete("Greeting", "ada-copy").await?;
+        let uid = copy["metadata"]["uid"].clone();
+        let is_another = |copy: &Value| copy["metadata"]["uid"] != uid;
+        copy = cluster
+            .until("Greeting", "ada-copy", "is made again", is_another)
+            .await?;
+    }
+    Ok(())
+}
+
 /// A host with the guest `selective`.
 async fn selective(prefix: &str) -> Result<Scene> {
     let cluster = Cluster::new(prefix).await?;
     let plugins = Plugins::new(&cluster.namespace)?.component("selective", "selective.wasm")?;
-    let verbs = &["get", "list", "watch", "patch"];
+    let verbs = &["get", "list", "watch", "create", "patch"];
     let resources = &["greetings", "greetings/status"];
     let document = json!({
         "source": { "file": "selective.wasm" },

@@ -1,11 +1,12 @@
 //! A guest that looks after some objects of its kind only: Greetings with the label `selected=yes`.
 //!
+//! One with the annotation `copied` has a copy, a Greeting `<name>-copy` without the label, which nobody owns.
 //! Each has a marker, a ConfigMap `<name>-marker` that nobody owns: only `finalize` takes it away.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use windlass_sdk::{
     Action, Cluster, Failure, Finalize, Manifest, Needs, Object, ObjectRef, Progress, Reconciler,
-    Watch, export, manage,
+    Watch, export, manage, need,
 };
 
 /// Any Greeting.
@@ -21,7 +22,7 @@ impl Reconciler for Selective {
     type Object = Greeting;
 
     fn needs() -> Needs {
-        manage("v1", "ConfigMap")
+        manage("v1", "ConfigMap") + need("examples.windlass.dev/v1", "Greeting", &["create"])
     }
 
     fn watch() -> Watch {
@@ -30,6 +31,15 @@ impl Reconciler for Selective {
 
     fn reconcile(&self, greeting: &Greeting, cluster: &dyn Cluster) -> Result<Action, Failure> {
         cluster.apply(Manifest::new(&marker(greeting)).data("of", greeting.name()))?;
+        if greeting.metadata.annotations.contains_key("copied") {
+            let copy = ObjectRef {
+                name: format!("{}-copy", greeting.name()),
+                ..greeting.reference()
+            };
+            if cluster.find::<Greeting>(&copy)?.is_none() {
+                cluster.apply(Manifest::new(&copy).spec(json!({ "name": "copy" })))?;
+            }
+        }
         Ok(Action::AwaitChange)
     }
 }
