@@ -16,6 +16,7 @@ mod functions;
 mod image;
 mod imports;
 mod limiter;
+mod load;
 mod measures;
 mod meter;
 mod outcome;
@@ -35,8 +36,7 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 use tracing::Instrument;
 use wasmtime::Engine;
-use wasmtime::component::{Component, HasSelf, Linker};
-use windlass_code_cache::{CacheError, Code, CodeCache};
+use wasmtime::component::{HasSelf, Linker};
 
 pub use bindings::types::{Action, Failure, Progress, Request};
 pub use calls::HostCalls;
@@ -44,17 +44,16 @@ pub use cancel::Cancel;
 pub use compiler::Compiler;
 pub use description::{Description, Need};
 pub use engine::{SLICE, SLOTS};
+pub use load::LoadError;
 pub use measures::{BUCKETS, Family, Kind, Measures, Number};
 pub use outcome::{CallError, Called};
 pub use shares::Maxima;
 
-use crate::crashes::{Activity, InFlight};
+use crate::crashes::InFlight;
 use crate::manifest::Limits;
 use crate::memory::{Account, Accounts, Budget};
 use crate::seams::{Either, Seams, Task, first};
-use crate::source::{Digest, digest};
-use admission::Refused;
-use compiler::CompileError;
+use crate::source::Digest;
 use engine::Interruption;
 use image::{Image, Images};
 use meter::{Cpu, Metered};
@@ -109,26 +108,6 @@ struct Guest {
     /// Decides where its calls run.
     trust: Trust,
     share: Arc<Share>,
-}
-
-/// Why a component is not loaded.
-#[derive(Debug, thiserror::Error)]
-pub enum LoadError {
-    /// It is not let in.
-    #[error(transparent)]
-    Refused(#[from] Refused),
-    /// There is no code for it.
-    #[error(transparent)]
-    Compile(#[from] CompileError),
-    /// The code cache cannot be used.
-    #[error("cannot use the code cache")]
-    Cache(#[source] windlass_code_cache::CacheError),
-    /// `describe` gave no answer.
-    #[error("its `describe` failed")]
-    Describe(#[source] CallError),
-    /// `describe` gave an answer that cannot be used.
-    #[error("its description cannot be used: {0}")]
-    Description(String),
 }
 
 impl Sandboxes {
@@ -217,110 +196,6 @@ impl Sandboxes {
     /// How many components have their code in memory now: those that were called within a minute.
     pub fn mapped(&self) -> usize {
         self.workshop.images.mapped()
-    }
-
-    /// Judges, compiles and describes a component.
-    ///
-    /// # Errors
-    /// Why it cannot be used, for a person.
-    pub async fn load(
-        self: &Arc<Self>,
-        name: &str,
-        bytes: &[u8],
-        config: &str,
-        limits: Limits,
-        cache: &CodeCache,
-    ) -> Result<Plugin, LoadError> {
-        let digest = digest(bytes);
-        let image = match self.workshop.images.of(&digest) {
-            Some(image) => image,
-            None => self.image(digest, bytes, cache).await?,
-        };
-        tracing::debug!(plugin = name, reached = "compiled", "loading");
-        let name: Arc<str> = name.into();
-        // Beside the calls of a version that runs: it may be the one that is to be replaced. No plugin has such a name.
-        let describes = format!("{name} (describe)").into();
-        let guest = Guest {
-            account: self.accounts.of(&name),
-            name,
-            digest,
-            image,
-            config: config.into(),
-            limits,
-            trust: Trust::default(),
-            share: Arc::new(self.shares.join(describes, &limits)),
-        };
-        let cancel = Cancel::default();
-        let called = self
-            .call(&guest, Asked::Describe, Party::Nobody, &cancel)
-            .await;
-        let described = called.answer.map_err(LoadError::Describe)?;
-        let described = described.description();
-        let described = described.ok_or_else(|| LoadError::Description("none was given".into()))?;
-        let description = Description::read(described).map_err(LoadError::Description)?;
-        tracing::debug!(plugin = &*guest.name, reached = "described", "loading");
-        let share = Arc::new(self.shares.join(guest.name.clone(), &limits));
-        Ok(Plugin {
-            name: guest.name.clone(),
-            description,
-            sandboxes: self.clone(),
-            guest: Guest { share, ..guest },
-        })
-    }
-
-    /// Judges a component and makes its code ready to run.
-    async fn image(
-        &self,
-        digest: Digest,
-        bytes: &[u8],
-        cache: &CodeCache,
-    ) -> Result<Arc<Image>, LoadError> {
-        let loading = self.in_flight.begins(digest, Activity::Loading);
-        admission::judge_bytes(bytes)?;
-        drop(loading);
-        let (code, component) = self.code(digest, bytes, cache).await?;
-        let _loading = self.in_flight.begins(digest, Activity::Loading);
-        let engine = self.engine();
-        admission::judge_component(engine, &component)?;
-        let linker = self.workshop.linker.clone();
-        let image = Image::new(code, &component, engine.clone(), linker, self.seams.clock);
-        let mismatch = |error: wasmtime::Error| Refused::Mismatch(format!("{error:#}"));
-        let image = Arc::new(image.map_err(mismatch)?);
-        self.workshop.images.add(digest, &image);
-        Ok(image)
-    }
-
-    /// The compiled code of the component `bytes`, from the cache or from the compiler; and mapped.
-    async fn code(
-        &self,
-        digest: Digest,
-        bytes: &[u8],
-        cache: &CodeCache,
-    ) -> Result<(Code, Component), LoadError> {
-        let kept = || {
-            let _loading = self.in_flight.begins(digest, Activity::Loading);
-            cache.load(self.engine(), bytes).map_err(LoadError::Cache)
-        };
-        if let Some(code) = kept()? {
-            return Ok(code);
-        }
-        let _turn = self.compiling.acquire().await;
-        // Somebody may have compiled the same meanwhile.
-        if let Some(code) = kept()? {
-            return Ok(code);
-        }
-        let draft = cache
-            .draft(self.engine(), bytes)
-            .map_err(LoadError::Cache)?;
-        let output = draft.file().map_err(LoadError::Cache)?;
-        // The kernel kills a container as a whole: a compiler that takes too much can take the host with it.
-        let _compiling = self.in_flight.begins(digest, Activity::Compiling);
-        self.compiler.compile(bytes, output, &self.seams).await?;
-        draft.keep(self.engine()).map_err(|error| match error {
-            // Compiled for this engine a moment ago: it is whole, and the engine's pool has no room for it.
-            CacheError::Damaged(why) => Refused::TooDemanding(why).into(),
-            error => LoadError::Cache(error),
-        })
     }
 
     /// Makes one call in a sandbox of its own, bounded by the guest's limits.

@@ -1,0 +1,143 @@
+//! Loads a component: judges it, compiles it unless the code cache has its code, and has it describe itself.
+
+use std::sync::Arc;
+
+use wasmtime::component::Component;
+use windlass_code_cache::{CacheError, Code, CodeCache};
+
+use super::admission::{self, Refused};
+use super::compiler::CompileError;
+use super::image::Image;
+use super::outcome::Asked;
+use super::place::Trust;
+use super::sandbox::Party;
+use super::{CallError, Cancel, Description, Guest, Plugin, Sandboxes};
+use crate::crashes::Activity;
+use crate::manifest::Limits;
+use crate::source::{Digest, digest};
+
+/// Why a component is not loaded.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// It is not let in.
+    #[error(transparent)]
+    Refused(#[from] Refused),
+    /// There is no code for it.
+    #[error(transparent)]
+    Compile(#[from] CompileError),
+    /// The code cache cannot be used.
+    #[error("cannot use the code cache")]
+    Cache(#[source] CacheError),
+    /// `describe` gave no answer.
+    #[error("its `describe` failed")]
+    Describe(#[source] CallError),
+    /// `describe` gave an answer that cannot be used.
+    #[error("its description cannot be used: {0}")]
+    Description(String),
+}
+
+impl Sandboxes {
+    /// Judges, compiles and describes a component.
+    ///
+    /// # Errors
+    /// Why it cannot be used, for a person.
+    pub async fn load(
+        self: &Arc<Self>,
+        name: &str,
+        bytes: &[u8],
+        config: &str,
+        limits: Limits,
+        cache: &CodeCache,
+    ) -> Result<Plugin, LoadError> {
+        let digest = digest(bytes);
+        let image = match self.workshop.images.of(&digest) {
+            Some(image) => image,
+            None => self.image(digest, bytes, cache).await?,
+        };
+        tracing::debug!(plugin = name, reached = "compiled", "loading");
+        let name: Arc<str> = name.into();
+        // Beside the calls of a version that runs: it may be the one that is to be replaced. No plugin has such a name.
+        let describes = format!("{name} (describe)").into();
+        let guest = Guest {
+            account: self.accounts.of(&name),
+            name,
+            digest,
+            image,
+            config: config.into(),
+            limits,
+            trust: Trust::default(),
+            share: Arc::new(self.shares.join(describes, &limits)),
+        };
+        let cancel = Cancel::default();
+        let called = self
+            .call(&guest, Asked::Describe, Party::Nobody, &cancel)
+            .await;
+        let described = called.answer.map_err(LoadError::Describe)?;
+        let described = described.description();
+        let described = described.ok_or_else(|| LoadError::Description("none was given".into()))?;
+        let description = Description::read(described).map_err(LoadError::Description)?;
+        tracing::debug!(plugin = &*guest.name, reached = "described", "loading");
+        let share = Arc::new(self.shares.join(guest.name.clone(), &limits));
+        Ok(Plugin {
+            name: guest.name.clone(),
+            description,
+            sandboxes: self.clone(),
+            guest: Guest { share, ..guest },
+        })
+    }
+
+    /// Judges a component and makes its code ready to run.
+    async fn image(
+        &self,
+        digest: Digest,
+        bytes: &[u8],
+        cache: &CodeCache,
+    ) -> Result<Arc<Image>, LoadError> {
+        let loading = self.in_flight.begins(digest, Activity::Loading);
+        admission::judge_bytes(bytes)?;
+        drop(loading);
+        let (code, component) = self.code(digest, bytes, cache).await?;
+        let _loading = self.in_flight.begins(digest, Activity::Loading);
+        let engine = self.engine();
+        admission::judge_component(engine, &component)?;
+        let linker = self.workshop.linker.clone();
+        let image = Image::new(code, &component, engine.clone(), linker, self.seams.clock);
+        let mismatch = |error: wasmtime::Error| Refused::Mismatch(format!("{error:#}"));
+        let image = Arc::new(image.map_err(mismatch)?);
+        self.workshop.images.add(digest, &image);
+        Ok(image)
+    }
+
+    /// The compiled code of the component `bytes`, from the cache or from the compiler; and mapped.
+    async fn code(
+        &self,
+        digest: Digest,
+        bytes: &[u8],
+        cache: &CodeCache,
+    ) -> Result<(Code, Component), LoadError> {
+        let kept = || {
+            let _loading = self.in_flight.begins(digest, Activity::Loading);
+            cache.load(self.engine(), bytes).map_err(LoadError::Cache)
+        };
+        if let Some(code) = kept()? {
+            return Ok(code);
+        }
+        let _turn = self.compiling.acquire().await;
+        // Somebody may have compiled the same meanwhile.
+        if let Some(code) = kept()? {
+            return Ok(code);
+        }
+        let draft = cache
+            .draft(self.engine(), bytes)
+            .map_err(LoadError::Cache)?;
+        let output = draft.file().map_err(LoadError::Cache)?;
+        // The kernel kills a container as a whole: a compiler that takes too much can take the host with it.
+        let _compiling = self.in_flight.begins(digest, Activity::Compiling);
+        self.compiler.compile(bytes, output, &self.seams).await?;
+        draft.keep(self.engine()).map_err(|error| match error {
+            // Compiled for this engine a moment ago: it is whole, and the engine's pool has no room for it.
+            CacheError::Damaged(why) => Refused::TooDemanding(why).into(),
+            error => LoadError::Cache(error),
+        })
+    }
+}
