@@ -28,6 +28,7 @@ mod shares;
 mod slots;
 pub mod tape;
 mod turns;
+mod waited;
 mod wasi;
 
 use std::sync::Arc;
@@ -46,6 +47,7 @@ pub use description::{Description, Need};
 pub use engine::{SLICE, SLOTS};
 pub use load::LoadError;
 pub use measures::{BUCKETS, Family, Kind, Measures, Number};
+pub(crate) use outcome::is_own_time;
 pub use outcome::{CallError, Called};
 pub use shares::Maxima;
 
@@ -61,6 +63,7 @@ use outcome::{Asked, Report};
 use place::{Placed, Trust};
 use sandbox::{Party, Start, State, sandbox};
 use shares::{Share, Shares};
+use waited::Waited;
 
 /// How long a call that was told to stop has for it before it is dropped.
 const GRACE: Duration = Duration::from_secs(1);
@@ -234,6 +237,7 @@ impl Sandboxes {
             }
         };
         let cpu = Cpu::new(self.seams.clock);
+        let waited = Waited::new(self.seams.clock);
         // This call's own: `cancel` is shared by all calls of the plugin.
         let stop = Cancel::default();
         let (now, seed) = match &party {
@@ -260,6 +264,7 @@ impl Sandboxes {
             cpu: cpu.clone(),
             interruption: self.workshop.interruption,
             share: share.clone(),
+            waited: waited.clone(),
         };
         let (store, output) = match sandbox(self.engine(), start) {
             Ok(made) => made,
@@ -270,7 +275,7 @@ impl Sandboxes {
         let guest = Metered::new(
             self.in_flight.during(*digest, activity, asked),
             cpu.clone(),
-            share.line(),
+            (share.line(), waited.clone()),
             stop.clone(),
         );
         // The slot goes with the sandbox, however the call ends.
@@ -283,8 +288,8 @@ impl Sandboxes {
         let mut placed = Placed::begin(call, trust, cpu.clone(), &self.seams.spawn);
         let in_time = self.seams.clock.within(limits.deadline, &mut placed);
         let (late, report) = match first(in_time, cancel.stopped()).await {
-            Either::Left(report) => (report.is_none(), report),
-            Either::Right(()) => (false, None),
+            Either::Left(report) => (report.is_none().then(|| waited.total()), report),
+            Either::Right(()) => (None, None),
         };
         let report = match report {
             Some(report) => Some(report),

@@ -31,7 +31,7 @@ pub(super) fn count(meters: &Meters, pass: &Pass, record: &Record) {
     match error {
         PassError::Call(CallError::Failed(Failure::Terminal(_))) => meters.terminal.inc(),
         PassError::Call(CallError::Trapped(_)) => meters.panics.inc(),
-        PassError::Call(CallError::DeadlineExceeded(_) | CallError::CpuExceeded(_)) => {
+        PassError::Call(CallError::DeadlineExceeded { .. } | CallError::CpuExceeded(_)) => {
             meters.timeouts.inc()
         }
         PassError::Call(

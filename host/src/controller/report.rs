@@ -189,7 +189,7 @@ fn event_reason(error: &PassError) -> Option<&'static str> {
     match error {
         PassError::Call(CallError::Failed(Failure::Terminal(_))) => Some("TerminalError"),
         PassError::Call(CallError::Failed(Failure::Transient(_))) => Some("ReconcileFailed"),
-        PassError::Call(CallError::DeadlineExceeded(_)) => Some("DeadlineExceeded"),
+        PassError::Call(CallError::DeadlineExceeded { .. }) => Some("DeadlineExceeded"),
         PassError::Call(CallError::CpuExceeded(_)) => Some("CPUExceeded"),
         PassError::Call(CallError::Trapped(_)) => Some("PluginTrapped"),
         PassError::Call(CallError::Host(_)) => Some("HostError"),

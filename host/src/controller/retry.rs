@@ -36,7 +36,7 @@ pub(super) fn next(outcome: &Result<Done, PassError>, slow_down: Option<Duration
         }
         Err(PassError::Call(CallError::Failed(Failure::Terminal(_)))) => Next::Rest,
         Err(PassError::Call(
-            CallError::Failed(Failure::Transient(_)) | CallError::DeadlineExceeded(_),
+            CallError::Failed(Failure::Transient(_)) | CallError::DeadlineExceeded { .. },
         )) => failed,
         Err(PassError::Call(
             CallError::CpuExceeded(_) | CallError::Trapped(_) | CallError::Host(_),
@@ -83,7 +83,10 @@ mod tests {
                 Next::SlowDown(second),
             ),
             (
-                call(CallError::DeadlineExceeded(second)),
+                call(CallError::DeadlineExceeded {
+                    deadline: second,
+                    waited: Duration::ZERO,
+                }),
                 None,
                 Next::Backoff,
             ),

@@ -5,7 +5,7 @@
 //! - While it is slowed down it gets one call at a time: after 1 s, and after twice as long each time that call fails,
 //!   up to 5 minutes. The first call that ends well sets it free.
 //! - A failure that the plugin reports is an answer: it does not count. Neither does what the host or the API server is
-//!   to blame for.
+//!   to blame for, such as a call that ran past its deadline because the API server was slow.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use tokio::time::Instant;
 
 use super::finalizer::Step;
 use super::reconcile::{Done, PassError};
-use crate::plugin::CallError;
+use crate::plugin::{CallError, is_own_time};
 
 /// So many calls are looked at.
 const WINDOW: usize = 20;
@@ -100,9 +100,10 @@ pub(super) fn is_bad(step: Step, outcome: &Result<Done, PassError>) -> Option<bo
     }
     match outcome {
         Ok(_) | Err(PassError::Call(CallError::Failed(_))) => Some(false),
-        Err(PassError::Call(
-            CallError::Trapped(_) | CallError::CpuExceeded(_) | CallError::DeadlineExceeded(_),
-        )) => Some(true),
+        Err(PassError::Call(CallError::Trapped(_) | CallError::CpuExceeded(_))) => Some(true),
+        Err(PassError::Call(CallError::DeadlineExceeded { deadline, waited })) => {
+            is_own_time(*deadline, *waited).then_some(true)
+        }
         Err(
             PassError::Call(CallError::Stopped | CallError::Host(_))
             | PassError::Finalizer(_)
@@ -231,6 +232,10 @@ mod tests {
         let text = || "why".to_owned();
         let call = |error| Err(PassError::Call(error));
         let second = Duration::from_secs(1);
+        let late = |deadline, waited| CallError::DeadlineExceeded {
+            deadline: Duration::from_secs(deadline),
+            waited: Duration::from_secs(waited),
+        };
         let cases = [
             (Ok(Done::Rest), Some(false)),
             (Ok(Done::After(5)), Some(false)),
@@ -244,7 +249,12 @@ mod tests {
             ),
             (call(CallError::Trapped(text())), Some(true)),
             (call(CallError::CpuExceeded(second)), Some(true)),
-            (call(CallError::DeadlineExceeded(second)), Some(true)),
+            (call(late(30, 0)), Some(true)),
+            (call(late(30, 14)), Some(true)),
+            // The API server, or a busy machine, took as much or more.
+            (call(late(30, 15)), None),
+            (call(late(30, 29)), None),
+            (call(late(30, 31)), None),
             (call(CallError::Stopped), None),
             (call(CallError::Host(text())), None),
             (Err(PassError::Read(ApiError::Unreachable(text()))), None),

@@ -351,7 +351,7 @@ impl Host {
                 // Late may be the API server, and the other two are the host.
                 let passes = matches!(
                     error,
-                    CallError::DeadlineExceeded(_) | CallError::Host(_) | CallError::Stopped
+                    CallError::DeadlineExceeded { .. } | CallError::Host(_) | CallError::Stopped
                 );
                 Err(Refusal {
                     again: passes.then_some(AGAIN),

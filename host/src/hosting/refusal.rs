@@ -81,7 +81,7 @@ pub(super) fn again(error: &LoadError) -> Option<Duration> {
         LoadError::Compile(CompileError::Failed(_))
         | LoadError::Cache(_)
         | LoadError::Describe(
-            CallError::DeadlineExceeded(_) | CallError::Host(_) | CallError::Stopped,
+            CallError::DeadlineExceeded { .. } | CallError::Host(_) | CallError::Stopped,
         ) => Some(AGAIN),
         LoadError::Compile(CompileError::Refused(_) | CompileError::Exhausted(_))
         | LoadError::Refused(_)

@@ -33,6 +33,7 @@ use super::calls::HostCalls;
 use super::measures::Measures;
 use super::shares::Share;
 use super::tape::Tape;
+use super::waited::Waited;
 use crate::api::{Api, ApiError, Discovery, Request, Resource, group_of};
 use crate::events::Recorder;
 use crate::grants::{Access, Grants, Used};
@@ -128,6 +129,8 @@ pub struct Call {
     tape: Option<Tape>,
     /// What the plugin may do over time.
     share: Option<Arc<Share>>,
+    /// How long it waits for its host.
+    waited: Option<Waited>,
 }
 
 #[derive(Clone, Debug)]
@@ -175,6 +178,7 @@ impl Call {
             set_applied: false,
             tape: None,
             share: None,
+            waited: None,
         }
     }
 
@@ -231,7 +235,9 @@ impl Call {
         }
         self.check_requests()?;
         self.throttle().await;
+        let waits = self.waits();
         let found = self.door.discovery.by_kind(api_version, kind).await;
+        drop(waits);
         // What is found is remembered. What is not counts, since nothing keeps a guest from making
         // up the next one.
         self.requests += u32::from(!matches!(found, Ok(Some(_))));

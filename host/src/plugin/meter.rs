@@ -17,6 +17,7 @@ use futures::future::BoxFuture;
 
 use super::cancel::Cancel;
 use super::turns::{Line, Turn};
+use super::waited::{Waited, Waiting};
 use crate::seams::{Clock, Either, first};
 
 /// The CPU time of one call. Clones share it.
@@ -98,26 +99,32 @@ pub(super) struct Metered<T> {
     call: BoxFuture<'static, T>,
     cpu: Cpu,
     line: Line,
+    waited: Waited,
     stop: Cancel,
     waiting: Option<BoxFuture<'static, Either<Turn, ()>>>,
+    /// Counts the wait for the next turn.
+    waits: Option<Waiting>,
     /// Of the slice that has ended.
     held: Option<Turn>,
 }
 
 impl<T> Metered<T> {
-    /// Runs `call` in turns of `line` until `stop` tells it to stop, counting into `cpu`.
+    /// Runs `call` in turns of `line` until `stop` tells it to stop, counting into `cpu`, and its waits for turns into
+    /// `waited`.
     pub(super) fn new(
         call: impl Future<Output = T> + Send + 'static,
         cpu: Cpu,
-        line: Line,
+        (line, waited): (Line, Waited),
         stop: Cancel,
     ) -> Self {
         Self {
             call: Box::pin(call),
             cpu,
             line,
+            waited,
             stop,
             waiting: None,
+            waits: None,
             held: None,
         }
     }
@@ -141,9 +148,11 @@ impl<T> Future for Metered<T> {
             })
         });
         let Poll::Ready(turn) = waiting.as_mut().poll(context) else {
+            let waited = &this.waited;
+            this.waits.get_or_insert_with(|| waited.begin());
             return Poll::Pending;
         };
-        this.waiting = None;
+        (this.waiting, this.waits) = (None, None);
         let before = this.cpu.used();
         this.cpu.begin();
         let answer = this.call.as_mut().poll(context);
@@ -199,7 +208,8 @@ mod tests {
                     let cpu = Cpu::new(clock());
                     let call = Spinner(cpu.clone(), slices.clone());
                     let line = turns.line(format!("plugin-{number}").into(), 10);
-                    calls.push(spawn.guest(Metered::new(call, cpu, line, Cancel::default())));
+                    let place = (line, Waited::new(clock()));
+                    calls.push(spawn.guest(Metered::new(call, cpu, place, Cancel::default())));
                 }
             }
             let counts = || slices.iter().map(|slices| slices.load(Ordering::Relaxed));
@@ -217,10 +227,26 @@ mod tests {
         let _held = turns.line("busy".into(), 10).take().await;
         let stop = Cancel::default();
         let call = std::future::ready(());
-        let line = turns.line("a".into(), 10);
-        let mut call = Box::pin(Metered::new(call, Cpu::new(clock()), line, stop.clone()));
+        let place = (turns.line("a".into(), 10), Waited::new(clock()));
+        let mut call = Box::pin(Metered::new(call, Cpu::new(clock()), place, stop.clone()));
         assert!((&mut call).now_or_never().is_none());
         stop.stop();
         assert!(call.now_or_never().is_some());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_wait_for_a_turn_counts_and_what_the_call_waits_for_by_itself_does_not() {
+        let (turns, clock) = (Turns::new(1), clock());
+        let held = turns.line("busy".into(), 10).take().await;
+        let waited = Waited::new(clock);
+        let place = (turns.line("a".into(), 10), waited.clone());
+        let call = async move { clock.sleep(Duration::from_secs(3)).await };
+        let call = Metered::new(call, Cpu::new(clock), place, Cancel::default());
+        let mut call = Box::pin(call);
+        assert!((&mut call).now_or_never().is_none(), "it waits for a turn");
+        clock.sleep(Duration::from_secs(5)).await;
+        drop(held);
+        call.await;
+        assert_eq!(waited.total().as_secs(), 5);
     }
 }

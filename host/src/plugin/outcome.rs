@@ -30,8 +30,13 @@ pub enum CallError {
     #[error("plugin reported a {} failure: {}", self.label(), failure_text(.0))]
     Failed(Failure),
     /// The plugin ran past its deadline.
-    #[error("plugin ran past its deadline of {0:?}: raise spec.limits.deadline if that is right")]
-    DeadlineExceeded(Duration),
+    #[error("plugin ran past its deadline of {deadline:?}{}: raise spec.limits.deadline if that is right", waits_text(*deadline, *waited))]
+    DeadlineExceeded {
+        /// `spec.limits.deadline`.
+        deadline: Duration,
+        /// How long the call waited for its host meanwhile: for answers of the API server, and for its turns to run.
+        waited: Duration,
+    },
     /// The plugin used up its CPU time.
     #[error("plugin used up its CPU time of {0:?}: raise spec.limits.cpu if that is right")]
     CpuExceeded(Duration),
@@ -52,12 +57,25 @@ impl CallError {
         match self {
             Self::Failed(Failure::Transient(_)) => "transient",
             Self::Failed(Failure::Terminal(_)) => "terminal",
-            Self::DeadlineExceeded(_) => "deadline_exceeded",
+            Self::DeadlineExceeded { .. } => "deadline_exceeded",
             Self::CpuExceeded(_) => "cpu_exceeded",
             Self::Trapped(_) => "trapped",
             Self::Stopped => "stopped",
             Self::Host(_) => "host",
         }
+    }
+}
+
+/// Whether a call took most of the time until its `deadline` itself, and has not `waited` for its host.
+pub(crate) fn is_own_time(deadline: Duration, waited: Duration) -> bool {
+    deadline.saturating_sub(waited) > waited
+}
+
+/// No numbers: a text that is the same each time is told once.
+fn waits_text(deadline: Duration, waited: Duration) -> &'static str {
+    match is_own_time(deadline, waited) {
+        true => "",
+        false => ", and waited for the API server or for its turn to run for most of that",
     }
 }
 
@@ -220,10 +238,11 @@ impl Report {
         }
     }
 
-    /// Sorts out how the call ended. `late` says that its deadline had passed. What the guest says of it is redacted.
+    /// Sorts out how the call ended. `late` is how long it had waited for its host when its deadline passed, if it did.
+    /// What the guest says of it is redacted.
     pub(super) fn judge(
         self,
-        late: bool,
+        late: Option<Duration>,
         cpu: Duration,
         limits: &Limits,
         (output, redactor): (&Output, &Redactor),
@@ -234,15 +253,18 @@ impl Report {
             denied,
             traffic,
         } = self;
-        let answer = match answer {
+        let answer = match (late, answer) {
             // An answer that arrives after the deadline is no answer: retried like any other.
-            _ if late => Err(CallError::DeadlineExceeded(limits.deadline)),
-            Ok(Ok(answer)) => Ok(answer),
-            Ok(Err(mut failure)) => {
+            (Some(waited), _) => Err(CallError::DeadlineExceeded {
+                deadline: limits.deadline,
+                waited,
+            }),
+            (None, Ok(Ok(answer))) => Ok(answer),
+            (None, Ok(Err(mut failure))) => {
                 redactor.failure(&mut failure);
                 Err(CallError::Failed(tidy(failure)))
             }
-            Err(error) => Err(classify(&error, denied, limits)),
+            (None, Err(error)) => Err(classify(&error, denied, limits)),
         };
         let output = if answer.is_err() {
             redactor.text(&output.text()).into_owned()

@@ -15,6 +15,7 @@ use super::meter::Cpu;
 use super::redact::Redactor;
 use super::shares::Share;
 use super::tape::Player;
+use super::waited::Waited;
 use super::wasi::{self, Output};
 use crate::manifest::Limits;
 use crate::memory::Account;
@@ -98,6 +99,8 @@ pub(super) struct Start {
     pub interruption: Interruption,
     /// What the plugin may do over time.
     pub share: Arc<Share>,
+    /// How long the call waits for its host.
+    pub waited: Waited,
 }
 
 /// Makes the store of one call.
@@ -108,7 +111,10 @@ pub(super) fn sandbox(engine: &Engine, start: Start) -> wasmtime::Result<(Store<
     let (wasi, output) = wasi::context(start.now, start.seed);
     let (call, player) = match start.party {
         Party::Nobody => (None, None),
-        Party::Cluster(call) => (Some(call.of_share(start.share.clone())), None),
+        Party::Cluster(call) => {
+            let call = call.of_share(start.share.clone());
+            (Some(call.waiting(start.waited)), None)
+        }
         Party::Recording(player) => (None, Some(player)),
     };
     let object = call

@@ -109,7 +109,10 @@ impl Call {
             self.slow_down = self.slow_down.max(error.slow_down());
             let may = clock.now() - began < PATIENCE && self.requests < self.door.api_calls;
             match wait(&error, repeat, repeats).filter(|_| may) {
-                Some(wait) => self.door.api.pause(wait).await,
+                Some(wait) => {
+                    let _waits = self.waits();
+                    self.door.api.pause(wait).await;
+                }
                 None => {
                     return Err(Failed {
                         error,

@@ -10,6 +10,7 @@ mod patch;
 mod repeat;
 mod reserved;
 mod set;
+mod slow;
 
 use std::sync::{Arc, Mutex};
 

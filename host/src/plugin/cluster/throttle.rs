@@ -8,12 +8,24 @@ use super::Call;
 use crate::api::{ApiError, Request};
 use crate::metrics::Throttled;
 use crate::plugin::shares::{Logged, Share};
+use crate::plugin::waited::{Waited, Waiting};
 
 impl Call {
     /// It is limited over time by `share`.
     pub(in crate::plugin) fn of_share(self, share: Arc<Share>) -> Self {
         let share = Some(share);
         Self { share, ..self }
+    }
+
+    /// Its waits for the API server count into `waited`.
+    pub(in crate::plugin) fn waiting(self, waited: Waited) -> Self {
+        let waited = Some(waited);
+        Self { waited, ..self }
+    }
+
+    /// It waits for the API server until the answer is dropped.
+    pub(super) fn waits(&self) -> Option<Waiting> {
+        self.waited.as_ref().map(Waited::begin)
     }
 
     /// What its plugin waited for, and what it lost.
@@ -32,6 +44,7 @@ impl Call {
     pub(super) async fn request(&mut self, request: Request) -> Result<Box<RawValue>, ApiError> {
         self.requests += 1;
         self.throttle().await;
+        let _waits = self.waits();
         self.door.api.text(request).await
     }
 

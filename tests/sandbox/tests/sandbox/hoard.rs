@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use windlass::manifest::Limits;
 use windlass::plugin::CallError;
+use windlass_sandbox_tests::{FakeApi, House};
 
-use crate::common::{Siege, TIGHT, trapped};
+use crate::common::{GOOD, Siege, TIGHT, cluster, tenant, trapped};
 
 /// An end in sight for whoever waits: the one limit here that is meant to be reached.
 const SHORT: Limits = Limits {
@@ -29,8 +30,25 @@ async fn sleeping_lasts_until_the_deadline_and_costs_no_cpu() {
     for attack in ["spin_sleep", "hoard_slow"] {
         let siege = Siege::begin(attack, SHORT).await;
         let called = siege.attack().await;
-        let late = matches!(called.answer, Err(CallError::DeadlineExceeded(limit)) if limit == SHORT.deadline);
+        let late = matches!(called.answer, Err(CallError::DeadlineExceeded { deadline, .. }) if deadline == SHORT.deadline);
         assert!(late && called.cpu <= SHORT.cpu, "{attack}: {called:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_is_late_tells_what_of_it_was_the_wait_for_the_api_server() {
+    let start = "2026-11-21T09:30:00Z".parse().unwrap();
+    let api = FakeApi::slow(cluster(&[GOOD]), Duration::from_secs(7));
+    let house = House::inline(api, start).unwrap();
+    // (attack, whether most of its time is the guest's own)
+    for (attack, is_own) in [("wait_api", false), ("spin_sleep", true)] {
+        let late = tenant(&house, "late", attack, TIGHT).await;
+        let answer = late.reconcile("default", GOOD).await.unwrap().answer;
+        let Err(CallError::DeadlineExceeded { deadline, waited }) = answer else {
+            panic!("{attack}: {answer:?}")
+        };
+        assert_eq!(deadline, TIGHT.deadline, "{attack}");
+        assert_eq!(waited < deadline / 2, is_own, "{attack}: {waited:?}");
     }
 }
 
@@ -39,7 +57,7 @@ async fn a_call_that_is_late_does_not_stop_the_plugins_next_one() {
     let siege = Siege::begin("spin_sleep", SHORT).await;
     for _ in 0..2 {
         let called = siege.attack().await;
-        let late = matches!(called.answer, Err(CallError::DeadlineExceeded(_)));
+        let late = matches!(called.answer, Err(CallError::DeadlineExceeded { .. }));
         assert!(late, "{called:?}");
     }
 }

@@ -54,12 +54,17 @@ impl Call {
             named.remove(&(group, plural));
             let resource = match watched {
                 Some(resource) => resource,
-                None => match self.door.discovery.by_plural(group, plural).await {
-                    Ok(Some(resource)) => resource,
-                    // Nobody serves it, so there is none.
-                    Ok(None) => continue,
-                    Err(error) => return Err(self.failed("look up a kind", &error)),
-                },
+                None => {
+                    let waits = self.waits();
+                    let found = self.door.discovery.by_plural(group, plural).await;
+                    drop(waits);
+                    match found {
+                        Ok(Some(resource)) => resource,
+                        // Nobody serves it, so there is none.
+                        Ok(None) => continue,
+                        Err(error) => return Err(self.failed("look up a kind", &error)),
+                    }
+                }
             };
             for place in self.places(&resource) {
                 overlooked |= !view.holds_all(&resource, place.as_deref());
