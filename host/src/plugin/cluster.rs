@@ -114,6 +114,8 @@ pub struct Call {
     measures: Measures,
     primary: Primary,
     requests: u32,
+    /// How many of those were the host's own, to know what it must before a write.
+    lookups: u32,
     /// What the call has read or written, so that it meets the same object again.
     seen: HashMap<(Resource, Key), Seen>,
     /// What the call remembers takes so much.
@@ -171,6 +173,7 @@ impl Call {
             door,
             primary,
             requests: 0,
+            lookups: 0,
             seen: HashMap::from([(own, seen)]),
             slow_down: None,
             remarks_left: REMARKS,
@@ -342,10 +345,10 @@ impl Call {
     }
 
     fn check_requests(&self) -> Result<(), Error> {
-        let limit = self.door.api_calls;
-        if self.requests < limit {
+        if self.may_request() {
             return Ok(());
         }
+        let limit = self.door.api_calls;
         Err(Error::Other(format!(
             "the call has made all {limit} API requests that it may"
         )))

@@ -133,7 +133,7 @@ impl Call {
             error => return Err(error),
         }
         let read = Request::get(uri(target, None)?);
-        let there = match self.send("read what is being deleted", read).await {
+        let there = match self.look_up("read what is being deleted", read).await {
             Ok(there) => there,
             Err(Error::NotFound) => return Ok(None),
             Err(error) => return Err(error),

@@ -125,7 +125,7 @@ impl Call {
         match uid {
             Some(uid) if is_failed_test(&failed.error) => {
                 let read = Request::get(super::read::uri(target, None)?);
-                let there = Object::parse(self.send("read what was patched", read).await?.get());
+                let there = Object::parse(self.look_up("read what was patched", read).await?.get());
                 let same = there.is_some_and(|there| *there.metadata.uid == *uid);
                 Err(if same { error } else { Error::Conflict })
             }

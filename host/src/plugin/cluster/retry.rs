@@ -107,7 +107,7 @@ impl Call {
             };
             perhaps_done |= fate(&error) == Fate::Unclear;
             self.slow_down = self.slow_down.max(error.slow_down());
-            let may = clock.now() - began < PATIENCE && self.requests < self.door.api_calls;
+            let may = clock.now() - began < PATIENCE && self.may_request();
             match wait(&error, repeat, repeats).filter(|_| may) {
                 Some(wait) => {
                     let _waits = self.waits();

@@ -11,6 +11,7 @@ mod repeat;
 mod reserved;
 mod set;
 mod slow;
+mod unwatched;
 
 use std::sync::{Arc, Mutex};
 

@@ -7,8 +7,18 @@ use serde_json::value::RawValue;
 use super::Call;
 use crate::api::{ApiError, Request};
 use crate::metrics::Throttled;
+use crate::plugin::bindings::cluster::Error;
 use crate::plugin::shares::{Logged, Share};
 use crate::plugin::waited::{Waited, Waiting};
+
+/// So many look-ups of the host do not count as requests of a call: one for each child of the largest set.
+const LOOKUPS: u32 = 1_000;
+
+/// How many of its `requests` count against the limit of a call. A guest that has the host look up without end pays
+/// for what is beyond [`LOOKUPS`].
+fn counted(requests: u32, lookups: u32) -> u32 {
+    requests.saturating_sub(lookups.min(LOOKUPS))
+}
 
 impl Call {
     /// It is limited over time by `share`.
@@ -48,6 +58,27 @@ impl Call {
         self.door.api.text(request).await
     }
 
+    /// Sends a request of the host's own, to know what it must before a write or after one. It waits for its turn like
+    /// any other, and does not count against `apiCalls`: what a write costs the host is not the plugin's choice.
+    ///
+    /// # Errors
+    /// As [`Call::send`].
+    pub(super) async fn look_up(
+        &mut self,
+        doing: &str,
+        request: Request,
+    ) -> Result<Box<RawValue>, Error> {
+        self.check_requests()?;
+        self.lookups += 1;
+        let answer = self.request(request).await;
+        answer.map_err(|error| self.failed(doing, &error))
+    }
+
+    /// Whether the call may make one more request.
+    pub(super) fn may_request(&self) -> bool {
+        counted(self.requests, self.lookups) < self.door.api_calls
+    }
+
     /// Whether the plugin may have one more line in the log, of no great length.
     pub(super) fn may_log(&self) -> bool {
         let Some(Logged::Dropped(said)) = self.share.as_ref().map(|share| share.log(0)) else {
@@ -59,5 +90,26 @@ impl Call {
             tracing::warn!(plugin, object, "{said}");
         }
         false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn look_ups_do_not_count_as_long_as_they_are_not_too_many() {
+        // (requests, look-ups among them; how many count)
+        let rows = [
+            (0, 0, 0),
+            (7, 0, 7),
+            (200, 100, 100),
+            (2000, 1000, 1000),
+            (1500, 1500, 500),
+            (3000, 2000, 2000),
+        ];
+        for (requests, lookups, want) in rows {
+            assert_eq!(counted(requests, lookups), want, "{requests} {lookups}");
+        }
     }
 }

@@ -44,7 +44,7 @@ impl Call {
         let _held = self.hold_written(&object)?;
         let mut intent = check::intent(&object)?;
         self.check_metadata(&intent, &target)?;
-        self.keep_in_set(&target, &mut intent.object)?;
+        self.keep_in_set(&target, &mut intent.object).await?;
         let extent = Extent::of(&intent.object);
         self.send_apply(&target, intent.object, extent, Meant::Any)
             .await
@@ -81,11 +81,23 @@ impl Call {
     }
 
     /// A member of the set that is applied by itself stays one. Both applies have the same field manager, so the
-    /// server would remove the set's label if this one left it out.
-    fn keep_in_set(&self, target: &Target, object: &mut Map<String, Value>) -> Result<(), Error> {
+    /// server would remove the set's label if this one left it out. Of a kind that the plugin does not watch, only the
+    /// server knows the members.
+    async fn keep_in_set(
+        &mut self,
+        target: &Target,
+        object: &mut Map<String, Value>,
+    ) -> Result<(), Error> {
+        if !owned_by(object, &self.primary) {
+            return Ok(());
+        }
+        let there = match self.door.writes {
+            Writes::Sent => self.look(target).await?,
+            Writes::Captured => self.door.view.get(&target.resource, &target.key),
+        };
         let (primary, plugin) = (&self.primary, &*self.door.plugin);
-        match self.door.view.get(&target.resource, &target.key) {
-            Some(held) if owned_by(object, primary) && is_in_set_of(&held, primary, plugin) => {
+        match there {
+            Some(held) if is_in_set_of(&held, primary, plugin) => {
                 label(object, plugin, is_adopted(&held.metadata))
             }
             Some(_) | None => Ok(()),
@@ -154,7 +166,10 @@ impl Call {
         let path = resource
             .path(key.namespace.as_deref(), Some(&key.name), None)
             .map_err(|error| Error::Other(error.to_string()))?;
-        match self.send("read the owner again", Request::get(path)).await {
+        match self
+            .look_up("read the owner again", Request::get(path))
+            .await
+        {
             Ok(primary) => match Object::parse(primary.get()) {
                 Some(now) if *now.metadata.uid == *self.primary.uid && !now.metadata.deleting => {
                     Ok(())
@@ -256,7 +271,7 @@ impl Call {
                 answer => return answer,
             }
             let read = Request::get(uri(target, None)?);
-            latest = Object::parse(self.send("read an object again", read).await?.get());
+            latest = Object::parse(self.look_up("read an object again", read).await?.get());
         }
     }
 

@@ -65,7 +65,10 @@ impl Call {
     }
 
     /// What is there: what the store says, or the server where the store cannot tell.
-    async fn look(&mut self, target: &Target) -> Result<Option<Object>, Error> {
+    pub(in crate::plugin::cluster) async fn look(
+        &mut self,
+        target: &Target,
+    ) -> Result<Option<Object>, Error> {
         if self.door.writes == Writes::Captured {
             return self.there(target).await;
         }
@@ -78,7 +81,7 @@ impl Call {
 
     async fn look_at_server(&mut self, target: &Target) -> Result<Option<Object>, Error> {
         let read = Request::get(uri(target, None)?);
-        match self.send("look at what has a child's name", read).await {
+        match self.look_up("look at what has a child's name", read).await {
             Ok(there) => Ok(Object::parse(there.get())),
             Err(Error::NotFound) => Ok(None),
             Err(error) => Err(error),

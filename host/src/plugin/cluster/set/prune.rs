@@ -171,7 +171,7 @@ impl Call {
                 Err(error) => return Err(error),
             }
             let read = Request::get(uri(target, None)?);
-            let now = match self.send("read a former child again", read).await {
+            let now = match self.look_up("read a former child again", read).await {
                 Ok(now) => Object::parse(now.get()),
                 Err(Error::NotFound) => return Ok(()),
                 Err(error) => return Err(error),

@@ -7,11 +7,11 @@ use super::set::{MAPS, child, errors, names, refresh, set, set_for};
 use super::*;
 
 /// The UID of the Greeting `name`.
-async fn uid_of(world: &World, name: &str) -> String {
+pub(super) async fn uid_of(world: &World, name: &str) -> String {
     world.call_for(name).await.primary().uid.clone()
 }
 
-fn owner(kind: &str, name: &str, uid: &str) -> Value {
+pub(super) fn owner(kind: &str, name: &str, uid: &str) -> Value {
     let api_version = match kind {
         "Greeting" => "examples.windlass.dev/v1",
         _ => "apps/v1",
@@ -31,7 +31,7 @@ async fn a(world: &World) -> Value {
     world.read(&format!("{MAPS}/a")).await.unwrap()
 }
 
-const CONFLICT: &str = "Error::Conflict";
+pub(super) const CONFLICT: &str = "Error::Conflict";
 
 /// What `why` says of the conflicts of the last call about `ada`.
 async fn said(world: &World) -> Vec<String> {
@@ -281,31 +281,6 @@ async fn with_adopt_what_another_object_controls_is_a_conflict_all_the_same() {
     let answer = set_for(&world, "bob", &[child("a")]).await;
     assert_eq!(errors(answer), [(Some(0), CONFLICT.to_owned())]);
     assert_eq!(a(&world).await, before);
-}
-
-#[tokio::test(start_paused = true)]
-async fn of_a_kind_that_is_not_watched_the_server_is_asked() {
-    const SERVICES: &str = "/api/v1/namespaces/default/services";
-    let service = |name: &str, port: u16| {
-        json!({
-            "apiVersion": "v1", "kind": "Service", "metadata": { "name": name, "namespace": "default" },
-            "spec": { "ports": [{ "port": port, "targetPort": port, "protocol": "TCP" }] },
-        })
-    };
-    let world = World::new().await;
-    let before = world
-        .somebody("POST", SERVICES, &service("theirs", 80))
-        .await;
-    let both = [service("theirs", 81), service("ours", 81)];
-    let answer = set_for(&world, "ada", &both).await;
-    assert_eq!(errors(answer), [(Some(0), CONFLICT.to_owned())]);
-    let theirs = world.read(&format!("{SERVICES}/theirs")).await.unwrap();
-    assert_eq!(theirs, before);
-    set_for(&world, "ada", &[service("ours", 82)])
-        .await
-        .unwrap();
-    let ours = world.read(&format!("{SERVICES}/ours")).await.unwrap();
-    assert_eq!(ours["spec"]["ports"][0]["port"], 82);
 }
 
 #[tokio::test(start_paused = true)]
