@@ -6,7 +6,6 @@
 //!   holds a plugin back.
 
 mod backoff;
-mod churn;
 mod count;
 mod facts;
 mod failing;

@@ -4,13 +4,17 @@
 //! - What counts is a write that changed something; a field is hot after [`MANY`] of them within a minute,
 //!   and cools when it was left alone for ten.
 
+mod churn;
+
 use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
 use std::ops::Sub;
 use std::time::Duration;
 
+pub(super) use churn::Churn;
+
 /// So many rewrites within [`WINDOW`] are too many.
-pub(super) const MANY: usize = 40;
+const MANY: usize = 40;
 /// In which they are counted.
 pub(super) const WINDOW: Duration = Duration::from_secs(60);
 /// A field that nobody rewrote for so long is forgotten.
@@ -21,6 +25,8 @@ const MOST: usize = 4096;
 /// The rewrites of one plugin. `N` names a field of an object, `T` is a point in time.
 #[derive(Debug)]
 pub(super) struct HotLoops<N, T> {
+    /// So many rewrites within [`WINDOW`] are too many.
+    many: usize,
     fields: HashMap<N, Rewrites<T>>,
 }
 
@@ -93,7 +99,15 @@ impl<O: Eq + Hash, K: Clone + Eq, T: Copy + Sub<T, Output = Duration>> Rivals<O,
 
 impl<N, T> Default for HotLoops<N, T> {
     fn default() -> Self {
+        Self::after(MANY)
+    }
+}
+
+impl<N, T> HotLoops<N, T> {
+    /// A field is hot after `many` rewrites within [`WINDOW`].
+    fn after(many: usize) -> Self {
         Self {
+            many,
             fields: HashMap::new(),
         }
     }
@@ -133,7 +147,7 @@ impl<N: Eq + Hash, T: Copy + Sub<T, Output = Duration>> HotLoops<N, T> {
         {
             rewrites.recent.pop_front();
         }
-        match (rewrites.hot, rewrites.recent.len() >= MANY) {
+        match (rewrites.hot, rewrites.recent.len() >= self.many) {
             (true, _) => Heat::Hot,
             (false, false) => Heat::Calm,
             (false, true) => {
@@ -145,12 +159,12 @@ impl<N: Eq + Hash, T: Copy + Sub<T, Output = Duration>> HotLoops<N, T> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
     /// Seconds, as a point in time.
     #[derive(Clone, Copy)]
-    struct At(u64);
+    pub(super) struct At(pub(super) u64);
 
     impl Sub for At {
         type Output = Duration;

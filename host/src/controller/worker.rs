@@ -8,9 +8,8 @@ use tokio::time::Instant;
 use tracing::Instrument;
 
 use super::backoff::Backoff;
-use super::churn::Churn;
 use super::count::count;
-use super::hot::{Heat, HotLoops, Rivals};
+use super::hot::{Churn, Heat, HotLoops, Rivals};
 use super::queue::Priority;
 use super::reconcile::{Done, Pass, Reconciler};
 use super::record::{Record, Records};
@@ -57,8 +56,8 @@ pub(super) struct Worker {
 /// primary did is no loop.
 type Field = (String, Key, String, Option<i64>);
 
-/// Objects that were made, by kind and name; who deletes them: a key at a generation, by kind.
-type Objects = Churn<(String, Key), (String, Key, Option<i64>), Instant>;
+/// Objects that were made, by kind and name; who makes and deletes them: a key, by kind.
+type Objects = Churn<(String, Key), (String, Key), Instant>;
 
 impl Worker {
     pub(super) fn new(
@@ -267,7 +266,7 @@ impl Worker {
     fn cool(&self, primary: &Primary, generation: Option<i64>, journal: &Journal) {
         let (now, key) = (self.seams.clock.now(), &primary.key);
         for wrote in &journal.writes {
-            let heat = self.churned(wrote, (key, generation), now);
+            let heat = self.churned(wrote, key, now);
             if heat != Heat::Calm {
                 self.queue.slow(key, HOT);
             }
@@ -307,19 +306,17 @@ impl Worker {
     }
 
     /// What it means that an object was made or deleted.
-    fn churned(&self, wrote: &Wrote, by: (&Key, Option<i64>), now: Instant) -> Heat {
-        let object = || (wrote.kind.clone(), wrote.key.clone());
+    fn churned(&self, wrote: &Wrote, by: &Key, now: Instant) -> Heat {
+        let object = (wrote.kind.clone(), wrote.key.clone());
+        let by = (wrote.kind.clone(), by.clone());
         match &wrote.end {
-            End::Created(_) | End::Unseen => {
-                self.churn().made(object(), now);
+            End::Created(_) => {
+                self.churn().made(object, by, now);
                 Heat::Calm
             }
-            End::Deleted => {
-                let (key, generation) = by;
-                let by = (wrote.kind.clone(), key.clone(), generation);
-                self.churn().deleted(&object(), by, now)
-            }
-            End::Changed(_) | End::Failed => Heat::Calm,
+            End::Deleted => self.churn().deleted(&object, by, now),
+            // Of an apply that nobody sees it is not known whether it made the object.
+            End::Unseen | End::Changed(_) | End::Failed => Heat::Calm,
         }
     }
 

@@ -51,6 +51,13 @@ impl Write {
         }
     }
 
+    /// The write makes the object: if it is done, there was none before, whatever the store knows.
+    #[must_use]
+    pub fn creates(mut self) -> Self {
+        self.before = Before::Absent;
+        self
+    }
+
     /// The API server answered with the object as it is now.
     pub fn answered(mut self, object: &Object) {
         let (view, version) = (self.view.clone(), object.metadata.version());

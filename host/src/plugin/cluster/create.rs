@@ -80,7 +80,8 @@ impl Call {
         let write = self
             .door
             .view
-            .write(resource, key, &self.primary.key, Extent::Whole);
+            .write(resource, key, &self.primary.key, Extent::Whole)
+            .creates();
         let answer = self
             .send_write("create an object", request, Repeat::IfUndone)
             .await?;

@@ -4,6 +4,7 @@ use windlass_apiserver::faults::{Fault, Matcher, Switch};
 use windlass_apiserver::request::route::Verb;
 
 use super::*;
+use crate::view::End;
 
 #[tokio::test(start_paused = true)]
 async fn what_exists_already_is_not_overwritten() {
@@ -51,6 +52,26 @@ async fn generate_name_makes_another_object_each_time() {
         call.apply(object.to_string()).await,
         Err(Error::Invalid(_))
     ));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_creation_is_told_as_one_also_of_a_kind_that_is_not_watched() {
+    let world = World::new().await;
+    let mut call = world.call().await;
+    let service = json!({
+        "apiVersion": "v1", "kind": "Service", "metadata": { "name": "a", "namespace": "default" },
+        "spec": { "ports": [{ "port": 80, "targetPort": 80, "protocol": "TCP" }] },
+    });
+    call.create(service.to_string()).await.unwrap();
+    call.apply(service.to_string()).await.unwrap();
+    let writes = world.door.view.ends(&call.primary().key).writes;
+    assert!(
+        matches!(
+            (&writes[0].end, &writes[1].end),
+            (End::Created(_), End::Unseen)
+        ),
+        "{writes:?}"
+    );
 }
 
 #[tokio::test(start_paused = true)]

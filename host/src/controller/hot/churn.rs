@@ -1,23 +1,23 @@
-//! Finds objects that a plugin makes only to delete them again, under another name each time: no field of them is
+//! Finds keys that make objects only to delete them again, under another name each time: no field of them is
 //! rewritten, so nothing else would notice.
 //!
-//! - What counts is the deletion of an object that the plugin itself made within the last minute. A key is hot after
-//!   as many of them, of one kind, as of rewrites of a field.
+//! - What counts is that a key deletes an object which it made itself within the last minute. A key is hot after
+//!   [`MANY`] of those, of one kind, within a minute. A controller with many short-lived objects stays below that.
 
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::ops::Sub;
 use std::time::Duration;
 
-use super::hot::{Heat, HotLoops, WINDOW};
+use super::{Heat, HotLoops, MOST, WINDOW};
 
-/// So many objects are remembered for each plugin.
-const MOST: usize = 4096;
+/// So many objects that a key makes and deletes within [`WINDOW`] are too many.
+const MANY: usize = 300;
 
-/// What one plugin has made and deleted. `N` names an object, `B` who deletes and what kind, `T` is a point in time.
+/// What one plugin has made and deleted. `N` names an object, `B` who writes it and what kind, `T` is a point in time.
 #[derive(Debug)]
-pub(super) struct Churn<N, B, T> {
-    made: HashMap<N, T>,
+pub(in crate::controller) struct Churn<N, B, T> {
+    made: HashMap<N, (B, T)>,
     deletions: HotLoops<B, T>,
 }
 
@@ -25,27 +25,29 @@ impl<N, B, T> Default for Churn<N, B, T> {
     fn default() -> Self {
         Self {
             made: HashMap::new(),
-            deletions: HotLoops::default(),
+            deletions: HotLoops::after(MANY),
         }
     }
 }
 
 impl<N: Eq + Hash, B: Eq + Hash, T: Copy + Sub<T, Output = Duration>> Churn<N, B, T> {
     /// The object was made at `now`.
-    pub(super) fn made(&mut self, object: N, now: T) {
+    pub(in crate::controller) fn made(&mut self, object: N, by: B, now: T) {
         if self.made.len() >= MOST {
-            self.made.retain(|_, made| now - *made < WINDOW);
+            self.made.retain(|_, (_, made)| now - *made < WINDOW);
         }
         if self.made.len() >= MOST {
             self.made.clear();
         }
-        self.made.insert(object, now);
+        self.made.insert(object, (by, now));
     }
 
     /// The object was deleted at `now`.
-    pub(super) fn deleted(&mut self, object: &N, by: B, now: T) -> Heat {
+    pub(in crate::controller) fn deleted(&mut self, object: &N, by: B, now: T) -> Heat {
         match self.made.remove(object) {
-            Some(made) if now - made < WINDOW => self.deletions.rewrote(by, None, now),
+            Some((maker, made)) if maker == by && now - made < WINDOW => {
+                self.deletions.rewrote(by, None, now)
+            }
             Some(_) | None => Heat::Calm,
         }
     }
@@ -53,19 +55,8 @@ impl<N: Eq + Hash, B: Eq + Hash, T: Copy + Sub<T, Output = Duration>> Churn<N, B
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::At;
     use super::*;
-
-    /// Milliseconds, as a point in time.
-    #[derive(Clone, Copy)]
-    struct At(u64);
-
-    impl Sub for At {
-        type Output = Duration;
-
-        fn sub(self, other: Self) -> Duration {
-            Duration::from_millis(self.0.saturating_sub(other.0))
-        }
-    }
 
     /// How the last deletion is judged if so many objects are made, each deleted after a time, with a time between.
     fn judged(objects: u64, lives: u64, between: u64) -> Heat {
@@ -79,7 +70,7 @@ mod tests {
         events.sort_unstable();
         for (at, is_deleted, object) in events {
             match is_deleted {
-                false => churn.made(object, At(at)),
+                false => churn.made(object, "key", At(at)),
                 true => last = churn.deleted(&object, "key", At(at)),
             }
         }
@@ -88,16 +79,15 @@ mod tests {
 
     #[test]
     fn objects_that_live_for_a_moment_are_hot_if_there_are_many() {
-        // (objects, milliseconds that each lives, milliseconds between them; what the last one is)
+        // (objects, seconds that each lives, seconds between them; what the last one is)
         let rows = [
-            (39, 1, 1, Heat::Calm),
-            (40, 1, 1, Heat::New(40)),
-            (41, 1, 1, Heat::Hot),
-            (40, 50_000, 1, Heat::New(40)),
+            (299, 0, 0, Heat::Calm),
+            (300, 0, 0, Heat::New(300)),
+            (301, 59, 0, Heat::Hot),
             // What has lived for long is replaced, and not churned.
-            (4000, 60_000, 1, Heat::Calm),
-            // One every two seconds is slow enough.
-            (4000, 1, 2000, Heat::Calm),
+            (4000, 60, 0, Heat::Calm),
+            // One each second is slow enough.
+            (4000, 1, 1, Heat::Calm),
         ];
         for (objects, lives, between, want) in rows {
             assert_eq!(judged(objects, lives, between), want, "{objects} {lives}");
@@ -105,12 +95,16 @@ mod tests {
     }
 
     #[test]
-    fn what_others_made_does_not_count_and_memory_is_bounded() {
+    fn only_the_key_that_made_an_object_churns_it_and_memory_is_bounded() {
         let mut churn = Churn::default();
-        let foreign = (0..1000).all(|object| churn.deleted(&object, "key", At(0)) == Heat::Calm);
-        assert!(foreign);
+        for object in 0..1000 {
+            if object % 2 == 0 {
+                churn.made(object, "another", At(0));
+            }
+            assert_eq!(churn.deleted(&object, "key", At(0)), Heat::Calm);
+        }
         for object in 0..100_000 {
-            churn.made(object, At(object));
+            churn.made(object, "key", At(0));
         }
         assert!(churn.made.len() <= MOST);
     }
