@@ -26,7 +26,7 @@ use tokio::sync::watch;
 use windlass_code_cache::private_folder;
 
 pub use in_flight::{Activity, AtWork, During, InFlight};
-pub use killed::Killed;
+pub use killed::{Blame, Killed};
 pub use published::ANNOTATION;
 pub use verdict::{PROBATION, Sentence, WINDOW};
 
@@ -218,15 +218,26 @@ impl Crashes {
 
     /// The component `digest` has killed the compiler `now`, in this way. `with` names the host, the compiler and the
     /// memory: what is known holds for those.
-    pub fn killed_the_compiler(&self, with: &str, digest: Digest, how: &str, now: Timestamp) {
+    pub fn killed_the_compiler(
+        &self,
+        with: &str,
+        digest: Digest,
+        kill: (&str, Blame),
+        now: Timestamp,
+    ) {
         let mut kept = self.0.kept();
-        kept.kills.add(with, digest, how, now);
+        kept.kills.add(with, digest, kill, now);
         self.save(&kept);
     }
 
-    /// What is remembered of a component that is not to be compiled again.
-    pub fn has_killed_the_compiler(&self, with: &str, digest: &Digest) -> Option<Killed> {
-        self.0.kept().kills.refused(with, digest)
+    /// What is remembered of a component that is not to be compiled `now`.
+    pub fn has_killed_the_compiler(
+        &self,
+        with: &str,
+        digest: &Digest,
+        now: Timestamp,
+    ) -> Option<Killed> {
+        self.0.kept().kills.refused(with, digest, now)
     }
 
     fn save(&self, kept: &Kept) {

@@ -118,6 +118,25 @@ async fn crashes_of_two_hosts_count_together() {
     );
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_component_that_starved_the_compiler_is_tried_again_also_by_the_next_process() {
+    let (state, bomb) = (tempfile::tempdir().unwrap(), digest(b"bomb"));
+    let (first, in_flight) = start(state.path(), "09:00:00", 1);
+    for now in ["09:00:00", "09:05:00"] {
+        let kill = ("takes too long", Blame::Machine);
+        first.killed_the_compiler("x", bomb, kill, at(now));
+    }
+    drop((first, in_flight));
+    let (second, _) = start(state.path(), "09:06:00", 2);
+    let is_refused = |now| {
+        second
+            .has_killed_the_compiler("x", &bomb, at(now))
+            .is_some()
+    };
+    assert!(is_refused("09:14:59"));
+    assert!(!is_refused("09:15:00"));
+}
+
 #[test]
 fn what_is_published_is_bounded_and_what_is_nonsense_is_not_believed() {
     let crashes = Crashes::in_memory();

@@ -200,7 +200,7 @@ impl Host {
                 }
             };
             // The one before it has another component.
-            if self.check_quarantine(&digest(&bytes)).is_err()
+            if self.check_component(&digest(&bytes)).is_err()
                 || stopped.iter().any(|(it, _)| **it == candidate)
             {
                 continue;
@@ -250,8 +250,7 @@ impl Host {
         let file = document.file.display();
         tracing::debug!(plugin = name, reached = "read", "loading");
         let component = digest(bytes);
-        self.check_quarantine(&component)?;
-        self.check_compiles(&component)?;
+        self.check_component(&component)?;
         let loading =
             self.sandboxes
                 .load(name, bytes, &document.config, document.limits, &self.cache);

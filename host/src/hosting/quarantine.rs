@@ -134,7 +134,7 @@ impl Host {
             }
         };
         let moves = async {
-            let is_free = |digest: &Digest| self.check_quarantine(digest).is_ok();
+            let is_free = |digest: &Digest| self.check_component(digest).is_ok();
             while !current.is_some_and(|version| self.is_to_stop(version))
                 && !digest.as_ref().is_some_and(is_free)
             {
@@ -163,11 +163,12 @@ impl Host {
         say(name, refusal, current);
     }
 
-    /// Refuses a component that has killed the compiler too often.
-    pub(super) fn check_compiles(&self, digest: &Digest) -> Result<(), Refusal> {
-        let crashes = &self.quarantine.crashes;
-        match crashes.has_killed_the_compiler(&self.compiler(), digest) {
-            Some(killed) => Err(kills(digest, &killed)),
+    /// Refuses a component that is in quarantine, or has killed the compiler too often.
+    pub(super) fn check_component(&self, digest: &Digest) -> Result<(), Refusal> {
+        self.check_quarantine(digest)?;
+        let (crashes, now) = (&self.quarantine.crashes, self.seams.clock.wall());
+        match crashes.has_killed_the_compiler(&self.compiler(), digest, now) {
+            Some(killed) => Err(kills(digest, &killed, now)),
             None => Ok(()),
         }
     }
@@ -177,9 +178,9 @@ impl Host {
         let LoadError::Compile(error) = error else {
             return;
         };
-        if let Some(how) = error.killed() {
+        if let Some(kill) = error.killed() {
             let (crashes, now) = (&self.quarantine.crashes, self.seams.clock.wall());
-            crashes.killed_the_compiler(&self.compiler(), digest, how, now);
+            crashes.killed_the_compiler(&self.compiler(), digest, kill, now);
         }
     }
 
@@ -264,14 +265,63 @@ fn in_quarantine(digest: &Digest, sentence: &Sentence, now: Timestamp) -> Refusa
     Refusal::quarantined(why, Some(left.unsigned_abs()))
 }
 
-fn kills(digest: &Digest, killed: &Killed) -> Refusal {
-    let Killed {
-        times, last, how, ..
-    } = killed;
-    Refusal::quarantined(
-        format!(
-            "component {digest} is quarantined: it killed the compiler {times} times, the last at {last}: compiling it {how}. It is not compiled again on this host: split the plugin, or leave out what it does not use, or give the host more memory"
+fn kills(digest: &Digest, killed: &Killed, now: Timestamp) -> Refusal {
+    let Killed { last, how, .. } = killed;
+    let times = killed.times();
+    let what = format!(
+        "component {digest} is quarantined: it killed the compiler {times} times, the last at {last}: compiling it {how}"
+    );
+    match killed.until() {
+        Some(until) => {
+            let why = format!(
+                "{what}. The machine may have had too little memory or time for it: it is compiled again at {until:.0}. If it fails then too, give the host more memory, or split the plugin"
+            );
+            let left = until.duration_since(now);
+            Refusal::quarantined(why, Some(left.unsigned_abs()))
+        }
+        None => Refusal::quarantined(
+            format!(
+                "{what}. It is not compiled again on this host: split the plugin, or leave out what it does not use"
+            ),
+            None,
         ),
-        None,
-    )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::crashes::Blame;
+    use crate::source::digest;
+
+    #[test]
+    fn a_component_that_killed_the_compiler_is_refused_for_a_time_or_for_good() {
+        let now = "2026-11-25T09:30:00Z".parse().unwrap();
+        // (who is to blame; the seconds after which it is tried again; what the refusal says)
+        let rows = [
+            (
+                Blame::Component,
+                None,
+                "It is not compiled again on this host",
+            ),
+            (
+                Blame::Machine,
+                Some(600),
+                "it is compiled again at 2026-11-25T09:40:00Z",
+            ),
+        ];
+        for (blame, again, says) in rows {
+            let (crashes, bomb) = (Crashes::in_memory(), digest(b"bomb"));
+            for _ in 0..2 {
+                let kill = ("takes too much", blame);
+                assert_eq!(crashes.has_killed_the_compiler("x", &bomb, now), None);
+                crashes.killed_the_compiler("x", bomb, kill, now);
+            }
+            let killed = crashes.has_killed_the_compiler("x", &bomb, now).unwrap();
+            let refusal = kills(&bomb, &killed, now);
+            let seconds = refusal.again.map(|again| again.as_secs());
+            assert_eq!((seconds, refusal.is_quarantine), (again, true), "{blame:?}");
+            assert!(refusal.why.contains(says), "{}", refusal.why);
+        }
+    }
 }

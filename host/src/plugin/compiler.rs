@@ -13,6 +13,7 @@ use rustix::process::{Resource, Rlimit, setrlimit};
 
 use super::admission::{LARGEST_FILE, Refused, invalid, judge_bytes, judge_structure};
 use super::engine::{self, Interruption};
+use crate::crashes::Blame;
 use crate::memory::memory_limit;
 use crate::seams::{Ended, Seams};
 use crate::text::clean;
@@ -65,10 +66,11 @@ pub enum CompileError {
 }
 
 impl CompileError {
-    /// What the component did to the compiler, if it killed it.
-    pub fn killed(&self) -> Option<&str> {
+    /// What the component did to the compiler, if it killed it, and who is to blame.
+    pub fn killed(&self) -> Option<(&str, Blame)> {
         match self {
-            Self::Exhausted(how) | Self::Starved(how) | Self::Died(how) => Some(how),
+            Self::Exhausted(how) | Self::Died(how) => Some((how, Blame::Component)),
+            Self::Starved(how) => Some((how, Blame::Machine)),
             Self::Refused(_) | Self::Failed(_) => None,
         }
     }
@@ -186,33 +188,51 @@ mod tests {
 
     #[test]
     fn how_the_child_ended_says_who_is_to_blame() {
+        use Blame::{Component, Machine};
         let cases = [
-            (Ended::Code(0), "", false),
-            (Ended::Code(3), "unexpected end", false),
+            (Ended::Code(0), "", None),
+            (Ended::Code(3), "unexpected end", None),
             (
                 Ended::Code(101),
                 "compiling it makes the compiler panic: unexpected end",
-                true,
+                Some(Component),
             ),
             (
                 Ended::Code(1),
                 "cannot compile: the compiler ended with 1: unexpected end",
-                false,
+                None,
             ),
-            (Ended::Late, "takes more than 300 s", true),
-            (Ended::Signal(24), "takes more than 120 s of CPU time", true),
-            (Ended::Signal(25), "gives more than 256 MiB of code", true),
-            (Ended::Signal(6), "takes more than 4 GiB of memory", true),
+            (Ended::Late, "takes more than 300 s", Some(Machine)),
+            (
+                Ended::Signal(24),
+                "takes more than 120 s of CPU time",
+                Some(Component),
+            ),
+            (
+                Ended::Signal(25),
+                "gives more than 256 MiB of code",
+                Some(Component),
+            ),
+            (
+                Ended::Signal(6),
+                "takes more than 4 GiB of memory",
+                Some(Machine),
+            ),
+            (
+                Ended::Signal(9),
+                "takes more than 4 GiB of memory",
+                Some(Machine),
+            ),
             (
                 Ended::Signal(11),
                 "compiling it kills the compiler by signal 11",
-                true,
+                Some(Component),
             ),
         ];
-        for (ended, want, kills) in cases {
+        for (ended, want, blame) in cases {
             let judged = judge_end(ended, "unexpected end\n");
             let killed = judged.as_ref().err().and_then(CompileError::killed);
-            assert_eq!(killed.is_some(), kills, "{ended:?}");
+            assert_eq!(killed.map(|(_, blame)| blame), blame, "{ended:?}");
             let said = match judged {
                 Ok(()) => String::new(),
                 Err(error) => error.to_string(),
