@@ -16,21 +16,24 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::Request;
 use hyper::body::Incoming;
-use hyper::rt::{Read, Write};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tower::ServiceExt;
 
 use crate::seams::{Clock, Seams, Task};
-use deadline::Deadline;
+use deadline::{Deadline, Heads};
 
 /// Open connections of one port at most.
 const CONNECTIONS: usize = 64;
-/// The next request's head must be complete by then, also on an idle connection (the time that
-/// controller-runtime gives a head).
+/// The head of a request must be complete so long after its first byte, and after the connection was accepted
+/// (controller-runtime: `ReadHeaderTimeout`).
 const HEAD: Duration = Duration::from_secs(32);
+/// A connection may be idle for so long between two requests (controller-runtime: `IdleTimeout`). A scraper that comes each
+/// minute keeps its connection.
+const IDLE: Duration = Duration::from_secs(90);
 /// A client must take some of an answer in this time.
 const WRITE: Duration = Duration::from_secs(10);
 /// The longest head of a request, in bytes.
@@ -53,7 +56,7 @@ pub(super) async fn serve(listener: TcpListener, router: Router, seams: Seams) {
         open.add(|seat| {
             let (router, clock) = (router.clone(), seams.clock);
             seams.spawn.task(async move {
-                converse(TokioIo::new(stream), router, clock, || seat.used()).await;
+                converse(stream, router, clock, || seat.used()).await;
             })
         });
     }
@@ -62,20 +65,25 @@ pub(super) async fn serve(listener: TcpListener, router: Router, seams: Seams) {
 /// Serves one connection to its end. Calls `used` for each request.
 async fn converse<T>(stream: T, router: Router, clock: Clock, used: impl Fn())
 where
-    T: Read + Write + Send + Unpin,
+    T: AsyncRead + AsyncWrite + Send + Unpin,
 {
-    let stream = Deadline::new(stream, clock, WRITE);
+    let heads = Heads::default();
+    let stream = Deadline::new(stream, clock, (HEAD, WRITE), heads.clone());
     let service = service_fn(|request: Request<Incoming>| {
+        heads.complete();
         used();
         router.clone().oneshot(request.map(Body::new))
     });
     let mut builder = http1::Builder::new();
     builder
         .timer(clock.timer())
-        .header_read_timeout(HEAD)
+        // hyper's own timer runs from the end of the request before.
+        .header_read_timeout(IDLE)
         .max_buf_size(HEAD_BYTES);
     // An error concerns nobody but the client, and the client has seen it.
-    let _ = builder.serve_connection(stream, service).await;
+    let _ = builder
+        .serve_connection(TokioIo::new(stream), service)
+        .await;
 }
 
 /// The open connections of one port.

@@ -30,7 +30,7 @@ async fn ends_after(talk: impl AsyncFnOnce(&mut DuplexStream)) -> u64 {
     let clock = seams().clock;
     let (mut client, server) = duplex(4 << 10);
     let began = clock.now();
-    let server = converse(TokioIo::new(server), router(), clock, || {});
+    let server = converse(server, router(), clock, || {});
     let ended = async {
         server.await;
         clock.now() - began
@@ -74,7 +74,19 @@ async fn a_client_that_is_slow_is_cut_off() {
         client.write_all(WHOLE).await.unwrap();
         answer(client).await;
     };
-    assert_eq!(ends_after(idle).await, 20 + head, "idle after two requests");
+    let next = IDLE.as_secs();
+    assert_eq!(ends_after(idle).await, 20 + next, "idle after two requests");
+    let half_again = async |client: &mut DuplexStream| {
+        client.write_all(WHOLE).await.unwrap();
+        answer(client).await;
+        clock.sleep(Duration::from_secs(50)).await;
+        client.write_all(HALF).await.unwrap();
+    };
+    assert_eq!(
+        ends_after(half_again).await,
+        50 + head,
+        "half a head after a whole request"
+    );
     let deaf = async |client: &mut DuplexStream| {
         let request = b"GET /long HTTP/1.1\r\nHost: a\r\n\r\n";
         client.write_all(request).await.unwrap();
