@@ -4,10 +4,11 @@
 //!   `util/flowcontrol`).
 //! - All plugins together have one bucket. When they want more than it gives, it is shared by weight, max-min fair:
 //!   a plugin that wants less than its share gets all that it wants, and the others share the rest.
-//! - Requests to the API server wait for their token ([`RateLimiter`]). Log lines and Events do not wait: they are
+//! - Requests to the API server wait for their token ([`RateLimiter`]), and calls for their turn to run. Log lines and Events do not wait: they are
 //!   dropped ([`Quota`]).
 
 mod bucket;
+mod fair_queue;
 mod max_min;
 mod queue;
 mod quota;
@@ -16,6 +17,7 @@ mod rate_limiter;
 use std::sync::Arc;
 
 pub use bucket::{Rate, TokenBucket};
+pub(crate) use fair_queue::{FairQueue, cost};
 pub use quota::{Quota, Taken};
 pub use rate_limiter::RateLimiter;
 

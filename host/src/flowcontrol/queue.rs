@@ -1,6 +1,6 @@
-//! Who gets the next token: a weighted fair queue (start-time fair queueing) under token buckets.
+//! Who gets the next token: a weighted fair queue under token buckets.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,6 +8,10 @@ use tokio::time::Instant;
 
 use super::Claim;
 use super::bucket::{Rate, TokenBucket};
+use super::fair_queue::{FairQueue, cost};
+
+/// What a token takes at the usual weight, in virtual time.
+const TOKEN: u64 = 1_000_000;
 
 /// Those who wait, as `W`.
 #[derive(Debug)]
@@ -15,23 +19,15 @@ pub(super) struct Queue<W> {
     /// None: there is no limit, and no plugin has one.
     maximum: Option<Rate>,
     bucket: Option<TokenBucket>,
-    /// The virtual time: the start of what was granted last.
-    now: f64,
-    accounts: BTreeMap<Arc<str>, Account<W>>,
-    waiting: usize,
-    arrivals: u64,
+    accounts: BTreeMap<Arc<str>, Account>,
+    waiters: FairQueue<W>,
 }
 
 #[derive(Debug)]
-struct Account<W> {
+struct Account {
     bucket: TokenBucket,
     rate: Rate,
-    weight: f64,
-    /// The virtual time at which its next token begins.
-    start: f64,
-    /// Who of equals comes first.
-    since: u64,
-    calls: VecDeque<W>,
+    weight: u32,
 }
 
 impl<W> Queue<W> {
@@ -40,10 +36,8 @@ impl<W> Queue<W> {
         Self {
             maximum: Some(maximum),
             bucket: None,
-            now: 0.0,
             accounts: BTreeMap::new(),
-            waiting: 0,
-            arrivals: 0,
+            waiters: FairQueue::new(),
         }
     }
 
@@ -54,8 +48,8 @@ impl<W> Queue<W> {
 
     /// The plugin is gone. Whoever waits for it is dropped.
     pub(super) fn forget(&mut self, plugin: &str) {
-        let gone = self.accounts.remove(plugin);
-        self.waiting -= gone.map_or(0, |gone| gone.calls.len());
+        self.accounts.remove(plugin);
+        self.waiters.forget(plugin);
     }
 
     /// Takes a token at once, if there is one and nobody waits.
@@ -63,11 +57,10 @@ impl<W> Queue<W> {
         let Some(maximum) = self.maximum else {
             return true;
         };
-        if self.waiting > 0 || !self.refilled(maximum, now).has(1.0) {
+        if self.waiters.waiting() > 0 || !self.refilled(maximum, now).has(1.0) {
             return false;
         }
-        let account = self.account(now, claim);
-        if !account.bucket.has(1.0) {
+        if !self.account(now, claim).bucket.has(1.0) {
             return false;
         }
         self.grant(&claim.plugin, maximum);
@@ -76,15 +69,8 @@ impl<W> Queue<W> {
 
     /// Lets `waiter` wait for a token.
     pub(super) fn push(&mut self, now: Instant, claim: &Claim, waiter: W) {
-        self.arrivals += 1;
-        self.waiting += 1;
-        let (arrival, start) = (self.arrivals, self.now);
-        let account = self.account(now, claim);
-        if account.calls.is_empty() {
-            account.since = arrival;
-            account.start = account.start.max(start);
-        }
-        account.calls.push_back(waiter);
+        self.account(now, claim);
+        self.waiters.push(&claim.plugin, 0, waiter);
     }
 
     /// Who gets a token now, and whose it is.
@@ -95,25 +81,18 @@ impl<W> Queue<W> {
         {
             return None;
         }
-        let waiting = self.accounts.iter_mut();
-        let ready = waiting.filter_map(|(plugin, account)| {
-            account.bucket.refill(account.rate, now);
-            let is_ready = maximum.is_none() || account.bucket.has(1.0);
-            (is_ready && !account.calls.is_empty()).then_some((plugin, account))
+        let accounts = &mut self.accounts;
+        let next = self.waiters.next(|plugin| {
+            accounts.get_mut(plugin).is_some_and(|account| {
+                account.bucket.refill(account.rate, now);
+                maximum.is_none() || account.bucket.has(1.0)
+            })
         });
-        let next = ready.min_by(|(_, one), (_, two)| {
-            let starts = one.start.total_cmp(&two.start);
-            starts.then(one.since.cmp(&two.since))
-        });
-        let plugin = next.map(|(plugin, _)| plugin.clone())?;
+        let (plugin, waiter) = next?;
         if let Some(maximum) = maximum {
             self.grant(&plugin, maximum);
         }
-        self.arrivals += 1;
-        let account = self.accounts.get_mut(&plugin)?;
-        account.since = self.arrivals;
-        self.waiting -= 1;
-        Some((plugin, account.calls.pop_front()?))
+        Some((plugin, waiter))
     }
 
     /// The token of `plugin` was not used: it did not wait any more.
@@ -126,19 +105,19 @@ impl<W> Queue<W> {
         }
         if let Some(account) = self.accounts.get_mut(plugin) {
             account.bucket.charge(account.rate, -1.0);
-            account.start -= 1.0 / account.weight;
+            self.waiters.settle(plugin, cost(TOKEN, account.weight), 0);
         }
     }
 
     /// How long until somebody gets a token; none if nobody waits.
     pub(super) fn wait(&self) -> Option<Duration> {
-        let maximum = self.maximum.filter(|_| self.waiting > 0)?;
+        let maximum = self.maximum.filter(|_| self.waiters.waiting() > 0)?;
         let shared = self
             .bucket
             .map_or(Duration::ZERO, |it| it.wait(maximum, 1.0));
-        let waiting = self.accounts.values();
-        let waiting = waiting.filter(|account| !account.calls.is_empty());
-        let own = waiting.map(|account| account.bucket.wait(account.rate, 1.0));
+        let waiting = self.accounts.iter();
+        let waiting = waiting.filter(|(plugin, _)| self.waiters.waits(plugin));
+        let own = waiting.map(|(_, account)| account.bucket.wait(account.rate, 1.0));
         Some(shared.max(own.min()?))
     }
 
@@ -149,33 +128,28 @@ impl<W> Queue<W> {
         bucket
     }
 
-    fn account(&mut self, now: Instant, claim: &Claim) -> &mut Account<W> {
-        let start = self.now;
+    fn account(&mut self, now: Instant, claim: &Claim) -> &mut Account {
+        let new = || Account {
+            bucket: TokenBucket::full(claim.rate, now),
+            rate: claim.rate,
+            weight: claim.weight,
+        };
         let account = self
             .accounts
             .entry(claim.plugin.clone())
-            .or_insert_with(|| Account {
-                bucket: TokenBucket::full(claim.rate, now),
-                rate: claim.rate,
-                weight: 1.0,
-                start,
-                since: 0,
-                calls: VecDeque::new(),
-            });
-        account.weight = f64::from(claim.weight.max(1));
-        account.rate = claim.rate;
+            .or_insert_with(new);
+        (account.rate, account.weight) = (claim.rate, claim.weight);
         account.bucket.refill(claim.rate, now);
         account
     }
 
-    fn grant(&mut self, plugin: &str, maximum: Rate) {
+    fn grant(&mut self, plugin: &Arc<str>, maximum: Rate) {
         if let Some(bucket) = &mut self.bucket {
             bucket.charge(maximum, 1.0);
         }
         if let Some(account) = self.accounts.get_mut(plugin) {
             account.bucket.charge(account.rate, 1.0);
-            self.now = self.now.max(account.start);
-            account.start = self.now + 1.0 / account.weight;
+            self.waiters.begin(plugin, cost(TOKEN, account.weight), 0);
         }
     }
 }
@@ -297,6 +271,6 @@ mod tests {
         let mut queue = Queue::new(maximum(1.0));
         queue.push(start, &claim("a", 10, 1.0), 1);
         queue.forget("a");
-        assert_eq!((queue.wait(), queue.waiting), (None, 0));
+        assert_eq!((queue.wait(), queue.waiters.waiting()), (None, 0));
     }
 }

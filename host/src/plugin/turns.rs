@@ -3,17 +3,16 @@
 //! - A call holds a turn only while it can run; one that waits for the API server holds none.
 //! - Whose slice has ended keeps its turn until it would run again, and then passes it on. As many calls as
 //!   there are turns are ready to run, and all others wait here: their threads could not tell plugins apart.
-//! - The plugin that has used least CPU time for its weight is next, however many calls each has waiting (start-time
-//!   fair queueing). So who runs for a moment after each answer does not wait for all who compute.
+//! - The plugin that has used least CPU time for its weight is next, however many calls each has waiting
+//!   ([`FairQueue`]). So who runs for a moment after each answer does not wait for all who compute.
 
-use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::oneshot;
 
 use super::engine::SLICE;
-use crate::flowcontrol::WEIGHT;
+use crate::flowcontrol::{self, FairQueue};
 
 /// What a turn counts as at least: to hand it over costs something too.
 const LEAST: Duration = Duration::from_micros(100);
@@ -33,20 +32,8 @@ pub(super) struct Line {
 #[derive(Debug)]
 struct State {
     free: usize,
-    /// The virtual time: the start of the turn that was handed out last.
-    now: u64,
-    accounts: BTreeMap<Arc<str>, Account>,
-    arrivals: u64,
-}
-
-/// One plugin.
-#[derive(Debug, Default)]
-struct Account {
-    /// The virtual time at which its next turn begins: nanoseconds of CPU time at the usual weight.
-    start: u64,
-    /// Who of equals comes first.
-    since: u64,
-    calls: VecDeque<(u32, oneshot::Sender<Turn>)>,
+    /// The calls that wait, and their weights. Virtual time is in nanoseconds of CPU time at the usual weight.
+    calls: FairQueue<(u32, oneshot::Sender<Turn>)>,
 }
 
 /// The right to run. Dropping it hands it to the next.
@@ -61,9 +48,7 @@ impl Turns {
     pub(super) fn new(count: usize) -> Self {
         let state = State {
             free: count.max(1),
-            now: 0,
-            accounts: BTreeMap::new(),
-            arrivals: 0,
+            calls: FairQueue::new(),
         };
         Self(Arc::new(Mutex::new(state)))
     }
@@ -80,10 +65,8 @@ impl Turns {
     /// The plugin is gone: what it has used is forgotten. Its calls that wait go on waiting.
     pub(super) fn forget(&self, plugin: &str) {
         let mut state = self.state();
-        if let Some(account) = state.accounts.get(plugin)
-            && account.calls.is_empty()
-        {
-            state.accounts.remove(plugin);
+        if !state.calls.waits(plugin) {
+            state.calls.forget(plugin);
         }
     }
 
@@ -144,63 +127,39 @@ impl Line {
 impl State {
     fn queue(&mut self, line: &Line) -> oneshot::Receiver<Turn> {
         let (sender, receiver) = oneshot::channel();
-        self.arrivals += 1;
-        let (now, arrival) = (self.now, self.arrivals);
-        let account = self.accounts.entry(line.plugin.clone()).or_default();
-        if account.calls.is_empty() {
-            account.since = arrival;
-            account.start = account.start.max(claim(now, line.weight));
-        }
-        account.calls.push_back((line.weight, sender));
+        let (call, credit) = ((line.weight, sender), cost(SLICE, line.weight));
+        self.calls.push(&line.plugin, credit, call);
         receiver
     }
 
     /// The call that is next, or one more free turn.
     fn next(&mut self) -> Option<(Arc<str>, u32, oneshot::Sender<Turn>)> {
-        let waiting = self.accounts.iter_mut();
-        let waiting = waiting.filter(|(_, account)| !account.calls.is_empty());
-        let next = waiting.min_by_key(|(_, account)| (account.start, account.since));
-        let next = next.and_then(|(plugin, account)| {
-            self.arrivals += 1;
-            account.since = self.arrivals;
-            let (weight, call) = account.calls.pop_front()?;
-            Some((plugin.clone(), weight, call))
-        });
-        match &next {
-            Some((plugin, weight, _)) => self.begin(plugin, *weight),
-            None => self.free += 1,
-        }
-        next
+        let Some((plugin, (weight, call))) = self.calls.next(|_| true) else {
+            self.free += 1;
+            return None;
+        };
+        self.begin(&plugin, weight);
+        Some((plugin, weight, call))
     }
 
-    /// A turn of `plugin` begins. It counts as a whole slice until it is known how long it was.
+    /// A turn of `plugin` begins. It counts as a whole slice until it is known how long it was. Who has not run for long
+    /// may make up for one slice, so that whoever computes little between two answers comes before those who compute all
+    /// the time.
     fn begin(&mut self, plugin: &Arc<str>, weight: u32) {
-        let now = self.now;
-        let account = self.accounts.entry(plugin.clone()).or_default();
-        let start = account.start.max(claim(now, weight));
-        account.start = start.saturating_add(cost(SLICE, weight));
-        self.now = now.max(start);
+        let slice = cost(SLICE, weight);
+        self.calls.begin(plugin, slice, slice);
     }
 
     /// A turn was so long.
     fn settle(&mut self, line: &Line, spent: Duration) {
-        let Some(account) = self.accounts.get_mut(&line.plugin) else {
-            return;
-        };
-        let counted = account.start.saturating_sub(cost(SLICE, line.weight));
-        account.start = counted.saturating_add(cost(spent, line.weight));
+        let (slice, spent) = (cost(SLICE, line.weight), cost(spent, line.weight));
+        self.calls.settle(&line.plugin, slice, spent);
     }
-}
-
-/// The earliest virtual time at which a plugin's turn can begin. Who has not run for long may make up for one slice, so
-/// that whoever computes little between two answers comes before those who compute all the time.
-fn claim(now: u64, weight: u32) -> u64 {
-    now.saturating_sub(cost(SLICE, weight))
 }
 
 fn cost(spent: Duration, weight: u32) -> u64 {
     let nanos = u64::try_from(spent.as_nanos()).unwrap_or(u64::MAX);
-    nanos.saturating_mul(u64::from(WEIGHT)) / u64::from(weight.max(1))
+    flowcontrol::cost(nanos, weight)
 }
 
 impl Turn {
@@ -385,6 +344,6 @@ mod tests {
         let turns = Turns::new(1);
         drop(turns.line("a".into(), 10).take().await);
         turns.forget("a");
-        assert!(turns.state().accounts.is_empty());
+        assert_eq!(turns.state().calls.remembered(), 0);
     }
 }
