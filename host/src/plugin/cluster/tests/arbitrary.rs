@@ -1,8 +1,14 @@
-//! Every import with arbitrary arguments, from a seed: none panics, none traps the guest, and a run keeps little of
-//! them.
+//! Every import of the contract with arbitrary arguments, from a seed: none panics, none traps the guest, and a run
+//! keeps little of them.
+//!
+//! - The imports are read from `wit/`: one that has no arguments here fails the test.
+//! - `WINDLASS_FUZZ_SEED` is the first seed, and `WINDLASS_FUZZ_RUNS` says how many seeds follow.
+
+use std::collections::BTreeMap;
 
 use super::*;
 use crate::manifest::Limits;
+use crate::memory::{Bounds, Budget};
 use crate::plugin::bindings::{clock, cluster, config, events, log, metrics};
 use crate::plugin::limiter::Limiter;
 use crate::plugin::redact::Redactor;
@@ -10,10 +16,11 @@ use crate::plugin::sandbox::State;
 use crate::plugin::shares::Shares;
 use crate::plugin::{Cancel, wasi};
 use wasmtime::component::ResourceTable;
+use wit_parser::{Resolve, WorldItem};
 
 /// Calls of imports in one run of a primary.
 const CALLS: usize = 100;
-/// Runs, each from its own seed.
+/// Runs, each from its own seed, unless more are asked for.
 const RUNS: u64 = 40;
 /// Bytes that the journal of one run may keep, as text.
 const JOURNAL: usize = 256 << 10;
@@ -213,6 +220,14 @@ impl Arbitrary {
         }
     }
 
+    fn float(&self) -> f64 {
+        let numbers = [-0.0, 1.0, f64::NAN, f64::INFINITY, f64::MIN, f64::MAX];
+        match self.below(2) {
+            0 => f64::from_bits(self.0.number()),
+            _ => numbers[usize::try_from(self.below(numbers.len() as u64)).unwrap()],
+        }
+    }
+
     fn labels(&self) -> Vec<metrics::Label> {
         let label = |_| metrics::Label {
             name: self.name(),
@@ -222,9 +237,40 @@ impl Arbitrary {
     }
 }
 
+/// The imports of the contract, as `interface.function`.
+fn imports() -> Vec<String> {
+    let mut resolve = Resolve::default();
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../wit");
+    let (package, _) = resolve.push_dir(folder).unwrap();
+    let world = resolve.select_world(&[package], Some("plugin")).unwrap();
+    let mut imports = Vec::new();
+    for item in resolve.worlds[world].imports.values() {
+        let WorldItem::Interface { id, .. } = item else {
+            panic!("the world imports something else than interfaces: {item:?}");
+        };
+        let interface = &resolve.interfaces[*id];
+        let name = interface.name.as_deref().unwrap();
+        let functions = interface.functions.keys();
+        imports.extend(functions.map(|function| format!("{name}.{function}")));
+    }
+    imports
+}
+
+/// A number from the environment.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a test has no command line of its own"
+)]
+fn setting(name: &str, default: u64) -> u64 {
+    match std::env::var(name) {
+        Ok(text) => text.parse().unwrap(),
+        Err(_) => default,
+    }
+}
+
 /// What the imports of one call work on.
 #[expect(clippy::disallowed_methods, reason = "a test is where tasks come from")]
-fn state(call: Call) -> State {
+fn state(call: Call, account: &Account) -> State {
     let (wasi, _) = wasi::context(start(), [0; 32]);
     let seams = Seams {
         clock: Clock::starting_at(start()),
@@ -235,7 +281,7 @@ fn state(call: Call) -> State {
     State {
         wasi,
         table: ResourceTable::new(),
-        limiter: Limiter::new(64 << 20, &Account::unlimited()),
+        limiter: Limiter::new(64 << 20, account),
         cancel: Cancel::default(),
         object: call.primary().to_string(),
         call: Some(call),
@@ -243,7 +289,7 @@ fn state(call: Call) -> State {
         plugin: "greeter".into(),
         config: "{}".into(),
         now: start(),
-        redactor: Redactor::default(),
+        redactor: Redactor::on(account),
         share: Arc::new(share),
         log_lines_left: 200,
         spans_left: 200,
@@ -251,11 +297,11 @@ fn state(call: Call) -> State {
 }
 
 /// Calls one import. An error is a trap.
-async fn call(state: &mut State, any: &Arbitrary) -> wasmtime::Result<()> {
+async fn call(state: &mut State, import: &str, any: &Arbitrary) -> wasmtime::Result<()> {
     let subresources = ["status", "scale", "", "exec", "..", "token", "eviction"];
     let subresource = any.text(&subresources);
-    match any.below(16) {
-        0 => drop(
+    match import {
+        "cluster.get" => drop(
             cluster::Host::get(
                 state,
                 any.reference(),
@@ -264,19 +310,19 @@ async fn call(state: &mut State, any: &Arbitrary) -> wasmtime::Result<()> {
             )
             .await?,
         ),
-        1 => drop(cluster::Host::list(state, any.query()).await?),
-        2 => drop(cluster::Host::apply(state, any.object()).await?),
-        3 => drop(cluster::Host::apply_status(state, any.object()).await?),
-        4 => {
+        "cluster.list" => drop(cluster::Host::list(state, any.query()).await?),
+        "cluster.apply" => drop(cluster::Host::apply(state, any.object()).await?),
+        "cluster.apply-status" => drop(cluster::Host::apply_status(state, any.object()).await?),
+        "cluster.apply-set" => {
             let set = (0..any.below(4)).map(|_| any.object()).collect();
             drop(cluster::Host::apply_set(state, set).await?);
         }
-        5 => drop(cluster::Host::create(state, any.object()).await?),
-        6 => drop(
+        "cluster.create" => drop(cluster::Host::create(state, any.object()).await?),
+        "cluster.create-subresource" => drop(
             cluster::Host::create_subresource(state, any.reference(), subresource, any.object())
                 .await?,
         ),
-        7 => {
+        "cluster.patch" => {
             let kind = any.maybe(PatchType::Json).unwrap_or(PatchType::Merge);
             let subresource = any.maybe(subresource);
             drop(
@@ -284,9 +330,11 @@ async fn call(state: &mut State, any: &Arbitrary) -> wasmtime::Result<()> {
                     .await?,
             );
         }
-        8 => drop(cluster::Host::delete(state, any.reference(), any.delete_options()).await?),
-        9 => events::Host::publish(state, any.event()).await?,
-        10 => {
+        "cluster.delete" => {
+            drop(cluster::Host::delete(state, any.reference(), any.delete_options()).await?);
+        }
+        "events.publish" => events::Host::publish(state, any.event()).await?,
+        "log.log" => {
             let field = |_| log::Field {
                 key: any.noise(),
                 value: any.noise(),
@@ -294,11 +342,14 @@ async fn call(state: &mut State, any: &Arbitrary) -> wasmtime::Result<()> {
             let fields = (0..any.below(40)).map(field).collect();
             log::Host::log(state, log::Level::Trace, any.noise(), fields).await?;
         }
-        11 => metrics::Host::add(state, any.name(), any.labels(), f64::NAN).await?,
-        12 => metrics::Host::set(state, any.name(), any.labels(), f64::MIN).await?,
-        13 => metrics::Host::observe(state, any.name(), any.labels(), f64::INFINITY).await?,
-        14 => drop(config::Host::get(state).await?),
-        _ => drop(clock::Host::now(state).await?),
+        "metrics.add" => metrics::Host::add(state, any.name(), any.labels(), any.float()).await?,
+        "metrics.set" => metrics::Host::set(state, any.name(), any.labels(), any.float()).await?,
+        "metrics.observe" => {
+            metrics::Host::observe(state, any.name(), any.labels(), any.float()).await?;
+        }
+        "config.get" => drop(config::Host::get(state).await?),
+        "clock.now" => drop(clock::Host::now(state).await?),
+        other => panic!("{other} has no arguments: add them here"),
     }
     Ok(())
 }
@@ -306,12 +357,22 @@ async fn call(state: &mut State, any: &Arbitrary) -> wasmtime::Result<()> {
 #[tokio::test(start_paused = true)]
 async fn no_import_panics_or_traps_whatever_it_is_given_and_a_run_keeps_little() {
     let world = World::new().await;
-    for seed in 0..RUNS {
+    let imports = imports();
+    let names: Vec<&str> = imports.iter().map(String::as_str).collect();
+    let mut called: BTreeMap<&str, u64> = BTreeMap::new();
+    let first = setting("WINDLASS_FUZZ_SEED", 0);
+    for seed in first..first + setting("WINDLASS_FUZZ_RUNS", RUNS) {
         let any = Arbitrary(Rng::seeded(seed));
-        let mut state = state(world.call().await);
+        let account = Account::new(Budget::new(usize::MAX), Bounds::NONE);
+        let mut state = state(world.call().await, &account);
         for number in 0..CALLS {
-            let called = call(&mut state, &any).await;
-            assert!(called.is_ok(), "seed {seed}, call {number}: {called:?}");
+            let import = any.one_of(&names);
+            let answer = call(&mut state, import, &any).await;
+            assert!(
+                answer.is_ok(),
+                "seed {seed}, call {number}, {import}: {answer:?}"
+            );
+            *called.entry(import).or_default() += 1;
         }
         let journal = format!(
             "{:?}",
@@ -322,5 +383,10 @@ async fn no_import_panics_or_traps_whatever_it_is_given_and_a_run_keeps_little()
             "seed {seed} keeps {} bytes",
             journal.len()
         );
+        drop(state);
+        assert_eq!(account.used(), 0, "seed {seed}: the call has ended");
     }
+    // Nothing is covered that was not called.
+    let never = names.iter().find(|import| !called.contains_key(*import));
+    assert_eq!(never, None, "{called:?}");
 }
