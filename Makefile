@@ -161,6 +161,8 @@ test-long: toolchain go $(NPM) languages kube-rs-suite mutants judge-the-judge b
 	@WINDLASS_STRIKES=50 WINDLASS_SEED=7 cargo test --workspace --test trouble -- $(LEADERS)
 	@WINDLASS_STRIKES=2 WINDLASS_LEASE_SECONDS=15 cargo test --workspace --test trouble -- $(LEADERS)
 	@WINDLASS_ATTACK_ROUNDS=10 cargo test --workspace --test attacks -- --test-threads 2
+	@WINDLASS_BENCH_SECONDS=1 cargo test --workspace --test attacks -- --ignored --nocapture
+	@WINDLASS_FUZZ_RUNS=1000 cargo test --workspace --lib -- whatever_it_is_given
 
 # libFuzzer for as many seconds; what it finds worth keeping stays in target/fuzz.
 .PHONY: fuzz
@@ -209,6 +211,10 @@ bench-built: toolchain go measured languages-built
 bench-smoke: bench-built
 	@target/release/bench --rounds 1 --crowd 20 --queue 5 --stations 3 --laps 2 --rest 1 --objects 100 --output target/bench/smoke.json
 	@target/release/bench --scale --growth 1 --output target/bench/smoke.json
+# As in a release, but for the minutes that it takes to link one.
+.PHONY: bench-neighbours
+bench-neighbours: toolchain go ## Measure nine healthy plugins, undisturbed and beside each attack
+	@cargo test --quiet --profile measured --workspace --test attacks -- --ignored --nocapture
 .PHONY: bench-report
 bench-report: ## Make docs/benchmarks.md and its charts of what bench and bench-scale measured last
 	@target/release/bench --report docs

@@ -14,6 +14,8 @@
 mod confuse;
 mod flood;
 mod fuzz;
+mod handles;
+mod leak;
 mod memory;
 mod object;
 mod text;
@@ -59,8 +61,16 @@ pub const ATTACKS: &[(&str, Attack)] = &[
     ("confuse_patches", confuse::patches),
     ("confuse_events", confuse::events),
     ("read_what_is_denied", confuse::read_what_is_denied),
+    // handles.rs: takes resources of WASI.
+    ("take_pollables", handles::take_pollables),
+    ("take_streams", handles::take_streams),
+    ("take_sockets", handles::take_sockets),
+    // leak.rs: shows what a Secret holds.
+    ("show_token", leak::show_token),
     // object.rs: reads an object that a user made.
     ("read_deep_bag", object::read_deep_bag),
+    // No attack: reads the primary, and asks for the next pass.
+    ("read_primary", object::read_primary),
     // text.rs: text that is not what it seems.
     ("lie", text::lie),
     // fuzz.rs: calls of all imports, at random.

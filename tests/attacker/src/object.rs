@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::{API_VERSION, Action, Outcome, Primary, say};
+use crate::{API_VERSION, Action, Failure, Outcome, Primary, say};
 use windlass_sdk::bindings::windlass::plugin::cluster::{
     self, Consistency, DeleteOptions, Error, ListQuery,
 };
@@ -67,4 +67,12 @@ pub(crate) fn read_deep_bag(primary: &Primary) -> Outcome {
     let got = cluster::get(&target, None, Consistency::Stored);
     say(&format!("deep: {:?}", got.map(drop)));
     Ok(Action::AwaitChange)
+}
+
+/// Reads the primary from the API server, as an honest plugin does.
+pub(crate) fn read_primary(primary: &Primary) -> Outcome {
+    match cluster::get(&primary.reference(), None, Consistency::Latest) {
+        Ok(_) => primary.end(),
+        Err(error) => Err(Failure::Transient(format!("{error:?}"))),
+    }
 }

@@ -35,10 +35,18 @@ pub fn ask(address: &str, path: &str) -> Result<(u16, String)> {
 /// # Errors
 /// There is no whole answer.
 pub fn ask_as(address: &str, host: &str, path: &str) -> Result<(u16, String)> {
+    ask_by("GET", address, host, path)
+}
+
+/// As [`ask_as`], by another method.
+///
+/// # Errors
+/// There is no whole answer.
+pub fn ask_by(method: &str, address: &str, host: &str, path: &str) -> Result<(u16, String)> {
     let mut stream = TcpStream::connect(address)?;
     stream.set_read_timeout(Some(PATIENCE))?;
     // An answer to HTTP/1.0 is not in chunks, and ends with its connection.
-    write!(stream, "GET {path} HTTP/1.0\r\nHost: {host}\r\n\r\n")?;
+    write!(stream, "{method} {path} HTTP/1.0\r\nHost: {host}\r\n\r\n")?;
     let mut answer = String::new();
     stream.read_to_string(&mut answer)?;
     let (head, body) = answer

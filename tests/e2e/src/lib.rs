@@ -24,7 +24,7 @@ mod wire;
 use std::time::Duration;
 
 pub use account::{Account, HOME, documents, rbac};
-pub use ask::{ask, ask_as};
+pub use ask::{ask, ask_as, ask_by};
 pub use built::{host_binary, workspace};
 pub use cluster::{Cluster, apply, control_plane};
 pub use dev::Dev;

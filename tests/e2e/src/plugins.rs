@@ -94,12 +94,21 @@ impl Plugins {
     /// # Errors
     /// It does not build.
     pub fn greeter_as(self, name: &str) -> Result<Self> {
+        let namespace = self.namespace.clone();
+        self.greeter_in(name, &namespace)
+    }
+
+    /// As [`Plugins::greeter_as`], for another namespace than the folder's.
+    ///
+    /// # Errors
+    /// It does not build.
+    pub fn greeter_in(self, name: &str, namespace: &str) -> Result<Self> {
         let document = json!({
             "source": { "file": "greeter.wasm" },
             "grants": [
-                self.grant("examples.windlass.dev", &["greetings", "greetings/status"], &["get", "list", "watch", "patch"]),
-                self.grant("", &["configmaps"], ALL),
-                self.grant("apps", &["deployments"], ALL).acknowledged(),
+                grant(namespace, "examples.windlass.dev", &["greetings", "greetings/status"], &["get", "list", "watch", "patch"]),
+                grant(namespace, "", &["configmaps"], ALL),
+                grant(namespace, "apps", &["deployments"], ALL).acknowledged(),
                 { "apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "create", "patch", "delete"], "namespaces": ["greetings"] },
             ],
         });
@@ -152,7 +161,7 @@ impl Plugins {
 
     /// A grant in the folder's namespace.
     pub fn grant(&self, group: &str, resources: &[&str], verbs: &[&str]) -> Value {
-        json!({ "apiGroups": [group], "resources": resources, "verbs": verbs, "namespaces": [self.namespace] })
+        grant(&self.namespace, group, resources, verbs)
     }
 
     /// Builds `package`, a crate or an npm package, and puts its component into the folder as `file`.
@@ -187,6 +196,11 @@ impl Plugins {
         fs::write(self.folder().join(name), content)?;
         Ok(self)
     }
+}
+
+/// A grant in one namespace.
+fn grant(namespace: &str, group: &str, resources: &[&str], verbs: &[&str]) -> Value {
+    json!({ "apiGroups": [group], "resources": resources, "verbs": verbs, "namespaces": [namespace] })
 }
 
 /// Every verb that a child needs.

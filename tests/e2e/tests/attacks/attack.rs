@@ -16,14 +16,16 @@ pub(crate) struct Attack {
     pub(crate) config: &'static str,
     /// `spec.limits` of the attackers, as JSON.
     pub(crate) limits: &'static str,
+    /// How many healthy plugins stand beside them.
+    pub(crate) neighbours: usize,
     /// How many plugins attack.
     pub(crate) attackers: usize,
     /// How many Greetings they are called for.
     pub(crate) objects: usize,
     /// How many passes they make, all together, before the attack is judged.
     pub(crate) passes: u32,
-    /// How many passes they can make at most while the neighbour finishes its changes; 0 for any number. It says
-    /// that the neighbour does not wait for theirs.
+    /// How many passes they can make at most while the neighbours finish their changes; 0 for any number. It says
+    /// that the neighbours do not wait for theirs.
     pub(crate) most_passes: u32,
     /// How many ConfigMaps of 900 KB are there before.
     pub(crate) maps: usize,
@@ -37,11 +39,15 @@ pub(crate) struct Attack {
     pub(crate) in_1_gib: bool,
     /// How many descriptors the host can have open; 0 for as many as we can.
     pub(crate) descriptors: u32,
+    /// Whether the host records failed passes.
+    pub(crate) records: bool,
+    /// Whether the attackers may read Secrets.
+    pub(crate) reads_secrets: bool,
     /// Whether the attackers reconcile the user's namespace too.
     pub(crate) in_two_namespaces: bool,
 }
 
-/// What `WINDLASS_ATTACK_ROUNDS` multiplies, besides the neighbour's changes.
+/// What `WINDLASS_ATTACK_ROUNDS` multiplies, besides the neighbours' changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Longer {
     /// Nothing.
@@ -67,6 +73,7 @@ pub(crate) const ATTACK: Attack = Attack {
     guest: "attacker",
     config: "{}",
     limits: "{}",
+    neighbours: 1,
     attackers: 1,
     objects: 4,
     passes: 4,
@@ -77,6 +84,8 @@ pub(crate) const ATTACK: Attack = Attack {
     longer: Longer::Changes,
     in_1_gib: false,
     descriptors: 0,
+    records: false,
+    reads_secrets: false,
     in_two_namespaces: false,
 };
 
@@ -86,9 +95,12 @@ pub(crate) const HOSTILE: Attack = Attack {
     ..ATTACK
 };
 
-/// Makes a test of each row: `attacks! { name => ATTACK_ROW, … }`.
+/// Makes a test of each row: `attacks! { name => ATTACK_ROW, … }`. All rows are in `ROWS`.
 macro_rules! attacks {
     ($($name:ident => $attack:expr),+ $(,)?) => {
+        /// The attacks of this file, by name.
+        pub(crate) const ROWS: &[(&str, crate::attack::Attack)] = &[$((stringify!($name), $attack)),+];
+
         $(
             #[tokio::test]
             async fn $name() -> anyhow::Result<()> {
@@ -128,7 +140,7 @@ impl Attack {
     }
 }
 
-/// Makes an attack beside a healthy plugin, and judges what it did.
+/// Makes an attack beside healthy plugins, and judges what it did.
 pub(crate) async fn judge(name: &str, attack: &Attack) -> Result<()> {
     let stage = Stage::set(name, &attack.lengthened()?).await?;
     stage.attack().await?;

@@ -1,6 +1,7 @@
 //! Attacks on the processor and on the slots for calls.
 
 use crate::attack::{ATTACK, Attack, HOSTILE, Longer, Sign, attacks};
+use crate::neighbours::NINE;
 
 /// What a pass that used too much processor time says.
 const CPU: &[Sign] = &[
@@ -13,10 +14,13 @@ attacks! {
         config: r#"{ "attack": "spin" }"#,
         longer: Longer::Passes,
         signs: CPU,
+        neighbours: NINE,
         ..HOSTILE
     },
-    eight_plugins_that_spin_leave_their_neighbour_its_share => Attack {
+    eight_plugins_that_spin_leave_their_neighbours_their_share => Attack {
         config: r#"{ "attack": "spin" }"#,
+        // Up to 64 calls spin at once: with the default of 5 s the first ends after minutes on two processors.
+        limits: r#"{ "cpu": "500ms" }"#,
         attackers: 8,
         objects: 8,
         passes: 8,
@@ -24,9 +28,10 @@ attacks! {
         most_passes: 128,
         longer: Longer::Passes,
         signs: CPU,
+        neighbours: NINE,
         ..HOSTILE
     },
-    eight_plugins_that_sleep_leave_their_neighbour_a_slot => Attack {
+    eight_plugins_that_sleep_leave_their_neighbours_a_slot => Attack {
         config: r#"{ "attack": "spin_sleep" }"#,
         limits: r#"{ "deadline": "20s" }"#,
         attackers: 8,
@@ -37,18 +42,21 @@ attacks! {
             Sign::Log("raise spec.limits.deadline"),
             Sign::Metric(r#"windlass_failures_total\{CONTROLLER,reason="deadline_exceeded"\}"#),
         ],
+        neighbours: NINE,
         ..HOSTILE
     },
     a_plugin_that_copies_memory_without_end_is_stopped => Attack {
         config: r#"{ "attack": "copy_without_end" }"#,
         longer: Longer::Passes,
         signs: CPU,
+        neighbours: NINE,
         ..ATTACK
     },
     a_plugin_that_lists_without_end_is_stopped => Attack {
         config: r#"{ "attack": "list_without_end" }"#,
         longer: Longer::Passes,
         signs: CPU,
+        neighbours: NINE,
         ..ATTACK
     },
     a_plugin_that_traps_in_each_pass_is_slowed_down => Attack {
@@ -57,6 +65,7 @@ attacks! {
             Sign::Log("unreachable"),
             Sign::Metric(r#"windlass_failures_total\{CONTROLLER,reason="trapped"\}"#),
         ],
+        neighbours: NINE,
         ..HOSTILE
     },
 }

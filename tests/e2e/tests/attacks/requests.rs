@@ -6,6 +6,7 @@ use anyhow::{Result, ensure};
 use windlass_e2e::control_plane;
 
 use crate::attack::{ATTACK, Attack, HOSTILE, Sign};
+use crate::neighbours::NINE;
 use crate::stage::Stage;
 
 /// A limit over time: at once, and then in each second.
@@ -38,10 +39,61 @@ const LOG: Limit = Limit {
 const THROTTLED: Sign =
     Sign::Metric(r"rest_client_rate_limiter_duration_seconds_sum\{CONTROLLER\}");
 
+/// Reads from the API server without end.
+const READS: Attack = Attack {
+    config: r#"{ "attack": "read_from_server", "again": 100 }"#,
+    objects: 16,
+    passes: 16,
+    signs: &[THROTTLED],
+    neighbours: NINE,
+    ..ATTACK
+};
+
+/// Creates and deletes objects under new names.
+const WRITES: Attack = Attack {
+    config: r#"{ "attack": "create_and_delete" }"#,
+    objects: 16,
+    passes: 64,
+    signs: &[THROTTLED],
+    neighbours: NINE,
+    ..ATTACK
+};
+
+/// Writes lines as long as they can be.
+const LINES: Attack = Attack {
+    config: r#"{ "attack": "log_long_lines", "again": 100 }"#,
+    limits: r#"{ "cpu": "10s" }"#,
+    objects: 16,
+    passes: 16,
+    signs: &[
+        Sign::Log("dropped"),
+        Sign::Metric(r"windlass_log_lines_dropped_total\{CONTROLLER\}"),
+    ],
+    neighbours: NINE,
+    ..ATTACK
+};
+
+/// Publishes Events, each unlike the others.
+const NOTES: Attack = Attack {
+    config: r#"{ "attack": "flood_events" }"#,
+    limits: r#"{ "cpu": "10s" }"#,
+    signs: &[Sign::Metric(r"windlass_events_dropped_total\{CONTROLLER\}")],
+    neighbours: NINE,
+    ..HOSTILE
+};
+
+/// The attacks of this file, by name.
+pub(crate) const ROWS: &[(&str, Attack)] = &[
+    ("reads_without_end", READS),
+    ("creates_and_deletes", WRITES),
+    ("floods_the_log", LINES),
+    ("floods_events", NOTES),
+];
+
 impl Limit {
     /// That no more was counted than the time since the attackers came allows. `count` was read before now.
     fn check(self, what: &str, count: f64, stage: &Stage) -> Result<()> {
-        let seconds = stage.began.elapsed().as_secs_f64();
+        let seconds = stage.seconds();
         let most = self.burst + self.per_second * seconds;
         println!("{what}: {count} in {seconds:.1} s, {most:.0} are allowed");
         ensure!(
@@ -54,14 +106,7 @@ impl Limit {
 
 #[tokio::test]
 async fn a_plugin_that_reads_without_end_keeps_to_its_requests() -> Result<()> {
-    let attack = Attack {
-        config: r#"{ "attack": "read_from_server", "again": 100 }"#,
-        objects: 16,
-        passes: 16,
-        signs: &[THROTTLED],
-        ..ATTACK
-    };
-    let stage = Stage::set("reads_without_end", &attack).await?;
+    let stage = Stage::set("reads_without_end", &READS).await?;
     stage.attack().await?;
     let made = stage.counted(r"windlass_api_requests_total\{CONTROLLER\}");
     let made = made.await?;
@@ -72,14 +117,7 @@ async fn a_plugin_that_reads_without_end_keeps_to_its_requests() -> Result<()> {
 
 #[tokio::test]
 async fn a_plugin_that_creates_and_deletes_under_new_names_keeps_to_its_requests() -> Result<()> {
-    let attack = Attack {
-        config: r#"{ "attack": "create_and_delete" }"#,
-        objects: 16,
-        passes: 64,
-        signs: &[THROTTLED],
-        ..ATTACK
-    };
-    let stage = Stage::set("creates_and_deletes", &attack).await?;
+    let stage = Stage::set("creates_and_deletes", &WRITES).await?;
     stage.attack().await?;
     // As the server saw it.
     let writes = control_plane()?.audit()?.into_iter().filter(|event| {
@@ -96,18 +134,7 @@ async fn a_plugin_that_creates_and_deletes_under_new_names_keeps_to_its_requests
 
 #[tokio::test]
 async fn a_plugin_that_floods_the_log_keeps_to_its_bytes() -> Result<()> {
-    let attack = Attack {
-        config: r#"{ "attack": "log_long_lines", "again": 100 }"#,
-        limits: r#"{ "cpu": "10s" }"#,
-        objects: 16,
-        passes: 16,
-        signs: &[
-            Sign::Log("dropped"),
-            Sign::Metric(r"windlass_log_lines_dropped_total\{CONTROLLER\}"),
-        ],
-        ..ATTACK
-    };
-    let stage = Stage::set("floods_the_log", &attack).await?;
+    let stage = Stage::set("floods_the_log", &LINES).await?;
     stage.attack().await?;
     let own = stage.lines();
     let bytes = own
@@ -121,13 +148,7 @@ async fn a_plugin_that_floods_the_log_keeps_to_its_bytes() -> Result<()> {
 
 #[tokio::test]
 async fn a_plugin_that_floods_events_keeps_to_its_number() -> Result<()> {
-    let attack = Attack {
-        config: r#"{ "attack": "flood_events" }"#,
-        limits: r#"{ "cpu": "10s" }"#,
-        signs: &[Sign::Metric(r"windlass_events_dropped_total\{CONTROLLER\}")],
-        ..HOSTILE
-    };
-    let stage = Stage::set("floods_events", &attack).await?;
+    let stage = Stage::set("floods_events", &NOTES).await?;
     stage.attack().await?;
     let events = control_plane()?.audit()?.into_iter().filter(|event| {
         let place = format!("/namespaces/{}/events", stage.home.namespace);

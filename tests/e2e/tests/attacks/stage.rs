@@ -2,36 +2,36 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
-use std::time::Instant;
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use serde_json::{Value, json};
+use tempfile::TempDir;
 use tokio::sync::OnceCell;
 use windlass_e2e::{
-    ALL, Account, Cluster, DEADLINE, Host, Line, MemoryLimit, MemoryUse, Plugins, Scrape, apply,
-    eventually, host_binary, workspace,
+    Account, Cluster, DEADLINE, Host, Line, MemoryLimit, MemoryUse, Plugins, Scrape, apply,
+    eventually,
 };
 use windlass_sandbox_tests::guests::guest;
 
 use crate::attack::{Attack, MIB, Sign, check_peak, rounds};
+use crate::documents::Document;
+use crate::neighbours::Neighbours;
+use crate::process::Start;
 use crate::user::{Snapshot, settle};
 
-/// Where the host serves what it counts, how it is, and what it does.
-const PORTS: [&str; 3] = [
-    "--metrics-bind-address=127.0.0.1:0",
-    "--health-probe-bind-address=127.0.0.1:0",
-    "--admin-bind-address=127.0.0.1:0",
-];
+/// The file of the attackers' component.
+pub(crate) const COMPONENT: &str = "attacker.wasm";
 
-/// How many changes the neighbour finishes before the attack, and again during it.
+/// How many changes each neighbour finishes before the attack, and again during it.
 const CHANGES: u32 = 10;
 
 /// Bytes that the host may keep after an attack, besides a tenth more than before: freed memory that the
 /// allocator has not given back yet, and the code of the attackers' components.
 const SLACK: u64 = 72 * MIB;
 
-/// A host with a healthy plugin, and attackers.
+/// A host with healthy plugins, and attackers.
 pub(crate) struct Stage {
     /// Where the attackers work.
     pub(crate) home: Cluster,
@@ -39,26 +39,26 @@ pub(crate) struct Stage {
     pub(crate) other: Cluster,
     pub(crate) host: Host,
     /// When the attackers came.
-    pub(crate) began: Instant,
-    /// Where the neighbour works.
-    good: Cluster,
+    began: OnceLock<Instant>,
+    neighbours: Neighbours,
     name: String,
     attack: Attack,
     plugins: Plugins,
     account: Account,
     before: Snapshot,
     baseline: u64,
+    recordings: TempDir,
     _limit: Option<MemoryLimit>,
 }
 
 impl Stage {
-    /// Starts a host with the greeter alone, and lets it finish its first changes. Then makes ready what
-    /// the attackers need.
+    /// Makes ready what the attackers need. Then starts a host with the neighbours alone, and lets them finish their
+    /// first changes.
     pub(crate) async fn set(name: &str, attack: &Attack) -> Result<Self> {
         static BAGS: OnceCell<()> = OnceCell::const_new();
         let prefix: String = name.replace('_', "-").chars().take(30).collect();
         let prefix = prefix.trim_end_matches('-');
-        let good = Cluster::new("neighbour").await?;
+        let neighbours = Neighbours::new(attack.neighbours).await?;
         let (home, other) = (Cluster::new(prefix).await?, Cluster::new("user").await?);
         let bags = async || apply("tests/attacker/bag.crd.yaml").await.map(drop);
         BAGS.get_or_try_init(bags).await?;
@@ -75,72 +75,63 @@ impl Stage {
             let map = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data });
             home.create(map).await?;
         }
-        let plugins = Plugins::new(&good.namespace)?.greeter()?;
-        let account = Account::new(&good.namespace, plugins.folder())?;
+        let plugins = neighbours.plugins()?;
+        let account = Account::new(neighbours.namespace(), plugins.folder())?;
         let limit = match attack.in_1_gib {
             true => Some(MemoryLimit::of(1 << 30)?),
             false => None,
         };
+        let recordings = tempfile::tempdir()?;
         let kubeconfig = account.kubeconfig()?;
-        let host = start(
-            &plugins,
-            &kubeconfig,
-            &good,
-            attack.descriptors,
-            limit.as_ref(),
-        )?;
+        let start = Start {
+            config: plugins.folder(),
+            kubeconfig: &kubeconfig,
+            namespace: neighbours.namespace(),
+            recordings: attack.records.then(|| recordings.path()),
+            descriptors: attack.descriptors,
+            limit: limit.as_ref(),
+        };
+        let host = start.start()?;
         let before = Snapshot::of(&home, &other).await?;
         let mut stage = Self {
             home,
             other,
             host,
-            began: Instant::now(),
-            good,
+            began: OnceLock::new(),
+            neighbours,
             name: name.to_owned(),
             attack: *attack,
             plugins,
             account,
             before,
             baseline: 0,
+            recordings,
             _limit: limit,
         };
-        let greeting = stage.good.greet("neighbour", json!({ "name": "0" }));
-        greeting.await?;
-        stage.neighbour_finishes(CHANGES).await?;
+        stage.neighbours.greet().await?;
+        stage.neighbours_finish(CHANGES).await?;
         stage.baseline = MemoryUse::by(&stage.host)?.now;
         Ok(stage)
     }
 
-    /// Lets the attackers in. The neighbour finishes its changes while they attack, and they make their passes.
+    /// Lets the attackers in. The neighbours finish their changes while they attack, and they make their passes.
     pub(crate) async fn attack(&self) -> Result<()> {
-        self.let_attackers_in().await?;
-        self.until("the attackers are at work", async || {
-            let scrape = Scrape::of(&self.host).await?;
-            for attacker in self.attackers() {
-                let of = |series: &str| series.replace("NAME", &attacker);
-                let active = r#"controller_runtime_active_workers\{controller="NAME"\}"#;
-                let passes = r#"controller_runtime_reconcile_total\{controller="NAME",.*\}"#;
-                let at_work = [active, passes].map(of);
-                let at_work = scrape.sum(&at_work.join("|"))?;
-                ensure!(at_work > Some(0.0), "{attacker} does nothing");
-            }
-            Ok(Some(()))
-        })
-        .await?;
+        self.let_attackers_in()?;
+        self.are_at_work().await?;
         let changes = CHANGES * rounds()?;
         let before = self.passes().await?;
         let since = Instant::now();
-        self.neighbour_finishes(changes).await?;
+        self.neighbours_finish(changes).await?;
         let seconds = since.elapsed().as_secs_f64();
         println!(
-            "{}: the neighbour finishes {changes} changes in {seconds:.1} s",
-            self.name
+            "{}: {} neighbours finish {changes} changes each in {seconds:.1} s",
+            self.name, self.attack.neighbours
         );
         let made = self.passes().await? - before;
         let most = f64::from(self.attack.most_passes);
         ensure!(
             most == 0.0 || made <= most,
-            "the attackers made {made} passes while the neighbour made {changes}, not {most} at most"
+            "the attackers made {made} passes while each neighbour made {changes} changes, not {most} at most"
         );
         let passes = f64::from(self.attack.passes);
         self.until(
@@ -153,6 +144,23 @@ impl Stage {
         .await
     }
 
+    /// Waits until each attacker has been called.
+    pub(crate) async fn are_at_work(&self) -> Result<()> {
+        self.until("the attackers are at work", async || {
+            let scrape = Scrape::of(&self.host).await?;
+            for attacker in self.attackers() {
+                let of = |series: &str| series.replace("NAME", &attacker);
+                let active = r#"controller_runtime_active_workers\{controller="NAME"\}"#;
+                let passes = r#"controller_runtime_reconcile_total\{controller="NAME",.*\}"#;
+                let at_work = [active, passes].map(of);
+                let at_work = scrape.sum(&at_work.join("|"))?;
+                ensure!(at_work > Some(0.0), "{attacker} does nothing");
+            }
+            Ok(Some(()))
+        })
+        .await
+    }
+
     /// How many passes the attackers have made.
     async fn passes(&self) -> Result<f64> {
         let series = r"controller_runtime_reconcile_total\{CONTROLLER,.*\}";
@@ -160,67 +168,71 @@ impl Stage {
     }
 
     /// Puts the attackers' documents into the folder, with all the rights that they ask for.
-    pub(crate) async fn let_attackers_in(&self) -> Result<()> {
-        let Attack {
-            guest: package,
-            config,
-            limits,
-            ..
-        } = self.attack;
-        let folder = self.plugins.folder();
-        fs::copy(guest(package)?, folder.join("attacker.wasm"))?;
-        let mut config: Value = serde_json::from_str(config)?;
+    pub(crate) fn let_attackers_in(&self) -> Result<()> {
+        fs::copy(guest(self.attack.guest)?, self.folder().join(COMPONENT))?;
+        let mut config: Value = serde_json::from_str(self.attack.config)?;
         if let Some(config) = config.as_object_mut() {
             config.insert("other".to_owned(), json!(self.other.namespace));
         }
-        let limits: Value = serde_json::from_str(limits)?;
-        let documents = self.attackers().map(|name| {
-            json!({
-                "apiVersion": "windlass.dev/v1alpha1", "kind": "Plugin",
-                "metadata": { "name": name },
-                "spec": {
-                    "source": { "file": "attacker.wasm" },
-                    "config": config, "limits": limits, "grants": self.grants(),
-                },
-            })
-        });
-        let documents: Vec<Value> = documents.collect();
-        // The host's account has the rights before the host finds the first document.
-        let rights = tempfile::tempdir()?;
-        fs::copy(
-            folder.join("attacker.wasm"),
-            rights.path().join("attacker.wasm"),
-        )?;
-        for (document, name) in documents.iter().zip(self.attackers()) {
-            fs::write(
-                rights.path().join(format!("{name}.yaml")),
-                document.to_string(),
-            )?;
-        }
-        self.account.allow(rights.path())?;
-        for name in self.attackers() {
-            let file = format!("{name}.yaml");
-            // Whole from one moment to the next.
-            let draft = folder.join(format!(".{file}"));
-            fs::copy(rights.path().join(&file), &draft)?;
-            fs::rename(draft, folder.join(file))?;
-        }
-        Ok(())
+        let documents = self.attackers().map(|name| self.document(&name, &config));
+        let documents: Vec<Document> = documents.collect::<Result<_>>()?;
+        self.allow(&documents)?;
+        self.began.get_or_init(Instant::now);
+        documents
+            .iter()
+            .try_for_each(|document| self.install(document))
     }
 
-    /// What the attackers are granted: to read Greetings, and everything about ConfigMaps and Bags beside them.
-    fn grants(&self) -> Value {
-        let group = "examples.windlass.dev";
-        let namespaces = match self.attack.in_two_namespaces {
-            true => vec![&self.home.namespace, &self.other.namespace],
-            false => vec![&self.home.namespace],
-        };
-        json!([
-            { "apiGroups": [group], "resources": ["greetings"], "verbs": ["get", "list", "watch"], "namespaces": namespaces },
-            { "apiGroups": [group], "resources": ["bags"], "verbs": ALL },
-            { "apiGroups": [""], "resources": ["configmaps"], "verbs": ALL },
-            { "apiGroups": [""], "resources": ["services"], "resourceNames": ["allowed"], "verbs": ["get", "watch"] },
-        ])
+    /// An attacker's document, with what the attack grants.
+    pub(crate) fn document(&self, name: &str, config: &Value) -> Result<Document> {
+        let mut namespaces = vec![self.home.namespace.clone()];
+        if self.attack.in_two_namespaces {
+            namespaces.push(self.other.namespace.clone());
+        }
+        Ok(Document {
+            name: name.to_owned(),
+            component: COMPONENT.to_owned(),
+            config: config.clone(),
+            limits: serde_json::from_str(self.attack.limits)?,
+            namespaces,
+            reads_secrets: self.attack.reads_secrets,
+        })
+    }
+
+    /// Gives the host's account what these documents need, before the host finds the first of them. It follows from
+    /// their grants: nobody loads their components for it.
+    pub(crate) fn allow(&self, documents: &[Document]) -> Result<()> {
+        let rights = tempfile::tempdir()?;
+        for document in documents {
+            fs::copy(guest("attacker")?, rights.path().join(&document.component))?;
+            let file = rights.path().join(format!("{}.yaml", document.name));
+            fs::write(file, document.json().to_string())?;
+        }
+        self.account.allow(rights.path())
+    }
+
+    /// Puts a document into the folder, whole from one moment to the next.
+    pub(crate) fn install(&self, document: &Document) -> Result<()> {
+        let file = format!("{}.yaml", document.name);
+        let draft = self.folder().join(format!(".{file}"));
+        fs::write(&draft, document.json().to_string())?;
+        Ok(fs::rename(draft, self.folder().join(file))?)
+    }
+
+    /// Seconds since the attackers came.
+    pub(crate) fn seconds(&self) -> f64 {
+        let began = self.began.get();
+        began.map_or(0.0, |began| began.elapsed().as_secs_f64())
+    }
+
+    /// The config folder.
+    pub(crate) fn folder(&self) -> &Path {
+        self.plugins.folder()
+    }
+
+    /// Where the host records failed passes, if it does.
+    pub(crate) fn recordings(&self) -> &Path {
+        self.recordings.path()
     }
 
     fn attackers(&self) -> impl Iterator<Item = String> {
@@ -240,19 +252,13 @@ impl Stage {
         self.host.log().into_iter().filter(about).collect()
     }
 
-    /// Changes the neighbour's Greeting, and waits until it is done; as often as that.
-    pub(crate) async fn neighbour_finishes(&self, changes: u32) -> Result<()> {
+    /// Changes the neighbours' Greetings, and waits until all are done; as often as that.
+    pub(crate) async fn neighbours_finish(&self, changes: u32) -> Result<()> {
         for number in 1..=changes {
-            let change = json!({ "spec": { "name": format!("{number}") } });
-            self.good.patch("Greeting", "neighbour", change).await?;
-            let what = format!("the neighbour finishes change {number} of {changes}");
+            self.neighbours.change(number).await?;
+            let what = format!("the neighbours finish change {number} of {changes}");
             self.until(&what, async || {
-                let greeting = self.good.get("Greeting", "neighbour").await?;
-                let greeting = serde_json::to_value(greeting)?;
-                let seen = greeting.pointer("/status/observedGeneration");
-                let ready = greeting.pointer("/status/conditions/0/status");
-                let newest = seen.is_some() && seen == greeting.pointer("/metadata/generation");
-                ensure!(newest && ready == Some(&json!("True")), "{greeting}");
+                self.neighbours.have_finished().await?;
                 Ok(Some(()))
             })
             .await?;
@@ -266,8 +272,9 @@ impl Stage {
         Ok(())
     }
 
-    /// Waits until log and metrics name the attack.
-    pub(crate) async fn named(&self) -> Result<()> {
+    /// Waits until log and metrics name the attack. Answers how many seconds after the attackers came they do so, at
+    /// most: nobody has looked before.
+    pub(crate) async fn named(&self) -> Result<f64> {
         for sign in self.attack.signs {
             self.until(&format!("{sign:?} names the attack"), async || {
                 let found = match sign {
@@ -278,18 +285,28 @@ impl Stage {
             })
             .await?;
         }
-        // Or earlier: nobody has looked before.
-        let seconds = self.began.elapsed().as_secs_f64();
+        let seconds = self.seconds();
         println!("{}: named after {seconds:.1} s at most", self.name);
+        Ok(seconds)
+    }
+
+    /// Takes away all documents but the neighbours'.
+    fn let_attackers_go(&self) -> Result<()> {
+        for entry in fs::read_dir(self.folder())? {
+            let entry = entry?;
+            let name = entry.file_name();
+            let name = name.to_string_lossy();
+            if name.starts_with("attacker") && name.ends_with(".yaml") {
+                fs::remove_file(entry.path())?;
+            }
+        }
         Ok(())
     }
 
     /// Takes the attackers away, and looks at what is left of the attack.
     pub(crate) async fn end(self) -> Result<()> {
         let peak = MemoryUse::by(&self.host)?.peak;
-        for name in self.attackers() {
-            fs::remove_file(self.plugins.folder().join(format!("{name}.yaml")))?;
-        }
+        self.let_attackers_go()?;
         self.until("the attackers are gone", async || {
             let series = r#"windlass_plugin_state\{controller="attacker.*\}"#;
             let gone = Scrape::of(&self.host).await?.sum(series)?.is_none();
@@ -313,7 +330,7 @@ impl Stage {
         check_peak(&self.attack, peak)?;
         let after = Snapshot::of(&self.home, &self.other).await?;
         ensure!(after == self.before, "{after:#?} was {:#?}", self.before);
-        self.neighbour_finishes(1).await?;
+        self.neighbours_finish(1).await?;
         self.host.terminate()?;
         ensure!(self.host.ended().await?.success(), "the host ends well");
         Ok(())
@@ -323,9 +340,19 @@ impl Stage {
     pub(crate) async fn until<T>(
         &self,
         what: &str,
+        look: impl AsyncFnMut() -> Result<Option<T>>,
+    ) -> Result<T> {
+        self.until_within(DEADLINE, what, look).await
+    }
+
+    /// As [`Stage::until`], with other patience.
+    pub(crate) async fn until_within<T>(
+        &self,
+        patience: Duration,
+        what: &str,
         mut look: impl AsyncFnMut() -> Result<Option<T>>,
     ) -> Result<T> {
-        eventually(DEADLINE, what, async || {
+        eventually(patience, what, async || {
             if !self.host.is_running() {
                 let log = self.host.log();
                 let last: Vec<&str> = log
@@ -353,36 +380,4 @@ fn says(line: &Line, text: &str) -> bool {
     let level = line.field("level");
     let is_warning = matches!(level, "WARN" | "ERROR");
     is_warning && (line.message.contains(text) || line.field("fields").contains(text))
-}
-
-fn start(
-    plugins: &Plugins,
-    kubeconfig: &Path,
-    good: &Cluster,
-    descriptors: u32,
-    limit: Option<&MemoryLimit>,
-) -> Result<Host> {
-    let code = workspace().join("target/code-cache");
-    let (folder, namespace) = (plugins.folder(), &good.namespace);
-    let mut command = Host::command(
-        &host_binary()?,
-        &code,
-        folder,
-        kubeconfig,
-        namespace,
-        &PORTS,
-    );
-    if descriptors > 0 {
-        let mut limited = Command::new("sh");
-        let script = format!("ulimit -n {descriptors}; exec \"$@\"");
-        limited
-            .args(["-euc", &script, "sh"])
-            .arg(command.get_program());
-        limited.args(command.get_args());
-        command = limited;
-    }
-    match limit {
-        Some(limit) => Host::run_command(&limit.wrap(&command)),
-        None => Host::run_command(&command),
-    }
 }
