@@ -69,13 +69,13 @@ fn functions(count: usize) -> String {
 
 /// Loops in loops.
 fn loops(depth: usize) -> String {
-    format!("(func {} {})", "(loop ".repeat(depth), ")".repeat(depth))
+    format!("(func {} {})", "loop ".repeat(depth), "end ".repeat(depth))
 }
 
 /// Blocks in blocks, each with a way out.
 fn blocks(depth: usize) -> String {
-    let open = "(block (br_if 0 (local.get 0)) ".repeat(depth);
-    format!("(func (param i32) {open} {})", ")".repeat(depth))
+    let open = "block local.get 0 br_if 0 ".repeat(depth);
+    format!("(func (param i32) {open} {})", "end ".repeat(depth))
 }
 
 /// Functions with as many locals as there can be.
@@ -95,10 +95,9 @@ fn branches(functions: usize) -> String {
     let targets: String = (0..60_000)
         .map(|number| format!("{} ", number % BLOCKS))
         .collect();
-    let open = "(block ".repeat(BLOCKS + 1);
-    let close = ")".repeat(BLOCKS + 1);
-    format!("(func (param i32) {open} (br_table {targets} (local.get 0)) {close})")
-        .repeat(functions)
+    let open = "block ".repeat(BLOCKS + 1);
+    let close = "end ".repeat(BLOCKS + 1);
+    format!("(func (param i32) {open} local.get 0 br_table {targets} {close})").repeat(functions)
 }
 
 /// Many pieces of data.
@@ -109,7 +108,7 @@ fn data(count: usize) -> String {
 
 /// Functions with long bodies.
 fn bodies(functions: usize) -> String {
-    let step = "(f64.sqrt)(f64.floor)(f64.neg)(i64.trunc_sat_f64_s)(f64.convert_i64_s)";
+    let step = "f64.sqrt f64.floor f64.neg i64.trunc_sat_f64_s f64.convert_i64_s ";
     let body = step.repeat(12_000);
-    format!("(func (param f64) (result f64) (local.get 0) {body})").repeat(functions)
+    format!("(func (param f64) (result f64) local.get 0 {body})").repeat(functions)
 }

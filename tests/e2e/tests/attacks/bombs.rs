@@ -37,6 +37,14 @@ fn document(stage: &Stage, name: &str, config: &Value) -> Result<Document> {
     })
 }
 
+/// The component with a custom section that no other run has: its code is in no cache.
+fn fresh(mut component: Vec<u8>) -> Vec<u8> {
+    // A custom section of 10 bytes: a name of one letter, and a number.
+    component.extend([0, 10, 1, b'x']);
+    component.extend(fastrand::u64(..).to_le_bytes());
+    component
+}
+
 /// Whether the log names a plugin: as one that runs, or with an error.
 fn is_named(stage: &Stage, name: &str, error: Option<&str>) -> bool {
     stage.lines().iter().any(|line| {
@@ -59,9 +67,10 @@ async fn what_takes_the_compiler_long_holds_up_no_neighbour() -> Result<()> {
     }
     components.push(("killer".to_owned(), bombs::killer()?));
     let mut documents = Vec::new();
-    for (name, bytes) in &components {
+    for (name, bytes) in components {
         let name = format!("attacker-{name}");
-        fs::write(stage.folder().join(format!("{name}.wasm")), bytes)?;
+        let file = stage.folder().join(format!("{name}.wasm"));
+        fs::write(file, fresh(bytes))?;
         documents.push(document(&stage, &name, &json!({}))?);
     }
     stage.allow(&documents)?;
