@@ -14,29 +14,25 @@
 mod confuse;
 mod flood;
 mod fuzz;
+mod guest;
 mod handles;
 mod leak;
 mod memory;
 mod object;
 mod text;
 
-use serde_json::Value;
+use std::ops::Deref;
 
+use guest::{API_VERSION, Attacks, Identity, KIND, Outcome, rule};
+use serde_json::Value;
 use windlass_sdk::bindings::exports::windlass::plugin::controller::Guest;
-use windlass_sdk::bindings::windlass::plugin::config;
 use windlass_sdk::bindings::windlass::plugin::log::{self, Level};
 use windlass_sdk::bindings::windlass::plugin::types::{
-    Action, Description, Failure, ObjectRef, Progress, Request, Rule, Trigger, Watch,
+    Action, Description, Failure, Progress, Request, Trigger,
 };
 
-/// How an attack ends.
-type Outcome = Result<Action, Failure>;
-
-/// One attack, for an object.
-type Attack = fn(&Primary) -> Outcome;
-
 /// Every attack by its name in the configuration.
-pub const ATTACKS: &[(&str, Attack)] = &[
+const ATTACKS: &Attacks<Primary> = &[
     // memory.rs: makes the host keep or build much for little.
     ("read_made_up_kinds", memory::read_made_up_kinds),
     ("read_long_names", memory::read_long_names),
@@ -77,33 +73,21 @@ pub const ATTACKS: &[(&str, Attack)] = &[
     ("fuzz", fuzz::fuzz),
 ];
 
-const API_VERSION: &str = "examples.windlass.dev/v1";
-const KIND: &str = "Greeting";
-
 /// The object that the call is for, and the configuration of the attack.
-pub struct Primary {
-    name: String,
-    namespace: String,
-    uid: String,
+struct Primary {
+    object: Identity,
     config: Value,
 }
 
-impl Primary {
-    /// Reads what the attacks need of `object`.
-    fn of(object: &str, config: Value) -> Self {
-        let object: Value = serde_json::from_str(object).unwrap_or_default();
-        let text = |pointer| {
-            let text = object.pointer(pointer).and_then(Value::as_str);
-            text.unwrap_or_default().to_owned()
-        };
-        Self {
-            name: text("/metadata/name"),
-            namespace: text("/metadata/namespace"),
-            uid: text("/metadata/uid"),
-            config,
-        }
-    }
+impl Deref for Primary {
+    type Target = Identity;
 
+    fn deref(&self) -> &Identity {
+        &self.object
+    }
+}
+
+impl Primary {
     /// A number of the configuration.
     fn number(&self, field: &str, default: usize) -> usize {
         let number = self.config.get(field).and_then(Value::as_u64);
@@ -114,16 +98,6 @@ impl Primary {
     fn text(&self, field: &str, default: &str) -> String {
         let text = self.config.get(field).and_then(Value::as_str);
         text.unwrap_or(default).to_owned()
-    }
-
-    /// An object of the core group in the primary's namespace.
-    fn core(&self, kind: &str, name: &str) -> ObjectRef {
-        object::reference("v1", kind, Some(&self.namespace), name)
-    }
-
-    /// The primary itself.
-    fn reference(&self) -> ObjectRef {
-        object::reference(API_VERSION, KIND, Some(&self.namespace), &self.name)
     }
 
     /// Ends the pass. `again` of the configuration asks for the next one after as many milliseconds.
@@ -145,52 +119,26 @@ fn short(text: &str) -> String {
     text.chars().take(160).collect()
 }
 
-fn rule(group: &str, resource: &str, names: &[&str], verbs: &[&str]) -> Rule {
-    let texts = |list: &[&str]| list.iter().map(|&text| text.to_owned()).collect();
-    Rule {
-        api_groups: texts(&[group]),
-        resources: texts(&[resource]),
-        resource_names: texts(names),
-        verbs: texts(verbs),
-        fields: Vec::new(),
-    }
-}
-
 struct Attacker;
 
 impl Guest for Attacker {
     fn describe() -> Description {
         let reads = ["get", "list", "watch"];
-        Description {
-            name: "attacker".to_owned(),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            primary: Watch {
-                api_version: API_VERSION.to_owned(),
-                kind: KIND.to_owned(),
-                label_selector: None,
-                field_selector: None,
-                trigger: Trigger::SpecChange,
-                fields: Vec::new(),
-            },
-            finalizes: false,
-            needs: vec![
-                rule("examples.windlass.dev", "greetings", &[], &reads),
-                rule("examples.windlass.dev", "bags", &[], &reads),
-                rule("", "configmaps", &[], &reads),
-                rule("", "services", &["allowed"], &["get", "watch"]),
-            ],
-            crds: Vec::new(),
-        }
+        let needs = vec![
+            rule("examples.windlass.dev", "greetings", &[], &reads),
+            rule("examples.windlass.dev", "bags", &[], &reads),
+            rule("", "configmaps", &[], &reads),
+            rule("", "services", &["allowed"], &["get", "watch"]),
+        ];
+        guest::description("attacker", Trigger::SpecChange, needs)
     }
 
     fn reconcile(request: Request) -> Outcome {
-        let config: Value = serde_json::from_str(&config::get()).unwrap_or_default();
-        let primary = Primary::of(&request.object, config);
-        let wanted = primary.text("attack", "none");
-        match ATTACKS.iter().find(|(name, _)| *name == wanted) {
-            Some((_, attack)) => attack(&primary),
-            None => Ok(Action::AwaitChange),
-        }
+        let primary = Primary {
+            object: Identity::of(&request.object),
+            config: guest::configuration(),
+        };
+        guest::choose(ATTACKS, &primary.config, &primary)
     }
 
     fn finalize(_: Request) -> Result<Progress, Failure> {

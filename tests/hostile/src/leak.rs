@@ -2,16 +2,17 @@
 
 use serde_json::Value;
 
+use crate::guest::configuration;
 use crate::{Failure, Outcome, Primary};
 use windlass_sdk::bindings::windlass::plugin::cluster::{self, Consistency};
 use windlass_sdk::bindings::windlass::plugin::events::{self, Event, Severity};
 use windlass_sdk::bindings::windlass::plugin::log::{self as host_log, Field, Level};
-use windlass_sdk::bindings::windlass::plugin::{config, metrics};
+use windlass_sdk::bindings::windlass::plugin::metrics;
 
 /// Reads the Secret `<primary>-secret`, tells each of the configured `texts` in every way that it has, and fails with
 /// all of them.
 pub(crate) fn tell(primary: &Primary) -> Outcome {
-    let config: Value = serde_json::from_str(&config::get()).unwrap_or_default();
+    let config = configuration();
     let texts = config.get("texts").and_then(Value::as_array).into_iter();
     let texts: Vec<&str> = texts.flatten().filter_map(Value::as_str).collect();
     let mut secret = primary.config_map("secret");

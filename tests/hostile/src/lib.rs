@@ -9,27 +9,23 @@
 
 mod crash;
 mod flood;
+#[path = "../../attacker/src/guest.rs"]
+mod guest;
 mod hoard;
 mod leak;
 mod lie;
 mod trespass;
 
-use serde_json::Value;
+use std::ops::Deref;
 
+use guest::{API_VERSION, Attacks, Identity, KIND, Outcome};
 use windlass_sdk::bindings::exports::windlass::plugin::controller::Guest;
-use windlass_sdk::bindings::windlass::plugin::config;
 use windlass_sdk::bindings::windlass::plugin::types::{
-    Action, Description, Failure, ObjectRef, Progress, Request, Rule, Trigger, Watch,
+    Action, Description, Failure, ObjectRef, Progress, Request, Trigger,
 };
 
-/// How an attack ends, if it does.
-type Outcome = Result<Action, Failure>;
-
-/// One attack, for an object.
-type Attack = fn(&Primary) -> Outcome;
-
 /// Every attack by its name in the configuration.
-pub const ATTACKS: &[(&str, Attack)] = &[
+const ATTACKS: &Attacks<Primary> = &[
     // crash.rs: ends the call without an answer.
     ("trap", crash::trap),
     ("panic", crash::panic),
@@ -81,90 +77,35 @@ pub const ATTACKS: &[(&str, Attack)] = &[
 ];
 
 /// The object that the call is for.
-pub struct Primary {
-    name: String,
-    namespace: String,
-    uid: String,
+struct Primary(Identity);
+
+impl Deref for Primary {
+    type Target = Identity;
+
+    fn deref(&self) -> &Identity {
+        &self.0
+    }
 }
 
 impl Primary {
-    /// Reads what the attacks need of `object`.
-    fn of(object: &str) -> Self {
-        let object: Value = serde_json::from_str(object).unwrap_or_default();
-        let text = |pointer| {
-            object
-                .pointer(pointer)
-                .and_then(Value::as_str)
-                .unwrap_or_default()
-        };
-        Self {
-            name: text("/metadata/name").to_owned(),
-            namespace: text("/metadata/namespace").to_owned(),
-            uid: text("/metadata/uid").to_owned(),
-        }
-    }
-
     /// A ConfigMap `<primary>-<suffix>` beside the primary.
     fn config_map(&self, suffix: &str) -> ObjectRef {
-        ObjectRef {
-            api_version: "v1".to_owned(),
-            kind: "ConfigMap".to_owned(),
-            namespace: Some(self.namespace.clone()),
-            name: format!("{}-{suffix}", self.name),
-        }
-    }
-
-    /// The object's own name in the contract's terms.
-    fn reference(&self) -> ObjectRef {
-        ObjectRef {
-            api_version: API_VERSION.to_owned(),
-            kind: KIND.to_owned(),
-            namespace: Some(self.namespace.clone()),
-            name: self.name.clone(),
-        }
+        self.core("ConfigMap", &format!("{}-{suffix}", self.name))
     }
 }
-
-const API_VERSION: &str = "examples.windlass.dev/v1";
-const KIND: &str = "Greeting";
 
 struct Hostile;
 
 impl Guest for Hostile {
     fn describe() -> Description {
-        Description {
-            name: "hostile".to_owned(),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            primary: Watch {
-                api_version: API_VERSION.to_owned(),
-                kind: KIND.to_owned(),
-                label_selector: None,
-                field_selector: None,
-                trigger: Trigger::AnyChange,
-                fields: Vec::new(),
-            },
-            finalizes: false,
-            needs: vec![Rule {
-                api_groups: vec!["examples.windlass.dev".to_owned()],
-                resources: vec!["greetings".to_owned()],
-                resource_names: Vec::new(),
-                verbs: ["get", "list", "watch"].map(str::to_owned).to_vec(),
-                fields: Vec::new(),
-            }],
-            crds: Vec::new(),
-        }
+        let reads = ["get", "list", "watch"];
+        let needs = guest::rule("examples.windlass.dev", "greetings", &[], &reads);
+        guest::description("hostile", Trigger::AnyChange, vec![needs])
     }
 
     fn reconcile(request: Request) -> Outcome {
-        let config: Value = serde_json::from_str(&config::get()).unwrap_or_default();
-        let wanted = config
-            .get("attack")
-            .and_then(Value::as_str)
-            .unwrap_or("none");
-        match ATTACKS.iter().find(|(name, _)| *name == wanted) {
-            Some((_, attack)) => attack(&Primary::of(&request.object)),
-            None => Ok(Action::AwaitChange),
-        }
+        let primary = Primary(Identity::of(&request.object));
+        guest::choose(ATTACKS, &guest::configuration(), &primary)
     }
 
     fn finalize(_: Request) -> Result<Progress, Failure> {
