@@ -9,13 +9,13 @@ type Code = fn(usize) -> String;
 
 /// The bombs: what is in each, how much of it a compiler takes seconds for, and how much it takes minutes for.
 const BOMBS: [(&str, Code, usize, usize); 7] = [
-    ("functions", functions, 6_000, 60_000),
-    ("loops", loops, 2_000, 10_000),
-    ("blocks", blocks, 5_000, 10_000),
-    ("locals", locals, 2, 40),
-    ("branches", branches, 1, 16),
-    ("data", data, 9_000, 99_000),
-    ("bodies", bodies, 3, 150),
+    ("functions", functions, 20_000, 60_000),
+    ("loops", loops, 5_000, 10_000),
+    ("blocks", blocks, 10_000, 40_000),
+    ("locals", locals, 8, 40),
+    ("branches", branches, 4, 16),
+    ("data", data, 20_000, 99_000),
+    ("bodies", bodies, 6, 150),
 ];
 
 /// The bombs that a compiler takes seconds for, by name.

@@ -140,7 +140,7 @@ async fn nine_healthy_plugins_beside_each_attack() -> Result<()> {
         Ok(text) => text
             .parse()
             .context("WINDLASS_BENCH_SECONDS is a number of seconds")?,
-        Err(_) => 20,
+        Err(_) => 10,
     };
     let window = Duration::from_secs(seconds);
     let rows = [
