@@ -4,7 +4,7 @@
 //! - Text may be nested to any depth: taking it apart needs no stack. A tree of it has a limit, and where a field
 //!   exceeds that there is none.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
@@ -111,14 +111,32 @@ impl<'a> Parts<'a> {
 
     /// Which fields of `one` and `other` are not written alike.
     pub(crate) fn unlike(one: &Self, other: &Self) -> impl Fn(&str) -> bool {
-        let differs = |part: &&Part<'a>| {
-            let text = |parts: &Self| parts.get(part.name()).map(RawValue::get);
-            text(one) != text(other)
-        };
-        let all = one.iter().chain(other.iter()).filter(differs);
-        let names: BTreeSet<&'a str> = all.map(Part::name).collect();
+        let names = differing(one.written(), other.written());
         move |name| names.contains(name)
     }
+
+    /// The fields' names and texts.
+    fn written(&self) -> impl Iterator<Item = (&'a str, &'a str)> {
+        self.0.iter().map(|part| (part.name(), part.value.get()))
+    }
+}
+
+/// The names that have not the same value in `one` and in `other`. Of a name that is there twice the first counts.
+fn differing<N: Ord + Copy, V: PartialEq>(
+    one: impl Iterator<Item = (N, V)>,
+    other: impl Iterator<Item = (N, V)>,
+) -> BTreeSet<N> {
+    let mut sides: BTreeMap<N, [Option<V>; 2]> = BTreeMap::new();
+    for (name, value) in one {
+        let [held, _] = sides.entry(name).or_insert([None, None]);
+        held.get_or_insert(value);
+    }
+    for (name, value) in other {
+        let [_, held] = sides.entry(name).or_insert([None, None]);
+        held.get_or_insert(value);
+    }
+    let differing = sides.into_iter().filter(|(_, [one, other])| one != other);
+    differing.map(|(name, _)| name).collect()
 }
 
 impl<'de: 'a, 'a> Deserialize<'de> for Parts<'a> {
@@ -146,6 +164,10 @@ impl<'de: 'a, 'a> Deserialize<'de> for Parts<'a> {
 
 #[cfg(test)]
 mod tests {
+    use std::cmp::Ordering;
+    use std::sync::atomic::AtomicUsize;
+    use std::sync::atomic::Ordering::Relaxed;
+
     use super::*;
     use serde_json::json;
 
@@ -177,6 +199,55 @@ mod tests {
         let wanted = |name: &str| name != "d" && unlike(name);
         assert_eq!(Value::Object(one.shown(wanted)), json!({ "a": 1, "c": 3 }));
         assert_eq!(Value::Object(other.shown(wanted)), json!({ "c": 4 }));
+    }
+
+    /// A name that counts how often it is compared.
+    #[derive(Clone, Copy)]
+    struct Counted(usize);
+
+    static COMPARED: AtomicUsize = AtomicUsize::new(0);
+
+    impl Ord for Counted {
+        fn cmp(&self, other: &Self) -> Ordering {
+            COMPARED.fetch_add(1, Relaxed);
+            self.0.cmp(&other.0)
+        }
+    }
+
+    impl PartialOrd for Counted {
+        fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+            Some(self.cmp(other))
+        }
+    }
+
+    impl PartialEq for Counted {
+        fn eq(&self, other: &Self) -> bool {
+            self.cmp(other) == Ordering::Equal
+        }
+    }
+
+    impl Eq for Counted {}
+
+    #[test]
+    fn the_work_does_not_grow_with_the_square_of_the_fields() {
+        const MANY: usize = 100_000;
+        let side = |divisor: usize| (0..MANY).map(move |name| (Counted(name), name % divisor));
+        assert!(differing(side(7), side(7)).is_empty());
+        let unlike = differing(side(MANY), side(MANY - 1));
+        let unlike: Vec<usize> = unlike.iter().map(|name| name.0).collect();
+        assert_eq!(unlike, [MANY - 1]);
+        // Two sides, twice, and each name is looked up in a tree: 50 comparisons for each are ample.
+        let compared = COMPARED.load(Relaxed);
+        assert!(compared < 4 * MANY * 50, "{compared}");
+    }
+
+    #[test]
+    fn of_a_field_that_is_there_twice_the_first_counts() {
+        let parts = |text| Parts::of(text).unwrap();
+        let one = parts(r#"{"a":1,"a":2,"b":1}"#);
+        let other = parts(r#"{"a":1,"b":1,"b":3}"#);
+        let unlike = Parts::unlike(&one, &other);
+        assert!(!unlike("a") && !unlike("b"));
     }
 
     #[test]
