@@ -271,7 +271,7 @@ impl Sandboxes {
             Err(error) => return Called::never(CallError::Host(format!("{error:#}"))),
         };
         let redactor = store.data().redactor.clone();
-        let asked = outcome::ask(pre, store, ask);
+        let asked = outcome::ask(pre, (store, output.clone()), ask);
         let guest = Metered::new(
             self.in_flight.during(*digest, activity, asked),
             cpu.clone(),
@@ -304,6 +304,8 @@ impl Sandboxes {
             None => Report::lost("the call did not stop when it was told to".into()),
         };
         trust.note(cpu.used());
-        report.judge(late, cpu.used(), &limits, (&output, &redactor))
+        let spawn = &self.seams.spawn;
+        let report = report.with_output(late.is_some(), (output, redactor), spawn).await;
+        report.judge(late, cpu.used(), &limits)
     }
 }

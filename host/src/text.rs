@@ -2,6 +2,7 @@
 
 mod invisible;
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use invisible::is_invisible;
@@ -32,6 +33,15 @@ pub fn clean(text: &str, limit: usize) -> String {
         }
     }
     clean
+}
+
+/// `text` without the characters that [`clean`] removes and puts nothing in the place of.
+pub fn visible(text: &str) -> Cow<'_, str> {
+    let is_gone = |c: char| c == '\r' || is_invisible(c);
+    match text.contains(is_gone) {
+        true => Cow::Owned(text.chars().filter(|c| !is_gone(*c)).collect()),
+        false => Cow::Borrowed(text),
+    }
 }
 
 /// As [`clean`], line by line: for text that has lines of its own, and in it what somebody else said.

@@ -168,6 +168,7 @@ impl cluster::Host for State {
         subresource: String,
         object: String,
     ) -> Answer<String> {
+        self.redactor.sees(&object);
         let spoken = self.spoken(|| words::post(&parent, &subresource, &object));
         self.asked("create-subresource", spoken, |call| {
             call.create_subresource(parent, subresource, object)
@@ -182,6 +183,7 @@ impl cluster::Host for State {
         patch_type: cluster::PatchType,
         patch: String,
     ) -> Answer<String> {
+        self.redactor.sees_patch(&target.kind, &patch);
         let spoken =
             self.spoken(|| words::patch(&target, subresource.as_deref(), patch_type, &patch));
         self.asked("patch", spoken, |call| {
@@ -271,12 +273,12 @@ impl log::Host for State {
             if room == 0 {
                 break;
             }
-            let [key, value] = [&field.key, &field.value].map(|text| self.redactor.text(text));
-            let (key, value) = (clean(&key, 64), clean(&value, room));
+            let key = self.redactor.line(&field.key, 64);
+            let value = self.redactor.line(&field.value, room);
             fields_text.push_str(&format!("{key}={value:?} "));
         }
-        let message = self.redactor.text(&message);
-        let (message, fields) = (clean(&message, LOG_LINE), fields_text.trim_end());
+        let message = self.redactor.line(&message, LOG_LINE);
+        let fields = fields_text.trim_end();
         if !self.may_log(message.len() + fields.len()) {
             return Ok(());
         }

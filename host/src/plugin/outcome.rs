@@ -15,6 +15,7 @@ use super::sandbox::State;
 use super::wasi::Output;
 use crate::crashes::Activity;
 use crate::manifest::Limits;
+use crate::seams::Spawn;
 use crate::text::clean;
 
 /// The longest text of a failure or trap that is kept.
@@ -181,20 +182,34 @@ impl Answer {
 /// What a guest's thread brings back.
 pub(super) struct Report {
     answer: wasmtime::Result<Result<Answer, Failure>>,
+    /// What a call has printed that gave no answer, redacted; none if that is still to be done.
+    output: Option<String>,
     memory: usize,
     denied: Option<Denied>,
     traffic: Traffic,
 }
 
-/// Instantiates the plugin in `store` and asks it. The store ends with the call.
-pub(super) async fn ask(pre: PluginPre<State>, mut store: Store<State>, ask: Asked) -> Report {
+/// Instantiates the plugin in `store` and asks it. The store ends with the call. What the guest says of a failure is
+/// redacted.
+pub(super) async fn ask(
+    pre: PluginPre<State>,
+    (mut store, output): (Store<State>, Output),
+    ask: Asked,
+) -> Report {
     if let Asked::Reconcile(request) | Asked::Finalize(request) = &ask {
         store.data().redactor.sees(&request.object);
     }
-    let answer = exchange(&pre, &mut store, ask).await;
+    let mut answer = exchange(&pre, &mut store, ask).await;
     let state = store.data();
+    // Here, where its processor time is counted: the more a guest says, and the more Secrets it saw, the longer it takes.
+    if let Ok(Err(failure)) = &mut answer {
+        state.redactor.failure(failure, TEXT);
+    }
+    let is_shown = !matches!(answer, Ok(Ok(_)));
+    let output = is_shown.then(|| state.redactor.lines(&output.text()));
     Report {
         answer,
+        output,
         memory: state.limiter.used(),
         denied: state.limiter.denied(),
         traffic: state
@@ -232,23 +247,39 @@ impl Report {
     pub(super) fn lost(why: String) -> Self {
         Self {
             answer: Err(wasmtime::Error::msg(why)),
+            output: None,
             memory: 0,
             denied: None,
             traffic: Traffic::default(),
         }
     }
 
+    /// With what the call has printed that never reported, or reported too late: the search for Secrets in it runs on
+    /// a guest thread.
+    pub(super) async fn with_output(
+        mut self,
+        late: bool,
+        (output, redactor): (Output, Redactor),
+        spawn: &Spawn,
+    ) -> Self {
+        let is_shown = late || !matches!(self.answer, Ok(Ok(_)));
+        if is_shown && self.output.is_none() {
+            let search = async move { redactor.lines(&output.text()) };
+            self.output = Some(spawn.guest(search).await.unwrap_or_default());
+        }
+        self
+    }
+
     /// Sorts out how the call ended. `late` is how long it had waited for its host when its deadline passed, if it did.
-    /// What the guest says of it is redacted.
     pub(super) fn judge(
         self,
         late: Option<Duration>,
         cpu: Duration,
         limits: &Limits,
-        (output, redactor): (&Output, &Redactor),
     ) -> Called<Answer> {
         let Self {
             answer,
+            output,
             memory,
             denied,
             traffic,
@@ -260,17 +291,10 @@ impl Report {
                 waited,
             }),
             (None, Ok(Ok(answer))) => Ok(answer),
-            (None, Ok(Err(mut failure))) => {
-                redactor.failure(&mut failure);
-                Err(CallError::Failed(tidy(failure)))
-            }
+            (None, Ok(Err(failure))) => Err(CallError::Failed(failure)),
             (None, Err(error)) => Err(classify(&error, denied, limits)),
         };
-        let output = if answer.is_err() {
-            redactor.text(&output.text()).into_owned()
-        } else {
-            String::new()
-        };
+        let output = output.unwrap_or_default();
         Called {
             answer,
             cpu,
@@ -278,13 +302,6 @@ impl Report {
             traffic,
             output,
         }
-    }
-}
-
-fn tidy(failure: Failure) -> Failure {
-    match failure {
-        Failure::Transient(text) => Failure::Transient(clean(&text, TEXT)),
-        Failure::Terminal(text) => Failure::Terminal(clean(&text, TEXT)),
     }
 }
 

@@ -1,8 +1,12 @@
 //! Takes what Secrets hold out of all that a call says to people: its log, its Events, its numbers' labels, and
 //! why it failed. All of it goes through here before it reaches anybody.
 //!
-//! - What is replaced is what a recording hides (see `tape::secrets`): values of Secrets that the call was given or
-//!   wrote, and what they hold.
+//! - What is replaced is what a recording hides (see `tape::secrets`): values of Secrets that the call was given,
+//!   wrote or patched, and what they hold.
+//! - A text is cleaned first: a value that is split by a character that nobody sees, or by a newline, is whole again
+//!   after that.
+//! - The search runs within the call, where processor time is counted. For a call that never came back it runs on a
+//!   guest thread. Its work has bounds: `BYTES` of Secrets, `TEXT` bytes of each text, and those of `tape::secrets`.
 //! - A call that says nothing pays for a search for the word `Secret` in what it is given.
 
 use std::borrow::Cow;
@@ -15,6 +19,7 @@ use super::bindings::metrics::Label;
 use super::bindings::types::Failure;
 use super::tape::{Hider, Values};
 use crate::memory::{Account, Charge};
+use crate::text::{clean, clean_lines};
 
 /// Secrets of more bytes than this, in one call, are too many to look for.
 const BYTES: usize = 4 << 20;
@@ -31,11 +36,18 @@ const ALL: &str = "hidden: the call was given more Secrets than the host looks f
 #[derive(Clone, Default)]
 pub(super) struct Redactor(Arc<Mutex<Seen>>);
 
+/// What the call was given or wrote.
+enum Source {
+    Object(String),
+    /// Of a Secret.
+    Patch(String),
+}
+
 /// The Secrets of one call, and what hides them.
 #[derive(Default)]
 struct Seen {
     /// Those that were not looked into so far: most calls say nothing.
-    waiting: Vec<String>,
+    waiting: Vec<Source>,
     bytes: usize,
     values: Values,
     hider: Option<Hider>,
@@ -58,38 +70,52 @@ impl Redactor {
         let names = [r#""Secret""#, r#""TokenRequest""#];
         let is_in = |name: &&str| memmem::find(object.as_bytes(), name.as_bytes()).is_some();
         if names.iter().any(is_in) {
-            self.seen().add(object);
+            self.seen().add(object, Source::Object);
         }
     }
 
-    /// A text that people may be shown.
-    pub(super) fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        self.seen().redacted(text)
+    /// The call patches an object of this kind.
+    pub(super) fn sees_patch(&self, kind: &str, patch: &str) {
+        if kind == "Secret" {
+            self.seen().add(patch, Source::Patch);
+        }
     }
 
-    /// The same for an Event.
+    /// A text that people may be shown, on one line: cleaned, redacted, and cut to `limit` bytes.
+    pub(super) fn line(&self, text: &str, limit: usize) -> String {
+        // One byte more than is shown: a text that is cut is known for one.
+        let text = clean(text, TEXT + 1);
+        clean(&self.seen().redacted(&text), limit)
+    }
+
+    /// The same for a text that has lines of its own.
+    pub(super) fn lines(&self, text: &str) -> String {
+        let mut cleaned = clean_lines(text, usize::MAX);
+        if text.ends_with('\n') {
+            cleaned.push('\n');
+        }
+        self.seen().redacted(&cleaned).into_owned()
+    }
+
+    /// The same as [`Redactor::line`] for an Event.
     pub(super) fn event(&self, event: &mut Event) {
         for text in [&mut event.reason, &mut event.action, &mut event.note] {
-            self.hide(text);
+            *text = self.line(text, TEXT);
         }
     }
 
     /// The same for the labels of a number.
     pub(super) fn labels(&self, labels: &mut [Label]) {
-        labels
-            .iter_mut()
-            .for_each(|label| self.hide(&mut label.value));
-    }
-
-    /// The same for why a call failed.
-    pub(super) fn failure(&self, failure: &mut Failure) {
-        match failure {
-            Failure::Transient(text) | Failure::Terminal(text) => self.hide(text),
+        for label in labels {
+            label.value = self.line(&label.value, TEXT);
         }
     }
 
-    fn hide(&self, text: &mut String) {
-        *text = self.text(text).into_owned();
+    /// The same for why a call failed.
+    pub(super) fn failure(&self, failure: &mut Failure, limit: usize) {
+        match failure {
+            Failure::Transient(text) | Failure::Terminal(text) => *text = self.line(text, limit),
+        }
     }
 
     fn seen(&self) -> MutexGuard<'_, Seen> {
@@ -98,14 +124,14 @@ impl Redactor {
 }
 
 impl Seen {
-    fn add(&mut self, object: &str) {
+    fn add(&mut self, object: &str, source: impl FnOnce(String) -> Source) {
         self.bytes = self.bytes.saturating_add(object.len());
         let charge = self.charge.as_mut();
         if charge.is_some_and(|charge| charge.grow(KEPT * object.len()).is_err()) {
             self.bytes = usize::MAX;
         }
         match self.bytes {
-            ..=BYTES => self.waiting.push(object.to_owned()),
+            ..=BYTES => self.waiting.push(source(object.to_owned())),
             _ => self.waiting.clear(),
         }
     }
@@ -130,8 +156,11 @@ impl Seen {
     /// Looks into what was added since the last time.
     fn look(&mut self) {
         let known = self.values.count();
-        for object in std::mem::take(&mut self.waiting) {
-            self.values.collect_text(&object);
+        for source in std::mem::take(&mut self.waiting) {
+            match source {
+                Source::Object(object) => self.values.collect_text(&object),
+                Source::Patch(patch) => self.values.collect_patch(&patch),
+            }
         }
         if self.values.count() > known && !self.values.too_many() {
             self.hider = Some(self.values.hider());
@@ -146,6 +175,11 @@ mod tests {
 
     fn secret(value: &str) -> String {
         json!({ "apiVersion": "v1", "kind": "Secret", "stringData": { "a": value } }).to_string()
+    }
+
+    /// As it is redacted, without anything else.
+    fn redacted(redactor: &Redactor, text: &str) -> String {
+        redactor.seen().redacted(text).into_owned()
     }
 
     fn redactor(value: &str) -> Redactor {
@@ -164,20 +198,21 @@ mod tests {
             "no object: \"Secret\"",
         ] {
             redactor.sees(other);
-            assert!(matches!(redactor.text("hunter2"), Cow::Borrowed("hunter2")));
+            let mut seen = redactor.seen();
+            assert!(matches!(seen.redacted("hunter2"), Cow::Borrowed("hunter2")));
         }
         redactor.sees(&secret("hunter2"));
-        assert_eq!(redactor.text("it is hunter2"), "it is hidden");
+        assert_eq!(redacted(&redactor, "it is hunter2"), "it is hidden");
         let token = r#"{"kind":"TokenRequest","status":{"token":"eyJhbGci.eyJzdWIi.c2ln"}}"#;
         redactor.sees(token);
         assert_eq!(
-            redactor.text("eyJhbGci.eyJzdWIi.c2ln, hunter2"),
+            redacted(&redactor, "eyJhbGci.eyJzdWIi.c2ln, hunter2"),
             "hidden, hidden"
         );
         let encoded = r#"{"kind":"Secret","data":{"b":"b3RoZXIgb25l","c":7},"type":"Opaque"}"#;
         redactor.sees(encoded);
         assert_eq!(
-            redactor.text("an other one: b3RoZXIgb25l"),
+            redacted(&redactor, "an other one: b3RoZXIgb25l"),
             "an hidden: aGlkZGVu"
         );
     }
@@ -206,10 +241,51 @@ mod tests {
             Failure::Transient("hunter2!".into()),
             Failure::Terminal("hunter2!".into()),
         ] {
-            redactor.failure(&mut failure);
+            redactor.failure(&mut failure, 100);
             let (Failure::Transient(text) | Failure::Terminal(text)) = failure;
             assert_eq!(text, "hidden!");
         }
+    }
+
+    #[test]
+    fn a_patch_of_a_secret_is_a_source() {
+        let redactor = Redactor::default();
+        let patch = r#"{"stringData":{"a":"hunter2"}}"#;
+        redactor.sees_patch("ConfigMap", patch);
+        assert_eq!(redactor.line("it is hunter2", 100), "it is hunter2");
+        redactor.sees_patch("Secret", patch);
+        assert_eq!(redactor.line("it is hunter2", 100), "it is hidden");
+        redactor.sees_patch(
+            "Secret",
+            r#"[{"op":"add","path":"/data/b","value":"b3RoZXIgb25l"}]"#,
+        );
+        assert_eq!(redactor.line("an other one", 100), "an hidden");
+    }
+
+    /// What is shown is what was searched: nothing is joined, and nothing is cut, before the search.
+    #[test]
+    fn a_text_is_cleaned_before_it_is_searched_and_cut_after_it() {
+        let redactor = redactor("a b\\nsecret-value");
+        for text in [
+            "x a b\\nsecret-value",
+            "x a b\nsecret-value",
+            "x a\tb\nsecret-value",
+            "x a b\\nsec\u{200b}ret-value",
+            "x a b\r\nsecret-value",
+            "x a b\nsecret\u{202e}-value",
+        ] {
+            assert_eq!(redactor.line(text, 100), "x hidden", "{text:?}");
+            for limit in 0..100 {
+                let shown = redactor.line(text, limit);
+                assert!(
+                    !shown.contains("sec") && shown.len() <= limit + 3,
+                    "{shown}"
+                );
+            }
+        }
+        let lines = "one\nx sec\u{200b}ret-val\rue\nlast";
+        let other = self::redactor("secret-value");
+        assert_eq!(other.lines(lines), "one\nx hidden\nlast");
     }
 
     #[test]
@@ -218,7 +294,7 @@ mod tests {
         let redactor = redactor(value);
         for before in TEXT - CUT..TEXT + CUT {
             let text = format!("{}{value}{}", "-".repeat(before), "+".repeat(TEXT));
-            let shown = redactor.text(&text).into_owned();
+            let shown = redacted(&redactor, &text);
             assert!(shown.ends_with('…') && shown.len() <= TEXT + 3);
             assert!(!shown.contains("0123"), "{}", &shown[shown.len() - 100..]);
         }
@@ -230,11 +306,11 @@ mod tests {
         for part in 0..9 {
             many.sees(&secret(&format!("{part}{}", "x".repeat(1 << 20))));
         }
-        assert_eq!(many.text("anything"), ALL);
+        assert_eq!(redacted(&many, "anything"), ALL);
         assert!(many.seen().waiting.len() <= 8);
         let lines: String = (0..20_000).map(|line| format!("line-{line}\n")).collect();
-        assert_eq!(redactor(&lines).text("anything"), ALL);
+        assert_eq!(redacted(&redactor(&lines), "anything"), ALL);
         let large = redactor(&"x".repeat(1 << 20));
-        assert_eq!(large.text("anything"), "anything");
+        assert_eq!(redacted(&large, "anything"), "anything");
     }
 }

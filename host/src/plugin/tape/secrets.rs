@@ -3,19 +3,26 @@
 //! - Each string that a value holds is replaced by one word, wherever it stands ([`forms`] says which strings those
 //!   are, [`search`] where they are found). What is shorter than [`SHORTEST`] is replaced only where nothing else
 //!   stands beside it: as a part of another text it would be anything.
+//! - Very common words and the boundary lines of PEM are replaced in the data of Secrets and in patches of them, and
+//!   nowhere else ([`common`] says which).
 //! - What a plugin has made of a value (a hash, a part of it, another encoding than base64) cannot be known by looking.
 //! - All are replaced in one go, so that no value is looked for in what stands there instead: a guest can make up
 //!   values, and texts that grow with each.
 
+mod common;
 mod forms;
 mod search;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::fmt;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use serde::Deserialize;
+use serde::de::{DeserializeSeed, Deserializer, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
@@ -95,13 +102,7 @@ impl Values {
         let parts = Parts::of(object).unwrap_or_default();
         let inner = |name: &str| parts.get(name).and_then(Parts::within);
         match parts.get("kind").map(RawValue::get) {
-            Some(r#""Secret""#) => {
-                for (name, is_base64) in [("data", true), ("stringData", false)] {
-                    let fields = inner(name).unwrap_or_default();
-                    let values = fields.iter().map(|field| field.value);
-                    values.for_each(|value| self.add_json(value, is_base64));
-                }
-            }
+            Some(r#""Secret""#) => self.collect_fields(&parts),
             Some(r#""TokenRequest""#) => {
                 let status = inner("status").unwrap_or_default();
                 let token = status.get("token");
@@ -110,6 +111,37 @@ impl Values {
                     .for_each(|token| self.add_json(token, false));
             }
             _ => {}
+        }
+    }
+
+    /// The same for the text of a patch of a Secret.
+    pub fn collect_patch(&mut self, patch: &str) {
+        match patch.trim_start().starts_with('[') {
+            true => {
+                // What is before an error is looked for too.
+                let _ =
+                    Operations(self).deserialize(&mut serde_json::Deserializer::from_str(patch));
+            }
+            false => self.collect_fields(&Parts::of(patch).unwrap_or_default()),
+        }
+    }
+
+    /// What the fields of a Secret hold.
+    fn collect_fields(&mut self, parts: &Parts<'_>) {
+        for (name, is_base64) in [("data", true), ("stringData", false)] {
+            if let Some(fields) = parts.get(name) {
+                self.collect_values(fields, is_base64);
+            }
+        }
+    }
+
+    /// A value, or an object of values.
+    fn collect_values(&mut self, value: &RawValue, is_base64: bool) {
+        match Parts::within(value) {
+            Some(fields) => fields
+                .iter()
+                .for_each(|field| self.add_json(field.value, is_base64)),
+            None => self.add_json(value, is_base64),
         }
     }
 
@@ -131,9 +163,14 @@ impl Values {
                 for operation in operations {
                     let path = operation.get("path").and_then(Value::as_str);
                     let path = path.unwrap_or_default();
-                    let is_plain = path.starts_with("/stringData");
-                    if is_plain || path.starts_with("/data") {
-                        self.strings(operation.get("value"), !is_plain);
+                    match at(path) {
+                        Some(At::Secret) => operation
+                            .get("value")
+                            .into_iter()
+                            .for_each(|it| self.secret(it)),
+                        Some(At::Data) => self.strings(operation.get("value"), true),
+                        Some(At::StringData) => self.strings(operation.get("value"), false),
+                        None => {}
                     }
                 }
             }
@@ -183,6 +220,15 @@ impl Hider {
                 {
                     annotations.remove(LAST_APPLIED);
                 }
+                if fields.get("kind").and_then(Value::as_str) == Some("Secret") {
+                    replace_data(fields);
+                }
+                let target = fields.get("target").and_then(|target| target.get("kind"));
+                if target.and_then(Value::as_str) == Some("Secret")
+                    && let Some(patch) = fields.get_mut("patch")
+                {
+                    replace_patch(patch);
+                }
                 let held = std::mem::take(fields);
                 let hidden = held.into_iter().map(|(name, mut value)| {
                     if !matches!(&*name, "apiVersion" | "kind") {
@@ -207,5 +253,105 @@ impl Hider {
             true => self.text(&name),
             false => name,
         }
+    }
+}
+
+/// What a path of a JSON patch of a Secret leads to.
+enum At {
+    Secret,
+    Data,
+    StringData,
+}
+
+fn at(path: &str) -> Option<At> {
+    match path.split('/').nth(1) {
+        None => Some(At::Secret),
+        Some("data") => Some(At::Data),
+        Some("stringData") => Some(At::StringData),
+        Some(_) => None,
+    }
+}
+
+/// Replaces all values of a Secret, also those that are not looked for elsewhere.
+fn replace_data(secret: &mut Map<String, Value>) {
+    for (name, word) in [("data", WORD_BASE64), ("stringData", WORD)] {
+        if let Some(value) = secret.get_mut(name) {
+            replace_all(value, word);
+        }
+    }
+}
+
+/// The same for a patch of one.
+fn replace_patch(patch: &mut Value) {
+    match patch {
+        Value::Object(fields) => replace_data(fields),
+        Value::Array(operations) => {
+            for operation in operations {
+                let path = operation.get("path").and_then(Value::as_str);
+                let at = at(path.unwrap_or_default());
+                match (at, operation.get_mut("value")) {
+                    (Some(At::Secret), Some(Value::Object(fields))) => replace_data(fields),
+                    (Some(At::Data), Some(value)) => replace_all(value, WORD_BASE64),
+                    (Some(At::StringData), Some(value)) => replace_all(value, WORD),
+                    _ => {}
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+fn replace_all(value: &mut Value, word: &str) {
+    match value {
+        Value::String(text) if !text.is_empty() => word.clone_into(text),
+        Value::Object(fields) => {
+            let values = fields.values_mut();
+            values.for_each(|value| replace_all(value, word));
+        }
+        _ => {}
+    }
+}
+
+/// One operation of a JSON patch.
+#[derive(Deserialize)]
+struct Operation<'a> {
+    #[serde(borrow, default)]
+    path: Cow<'a, str>,
+    #[serde(borrow, default)]
+    value: Option<&'a RawValue>,
+}
+
+/// Collects from each operation of a JSON patch of a Secret, without a tree or a list of them.
+struct Operations<'a>(&'a mut Values);
+
+impl<'de> DeserializeSeed<'de> for Operations<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
+        from.deserialize_seq(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Operations<'_> {
+    type Value = ();
+
+    fn expecting(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.write_str("operations")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
+        while let Some(Operation { path, value }) = items.next_element::<Operation<'de>>()? {
+            let Some(value) = value else { continue };
+            match at(&path) {
+                Some(At::Secret) => {
+                    let fields = Parts::within(value).unwrap_or_default();
+                    self.0.collect_fields(&fields);
+                }
+                Some(At::Data) => self.0.collect_values(value, true),
+                Some(At::StringData) => self.0.collect_values(value, false),
+                None => {}
+            }
+        }
+        Ok(())
     }
 }

@@ -2,14 +2,16 @@
 //!
 //! | of a value | what is looked for |
 //! |---|---|
-//! | any | it, without blanks around it, as a log line shows it, and as JSON escapes it |
+//! | any | it, without blanks around it, without characters that nobody sees, as a log line shows it, and as JSON escapes it |
 //! | JSON | each string in it, at any depth, and each whole number; not the names of fields |
 //! | more than one line | each line |
+//! | PEM | what is between its boundary lines |
 //! | `name=value`, `name: value` or `user:password`, on each line | the value, without quotes |
 //! | a URL with a password | the password |
 //! | base64, in each of its alphabets | what it stands for |
 //!
 //! - What one row finds is looked into again, up to [`LEVELS`] times: base64 of `user:password` in a string of JSON.
+//! - Very common words and the boundary lines of PEM are not looked for ([`common`](super::common) says which).
 //! - Parts that a row cuts out of a text count from [`PART`] bytes on: a shorter one is no secret by itself.
 
 use std::collections::BTreeSet;
@@ -17,8 +19,9 @@ use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
+use super::common::{is_common, pem_body};
 use super::search::decode;
-use crate::text::clean;
+use crate::text::{clean, visible};
 
 /// How often what was found is looked into again.
 const LEVELS: usize = 4;
@@ -67,11 +70,16 @@ impl Forms {
         if self.full {
             return;
         }
+        let text = str::from_utf8(value);
+        if text.is_ok_and(is_common) {
+            return;
+        }
         self.insert(value);
-        let Ok(text) = str::from_utf8(value) else {
+        let Ok(text) = text else {
             return;
         };
         self.insert(text.trim().as_bytes());
+        self.insert(visible(text).as_bytes());
         let is_long = text.len() > LONG;
         if !is_long {
             self.insert(clean(text, usize::MAX).as_bytes());
@@ -87,6 +95,9 @@ impl Forms {
         } else {
             let lines = text.lines().map(str::trim);
             lines.for_each(|line| self.part(line, level));
+            if let Some(body) = pem_body(text) {
+                self.part(body, level);
+            }
         }
         if let Some(inner) = decode(text.trim()).filter(|inner| is_text(inner)) {
             self.look_into(&inner, level + 1);
@@ -308,6 +319,17 @@ mod tests {
                 .collect();
             assert!(more.is_empty(), "{value}: {more:?}");
         }
+    }
+
+    #[test]
+    fn of_pem_the_body_is_looked_for_and_not_the_boundary_lines() {
+        let found = forms("-----BEGIN KEY-----\nMIIEvQIBADAN\nAQ==\n-----END KEY-----\n");
+        for want in ["MIIEvQIBADAN", "MIIEvQIBADAN\nAQ==", "MIIEvQIBADAN\\nAQ=="] {
+            assert!(found.iter().any(|form| form == want), "{want}: {found:?}");
+        }
+        let is_boundary = |form: &String| form.starts_with("-----") && form.ends_with("Y-----");
+        let single = |form: &&String| !form.contains('\n') && !form.contains("\\n");
+        assert!(!found.iter().filter(single).any(is_boundary), "{found:?}");
     }
 
     #[test]

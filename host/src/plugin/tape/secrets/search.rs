@@ -4,8 +4,11 @@
 //!   also where the text was cut in the middle of it.
 //! - Base64 is found by decoding what looks like it: with and without padding, in both alphabets, across line breaks,
 //!   wherever in it the string begins, and once more within what was decoded. All of it is replaced.
+//! - A string of fewer than [`SHORT`] bytes that is a word or a number is found where no letter or digit is beside it:
+//!   `port` is not found in `support`.
 //! - The cost grows with the text and not with how long or how many the strings are: `aho-corasick` looks for all at once.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, Input, MatchKind};
@@ -13,11 +16,15 @@ use base64::Engine;
 use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
+use super::common::begins_with_pem;
 use super::forms::Forms;
 use super::{SHORTEST, WORD, WORD_BASE64};
+use crate::text::visible;
 
 /// So many bytes of a string's beginning are looked for.
 const NEEDLE: usize = 32;
+/// Of a shorter string, in bytes, that is nothing but letters or digits, it matters what is beside it.
+const SHORT: usize = 8;
 /// Fewer letters of base64 hold nothing that is looked for.
 const RUN: usize = SHORTEST * 4 / 3 + 1;
 /// How often base64 is decoded within base64.
@@ -37,6 +44,8 @@ pub(super) struct Search {
     all: Vec<Vec<u8>>,
     /// Their beginnings; none if there are none.
     needles: Option<AhoCorasick>,
+    /// Those that are short words or numbers; none if there are none.
+    words: Option<AhoCorasick>,
 }
 
 /// A part of a text to be replaced.
@@ -50,25 +59,43 @@ impl Search {
     pub(super) fn new(forms: &Forms) -> Self {
         let all: Vec<Vec<u8>> = forms.iter().map(<[u8]>::to_vec).collect();
         let long = all.iter().filter(|form| form.len() >= SHORTEST);
-        let mut needles: Vec<&[u8]> = long
+        let (words, rest): (Vec<&Vec<u8>>, Vec<&Vec<u8>>) = long.partition(|form| is_word(form));
+        // What begins as PEM does is found by its body, which is another one of them.
+        let rest = rest.into_iter().filter(|form| !begins_with_pem(form));
+        let mut needles: Vec<&[u8]> = rest
             .map(|form| form.get(..NEEDLE).unwrap_or(form))
             .collect();
         needles.dedup();
-        let build = |needles: &[&[u8]]| {
+        let words: Vec<&[u8]> = words.into_iter().map(Vec::as_slice).collect();
+        let build = |needles: &[&[u8]], kind: MatchKind| {
             let mut builder = AhoCorasick::builder();
-            builder.match_kind(MatchKind::LeftmostLongest);
+            builder.match_kind(kind);
             // The others take longer to build than a call has texts to search.
             builder.kind(Some(AhoCorasickKind::ContiguousNFA));
-            builder.build(needles).ok()
+            let built = (!needles.is_empty()).then(|| builder.build(needles).ok());
+            built.flatten()
         };
         Self {
-            needles: (!needles.is_empty()).then(|| build(&needles)).flatten(),
+            needles: build(&needles, MatchKind::LeftmostLongest),
+            words: build(&words, MatchKind::Standard),
             all,
         }
     }
 
-    /// The text with words in their place.
+    /// The text with words in their place. Where characters that nobody sees stand within a string, the text is
+    /// answered without those: whoever shows it removes them, and joins the string again.
     pub(super) fn replace(&self, text: &str) -> String {
+        let replaced = self.replaced(text);
+        if let Cow::Owned(visible) = visible(&replaced) {
+            let again = self.replaced(&visible);
+            if again != visible {
+                return again;
+            }
+        }
+        replaced
+    }
+
+    fn replaced(&self, text: &str) -> String {
         if self.is_one(text.as_bytes()) {
             return WORD.to_owned();
         }
@@ -81,6 +108,12 @@ impl Search {
             found.push(Found { at, is_base64 });
             true
         });
+        let apart = self.words(text.as_bytes());
+        let apart = apart.filter(|at| stands_apart(text.as_bytes(), at));
+        found.extend(apart.map(|at| Found {
+            at,
+            is_base64: false,
+        }));
         let mut replaced = String::with_capacity(text.len());
         let mut done = 0;
         for Found { at, is_base64 } in joined(found) {
@@ -119,6 +152,13 @@ impl Search {
         }
     }
 
+    /// Where one of them is that is a short word or number, whatever is beside it.
+    fn words<'a>(&'a self, text: &'a [u8]) -> impl Iterator<Item = Range<usize>> + 'a {
+        let words = self.words.iter();
+        let hits = words.filter_map(move |words| words.try_find_overlapping_iter(text).ok());
+        hits.flatten().map(|hit| hit.range())
+    }
+
     /// How far the text begins as one of them does.
     fn alike(&self, text: &[u8]) -> usize {
         let after = self.all.partition_point(|form| form.as_slice() < text);
@@ -148,6 +188,8 @@ impl Search {
                 is_there = true;
                 false
             });
+            // What is beside it may be letters that were no base64.
+            is_there = is_there || self.words(&decoded).next().is_some();
             let mut inner = Runs {
                 text: &decoded,
                 from: 0,
@@ -157,6 +199,25 @@ impl Search {
                     && inner.any(|run| self.is_in(decoded.get(run).unwrap_or_default(), levels - 1))
         })
     }
+}
+
+/// Whether a form is a short word or number: as a part of a longer one it would be anything.
+fn is_word(form: &[u8]) -> bool {
+    let letters = form.iter().all(u8::is_ascii_alphabetic);
+    form.len() < SHORT && (letters || form.iter().all(u8::is_ascii_digit))
+}
+
+/// Whether no letter or digit is beside this part of a text, but for those that escape another character: `\n`, `%3D`.
+fn stands_apart(text: &[u8], at: &Range<usize>) -> bool {
+    let before = text.get(..at.start).unwrap_or_default();
+    let begins = match before {
+        [.., b'\\', b'n' | b'r' | b't'] => true,
+        [.., b'%', high, low] if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() => true,
+        [.., last] => !last.is_ascii_alphanumeric(),
+        [] => true,
+    };
+    let after = text.get(at.end);
+    begins && !after.is_some_and(u8::is_ascii_alphanumeric)
 }
 
 /// What a text stands for that is base64 and nothing else, in any alphabet, with or without padding.

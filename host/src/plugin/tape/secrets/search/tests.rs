@@ -107,6 +107,78 @@ fn a_short_value_is_found_where_it_stands_alone() {
 }
 
 #[test]
+fn a_short_word_is_found_where_no_letter_is_beside_it() {
+    let found = search(&[b"port", b"1234", b"hunter2", b"default", b"portable"]);
+    let rows = [
+        ("port", "hidden"),
+        ("a port, and", "a hidden, and"),
+        ("PORT_port=port;", "PORT_hidden=hidden;"),
+        ("support ports", "support ports"),
+        ("portable", "hidden"),
+        ("xportablex", "xhiddenx"),
+        (r"a\nport\n", r"a\nhidden\n"),
+        ("a%3Dport", "a%3Dhidden"),
+        ("pin 1234.", "pin hidden."),
+        ("51234", "51234"),
+        ("xhunter2x", "xhiddenx"),
+        ("default", "default"),
+        ("ZGVmYXVsdA==", "ZGVmYXVsdA=="),
+        ("cG9ydA==", "aGlkZGVu"),
+        ("portport", "portport"),
+    ];
+    for (text, want) in rows {
+        assert_eq!(found.replace(text), want, "{text}");
+    }
+}
+
+#[test]
+fn what_nobody_sees_does_not_split_a_value() {
+    let found = search(&[
+        b"hunter2",
+        b"one\r\ntwo\r\nsix",
+        "a\u{200b}bcdef".as_bytes(),
+    ]);
+    let rows = [
+        ("it is hun\u{200b}ter2", "it is hidden"),
+        ("it is hun\rter2", "it is hidden"),
+        ("aHVud\u{feff}GVyMg==", "aGlkZGVu"),
+        ("one\r\ntwo\r\nsix", "hidden"),
+        ("> one\r\ntwo\r\nsix", "> hidden"),
+        ("> one\ntwo\nsix", "> hidden"),
+        ("> abcdef", "> hidden"),
+        ("no\u{200b}thing\r\n", "no\u{200b}thing\r\n"),
+    ];
+    for (text, want) in rows {
+        assert_eq!(found.replace(text), want, "{text:?}");
+    }
+}
+
+#[test]
+fn of_pem_the_body_is_hidden_and_its_boundary_lines_are_not() {
+    let pem =
+        |body: &str| format!("-----BEGIN PRIVATE KEY-----\n{body}-----END PRIVATE KEY-----\n");
+    let found = search(&[pem("MIIEvQIBADAN\nAQ==\n").as_bytes()]);
+    let rows = [
+        (pem("MIIEvQIBADAN\nAQ==\n"), "hidden".to_owned()),
+        (
+            format!("key {}", pem("MIIEvQIBADAN\nAQ==\n")),
+            format!("key {}", pem("hidden\n")),
+        ),
+        (
+            format!("key {}", pem("other\n")),
+            format!("key {}", pem("other\n")),
+        ),
+        (
+            STANDARD.encode(format!(" {}", pem("MIIEvQIBADAN\nAQ==\n"))),
+            "aGlkZGVu".to_owned(),
+        ),
+    ];
+    for (text, want) in rows {
+        assert_eq!(found.replace(&text), want, "{text}");
+    }
+}
+
+#[test]
 fn what_was_cut_is_found_too_and_of_two_values_the_longer_one() {
     let long = "0123456789".repeat(10);
     let found = search(&[long.as_bytes(), b"01234567", b"0123456789-and-more"]);
