@@ -8,13 +8,15 @@
 mod discovery;
 mod error;
 mod lines;
+mod request;
 mod resource;
 #[cfg(test)]
 mod tests;
 
+use std::pin::pin;
 use std::time::Duration;
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use http::Method;
 use http_body_util::{BodyExt, Limited};
 use kube::client::Body;
@@ -26,17 +28,16 @@ use tracing::Instrument;
 pub use discovery::Discovery;
 pub use error::ApiError;
 pub use lines::Lines;
+pub use request::{Accept, Request};
 pub use resource::{BadName, Resource, api_path, group_of, segment};
 
 use crate::bugs::{self, Bug};
 use crate::lease::Gate;
+use crate::memory::Account;
 use crate::metrics::{Counted, Requests};
 use crate::seams::{Clock, Rng, Seams};
 use crate::spans;
-
-/// An answer larger than this is refused. The API server itself takes objects of 3 MiB at most, and
-/// lists are asked for in pages.
-const LARGEST_ANSWER: usize = 64 << 20;
+use request::{JSON, LARGEST_ANSWER, METADATA};
 
 /// How long one request may take, from sending it to the last byte of its answer; of a watch, to the
 /// head of its answer.
@@ -48,133 +49,6 @@ pub fn object<const N: usize>(fields: [(&str, Option<Value>); N]) -> Value {
         .into_iter()
         .filter_map(|(name, value)| Some((name.to_owned(), value?)));
     Value::Object(present.collect())
-}
-
-/// A request to the API server.
-#[derive(Clone, Debug)]
-pub struct Request {
-    /// `GET`, `PATCH`, ...
-    pub method: Method,
-    /// Path and query, as [`api_path`] makes it.
-    pub uri: String,
-    /// The body and its media type.
-    pub body: Option<(&'static str, Vec<u8>)>,
-    /// What the answer should be.
-    pub accept: &'static str,
-    /// The most bytes that its answer may have.
-    pub longest: usize,
-}
-
-const JSON: &str = "application/json";
-const METADATA: &str =
-    "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io,application/json";
-const METADATA_LIST: &str =
-    "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io,application/json";
-
-/// What is wanted of objects.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Accept {
-    /// All of them.
-    Whole,
-    /// Their metadata.
-    Metadata,
-}
-
-impl Request {
-    /// A read.
-    pub fn get(uri: String) -> Self {
-        Self {
-            method: Method::GET,
-            uri,
-            body: None,
-            accept: JSON,
-            longest: LARGEST_ANSWER,
-        }
-    }
-
-    /// A list.
-    pub fn list(uri: String, accept: Accept) -> Self {
-        let accept = match accept {
-            Accept::Whole => JSON,
-            Accept::Metadata => METADATA_LIST,
-        };
-        Self {
-            accept,
-            ..Self::get(uri)
-        }
-    }
-
-    /// The same, of which only so much is wanted.
-    #[must_use]
-    pub fn accepting(self, accept: Accept) -> Self {
-        let accept = match accept {
-            Accept::Whole => JSON,
-            Accept::Metadata => METADATA,
-        };
-        Self { accept, ..self }
-    }
-
-    /// The same, with an answer of at most so many bytes.
-    #[must_use]
-    pub fn at_most(self, longest: usize) -> Self {
-        Self { longest, ..self }
-    }
-
-    /// A JSON patch (RFC 6902).
-    pub fn json_patch(uri: String, operations: &Value) -> Self {
-        let body = Some((
-            "application/json-patch+json",
-            operations.to_string().into_bytes(),
-        ));
-        Self {
-            method: Method::PATCH,
-            uri,
-            body,
-            accept: JSON,
-            longest: LARGEST_ANSWER,
-        }
-    }
-
-    /// A JSON merge patch (RFC 7386).
-    pub fn merge_patch(uri: String, patch: &Value) -> Self {
-        let body = Some((
-            "application/merge-patch+json",
-            patch.to_string().into_bytes(),
-        ));
-        Self {
-            method: Method::PATCH,
-            uri,
-            body,
-            accept: JSON,
-            longest: LARGEST_ANSWER,
-        }
-    }
-
-    /// Server-side apply. JSON is YAML.
-    pub fn apply(uri: String, object: &Value) -> Self {
-        let body = Some((
-            "application/apply-patch+yaml",
-            object.to_string().into_bytes(),
-        ));
-        Self {
-            method: Method::PATCH,
-            uri,
-            body,
-            accept: JSON,
-            longest: LARGEST_ANSWER,
-        }
-    }
-
-    /// A request with a JSON body.
-    pub fn json(method: Method, uri: String, body: &Value) -> Self {
-        Self {
-            method,
-            uri,
-            body: Some((JSON, body.to_string().into_bytes())),
-            accept: JSON,
-            longest: LARGEST_ANSWER,
-        }
-    }
 }
 
 /// The door. Cheap to clone.
@@ -241,7 +115,7 @@ impl Api {
                 return Ok(Lines::new(response.into_body(), longest));
             }
             let (head, body) = response.into_parts();
-            Err(refusal(&head, &whole(body, LARGEST_ANSWER).await?))
+            Err(refusal(&head, &whole(body, LARGEST_ANSWER, None).await?))
         };
         let clock = self.seams.clock;
         let opened = clock.within(REQUEST_DEADLINE, opened).await;
@@ -345,7 +219,7 @@ async fn exchange<T: DeserializeOwned>(
         .method(request.method)
         .uri(request.uri)
         .header(http::header::ACCEPT, request.accept);
-    let longest = request.longest;
+    let (longest, account) = (request.longest, request.account);
     let body = match request.body {
         Some((media_type, bytes)) => {
             builder = builder.header(http::header::CONTENT_TYPE, media_type);
@@ -361,7 +235,7 @@ async fn exchange<T: DeserializeOwned>(
         .await
         .map_err(|error| ApiError::from_client(&error))?;
     let (head, body) = response.into_parts();
-    let body = whole(body, longest).await?;
+    let body = whole(body, longest, account.as_ref()).await?;
     counted.answered(head.status);
     spans::status(head.status);
     if head.status.is_success() {
@@ -370,10 +244,29 @@ async fn exchange<T: DeserializeOwned>(
     Err(refusal(&head, &body))
 }
 
-async fn whole(body: Body, longest: usize) -> Result<Bytes, ApiError> {
-    let body = Limited::new(body, longest).collect().await;
-    let body = body.map_err(|error| ApiError::from_body(&*error))?;
-    Ok(body.to_bytes())
+/// Reads a body of at most `longest` bytes. As it comes it counts on `account`, until it is read: twice, since it is
+/// taken apart then.
+async fn whole<B>(body: B, longest: usize, account: Option<&Account>) -> Result<Bytes, ApiError>
+where
+    B: hyper::body::Body<Data = Bytes>,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    let mut body = pin!(Limited::new(body, longest));
+    let mut charge = account.map(Account::charge);
+    let mut whole = BytesMut::new();
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|error| ApiError::from_body(&*error))?;
+        // Trailers say nothing.
+        let Ok(data) = frame.into_data() else {
+            continue;
+        };
+        if let Some(charge) = &mut charge {
+            let grown = charge.grow(data.len().saturating_mul(2));
+            grown.map_err(ApiError::NoRoom)?;
+        }
+        whole.extend_from_slice(&data);
+    }
+    Ok(whole.freeze())
 }
 
 fn late(deadline: Duration) -> ApiError {

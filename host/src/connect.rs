@@ -76,7 +76,8 @@ pub async fn connect(cluster: &Cluster, seams: &Seams) -> anyhow::Result<(Api, S
             error @ (ApiError::Status { .. }
             | ApiError::NotLeader
             | ApiError::Garbled(_)
-            | ApiError::TooLarge),
+            | ApiError::TooLarge
+            | ApiError::NoRoom(_)),
         ) => {
             bail!(
                 "what answers at {server} of {source} is not a healthy API server: is the address right? ({})",

@@ -6,6 +6,8 @@ use std::time::Duration;
 use kube::core::response::Status;
 use serde_json::Value;
 
+use crate::memory::Exceeded;
+
 /// A longer wait than this is not asked for by a healthy server.
 const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(60);
 
@@ -35,6 +37,9 @@ pub enum ApiError {
     /// A longer answer than is taken. A write has been carried out.
     #[error("the API server's answer is longer than is taken")]
     TooLarge,
+    /// A longer answer than the plugin has room for. A write has been carried out.
+    #[error("the API server's answer is longer than there is room for: {0}")]
+    NoRoom(Exceeded),
     /// An answer, but not Kubernetes'. A write may have been carried out.
     #[error("the API server's answer is not Kubernetes': {0}")]
     Garbled(String),
@@ -92,7 +97,11 @@ impl ApiError {
     pub fn code(&self) -> Option<u16> {
         match self {
             Self::Status { code, .. } => Some(*code),
-            Self::NotLeader | Self::Unreachable(_) | Self::Garbled(_) | Self::TooLarge => None,
+            Self::NotLeader
+            | Self::Unreachable(_)
+            | Self::Garbled(_)
+            | Self::TooLarge
+            | Self::NoRoom(_) => None,
         }
     }
 
@@ -126,7 +135,11 @@ impl ApiError {
             }
             // By then the lease is renewed, or lost.
             Self::NotLeader => Some(Duration::from_secs(1)),
-            Self::Status { .. } | Self::Unreachable(_) | Self::Garbled(_) | Self::TooLarge => None,
+            Self::Status { .. }
+            | Self::Unreachable(_)
+            | Self::Garbled(_)
+            | Self::TooLarge
+            | Self::NoRoom(_) => None,
         }
     }
 
@@ -134,7 +147,11 @@ impl ApiError {
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::Status { retry_after, .. } => self.slow_down().or(*retry_after),
-            Self::NotLeader | Self::Unreachable(_) | Self::Garbled(_) | Self::TooLarge => None,
+            Self::NotLeader
+            | Self::Unreachable(_)
+            | Self::Garbled(_)
+            | Self::TooLarge
+            | Self::NoRoom(_) => None,
         }
     }
 }

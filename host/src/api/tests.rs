@@ -1,10 +1,17 @@
-//! A request from a guest's thread, which has neither I/O nor timers.
+//! A request from a guest's thread, which has neither I/O nor timers; and how an answer is read.
 
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use http_body_util::StreamBody;
+use hyper::body::Frame;
 use tokio::runtime::Handle;
 use windlass_apiserver::seams as server;
 use windlass_apiserver::server::Server;
 
 use super::*;
+use crate::memory::{Bounds, Budget};
 use crate::seams::{Spawn, guest_threads};
 
 #[tokio::test]
@@ -28,4 +35,27 @@ async fn a_call_on_a_guests_thread_can_wait_before_it_asks_again() {
     let waited = call.await;
     guests.shutdown_background();
     assert!(waited.is_ok(), "{waited:?}");
+}
+
+#[tokio::test]
+async fn an_answer_counts_while_it_is_read_and_no_more_of_it_is_read_than_there_is_room_for() {
+    let chunk = || Ok::<_, Infallible>(Frame::data(Bytes::from(vec![b'x'; 1 << 20])));
+    let rows = [(64, false, 5), (3, true, 3)];
+    for (chunks, fits, wanted) in rows {
+        let read = Arc::new(AtomicUsize::new(0));
+        let count = read.clone();
+        let counted = (0..chunks).map(move |_| {
+            count.fetch_add(1, Ordering::Relaxed);
+            chunk()
+        });
+        let body = StreamBody::new(futures::stream::iter(counted));
+        let (soft, hard) = (8 << 20, 16 << 20);
+        let account = Account::new(Budget::new(usize::MAX), Bounds { soft, hard });
+        let answer = whole(body, LARGEST_ANSWER, Some(&account)).await;
+        match answer {
+            Ok(bytes) => assert!(fits && bytes.len() == wanted << 20),
+            Err(error) => assert!(!fits && matches!(error, ApiError::NoRoom(_)), "{error}"),
+        }
+        assert_eq!((read.load(Ordering::Relaxed), account.used()), (wanted, 0));
+    }
 }

@@ -120,6 +120,8 @@ pub struct Call {
     seen: HashMap<(Resource, Key), Seen>,
     /// What the call remembers takes so much.
     memory: Charge,
+    /// The last answer takes so much.
+    answer: Charge,
     /// Whether it was refused memory.
     exceeded: bool,
     slow_down: Option<Duration>,
@@ -169,6 +171,7 @@ impl Call {
         Self {
             measures: door.measures.now(),
             memory: door.account.charge(),
+            answer: door.account.charge(),
             exceeded: false,
             door,
             primary,
@@ -341,7 +344,10 @@ impl Call {
                 "the API server forbids plugin {plugin} to {doing}: {text}; `windlass` itself lacks the right"
             );
         }
-        answer::error(error)
+        match error {
+            ApiError::NoRoom(exceeded) => self.exceeded(*exceeded),
+            error => answer::error(error),
+        }
     }
 
     fn check_requests(&self) -> Result<(), Error> {

@@ -16,6 +16,7 @@ pub(super) fn error(error: &ApiError) -> Error {
         ApiError::TooLarge => {
             return Error::Other("the answer is too large: narrow it by selector or limit".into());
         }
+        ApiError::NoRoom(exceeded) => return Error::Other(exceeded.to_string()),
         ApiError::Status {
             code,
             message,

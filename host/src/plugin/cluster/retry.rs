@@ -65,7 +65,7 @@ fn fate(error: &ApiError) -> Fate {
         // Between two calls it is known whether the lease is still ours.
         ApiError::NotLeader => Fate::Settled,
         // It was done, and its answer would be as large the next time.
-        ApiError::TooLarge => Fate::Settled,
+        ApiError::TooLarge | ApiError::NoRoom(_) => Fate::Settled,
         ApiError::Status { code, .. } => match code {
             429 if error.slow_down().is_some() => Fate::Undone,
             409 => Fate::Raced,
@@ -140,6 +140,7 @@ impl Call {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memory::Exceeded;
 
     fn status(code: u16, retry_after: Option<u64>) -> ApiError {
         ApiError::Status {
@@ -154,7 +155,7 @@ mod tests {
     #[test]
     fn a_write_is_sent_again_only_where_that_is_safe() {
         use Repeat::{Harmless, IfUndone, Never, Unconditional};
-        let rows: [(ApiError, &[Repeat]); 15] = [
+        let rows: [(ApiError, &[Repeat]); 16] = [
             (status(429, Some(1)), &[IfUndone, Harmless, Unconditional]),
             (status(429, None), &[IfUndone, Harmless, Unconditional]),
             (status(429, Some(30)), &[]),
@@ -170,6 +171,7 @@ mod tests {
             ),
             (ApiError::Garbled(String::new()), &[Harmless, Unconditional]),
             (ApiError::TooLarge, &[]),
+            (ApiError::NoRoom(Exceeded::Plugin(1)), &[]),
             (status(404, None), &[]),
             (status(403, None), &[]),
             (status(422, None), &[]),

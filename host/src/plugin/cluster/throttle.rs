@@ -1,4 +1,5 @@
-//! What a call may do over time: its requests wait for the plugin's turn, and so many lines about it go into the log.
+//! What a call may do over time: its requests wait for the plugin's turn, their answers count on its account, and so
+//! many lines about it go into the log.
 
 use std::sync::Arc;
 
@@ -19,6 +20,9 @@ const LOOKUPS: u32 = 1_000;
 fn counted(requests: u32, lookups: u32) -> u32 {
     requests.saturating_sub(lookups.min(LOOKUPS))
 }
+
+/// The most bytes that one answer to a plugin may have.
+const ANSWER: usize = 16 << 20;
 
 impl Call {
     /// It is limited over time by `share`.
@@ -54,8 +58,22 @@ impl Call {
     pub(super) async fn request(&mut self, request: Request) -> Result<Box<RawValue>, ApiError> {
         self.requests += 1;
         self.throttle().await;
-        let _waits = self.waits();
-        self.door.api.text(request).await
+        self.answer.set(0);
+        // A list says how long its answer may be, and has made room for it.
+        let has_room = request.longest <= ANSWER;
+        let request = match has_room {
+            true => request,
+            false => request.at_most(ANSWER).on_account(&self.door.account),
+        };
+        let waits = self.waits();
+        let answer = self.door.api.text(request).await?;
+        drop(waits);
+        if !has_room {
+            // Until the next one: by then it is an object that counts by itself, or is not there any more.
+            let grown = self.answer.grow(answer.get().len());
+            grown.map_err(ApiError::NoRoom)?;
+        }
+        Ok(answer)
     }
 
     /// Sends a request of the host's own, to know what it must before a write or after one. It waits for its turn like

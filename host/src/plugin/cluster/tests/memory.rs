@@ -165,3 +165,36 @@ async fn a_large_list_is_asked_for_in_parts_and_ends_at_its_limit() {
     drop(call);
     assert_eq!(account.used(), 0);
 }
+
+/// The answer to a small write can be large: it counts while it is read, like that of a read.
+#[tokio::test]
+async fn an_answer_counts_whatever_was_asked_for() {
+    let world = world(64).await;
+    let account = world.door.account.clone();
+    let large = json!({ "fill": "x".repeat(1_000_000) });
+    let maps = "/api/v1/namespaces/default/configmaps";
+    world
+        .somebody("POST", maps, &config_map("large", &large))
+        .await;
+    let small = config_map("large", &json!({ "key": "value" })).to_string();
+    let patch = json!({ "data": { "key": "other" } }).to_string();
+    let target = || reference("v1", "ConfigMap", "large");
+    for has_room in [false, true] {
+        let left = if has_room { 16 * MIB } else { MIB };
+        let held = account.take(64 * MIB - left).unwrap();
+        let mut call = world.call().await;
+        let answers = [
+            call.get(target(), None, Consistency::Latest).await,
+            call.patch(target(), None, PatchType::Merge, patch.clone())
+                .await,
+            call.apply(small.clone()).await,
+        ];
+        for answer in &answers {
+            match answer {
+                Ok(_) => assert!(has_room),
+                Err(error) => assert!(!has_room && is_limit(error), "{error:?}"),
+            }
+        }
+        drop((call, held));
+    }
+}
