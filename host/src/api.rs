@@ -244,15 +244,19 @@ async fn exchange<T: DeserializeOwned>(
     Err(refusal(&head, &body))
 }
 
-/// Reads a body of at most `longest` bytes. As it comes it counts on `account`, until it is read: twice, since it is
-/// taken apart then.
-async fn whole<B>(body: B, longest: usize, account: Option<&Account>) -> Result<Bytes, ApiError>
+/// Reads a body of at most `longest` bytes. What is more than there is room for counts on the account as it comes, until
+/// all is read: twice, since it is taken apart then.
+async fn whole<B>(
+    body: B,
+    longest: usize,
+    account: Option<&(Account, usize)>,
+) -> Result<Bytes, ApiError>
 where
     B: hyper::body::Body<Data = Bytes>,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
     let mut body = pin!(Limited::new(body, longest));
-    let mut charge = account.map(Account::charge);
+    let mut charge = account.map(|(account, held)| (account.charge(), *held));
     let mut whole = BytesMut::new();
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|error| ApiError::from_body(&*error))?;
@@ -260,9 +264,12 @@ where
         let Ok(data) = frame.into_data() else {
             continue;
         };
-        if let Some(charge) = &mut charge {
-            let grown = charge.grow(data.len().saturating_mul(2));
-            grown.map_err(ApiError::NoRoom)?;
+        if let Some((charge, held)) = &mut charge {
+            let beyond = (whole.len() + data.len()).saturating_sub(*held);
+            let more = (2 * beyond).saturating_sub(charge.bytes());
+            if more > 0 {
+                charge.grow(more).map_err(ApiError::NoRoom)?;
+            }
         }
         whole.extend_from_slice(&data);
     }

@@ -22,8 +22,8 @@ pub struct Request {
     pub accept: &'static str,
     /// The most bytes that its answer may have.
     pub longest: usize,
-    /// The account that pays for its answer while that is read; none if nobody does.
-    pub account: Option<Account>,
+    /// The account that pays for its answer while that is read, but for so many bytes; none if nobody does.
+    pub account: Option<(Account, usize)>,
 }
 
 pub(super) const JSON: &str = "application/json";
@@ -86,10 +86,10 @@ impl Request {
         Self { longest, ..self }
     }
 
-    /// The same, whose answer counts on `account` while it is read.
+    /// The same, whose answer counts on `account` while it is read, but for `held` bytes: there is room for those.
     #[must_use]
-    pub fn on_account(self, account: &Account) -> Self {
-        let account = Some(account.clone());
+    pub fn on_account(self, account: &Account, held: usize) -> Self {
+        let account = Some((account.clone(), held));
         Self { account, ..self }
     }
 

@@ -40,8 +40,14 @@ async fn a_call_on_a_guests_thread_can_wait_before_it_asks_again() {
 #[tokio::test]
 async fn an_answer_counts_while_it_is_read_and_no_more_of_it_is_read_than_there_is_room_for() {
     let chunk = || Ok::<_, Infallible>(Frame::data(Bytes::from(vec![b'x'; 1 << 20])));
-    let rows = [(64, false, 5), (3, true, 3)];
-    for (chunks, fits, wanted) in rows {
+    // With room for so many chunks beside the account, which has room for four.
+    let rows = [
+        (0, 64, false, 5),
+        (0, 4, true, 4),
+        (3, 64, false, 8),
+        (3, 7, true, 7),
+    ];
+    for (held, chunks, fits, wanted) in rows {
         let read = Arc::new(AtomicUsize::new(0));
         let count = read.clone();
         let counted = (0..chunks).map(move |_| {
@@ -51,7 +57,8 @@ async fn an_answer_counts_while_it_is_read_and_no_more_of_it_is_read_than_there_
         let body = StreamBody::new(futures::stream::iter(counted));
         let (soft, hard) = (8 << 20, 16 << 20);
         let account = Account::new(Budget::new(usize::MAX), Bounds { soft, hard });
-        let answer = whole(body, LARGEST_ANSWER, Some(&account)).await;
+        let paying = (account.clone(), held << 20);
+        let answer = whole(body, LARGEST_ANSWER, Some(&paying)).await;
         match answer {
             Ok(bytes) => assert!(fits && bytes.len() == wanted << 20),
             Err(error) => assert!(!fits && matches!(error, ApiError::NoRoom(_)), "{error}"),

@@ -198,3 +198,18 @@ async fn an_answer_counts_whatever_was_asked_for() {
         drop((call, held));
     }
 }
+
+/// Also when objects that nobody asked for have filled its account.
+#[tokio::test]
+async fn a_plugin_above_its_limit_can_delete_what_it_has_made() {
+    let world = world(64).await;
+    let mut call = world.call().await;
+    let map = config_map("made", &json!({ "key": "value" })).to_string();
+    call.create(map).await.unwrap();
+    let mut stores = world.door.account.charge();
+    stores.set(65 * MIB);
+    let target = reference("v1", "ConfigMap", "made");
+    call.delete(target, NO_OPTIONS).await.unwrap();
+    let error = call.list(query("ConfigMap", "")).await.unwrap_err();
+    assert!(is_limit(&error), "{error:?}");
+}
