@@ -46,6 +46,7 @@ use crate::bugs::{self, Bug};
 use crate::events::Recorder;
 use crate::grants::Grants;
 use crate::informer::Informers;
+use crate::memory::Room;
 use crate::metrics::{Backlog, Meters};
 use crate::plugin::cluster::{Door, Sheet, Writes};
 use crate::plugin::{Cancel, Plugin};
@@ -98,6 +99,8 @@ pub struct Prepared {
     insights: Insights,
     cancel: Cancel,
     watches: Watches,
+    /// For what it makes the host hold before it takes over.
+    room: Room,
     resync: Duration,
     seams: Seams,
 }
@@ -132,7 +135,7 @@ impl Prepared {
             failures,
             seams,
         } = parts;
-        plugin.bound_account();
+        let room = plugin.make_room();
         let _ = meters.account.set(plugin.account().clone());
         let queue = Arc::new(WorkQueue::new(seams.clock, meters.clone()));
         let outlook = plugin.description.outlook(&plugin.name, primary.clone());
@@ -198,6 +201,7 @@ impl Prepared {
             insights,
             cancel,
             watches,
+            room,
             resync,
             seams,
         }
@@ -205,7 +209,7 @@ impl Prepared {
 
     /// Calls `plugin` instead, which must want what the one before it wanted.
     pub fn swap(&mut self, plugin: Arc<Plugin>) {
-        plugin.bound_account();
+        self.room = plugin.make_room();
         self.worker.swap(plugin.clone());
         self.plugin = plugin;
     }
@@ -233,9 +237,12 @@ impl Prepared {
             insights,
             cancel,
             watches,
+            room,
             resync,
             seams,
         } = self;
+        plugin.bound_account();
+        drop(room);
         let backlog: Weak<dyn Backlog> = Arc::<WorkQueue>::downgrade(&queue);
         insight.meters.waits_in(backlog);
         let workers = u64::try_from(plugin.limits().concurrency).unwrap_or(0);

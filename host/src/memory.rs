@@ -2,13 +2,17 @@
 //! account of each.
 
 mod account;
+mod accounts;
+mod bounds;
 mod budget;
 mod tree;
 
 use std::fs;
 use std::path::Path;
 
-pub use account::{Account, Accounts, Bounds, Charge, Exceeded};
+pub use account::{Account, Charge, Exceeded, Room};
+pub use accounts::Accounts;
+pub use bounds::Bounds;
 pub use budget::Budget;
 pub use tree::{tree, tree_of};
 

@@ -56,10 +56,25 @@ impl Host {
                 current = None;
             }
             // In a box, here and elsewhere: what is awaited once is not to be room in every plugin's task for ever.
-            let next = self.next(name, candidate, current.as_ref(), (accept, &stopped));
-            let stops = self.stops(current.as_ref(), &mut quarantine);
-            let Either::Left(admitted) = first(Box::pin(next), Box::pin(stops)).await else {
-                continue;
+            let resumed = match &current {
+                Some(_) => Ok(None),
+                None => Box::pin(self.resume(name, candidate.as_deref(), &stopped)).await,
+            };
+            let admitted = match resumed {
+                Ok(resumed) => {
+                    if let Some(version) = resumed {
+                        accept.send_replace(Some(version.clone()));
+                        current = Some(version);
+                    }
+                    // What runs may have to stop while the candidate is compiled, also what was resumed just now.
+                    let next = self.next(candidate, current.as_ref(), (accept, &stopped));
+                    let stops = self.stops(current.as_ref(), &mut quarantine);
+                    match first(Box::pin(next), Box::pin(stops)).await {
+                        Either::Left(admitted) => admitted,
+                        Either::Right(()) => continue,
+                    }
+                }
+                Err(refusal) => Err((None, refusal)),
             };
             let refused = match admitted {
                 Ok(version) => {
@@ -87,19 +102,11 @@ impl Host {
     /// candidate, if it is not.
     async fn next(
         &self,
-        name: &str,
         candidate: Option<Arc<Candidate>>,
         current: Option<&Arc<Version>>,
         (accept, stopped): (&watch::Sender<Option<Arc<Version>>>, &Stopped),
     ) -> Result<Option<Arc<Version>>, (Option<Arc<Version>>, Refusal)> {
-        let mut current = current.cloned();
-        if current.is_none() {
-            let resumed = self.resume(name, candidate.as_deref(), stopped).await;
-            current = resumed.map_err(|refusal| (None, refusal))?;
-            if let Some(version) = &current {
-                accept.send_replace(Some(version.clone()));
-            }
-        }
+        let current = current.cloned();
         let Some(candidate) = candidate else {
             return Ok(current);
         };

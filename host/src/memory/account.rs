@@ -5,41 +5,42 @@
 //! - What comes without being asked for, such as the objects of a watch, is always counted. Above the hard
 //!   limit the plugin must be stopped: [`Account::exceeded`] says so.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, PoisonError};
 
+use super::bounds::{Bounds, Limits};
 use super::budget::Budget;
-
-/// The limits of one account, in bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bounds {
-    /// Above it, what calls want is refused.
-    pub soft: usize,
-    /// Above it, the plugin is stopped.
-    pub hard: usize,
-}
-
-impl Bounds {
-    /// No limits.
-    pub const NONE: Self = Self {
-        soft: usize::MAX,
-        hard: usize::MAX,
-    };
-}
 
 /// The account of one plugin. Clones are the same.
 #[derive(Clone, Debug)]
-pub struct Account(Arc<Inner>);
+pub struct Account(pub(super) Arc<Inner>);
 
+/// What clones share.
 #[derive(Debug)]
-struct Inner {
+pub(super) struct Inner {
     budget: Budget,
+    limits: Mutex<Limits>,
+    /// What `limits` say together.
     soft: AtomicUsize,
     hard: AtomicUsize,
     used: Arc<AtomicUsize>,
     refused: AtomicU64,
+}
+
+/// Room for a version that is to take over. Dropping it takes the room away.
+#[derive(Debug)]
+pub struct Room {
+    account: Account,
+    id: u64,
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        let id = self.id;
+        self.account
+            .rebound(|limits| limits.coming.retain(|(it, _)| *it != id));
+    }
 }
 
 /// Why bytes were refused.
@@ -75,6 +76,10 @@ impl Account {
         budget.opened(&used);
         Self(Arc::new(Inner {
             budget,
+            limits: Mutex::new(Limits {
+                running: (bounds != Bounds::NONE).then_some(bounds),
+                ..Limits::default()
+            }),
             soft: AtomicUsize::new(bounds.soft),
             hard: AtomicUsize::new(bounds.hard),
             used,
@@ -97,10 +102,32 @@ impl Account {
         self.0.refused.load(Ordering::Relaxed)
     }
 
-    /// Other limits from now on.
+    /// The limits of the version that runs, from now on.
     pub fn bound(&self, bounds: Bounds) {
-        self.0.soft.store(bounds.soft, Ordering::Relaxed);
-        self.0.hard.store(bounds.hard, Ordering::Relaxed);
+        self.rebound(|limits| limits.running = Some(bounds));
+    }
+
+    /// Makes room for a version that is to take over, until what is returned is dropped: while both are here each limit
+    /// is that of the version that has the larger one.
+    pub fn make_room(&self, bounds: Bounds) -> Room {
+        let mut id = 0;
+        self.rebound(|limits| {
+            id = limits.ids;
+            limits.ids += 1;
+            limits.coming.push((id, bounds));
+        });
+        let account = self.clone();
+        Room { account, id }
+    }
+
+    fn rebound(&self, change: impl FnOnce(&mut Limits)) {
+        let limits = self.0.limits.lock();
+        let mut limits = limits.unwrap_or_else(PoisonError::into_inner);
+        change(&mut limits);
+        let Bounds { soft, hard } = limits.bounds();
+        self.0.soft.store(soft, Ordering::Relaxed);
+        self.0.hard.store(hard, Ordering::Relaxed);
+        drop(limits);
         self.look();
     }
 
@@ -197,6 +224,13 @@ impl Charge {
         self.bytes
     }
 
+    /// Whether the account would be above its soft limit with so many bytes instead, or the host's budget is overdrawn.
+    pub fn is_short_at(&self, bytes: usize) -> bool {
+        let others = self.account.used().saturating_sub(self.bytes);
+        let soft = self.account.0.soft.load(Ordering::Relaxed);
+        others.saturating_add(bytes) > soft || self.account.0.budget.is_overdrawn()
+    }
+
     /// So many more.
     ///
     /// # Errors
@@ -221,44 +255,6 @@ impl Charge {
 impl Drop for Charge {
     fn drop(&mut self) {
         self.account.give_back(self.bytes);
-    }
-}
-
-/// The accounts of a host's plugins, by name: all versions of a plugin share one. Clones are the same.
-#[derive(Clone, Debug)]
-pub struct Accounts {
-    budget: Budget,
-    open: Arc<Mutex<BTreeMap<Arc<str>, Weak<Inner>>>>,
-}
-
-impl Accounts {
-    /// Accounts that draw on `budget`.
-    pub fn new(budget: Budget) -> Self {
-        Self {
-            budget,
-            open: Arc::default(),
-        }
-    }
-
-    /// What they draw on.
-    pub fn budget(&self) -> &Budget {
-        &self.budget
-    }
-
-    /// The account of `plugin`; a new one without limits if it has none.
-    pub fn of(&self, plugin: &str) -> Account {
-        let mut open = self.open();
-        if let Some(account) = open.get(plugin).and_then(Weak::upgrade) {
-            return Account(account);
-        }
-        open.retain(|_, account| account.strong_count() > 0);
-        let account = Account::new(self.budget.clone(), Bounds::NONE);
-        open.insert(plugin.into(), Arc::downgrade(&account.0));
-        account
-    }
-
-    fn open(&self) -> MutexGuard<'_, BTreeMap<Arc<str>, Weak<Inner>>> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -354,17 +350,32 @@ mod tests {
         assert_eq!(next.now_or_never(), Some((70 * MIB, 30 * MIB)));
     }
 
+    /// The version that runs keeps its limits until another one takes over, and is not stopped for what that one needs.
     #[test]
-    fn versions_of_a_plugin_share_an_account_and_the_newest_limits_count() {
-        let accounts = Accounts::new(Budget::new(usize::MAX));
-        let one = accounts.of("p");
-        one.bound(bounds(64, 96));
-        let held = one.take(64 * MIB).unwrap();
-        assert!(one.take(MIB).is_err());
-        let two = accounts.of("p");
-        two.bound(bounds(65, 96));
-        assert!(two.take(MIB).is_ok() && one.take(MIB).is_ok());
-        drop((one, two, held));
-        assert_eq!((accounts.of("p").used(), accounts.budget().used()), (0, 0));
+    fn a_version_that_is_to_come_makes_no_limit_smaller() {
+        let steps = |account: &Account| {
+            let soft = account.0.soft.load(Ordering::Relaxed) / MIB;
+            (soft, account.0.hard.load(Ordering::Relaxed) / MIB)
+        };
+        let account = Account::new(Budget::new(usize::MAX), Bounds::NONE);
+        let first = account.make_room(bounds(64, 96));
+        assert_eq!(steps(&account), (64, 96), "nothing else is here");
+        account.bound(bounds(64, 96));
+        drop(first);
+        let mut stores = account.charge();
+        stores.set(90 * MIB);
+        let smaller = account.make_room(bounds(32, 48));
+        assert_eq!(steps(&account), (64, 96));
+        assert!(account.exceeded().now_or_never().is_none());
+        let larger = account.make_room(bounds(128, 192));
+        assert_eq!(steps(&account), (128, 192));
+        drop(larger);
+        assert_eq!(steps(&account), (64, 96), "it never came");
+        account.bound(bounds(32, 48));
+        drop(smaller);
+        assert_eq!(
+            account.exceeded().now_or_never(),
+            Some((90 * MIB, 48 * MIB))
+        );
     }
 }

@@ -6,7 +6,7 @@ use super::sandbox::Party;
 use super::tape::Player;
 use super::{Action, Called, Cancel, Plugin, Progress, Request};
 use crate::manifest::Limits;
-use crate::memory::Account;
+use crate::memory::{Account, Room};
 use crate::source::Digest;
 
 impl Plugin {
@@ -58,9 +58,14 @@ impl Plugin {
         &self.guest.account
     }
 
-    /// From now on its limits are those of its account, which other versions of it share.
+    /// It takes over: from now on its limits are those of its account, which other versions of it share.
     pub fn bound_account(&self) {
         self.guest.account.bound(self.guest.limits.host_memory);
+    }
+
+    /// It is to take over: makes room for it beside the version that runs.
+    pub fn make_room(&self) -> Room {
+        self.guest.account.make_room(self.guest.limits.host_memory)
     }
 
     /// What it may use.

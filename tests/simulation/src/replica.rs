@@ -135,7 +135,7 @@ async fn live(
         events,
         sandboxes: alive.sandboxes,
         cache: Kit::code_cache()?,
-        last_good: None,
+        last_good: world.last_good(),
         quarantine: match world.shares_crashes() {
             true => Quarantine::of(Crashes::in_memory()),
             false => Quarantine::default(),

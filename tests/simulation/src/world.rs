@@ -13,6 +13,7 @@ use http::{HeaderMap, HeaderValue, Method};
 use jiff::Timestamp;
 use serde_json::Value;
 use windlass::controller::{Archive, Record};
+use windlass::hosting::LastGood;
 use windlass::lease::Times;
 use windlass::seams::{Clock, Process};
 use windlass::source::Candidate;
@@ -63,6 +64,8 @@ pub struct World {
     closing: AtomicBool,
     /// Hosts that start tell each other of crashes.
     shares_crashes: AtomicBool,
+    /// Where hosts that start keep their last good versions, if they do.
+    last_good: Mutex<Option<LastGood>>,
     rng: Mutex<fastrand::Rng>,
 }
 
@@ -129,6 +132,7 @@ impl World {
             healed: AtomicBool::new(false),
             closing: AtomicBool::new(false),
             shares_crashes: AtomicBool::new(false),
+            last_good: Mutex::default(),
             rng: Mutex::new(fastrand::Rng::with_seed(seed)),
         });
         for object in &kit.plugin(case.which).cluster {
@@ -203,6 +207,24 @@ impl World {
     /// Whether hosts tell each other of crashes.
     pub fn shares_crashes(&self) -> bool {
         self.shares_crashes.load(Ordering::Relaxed)
+    }
+
+    /// Hosts that start resume what is kept there from now on, as `windlass run --state-dir` does.
+    pub fn keep_last_good(&self, last_good: LastGood) {
+        let mut held = self
+            .last_good
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        *held = Some(last_good);
+    }
+
+    /// Where hosts keep their last good versions.
+    pub fn last_good(&self) -> Option<LastGood> {
+        let held = self
+            .last_good
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        held.clone()
     }
 
     /// What the hosts are asked to run.

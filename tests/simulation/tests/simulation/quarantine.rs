@@ -5,8 +5,11 @@ use std::sync::{Arc, Weak};
 use http::Method;
 use jiff::SignedDuration;
 use serde_json::{Value, json};
+use windlass::hosting::LastGood;
 use windlass::lease::Lease;
 use windlass::source::{Candidate, Digest, Folder};
+use windlass_apiserver::faults::{Fault, Matcher, Switch};
+use windlass_apiserver::request::route::Verb;
 use windlass_simulation::script::Action;
 use windlass_simulation::trace::Log;
 use windlass_simulation::user;
@@ -122,6 +125,73 @@ fn a_plugin_that_is_stopped_at_run_time_leaves_its_neighbour_alone() {
         let both = folder(&[other, steward.asked.clone()]);
         host.alive.folder.send(both).unwrap();
         until(world, || passes(&host, world, "greeter", from) > 0).await;
+    });
+}
+
+/// It runs as it did before the restart; the next version waits for the API server, which lists greetings late.
+#[test]
+fn a_version_that_was_resumed_can_be_stopped_while_the_next_one_is_let_in() {
+    play(async |world| {
+        let folder = tempfile::tempdir().unwrap();
+        let last_good = LastGood::open(folder.path()).unwrap();
+        let kept = world.plugin();
+        let component = kept.read_component().unwrap();
+        last_good.keep(&kept, &component).unwrap();
+        world.keep_last_good(last_good);
+        world.set_plugin(another_digest(&kept));
+        user::follow(world, &[Action::Create("ada")]).await;
+        world.server.faults().switch_on(Switch {
+            name: "late".to_owned(),
+            on: Matcher {
+                verb: Some(Verb::List),
+                plural: Some("greetings".to_owned()),
+                ..Matcher::default()
+            },
+            from: 0,
+            times: u64::MAX,
+            fault: Fault::Late(18 * SECOND),
+        });
+        let host = Host::start(world, 0).await;
+        host.says(world, "all lists are in: reconciling", 1).await;
+        let hosting = host.alive.host.get().and_then(Weak::upgrade).unwrap();
+        hosting.quarantine("greeter", "it holds more memory than it may");
+        world.clock.sleep(SECOND).await;
+        let log = host.log(world, 0);
+        let says = |text: &str| log.iter().any(|log| log.message.contains(text));
+        assert!(!says("swapped"), "the next one is let in already");
+        assert!(says("is quarantined: it holds more memory"), "{log:#?}");
+    });
+}
+
+/// What comes without being asked for, such as the objects of a watch, counts up to the hard limit.
+#[test]
+fn a_plugin_is_stopped_one_mebibyte_above_its_hard_limit_and_not_one_below_it() {
+    const MIB: usize = 1 << 20;
+    play(async |world| {
+        let host = Host::start(world, 0).await;
+        user::follow(world, &[Action::Create("ada"), Action::Settle("ada")]).await;
+        let hosting = host.alive.host.get().and_then(Weak::upgrade).unwrap();
+        let account = hosting.sandboxes.accounts().of("greeter");
+        let hard = world.plugin().document.limits.host_memory.hard;
+        let stopped = || {
+            let says = |log: &Log| {
+                log.message
+                    .contains("is quarantined: it made the host hold")
+            };
+            host.log(world, 0).iter().any(says)
+        };
+        world.clock.sleep(60 * SECOND).await;
+        let mut charge = account.charge();
+        charge.set(hard - MIB - account.used());
+        world.clock.sleep(60 * SECOND).await;
+        assert_eq!(account.used(), hard - MIB);
+        assert!(!stopped(), "it is below its limit");
+        charge.set(charge.bytes() + 2 * MIB);
+        world.clock.sleep(SECOND).await;
+        assert!(stopped(), "it is above its limit");
+        drop(charge);
+        // Its informers are gone, and what they held.
+        until(world, || account.used() == 0).await;
     });
 }
 
