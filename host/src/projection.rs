@@ -6,6 +6,11 @@
 
 use serde_json::{Map, Value};
 
+use crate::view::Parts;
+
+/// Of an object it is not told what more declared fields than this take.
+const MANY: usize = 64;
+
 /// The fields that a plugin declared for one kind. None declared means all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fields(Vec<Vec<Step>>);
@@ -79,6 +84,23 @@ impl Fields {
         cut(one) == cut(other)
     }
 
+    /// How many bytes of an object's text they are, and what is always there, at most: a list of which parts are declared
+    /// counts as a whole, and so does the object if very many fields are.
+    pub(crate) fn length_in(&self, text: &str) -> usize {
+        let parts = match self.is_all() || self.0.len() > MANY {
+            true => None,
+            false => Parts::of(text),
+        };
+        let Some(parts) = parts else {
+            return text.len();
+        };
+        let always = ["apiVersion", "kind", "metadata"];
+        let always = always.map(|name| length(&parts, &[Step::Field(name.to_owned())]));
+        let declared = self.0.iter().map(|path| length(&parts, path));
+        let all = always.into_iter().chain(declared).sum::<usize>() + 2;
+        all.min(text.len())
+    }
+
     /// Cuts `object` to the declared fields.
     pub fn cut(&self, object: &Value) -> Value {
         let Some(whole) = object.as_object() else {
@@ -110,6 +132,24 @@ impl Fields {
             copy(object, &mut kept, path);
         }
         kept
+    }
+}
+
+/// How many bytes of the text `path` leads to, with the names on the way.
+fn length(parts: &Parts<'_>, path: &[Step]) -> usize {
+    let [Step::Field(name), rest @ ..] = path else {
+        return 0;
+    };
+    let Some(value) = parts.get(name) else {
+        return 0;
+    };
+    // Quotes, a colon, a comma, and braces.
+    let around = name.len() + 6;
+    match rest {
+        [Step::Field(_), ..] => {
+            Parts::within(value).map_or(0, |inner| around + length(&inner, rest))
+        }
+        _ => around + value.get().len(),
     }
 }
 
@@ -198,6 +238,40 @@ fn steps(path: &str) -> Option<Vec<Step>> {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    /// Never less than what is kept, and not much more if no list is cut.
+    #[test]
+    fn the_length_of_fields_is_told_from_the_text() {
+        let object = json!({
+            "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "a", "labels": { "b": "c" } },
+            "data": { "x": "1", "app.conf": "y".repeat(1000) }, "spec": { "list": [{ "a": 1, "b": "z".repeat(1000) }] },
+        });
+        let text = object.to_string();
+        let rows: [(&[&str], usize); 8] = [
+            (&[], 0),
+            (&[".data.x"], 40),
+            (&[".data['app.conf']"], 40),
+            (&[".data.x", ".data['app.conf']"], 40),
+            (&[".data.none", ".none.x", ".data.x.y"], 60),
+            (&[".metadata.labels"], 80),
+            (&[".spec.list[*].a"], 1060),
+            (&[".data", ".spec"], 40),
+        ];
+        for (paths, slack) in rows {
+            let fields = Fields::parse(paths.iter().copied()).unwrap();
+            let (kept, told) = (
+                fields.cut(&object).to_string().len(),
+                fields.length_in(&text),
+            );
+            assert!(
+                kept <= told && told <= kept + slack,
+                "{paths:?} {kept} {told}"
+            );
+        }
+        let many: Vec<String> = (0..=MANY).map(|number| format!(".f{number}")).collect();
+        let many = Fields::parse(many.iter().map(String::as_str)).unwrap();
+        assert_eq!(many.length_in(&text), text.len());
+    }
 
     fn cut(paths: &[&str], object: &Value) -> Value {
         Fields::parse(paths.iter().copied()).unwrap().cut(object)

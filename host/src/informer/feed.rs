@@ -4,6 +4,7 @@
 //!   before it is in the store. What they do then is short and waits for nobody.
 //! - Who is told must not read this store again.
 
+mod charges;
 mod news;
 
 use std::collections::HashSet;
@@ -17,10 +18,11 @@ pub use news::{Known, News, Origin};
 
 use super::census::{Census, Name};
 use super::store::{Change, Cut, Shown, Store};
-use crate::memory::{Account, Charge};
+use crate::memory::Account;
 use crate::projection::Fields;
 use crate::selector::LabelSelector;
 use crate::view::{Key, Object};
+use charges::Share;
 
 /// By so many bytes the weight of a store changes before its subscribers are charged again.
 const STEP: usize = 64 << 10;
@@ -70,8 +72,8 @@ struct Subscriber {
     needs: u32,
     hears: AtomicBool,
     heard: Heard,
-    /// Its share of the store: all subscribers have the same.
-    charge: Mutex<Charge>,
+    /// What it pays for the store.
+    share: Mutex<Share>,
 }
 
 /// A subscriber's name, and what it waits for.
@@ -122,43 +124,50 @@ impl Feed {
             needs: store.cut().edition,
             hears: AtomicBool::new(false),
             heard,
-            charge: Mutex::new(account.charge()),
+            share: Mutex::new(Share::on(account)),
         };
         let needs = subscriber.needs;
         if phase == Phase::Synced && covered || phase == Phase::Absent {
             subscriber.begin(&store);
         }
         self.subscribers().push(Arc::new(subscriber));
-        self.share_out(store.weight());
+        self.share_out(&store);
         Ticket { id, needs }
     }
 
-    /// Tells it no more.
+    /// Tells it no more. If the others read less than it did, everything is listed again with what they read.
     pub(super) fn leave(&self, id: u64) {
-        self.subscribers().retain(|subscriber| subscriber.id != id);
-        // It may leave while it is told, under the store's lock: the last weight is near enough.
-        self.share_out(self.charged.load(Ordering::Relaxed));
+        let mut all = self.subscribers();
+        let before = union(&all);
+        all.retain(|subscriber| subscriber.id != id);
+        let after = union(&all);
+        drop(all);
+        if let (Some(before), Some(after)) = (before, after)
+            && !after.covers(&before)
+            && self.state.borrow().listed > 0
+        {
+            self.list_again();
+        }
+        // It may leave while it is told, under the store's lock. Then the next change of the store is shared out.
+        match self.store.try_lock() {
+            Ok(store) => self.share_out(&store),
+            Err(_) => self.charged.store(0, Ordering::Relaxed),
+        }
     }
 
     /// The store has changed: charges its subscribers anew, if it has become much larger or smaller.
     fn weigh(&self, store: &Store) {
         let charged = self.charged.load(Ordering::Relaxed);
         if store.weight().abs_diff(charged) >= STEP {
-            self.share_out(store.weight());
+            self.share_out(store);
         }
     }
 
-    /// Charges each subscriber for its share of a store of this weight.
-    fn share_out(&self, weight: usize) {
+    /// Charges each subscriber for its share.
+    fn share_out(&self, store: &Store) {
         let subscribers = self.subscribers().clone();
-        self.charged.store(weight, Ordering::Relaxed);
-        for subscriber in &subscribers {
-            let mut charge = subscriber
-                .charge
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
-            charge.set(weight / subscribers.len());
-        }
+        self.charged.store(store.weight(), Ordering::Relaxed);
+        charges::share_out(store, &subscribers);
     }
 
     /// How far the informer is.
@@ -266,12 +275,10 @@ impl Feed {
     pub(super) fn begin_list(&self) -> Cut {
         let mut store = self.store();
         // Who has left reads nothing any more.
-        let all = self.subscribers();
-        let union = all.iter().map(|subscriber| subscriber.fields.clone());
-        if let Some(union) = union.reduce(Fields::union) {
-            store.keep(union);
+        let all = union(&self.subscribers());
+        if let Some(all) = all {
+            store.keep(all);
         }
-        drop(all);
         store.begin_list();
         store.cut()
     }
@@ -289,7 +296,7 @@ impl Feed {
         for shown in store.end_list(version) {
             self.tell_shown(&shown, version, Origin::List, false);
         }
-        self.share_out(store.weight());
+        self.share_out(&store);
         let waiting = self.subscribers().clone().into_iter();
         let waiting = waiting.filter(|one| one.needs <= listed && !one.hears());
         waiting.for_each(|one| one.begin(&store));
@@ -326,7 +333,9 @@ impl Feed {
 
     /// The watch has shown everything up to `version`.
     pub(super) fn reach(&self, version: u64) {
-        self.store().reach(version);
+        let mut store = self.store();
+        store.reach(version);
+        self.weigh(&store);
     }
 
     /// The kind is not served: there is nothing.
@@ -335,7 +344,7 @@ impl Feed {
         for shown in store.clear() {
             self.tell_shown(&shown, 0, Origin::Watch, false);
         }
-        self.share_out(store.weight());
+        self.share_out(&store);
         let waiting = self.subscribers().clone();
         waiting.iter().for_each(|one| one.begin(&store));
         let phase = Phase::Absent;
@@ -418,6 +427,12 @@ impl Feed {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// What all of them read; none if there is nobody.
+fn union(subscribers: &[Arc<Subscriber>]) -> Option<Fields> {
+    let all = subscribers.iter().map(|subscriber| &subscriber.fields);
+    all.cloned().reduce(Fields::union)
 }
 
 impl Subscriber {

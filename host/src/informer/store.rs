@@ -123,6 +123,12 @@ impl Store {
         self.index.weight() + self.pool.size()
     }
 
+    /// The bytes that it would take with nothing but `fields`, at most. All objects are looked through for that.
+    pub(super) fn weight_of(&self, fields: &Fields) -> usize {
+        let objects = self.objects().map(|object| object.weight_of(fields));
+        objects.sum::<usize>() + self.pool.size()
+    }
+
     /// What is kept of objects from now on.
     pub(super) fn cut(&self) -> Cut {
         self.cut.clone()

@@ -170,6 +170,16 @@ impl World {
 
     /// A subscriber that reads only these fields.
     fn subscribe_to(&self, watched: Watched, fields: &[&str]) -> (Subscription, Ears) {
+        self.subscribe_on(&Account::unlimited(), watched, fields)
+    }
+
+    /// The same, paid for by `account`.
+    fn subscribe_on(
+        &self,
+        account: &Account,
+        watched: Watched,
+        fields: &[&str],
+    ) -> (Subscription, Ears) {
         let fields = Fields::parse(fields.iter().copied()).unwrap();
         let ears = Ears::default();
         let heard = ears.clone();
@@ -177,7 +187,7 @@ impl World {
             watched,
             fields,
             Box::new(move |news| heard.hear(news)),
-            &Account::unlimited(),
+            account,
         );
         (subscription, ears)
     }

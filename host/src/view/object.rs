@@ -218,6 +218,14 @@ impl Object {
         json + "}"
     }
 
+    /// The bytes that it would take in a store with nothing but `fields` and its metadata, at most.
+    pub(crate) fn weight_of(&self, fields: &Fields) -> usize {
+        let text = self.json.text();
+        // It may be packed.
+        let size = self.json.size() * fields.length_in(&text) / text.len().max(1);
+        size + self.metadata.bytes()
+    }
+
     /// The digest of what `manager` applied to it or to its status, if it is known.
     pub(super) fn owned_by(&self, manager: &str, status: bool) -> Option<[u8; 16]> {
         digest(self.owned.as_deref(), manager, status)

@@ -1,6 +1,7 @@
 //! What is kept of objects: what somebody reads.
 
 use super::*;
+use crate::memory::{Bounds, Budget};
 
 fn data(subscription: &Subscription) -> Value {
     let object = subscription.get(&key("a")).unwrap().value();
@@ -72,15 +73,66 @@ async fn an_answer_is_cut_as_the_watch_would_be() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_nobody_reads_any_more_goes_with_the_next_list() {
+async fn what_nobody_reads_any_more_goes_at_once() {
     let world = world().await;
     let (narrow, ears) = world.subscribe_to(config_maps(), &[".data.x"]);
     let (wide, _) = world.subscribe(config_maps());
     world.within(wide.synced()).await;
     drop(wide);
-    world.fault(Verb::Watch, 0, 1, Fault::Refuse(410));
-    world.wait(700 * SECOND).await;
+    world.wait(SECOND).await;
     assert_eq!(world.requests().0, 2);
     assert_eq!(data(&narrow), json!([{ "x": "1" }, null]));
     assert_eq!(ears.told(), "+a", "which is no change");
+    let (same, _) = world.subscribe_to(config_maps(), &[".data.x"]);
+    world.within(same.synced()).await;
+    drop(same);
+    world.wait(700 * SECOND).await;
+    assert_eq!(world.requests().0, 2, "nobody reads less than before");
+}
+
+/// A world of 40 objects of 50 KB that cannot be packed, of which `.data.x` is a small part.
+async fn large_world() -> World {
+    let world = World::new();
+    let rng = Rng::seeded(7);
+    for number in 0..40 {
+        let letter = |_| char::from(b'0' + u8::try_from(rng.number() >> 58).unwrap());
+        let text: String = (0..50_000).map(letter).collect();
+        let map = json!({ "metadata": { "name": format!("m{number}") }, "data": { "x": "1", "y": text } });
+        assert_eq!(world.send("POST", MAPS, &map).await.0, 201);
+    }
+    world
+}
+
+/// Of 2 MB each of two would pay 1 MB: the one that reads little has room for half of that.
+#[tokio::test(start_paused = true)]
+async fn who_reads_little_pays_little_whoever_comes_and_leaves() {
+    const KIB: usize = 1 << 10;
+    let account = |soft: usize, hard: usize| {
+        let (soft, hard) = (soft * KIB, hard * KIB);
+        Account::new(Budget::new(usize::MAX), Bounds { soft, hard })
+    };
+    let world = large_world().await;
+    let mine = account(256, 512);
+    let (alone, _) = world.subscribe_on(&mine, config_maps(), &[".data.x"]);
+    world.within(alone.synced()).await;
+    let little = mine.used();
+    assert!((10 * KIB..100 * KIB).contains(&little), "{little}");
+
+    let told = mine.clone();
+    let exceeded = world.seams.spawn.task(async move { told.exceeded().await });
+    let wide = account(1 << 20, 1 << 20);
+    let (other, _) = world.subscribe_on(&wide, config_maps(), &[]);
+    world.within(other.synced()).await;
+    // What texts are packed against may be an object of the other's, of which 16 KiB count.
+    let most = little + 40 * KIB;
+    assert!(mine.used() <= most, "{} > {most}", mine.used());
+    assert!(wide.used() > 1500 * KIB, "{}", wide.used());
+
+    drop(other);
+    assert!(mine.used() <= most, "{} > {most}", mine.used());
+    world.wait(SECOND).await;
+    assert!(mine.used() <= most, "{} > {most}", mine.used());
+    assert_eq!(wide.used(), 0);
+    assert!(!exceeded.is_finished(), "it is stopped");
+    assert_eq!(world.requests().0, 3, "each time everything is listed once");
 }
