@@ -74,6 +74,7 @@ const ATTACKS: &Attacks<Primary> = &[
     // No attack: writes that are in order.
     ("healthy_write", trespass::healthy_write),
     ("healthy_writes", trespass::healthy_writes),
+    ("large_write", trespass::large_write),
 ];
 
 /// The object that the call is for.

@@ -164,6 +164,19 @@ pub(crate) fn healthy_write(primary: &Primary) -> Outcome {
     }
 }
 
+/// Applies a ConfigMap of 1 MiB. What is answered is not read.
+pub(crate) fn large_write(primary: &Primary) -> Outcome {
+    let map = json!({
+        "apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": { "name": format!("{}-large", primary.name), "namespace": primary.namespace },
+        "data": { "fill": "x".repeat(1 << 20) },
+    });
+    match cluster::apply(&map.to_string()) {
+        Ok(_) => Ok(Action::AwaitChange),
+        Err(error) => Err(Failure::Terminal(format!("{error:?}"))),
+    }
+}
+
 /// A ConfigMap `<primary>-<suffix>` beside the primary.
 pub(crate) fn config_map(primary: &Primary, suffix: &str) -> Value {
     json!({

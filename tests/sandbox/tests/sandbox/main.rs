@@ -18,6 +18,7 @@ mod flood;
 mod hoard;
 mod javascript;
 mod lie;
+mod limits;
 mod proposals;
 mod secrets;
 mod shares;
