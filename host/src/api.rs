@@ -16,7 +16,7 @@ mod tests;
 use std::pin::pin;
 use std::time::Duration;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use http::Method;
 use http_body_util::{BodyExt, Limited};
 use kube::client::Body;
@@ -257,23 +257,28 @@ where
 {
     let mut body = pin!(Limited::new(body, longest));
     let mut charge = account.map(|(account, held)| (account.charge(), *held));
-    let mut whole = BytesMut::new();
+    let (mut chunks, mut length) = (Vec::new(), 0_usize);
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|error| ApiError::from_body(&*error))?;
         // Trailers say nothing.
         let Ok(data) = frame.into_data() else {
             continue;
         };
+        length += data.len();
         if let Some((charge, held)) = &mut charge {
-            let beyond = (whole.len() + data.len()).saturating_sub(*held);
+            let beyond = length.saturating_sub(*held);
             let more = (2 * beyond).saturating_sub(charge.bytes());
             if more > 0 {
                 charge.grow(more).map_err(ApiError::NoRoom)?;
             }
         }
-        whole.extend_from_slice(&data);
+        chunks.push(data);
     }
-    Ok(whole.freeze())
+    // A short answer is one chunk, which is not copied.
+    Ok(match <[Bytes; 1]>::try_from(chunks) {
+        Ok([only]) => only,
+        Err(chunks) => chunks.concat().into(),
+    })
 }
 
 fn late(deadline: Duration) -> ApiError {

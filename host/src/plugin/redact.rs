@@ -83,22 +83,33 @@ impl Redactor {
 
     /// A text that people may be shown, on one line: cleaned, redacted, and cut to `limit` bytes.
     pub(super) fn line(&self, text: &str, limit: usize) -> String {
-        // One byte more than is shown: a text that is cut is known for one.
+        let mut seen = self.seen();
+        if seen.is_empty() {
+            return clean(text, limit);
+        }
+        // One byte more than is searched: so it is known that it was cut.
         let text = clean(text, TEXT + 1);
-        clean(&self.seen().redacted(&text), limit)
+        clean(&seen.redacted(&text), limit)
     }
 
-    /// The same for a text that has lines of its own.
+    /// The same for a text that has lines of its own. It is as it was if the call saw no Secret.
     pub(super) fn lines(&self, text: &str) -> String {
+        let mut seen = self.seen();
+        if seen.is_empty() {
+            return text.to_owned();
+        }
         let mut cleaned = clean_lines(text, usize::MAX);
         if text.ends_with('\n') {
             cleaned.push('\n');
         }
-        self.seen().redacted(&cleaned).into_owned()
+        seen.redacted(&cleaned).into_owned()
     }
 
-    /// The same as [`Redactor::line`] for an Event.
+    /// The same as [`Redactor::line`] for an Event, which is as it was if the call saw no Secret.
     pub(super) fn event(&self, event: &mut Event) {
+        if self.seen().is_empty() {
+            return;
+        }
         for text in [&mut event.reason, &mut event.action, &mut event.note] {
             *text = self.line(text, TEXT);
         }
@@ -106,6 +117,9 @@ impl Redactor {
 
     /// The same for the labels of a number.
     pub(super) fn labels(&self, labels: &mut [Label]) {
+        if self.seen().is_empty() {
+            return;
+        }
         for label in labels {
             label.value = self.line(&label.value, TEXT);
         }
@@ -124,6 +138,11 @@ impl Redactor {
 }
 
 impl Seen {
+    /// Whether there is nothing to hide.
+    fn is_empty(&self) -> bool {
+        self.bytes == 0
+    }
+
     fn add(&mut self, object: &str, source: impl FnOnce(String) -> Source) {
         self.bytes = self.bytes.saturating_add(object.len());
         let charge = self.charge.as_mut();

