@@ -305,7 +305,9 @@ impl Sandboxes {
         };
         trust.note(cpu.used());
         let spawn = &self.seams.spawn;
-        let report = report.with_output(late.is_some(), (output, redactor), spawn).await;
+        let report = report
+            .with_output(late.is_some(), (output, redactor), spawn)
+            .await;
         report.judge(late, cpu.used(), &limits)
     }
 }
