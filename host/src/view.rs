@@ -31,7 +31,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use applied::Applies;
 pub use applied::{Applied, Extent};
-pub use difference::Difference;
+pub use difference::{Difference, Hide};
 use journal::Journals;
 pub use journal::{End, Journal, Saw, Wrote};
 pub(crate) use json::Packer;

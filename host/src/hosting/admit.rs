@@ -41,14 +41,15 @@ impl Host {
         let mut quarantine = self.quarantine.news();
         let mut stopped = Stopped::new();
         let mut current: Option<Arc<Version>> = None;
-        let mut said = String::new();
+        // Which refusal was told last, and of what: a version that has changed is told of even if it changed nothing.
+        let mut said = (None, String::new());
         Box::pin(self.exchange_crashes(name, &asked)).await;
         loop {
             let candidate = asked.borrow_and_update().clone();
             if let Some((version, refusal)) = self.to_stop(name, current.as_ref()) {
                 accept.send_replace(None);
                 self.tell(name, &refusal, None);
-                said.clone_from(&refusal.why);
+                said = (candidate.clone(), refusal.why.clone());
                 stopped.retain(|(it, _)| *it != version);
                 stopped.push((version, refusal));
                 let many = stopped.len().saturating_sub(STOPPED);
@@ -67,7 +68,7 @@ impl Host {
                         current = Some(version);
                     }
                     // What runs may have to stop while the candidate is compiled, also what was resumed just now.
-                    let next = self.next(candidate, current.as_ref(), (accept, &stopped));
+                    let next = self.next(candidate.clone(), current.as_ref(), (accept, &stopped));
                     let stops = self.stops(current.as_ref(), &mut quarantine);
                     match first(Box::pin(next), Box::pin(stops)).await {
                         Either::Left(admitted) => admitted,
@@ -79,16 +80,17 @@ impl Host {
             let refused = match admitted {
                 Ok(version) => {
                     current = version;
-                    said.clear();
+                    said = (None, String::new());
                     self.metrics.of(name).refuses(None);
                     None
                 }
                 Err((version, refusal)) => {
                     current = version;
-                    if refusal.why != said {
+                    let news = (candidate, refusal.why.clone());
+                    if news != said {
                         self.tell(name, &refusal, current.as_ref());
                     }
-                    said.clone_from(&refusal.why);
+                    said = news;
                     Some(refusal)
                 }
             };

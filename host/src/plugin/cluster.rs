@@ -41,7 +41,7 @@ use crate::memory::{Account, Charge};
 use crate::metrics::Throttled;
 use crate::spans;
 use crate::text::clean;
-use crate::view::{Key, Object, View};
+use crate::view::{Hide, Key, Object, View};
 
 use captured::Captured;
 pub use captured::{Sheet, Unsent};
@@ -193,6 +193,13 @@ impl Call {
     pub fn noted_on(self, tape: Tape) -> Self {
         let tape = Some(tape);
         Self { tape, ..self }
+    }
+
+    /// Of the values that it writes people are shown what `hide` leaves of them.
+    #[must_use]
+    pub(super) fn hiding(self, hide: Hide) -> Self {
+        self.door.view.hides(&self.primary.key, hide);
+        self
     }
 
     /// Its plugin's numbers go to `measures`, and not to where they go now.

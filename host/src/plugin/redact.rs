@@ -92,6 +92,15 @@ impl Redactor {
         clean(&seen.redacted(&text), limit)
     }
 
+    /// A value that a write changed, as JSON. It is as it was if the call saw no Secret.
+    pub(super) fn value(&self, text: &str) -> String {
+        let saw_none = self.seen().is_empty();
+        match saw_none {
+            true => text.to_owned(),
+            false => self.line(text, TEXT),
+        }
+    }
+
     /// The same for a text that has lines of its own. It is as it was if the call saw no Secret.
     pub(super) fn lines(&self, text: &str) -> String {
         let mut seen = self.seen();
@@ -205,6 +214,14 @@ mod tests {
         let redactor = Redactor::default();
         redactor.sees(&secret(value));
         redactor
+    }
+
+    #[test]
+    fn a_value_that_was_written_is_hidden_whatever_it_is_part_of() {
+        let value = r#""https://robot:correct-horse@host""#;
+        assert_eq!(Redactor::default().value(value), value);
+        let shown = redactor("correct-horse").value(value);
+        assert_eq!(shown, r#""https://robot:hidden@host""#);
     }
 
     #[test]

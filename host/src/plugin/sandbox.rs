@@ -109,9 +109,12 @@ pub(super) struct Start {
 /// The engine is interrupted by something else.
 pub(super) fn sandbox(engine: &Engine, start: Start) -> wasmtime::Result<(Store<State>, Output)> {
     let (wasi, output) = wasi::context(start.now, start.seed);
+    let redactor = Redactor::on(&start.account);
     let (call, player) = match start.party {
         Party::Nobody => (None, None),
         Party::Cluster(call) => {
+            let redactor = redactor.clone();
+            let call = call.hiding(Arc::new(move |text| redactor.value(text)));
             let call = call.of_share(start.share.clone());
             (Some(call.waiting(start.waited)), None)
         }
@@ -132,7 +135,7 @@ pub(super) fn sandbox(engine: &Engine, start: Start) -> wasmtime::Result<(Store<
         object,
         config: start.config,
         now: start.now,
-        redactor: Redactor::on(&start.account),
+        redactor,
         log_lines_left: LOG_LINES,
         share: start.share,
         spans_left: SPANS,

@@ -1,5 +1,7 @@
 //! What a write changed, field by field, for people: paths as in CustomResourceDefinitions, values cut short.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 /// So many fields are named.
@@ -8,6 +10,9 @@ const MOST: usize = 32;
 const LONGEST: usize = 120;
 const LONGEST_PATH: usize = 200;
 const LONGEST_STEP: usize = 64;
+
+/// Makes of the text of a value what people may be shown of it.
+pub type Hide = Arc<dyn Fn(&str) -> String + Send + Sync>;
 
 /// One field that a write changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,16 +34,16 @@ impl Difference {
 }
 
 /// The fields in which two objects differ, but for what the server counts by itself. Of a Secret no value
-/// is shown.
-pub(super) fn differences(before: &Value, after: &Value) -> Vec<Difference> {
-    let mut walk = Walk::of([before, after]);
+/// is shown, and of others what `hide` makes of it.
+pub(super) fn differences(before: &Value, after: &Value, hide: Option<&Hide>) -> Vec<Difference> {
+    let mut walk = Walk::of([before, after], hide);
     walk.compare(Some(before), Some(after));
     walk.found
 }
 
-/// The fields of an object that was made, but for its metadata. Of a Secret no value is shown.
-pub(super) fn fields(made: &Value) -> Vec<Difference> {
-    let mut walk = Walk::of([made, made]);
+/// The fields of an object that was made, but for its metadata. Its values are shown as in [`differences`].
+pub(super) fn fields(made: &Value, hide: Option<&Hide>) -> Vec<Difference> {
+    let mut walk = Walk::of([made, made], hide);
     let own = made.as_object().into_iter().flatten();
     for (name, value) in own.filter(|(name, _)| !OF_ALL.contains(&name.as_str())) {
         walk.step(&step(name), |walk| walk.compare(None, Some(value)));
@@ -47,19 +52,21 @@ pub(super) fn fields(made: &Value) -> Vec<Difference> {
 }
 
 /// Looks through two objects side by side, no further than there is something to tell.
-struct Walk {
+struct Walk<'a> {
     secret: bool,
+    hide: Option<&'a Hide>,
     /// Where it is.
     path: String,
     found: Vec<Difference>,
 }
 
-impl Walk {
-    fn of(objects: [&Value; 2]) -> Self {
+impl<'a> Walk<'a> {
+    fn of(objects: [&Value; 2], hide: Option<&'a Hide>) -> Self {
         let is_secret =
             |object: &&Value| object.get("kind").and_then(Value::as_str) == Some("Secret");
         Self {
             secret: objects.iter().any(is_secret),
+            hide,
             path: String::new(),
             found: Vec::new(),
         }
@@ -106,9 +113,11 @@ impl Walk {
             }
             (before, after) if before == after => {}
             (before, after) => {
-                let shown = |value: &Value| match self.secret {
-                    true => "…".to_owned(),
-                    false => cut(&value.to_string(), LONGEST),
+                // Hidden as a whole, and then cut: a part of a value would not be known for one.
+                let shown = |value: &Value| match (self.secret, self.hide) {
+                    (true, _) => "…".to_owned(),
+                    (false, Some(hide)) => cut(&hide(&value.to_string()), LONGEST),
+                    (false, None) => cut(&value.to_string(), LONGEST),
                 };
                 let difference = Difference {
                     path: cut(&self.path, LONGEST_PATH),
@@ -157,7 +166,7 @@ mod tests {
     /// `path before after`, one for each difference.
     fn told(before: &Value, after: &Value) -> Vec<String> {
         let text = |side: Option<String>| side.unwrap_or_else(|| "-".into());
-        let all = differences(before, after).into_iter();
+        let all = differences(before, after, None).into_iter();
         all.map(|one| format!("{} {} {}", one.path, text(one.before), text(one.after)))
             .collect()
     }
@@ -193,7 +202,7 @@ mod tests {
     #[test]
     fn what_was_made_is_told_field_by_field() {
         let told = |made: &Value| -> Vec<String> {
-            let all = fields(made).into_iter();
+            let all = fields(made, None).into_iter();
             all.map(|one| format!("{} {}", one.path, one.after.unwrap()))
                 .collect()
         };
@@ -223,9 +232,9 @@ mod tests {
         };
         let (one, two) = (many(1), many(2));
         for all in [
-            differences(&one, &two),
-            fields(&two),
-            differences(&json!({}), &two),
+            differences(&one, &two, None),
+            fields(&two, None),
+            differences(&json!({}), &two, None),
         ] {
             assert_eq!(all.len(), MOST);
             assert!(
@@ -237,7 +246,7 @@ mod tests {
         for _ in 0..100 {
             deep = json!({ "f".repeat(100): deep });
         }
-        let [one] = &fields(&json!({ "data": deep }))[..] else {
+        let [one] = &fields(&json!({ "data": deep }), None)[..] else {
             panic!("one field")
         };
         assert_eq!(one.path.chars().count(), LONGEST_PATH + 1);
@@ -268,10 +277,10 @@ mod tests {
         let secret = |value: &str| json!({"kind": "Secret", "data": {"password": value}});
         assert_eq!(told(&secret("a"), &secret("b")), [".data.password … …"]);
         let long = |fill: &str| json!({"data": {"a": fill.repeat(1000)}});
-        let told = differences(&long("ä"), &long("b"));
+        let told = differences(&long("ä"), &long("b"), None);
         assert!(told[0].before.as_ref().unwrap().chars().count() <= LONGEST + 1);
         let many = |value: u32| (0..1000).map(|n| (format!("f{n}"), json!(value))).collect();
         let many = |value| Value::Object(many(value));
-        assert_eq!(differences(&many(1), &many(2)).len(), MOST);
+        assert_eq!(differences(&many(1), &many(2), None).len(), MOST);
     }
 }

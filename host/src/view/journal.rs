@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::difference::Difference;
+use super::difference::{Difference, Hide};
 use super::key::Key;
 
 /// So many reads and so many writes of one run are kept.
@@ -118,14 +118,35 @@ impl Wrote {
     }
 }
 
-/// The journals of the runs that are under way, and about how many bytes each takes.
-#[derive(Debug, Default)]
-pub(super) struct Journals(HashMap<Key, (Journal, usize)>);
+/// The journals of the runs that are under way.
+#[derive(Default)]
+pub(super) struct Journals(HashMap<Key, Run>);
+
+/// The journal of a run that is under way.
+#[derive(Default)]
+struct Run {
+    journal: Journal,
+    /// About how many bytes it takes.
+    held: usize,
+    hide: Option<Hide>,
+}
 
 impl Journals {
     /// A run of `key` begins.
     pub(super) fn begin(&mut self, key: &Key) {
-        self.0.insert(key.clone(), Default::default());
+        self.0.insert(key.clone(), Run::default());
+    }
+
+    /// Of the values that the run of `key` writes only what `hide` leaves is shown.
+    pub(super) fn hides(&mut self, key: &Key, hide: Hide) {
+        if let Some(run) = self.0.get_mut(key) {
+            run.hide = Some(hide);
+        }
+    }
+
+    /// What is to be made of the values that the run of `key` writes.
+    pub(super) fn hide(&self, key: &Key) -> Option<Hide> {
+        self.0.get(key)?.hide.clone()
     }
 
     /// The run of `key` has read something.
@@ -172,12 +193,12 @@ impl Journals {
 
     /// The run of `key` has ended.
     pub(super) fn end(&mut self, key: &Key) -> Journal {
-        self.0.remove(key).unwrap_or_default().0
+        self.0.remove(key).unwrap_or_default().journal
     }
 
     /// Notes something of so many bytes, if there is room for it.
     fn note(&mut self, key: &Key, bytes: usize, note: impl FnOnce(&mut Journal)) {
-        let Some((journal, held)) = self.0.get_mut(key) else {
+        let Some(Run { journal, held, .. }) = self.0.get_mut(key) else {
             return;
         };
         if *held + bytes > BYTES {

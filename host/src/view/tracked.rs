@@ -2,7 +2,7 @@
 
 use super::reads::{GroupKind, Read};
 use super::wakes::is_seen;
-use super::{Journal, Key, Object, Saw, View};
+use super::{Hide, Journal, Key, Object, Saw, View};
 use crate::api::{Resource, group_of};
 use crate::bugs::{self, Bug};
 use crate::informer::Change;
@@ -14,6 +14,11 @@ impl View {
     pub fn begins(&self, by: &Key) {
         self.reads().begin(by);
         self.journals().begin(by);
+    }
+
+    /// Of the values that the run of `by` writes people are shown what `hide` leaves of them.
+    pub fn hides(&self, by: &Key, hide: Hide) {
+        self.journals().hides(by, hide);
     }
 
     /// The run of `by` was answered this from the store.

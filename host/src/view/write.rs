@@ -61,12 +61,13 @@ impl Write {
     /// The API server answered with the object as it is now.
     pub fn answered(mut self, object: &Object) {
         let (view, version) = (self.view.clone(), object.metadata.version());
+        let hide = view.journals().hide(&self.by);
         let end = match &self.before {
-            Before::Absent => End::Created(fields(&object.but_metadata())),
+            Before::Absent => End::Created(fields(&object.but_metadata(), hide.as_ref())),
             Before::Unknown => End::Unseen,
             Before::There(before) => {
                 let (before, now) = before.unlike(object);
-                End::Changed(differences(&before, &now))
+                End::Changed(differences(&before, &now, hide.as_ref()))
             }
         };
         self.note(end, Some(object));

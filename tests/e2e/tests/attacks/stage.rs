@@ -1,6 +1,7 @@
 //! A host with a healthy plugin, and then attackers beside it.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
@@ -81,7 +82,10 @@ impl Stage {
             true => Some(MemoryLimit::of(1 << 30)?),
             false => None,
         };
-        let recordings = tempfile::tempdir()?;
+        // As the host asks for it: nobody else's.
+        let recordings = tempfile::Builder::new()
+            .permissions(fs::Permissions::from_mode(0o700))
+            .tempdir()?;
         let kubeconfig = account.kubeconfig()?;
         let start = Start {
             config: plugins.folder(),
