@@ -14,7 +14,7 @@ pub(super) const LARGEST_ANSWER: usize = 64 << 20;
 pub struct Request {
     /// `GET`, `PATCH`, ...
     pub method: Method,
-    /// Path and query, as [`api_path`] makes it.
+    /// Path and query, as [`crate::api::api_path`] makes it.
     pub uri: String,
     /// The body and its media type.
     pub body: Option<(&'static str, Vec<u8>)>,
