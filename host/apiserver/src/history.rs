@@ -14,6 +14,8 @@ use crate::store::{Entry, Key, Place};
 /// One accepted write.
 #[derive(Clone, Debug)]
 pub struct Record {
+    /// The number of the request: a request can be several writes.
+    pub request: u64,
     /// When.
     pub time: Timestamp,
     /// Who.
@@ -62,6 +64,7 @@ impl History {
             return;
         };
         let record = Record {
+            request: call.number,
             time: call.server.seams().clock.wall(),
             user: call.request.user.name.clone(),
             agent: call.request.agent(),

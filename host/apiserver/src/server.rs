@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::task::{Context, Poll};
 
@@ -46,6 +47,8 @@ struct Shared {
     following: Mutex<()>,
     tokens: Tokens,
     history: History,
+    /// How many requests came so far.
+    requests: AtomicU64,
     faults: Faults,
 }
 
@@ -65,6 +68,7 @@ impl Server {
             registry: RwLock::new(Arc::new(registry)),
             following: Mutex::new(()),
             history: History::new(options.history),
+            requests: AtomicU64::default(),
             authorizer: Authorizer::new(options.authorization),
             options,
             faults: Faults::default(),
@@ -277,6 +281,7 @@ impl Server {
         let verb = verb.ok_or_else(Refusal::method_not_allowed)?;
         let call = Call {
             server: self,
+            number: self.0.requests.fetch_add(1, Ordering::Relaxed),
             request,
             target,
             resource,
@@ -310,6 +315,8 @@ fn nothing_there(registry: &Registry, target: &Target) -> Result<Answer, Refusal
 pub struct Call<'a> {
     /// Who answers.
     pub server: &'a Server,
+    /// The number of the request.
+    pub number: u64,
     /// The request.
     pub request: &'a Request,
     /// What its path names.
