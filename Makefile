@@ -7,7 +7,7 @@ TOOLS := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/windlass/tools
 TYPOS := 1.52.0
 DENY := 0.20.2
 LANGUAGES := rust quickjs go python starlingmonkey
-GUESTS := attacker bench-family bench-greeter bench-holder bench-station greeter hello hostile relay selective steward
+GUESTS := attacker bench-family bench-greeter bench-holder bench-station greeter hello hostile puppet relay selective steward
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)
 STATIC := $(shell uname -m)-unknown-linux-musl
 

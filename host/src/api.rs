@@ -189,7 +189,7 @@ impl Api {
         self.seams.clock
     }
 
-    /// Random numbers, for names.
+    /// Random numbers, for calls.
     pub fn rng(&self) -> &Rng {
         &self.seams.rng
     }

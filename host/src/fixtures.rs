@@ -37,7 +37,7 @@ use crate::text::difference;
 use compare::yaml;
 use fixture::{Answer, Fixture, read};
 use report::{Case, Failure, Report};
-use run::Runner;
+use run::{Runner, SEED};
 use update::{missed, updated};
 use world::World;
 
@@ -382,7 +382,7 @@ fn millis(time: std::time::Duration) -> u64 {
 impl Runner {
     /// Whether a host would run the plugin at all.
     async fn admits(&self) -> anyhow::Result<()> {
-        let world = World::new(self.dial, &self.definitions).map_err(anyhow::Error::msg)?;
+        let world = World::new(self.dial, &self.definitions, SEED).map_err(anyhow::Error::msg)?;
         let wired = self.host(&world);
         let admitted = self.admitted(&wired, &Map::new()).await;
         admitted.map(drop).map_err(anyhow::Error::msg)
@@ -394,7 +394,7 @@ impl Runner {
         target: &Target,
         made: crate::project::Made,
     ) -> anyhow::Result<crate::manifest::Plugin> {
-        let world = World::new(self.dial, &[]).map_err(anyhow::Error::msg)?;
+        let world = World::new(self.dial, &[], SEED).map_err(anyhow::Error::msg)?;
         let wired = self.host(&world);
         let version = target.version(made, &wired.host).await?;
         Ok(version.candidate.document)

@@ -244,7 +244,7 @@ impl Sandboxes {
             // A description must not depend on time or chance.
             Party::Nobody => (jiff::Timestamp::UNIX_EPOCH, [7; 32]),
             Party::Cluster(call) => {
-                let (now, seed) = (self.seams.clock.wall(), self.seams.rng.seed());
+                let (now, seed) = (self.seams.clock.wall(), call.seed());
                 if let Some(tape) = call.tape() {
                     tape.begins(now, seed);
                 }

@@ -93,6 +93,18 @@ impl History {
         records.push(record);
     }
 
+    /// How many objects of this key were made so far.
+    pub(crate) fn made(&self, place: &Place, key: &Key) -> usize {
+        let Some(records) = &self.0 else {
+            return 0;
+        };
+        let records = records.lock().unwrap_or_else(PoisonError::into_inner);
+        let of_key = records
+            .iter()
+            .filter(|record| record.key == *key && record.place == *place);
+        of_key.filter(|record| record.before.is_none()).count()
+    }
+
     /// All records so far, by revision.
     pub fn records(&self) -> Vec<Record> {
         let Some(records) = &self.0 else {

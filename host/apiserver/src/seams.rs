@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use jiff::Timestamp;
+use sha2::{Digest, Sha256};
 pub use tokio::time::Instant;
 
 /// What the server gets from outside.
@@ -69,7 +70,11 @@ impl Debug for Clock {
 
 /// Random numbers. Clones draw from the same sequence.
 #[derive(Clone, Debug)]
-pub struct Rng(Arc<Mutex<fastrand::Rng>>);
+pub struct Rng {
+    numbers: Arc<Mutex<fastrand::Rng>>,
+    /// The seed, if each object has a sequence of its own.
+    by_object: Option<u64>,
+}
 
 /// What the suffixes of generated names are made of: no vowels, so that no words come out
 /// (apimachinery `util/rand`).
@@ -78,11 +83,37 @@ const SUFFIX: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
 impl Rng {
     /// Always the same sequence for the same seed.
     pub fn seeded(seed: u64) -> Self {
-        Self(Arc::new(Mutex::new(fastrand::Rng::with_seed(seed))))
+        Self {
+            numbers: Arc::new(Mutex::new(fastrand::Rng::with_seed(seed))),
+            by_object: None,
+        }
+    }
+
+    /// As [`Rng::seeded`], but what is drawn for an object depends on the seed and on that object alone. The server
+    /// must keep its history, by which it tells an object from an earlier one of the same name.
+    pub fn by_object(seed: u64) -> Self {
+        Self {
+            by_object: Some(seed),
+            ..Self::seeded(seed)
+        }
+    }
+
+    /// The sequence of the object that `name` names, or the one sequence that all objects share.
+    pub(crate) fn of(&self, name: impl FnOnce() -> String) -> Self {
+        let Some(seed) = self.by_object else {
+            return self.clone();
+        };
+        let digest = Sha256::new_with_prefix(seed.to_be_bytes()).chain_update(name());
+        let digest: [u8; 32] = digest.finalize().into();
+        let own = digest
+            .first_chunk()
+            .copied()
+            .map_or(seed, u64::from_be_bytes);
+        Self::seeded(own)
     }
 
     fn draw<T>(&self, from: impl FnOnce(&mut fastrand::Rng) -> T) -> T {
-        from(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        from(&mut self.numbers.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Any number.
@@ -140,5 +171,18 @@ mod tests {
         assert_eq!(uid.as_bytes()[14], b'4');
         assert!(b"89ab".contains(&uid.as_bytes()[19]));
         assert_eq!(left.suffix(), right.suffix());
+    }
+
+    #[test]
+    fn the_sequence_of_an_object_does_not_depend_on_other_objects() {
+        let of = |rng: &Rng, name: &str| rng.of(|| name.to_owned()).uid();
+        let rng = Rng::by_object(7);
+        let first = of(&rng, "a");
+        let other = of(&rng, "b");
+        assert_ne!(first, other);
+        assert_eq!(of(&rng, "a"), first);
+        assert_ne!(of(&Rng::by_object(8), "a"), first);
+        let shared = Rng::seeded(7);
+        assert_ne!(of(&shared, "a"), of(&shared, "a"), "one sequence for all");
     }
 }

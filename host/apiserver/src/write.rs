@@ -27,6 +27,7 @@ use crate::registry::Resource;
 use crate::request::options::WriteOptions;
 use crate::request::{decode, golang};
 use crate::schema::View;
+use crate::seams::Rng;
 use crate::server::Call;
 use crate::status::Refusal;
 use crate::store::{Entry, Key, Moved, Write};
@@ -263,6 +264,16 @@ impl<'a> Writing<'a> {
     pub(crate) fn owned(&self, old: Option<&Value>, new: Value) -> Value {
         self.as_writer(&self.manager(), |writer, schema| {
             fields::update(old, new, schema, writer, &self.reset())
+        })
+    }
+
+    /// What is drawn for an object.
+    pub(crate) fn rng(&self, object: &Value) -> Rng {
+        let (server, place) = (self.call.server, &self.call.place);
+        server.seams().rng.of(|| {
+            let (namespace, name) = (meta::text(object, "namespace"), meta::text(object, "name"));
+            let made = server.history().made(place, &Key::new(namespace, name));
+            format!("{} {} {namespace} {name} {made}", place.group, place.plural)
         })
     }
 

@@ -29,7 +29,7 @@ use crate::plugin::{Action, Cancel, HostCalls, Measures, Plugin, Progress};
 use crate::project::Maker;
 use crate::runtime::{Means, code_cache, identity, sandboxes, wire};
 use crate::screen::{Tone, say};
-use crate::seams::Seams;
+use crate::seams::{Rng, Seams};
 use crate::text::clean;
 use crate::view::{Object, Page, View};
 use crate::why::Node;
@@ -84,8 +84,13 @@ pub async fn render(flags: Render, threads: usize, seams: Seams) -> anyhow::Resu
         rng: server::Rng::seeded(1),
     };
     let server = Server::with(outside, Options::default());
+    // Chance in a call, too.
+    let repeatable = Seams {
+        rng: Rng::seeded(1),
+        ..seams.clone()
+    };
     let means = Means {
-        api: Api::new(kube::Client::new(server, HOME), seams.clone()),
+        api: Api::new(kube::Client::new(server, HOME), repeatable),
         namespace: HOME.to_owned(),
         cache: code_cache(flags.code_cache.clone())?,
         last_good: None,

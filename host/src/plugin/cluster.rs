@@ -25,8 +25,6 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::value::RawValue;
-
 use super::bindings::cluster::Error;
 use super::bindings::types::ObjectRef;
 use super::calls::HostCalls;
@@ -34,11 +32,12 @@ use super::measures::Measures;
 use super::shares::Share;
 use super::tape::Tape;
 use super::waited::Waited;
-use crate::api::{Api, ApiError, Discovery, Request, Resource, group_of};
+use crate::api::{Api, ApiError, Discovery, Resource, group_of};
 use crate::events::Recorder;
 use crate::grants::{Access, Grants, Used};
 use crate::memory::{Account, Charge};
 use crate::metrics::Throttled;
+use crate::seams::Rng;
 use crate::spans;
 use crate::text::clean;
 use crate::view::{Hide, Key, Object, View};
@@ -131,6 +130,8 @@ pub struct Call {
     /// Whether it has applied its set.
     set_applied: bool,
     tape: Option<Tape>,
+    /// Chance, as the call sees it.
+    rng: Rng,
     /// What the plugin may do over time.
     share: Option<Arc<Share>>,
     /// How long it waits for its host.
@@ -153,6 +154,12 @@ pub struct Traffic {
     pub slow_down: Option<Duration>,
 }
 
+/// Chance in a call about `primary`.
+fn chance(door: &Door, primary: &Primary) -> Rng {
+    let about = || format!("{} {primary}", door.plugin);
+    door.api.rng().of_call(about)
+}
+
 /// An object that an import names, resolved.
 struct Target {
     resource: Resource,
@@ -173,6 +180,7 @@ impl Call {
             memory: door.account.charge(),
             answer: door.account.charge(),
             exceeded: false,
+            rng: chance(&door, &primary),
             door,
             primary,
             requests: 0,
@@ -210,6 +218,11 @@ impl Call {
 
     pub(super) fn tape(&self) -> Option<&Tape> {
         self.tape.as_ref()
+    }
+
+    /// Where the guest's random numbers begin.
+    pub(super) fn seed(&self) -> [u8; 32] {
+        self.rng.seed()
     }
 
     /// The primary that the call is about.
@@ -355,33 +368,6 @@ impl Call {
             ApiError::NoRoom(exceeded) => self.exceeded(*exceeded),
             error => answer::error(error),
         }
-    }
-
-    fn check_requests(&self) -> Result<(), Error> {
-        if self.may_request() {
-            return Ok(());
-        }
-        let limit = self.door.api_calls;
-        Err(Error::Other(format!(
-            "the call has made all {limit} API requests that it may"
-        )))
-    }
-
-    /// Sends a request, if the call may make one more.
-    async fn send(&mut self, doing: &str, request: Request) -> Result<Box<RawValue>, Error> {
-        match self.try_send(request).await? {
-            Ok(answer) => Ok(answer),
-            Err(error) => Err(self.failed(doing, &error)),
-        }
-    }
-
-    /// As [`Call::send`], with the API server's own error.
-    async fn try_send(
-        &mut self,
-        request: Request,
-    ) -> Result<Result<Box<RawValue>, ApiError>, Error> {
-        self.check_requests()?;
-        Ok(self.request(request).await)
     }
 
     /// Remembers an object that the call has met. There is room for it: see [`Call::remember_one`].

@@ -1,11 +1,32 @@
 //! The host's only source of random numbers.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+
+use sha2::{Digest, Sha256};
 
 /// Random numbers. Clones draw from the same sequence.
 #[derive(Clone, Debug)]
-pub struct Rng(Arc<Mutex<fastrand::Rng>>, Seeds);
+pub struct Rng(Arc<Mutex<Sequence>>, Seeds);
+
+#[derive(Debug)]
+struct Sequence {
+    numbers: fastrand::Rng,
+    seed: u64,
+    /// How many calls of each name there were; of repeatable numbers only.
+    calls: HashMap<String, u64>,
+}
+
+impl Sequence {
+    fn of(numbers: fastrand::Rng, seed: u64) -> Mutex<Self> {
+        Mutex::new(Self {
+            numbers,
+            seed,
+            calls: HashMap::new(),
+        })
+    }
+}
 
 /// Where seeds for guests come from: they must not be guessed from other guests' numbers.
 #[derive(Clone, Copy, Debug)]
@@ -18,28 +39,47 @@ impl Rng {
     /// Seeded by the operating system.
     #[expect(clippy::disallowed_methods, reason = "this is the seam")]
     pub fn from_system() -> Self {
-        Self(Arc::new(Mutex::new(fastrand::Rng::new())), Seeds::System)
+        let sequence = Sequence::of(fastrand::Rng::new(), 0);
+        Self(Arc::new(sequence), Seeds::System)
     }
 
     /// Always the same sequence for the same seed.
     pub fn seeded(seed: u64) -> Self {
-        Self(
-            Arc::new(Mutex::new(fastrand::Rng::with_seed(seed))),
-            Seeds::Repeatable,
-        )
+        let sequence = Sequence::of(fastrand::Rng::with_seed(seed), seed);
+        Self(Arc::new(sequence), Seeds::Repeatable)
+    }
+
+    /// The numbers of a guest's call. Repeatable ones depend on the seed, on what the call is about, and on how many
+    /// calls about that there were, and not on who else draws numbers meanwhile.
+    pub fn of_call(&self, about: impl FnOnce() -> String) -> Self {
+        if matches!(self.1, Seeds::System) {
+            return self.clone();
+        }
+        let about = about();
+        let mut sequence = self.lock();
+        let mixed = Sha256::new_with_prefix(sequence.seed.to_be_bytes()).chain_update(&about);
+        let number = sequence.calls.entry(about).or_default();
+        let mixed = mixed.chain_update(number.to_be_bytes());
+        *number += 1;
+        let mixed: [u8; 32] = mixed.finalize().into();
+        Self::seeded(mixed.first_chunk().copied().map_or(0, u64::from_be_bytes))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Sequence> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The sequence begins again, as of a new one with this seed.
     pub fn restart(&self, seed: u64) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = fastrand::Rng::with_seed(seed);
+        let mut sequence = self.lock();
+        sequence.numbers = fastrand::Rng::with_seed(seed);
+        sequence.seed = seed;
+        sequence.calls.clear();
     }
 
     /// Any number.
     pub fn number(&self) -> u64 {
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .u64(..)
+        self.lock().numbers.u64(..)
     }
 
     /// A seed for the randomness of one guest's call: from the operating system, unless everything
@@ -54,17 +94,14 @@ impl Rng {
             Seeds::Repeatable => 0,
         };
         if filled < seed.len() {
-            self.0
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .fill(&mut seed);
+            self.lock().numbers.fill(&mut seed);
         }
         seed
     }
 
     /// `duration`, up to `share` (0 to 1) longer: spreads what would otherwise happen at once.
     pub fn spread(&self, duration: Duration, share: f64) -> Duration {
-        let fraction = self.0.lock().unwrap_or_else(PoisonError::into_inner).f64();
+        let fraction = self.lock().numbers.f64();
         duration.saturating_add(duration.mul_f64(fraction * share.clamp(0.0, 1.0)))
     }
 }
@@ -79,6 +116,23 @@ mod tests {
         assert_eq!(left.number(), right.number());
         let second = Duration::from_secs(1);
         assert_eq!(left.spread(second, 0.5), right.spread(second, 0.5));
+    }
+
+    #[test]
+    fn the_numbers_of_a_call_do_not_depend_on_who_else_draws() {
+        let call = |rng: &Rng, about: &str| rng.of_call(|| about.to_owned()).seed();
+        let (quiet, busy) = (Rng::seeded(7), Rng::seeded(7));
+        busy.number();
+        call(&busy, "b");
+        let first = call(&quiet, "a");
+        assert_eq!(call(&busy, "a"), first);
+        let second = call(&quiet, "a");
+        assert_ne!(second, first, "each call has its own");
+        assert_eq!(call(&busy, "a"), second);
+        quiet.restart(7);
+        assert_eq!(call(&quiet, "a"), first);
+        quiet.restart(8);
+        assert_ne!(call(&quiet, "a"), first);
     }
 
     #[test]

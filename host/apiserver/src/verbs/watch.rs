@@ -53,7 +53,7 @@ pub fn watch(call: &Call<'_>) -> Result<Answer, Refusal> {
     let seams = call.server.seams();
     let lasts = match options.timeout_seconds {
         Some(seconds) if seconds > 0 => Duration::from_secs(seconds.unsigned_abs()),
-        _ => Duration::from_secs(LASTS + seams.rng.below(LASTS)),
+        _ => Duration::from_secs(LASTS + seams.rng.of(|| "watch".to_owned()).below(LASTS)),
     };
     let mut watch = Watch {
         resource: Arc::clone(call.resource),

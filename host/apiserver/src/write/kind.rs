@@ -8,6 +8,7 @@ use crate::builtin::{self, Words};
 use crate::crd::{self, objects};
 use crate::registry::{Origin, Resource};
 use crate::schema::rules::Said;
+use crate::seams::Rng;
 use crate::server::Server;
 use crate::status::{Cause, Named, Refusal};
 use crate::store::{Key, Place};
@@ -15,19 +16,29 @@ use crate::{definitions, metadata};
 
 type Step = Result<(), Refusal>;
 
-/// Where an object lies, and the time, as metadata has them.
-fn around(object: &Value, writing: &Writing<'_>) -> (String, String) {
-    let now = writing.call.server.seams().clock.wall();
-    (meta::text(object, "namespace").to_owned(), meta::time(now))
+/// Where an object lies, the time, as metadata has them, and what is drawn for it.
+struct Around {
+    namespace: String,
+    now: String,
+    rng: Rng,
 }
 
-fn built_in<'a>(writing: &'a Writing<'_>, namespace: &'a str, now: &'a str) -> builtin::Write<'a> {
+fn around(object: &Value, writing: &Writing<'_>) -> Around {
+    let now = writing.call.server.seams().clock.wall();
+    Around {
+        namespace: meta::text(object, "namespace").to_owned(),
+        now: meta::time(now),
+        rng: writing.rng(object),
+    }
+}
+
+fn built_in<'a>(writing: &'a Writing<'_>, around: &'a Around) -> builtin::Write<'a> {
     let server = writing.call.server;
     builtin::Write {
         resource: writing.call.resource,
-        namespace,
-        now,
-        rng: &server.seams().rng,
+        namespace: &around.namespace,
+        now: &around.now,
+        rng: &around.rng,
         cluster: server,
         user: &writing.call.request.user,
         is_dry_run: writing.options.dry_run,
@@ -104,9 +115,8 @@ impl Kind {
             Self::Custom => objects::prepare_create(object, resource),
             Self::Definition => crd::prepare_create(object),
             Self::BuiltIn => {
-                let (namespace, now) = around(object, writing);
-                let write = built_in(writing, &namespace, &now);
-                builtin::prepare_create(object, write)?;
+                let around = around(object, writing);
+                builtin::prepare_create(object, built_in(writing, &around))?;
             }
         }
         Ok(())
@@ -126,15 +136,15 @@ impl Kind {
             (Self::Definition, Part::Status) => crd::prepare_status_update(new, old),
             (Self::Definition, _) => crd::prepare_update(new, old),
             (Self::BuiltIn, Part::Status | Part::Approval) => {
-                let (namespace, now) = around(new, writing);
-                builtin::prepare_update_status(new, old, built_in(writing, &namespace, &now));
+                let around = around(new, writing);
+                builtin::prepare_update_status(new, old, built_in(writing, &around));
             }
             (Self::BuiltIn, _) => {
                 if writing.part == Part::Main && namespaces::is_namespace(resource) {
                     namespaces::keep_finalizers(new, old);
                 }
-                let (namespace, now) = around(new, writing);
-                builtin::prepare_update(new, old, built_in(writing, &namespace, &now))?;
+                let around = around(new, writing);
+                builtin::prepare_update(new, old, built_in(writing, &around))?;
             }
         }
         Ok(())

@@ -24,7 +24,7 @@ pub(super) fn create(writing: &Writing<'_>, object: &mut Value) -> Result<(), Re
         meta::set_text(object, "name", &format!("{prefix}{}", seams.rng.suffix()));
     }
     meta::set_text(object, "creationTimestamp", &meta::time(seams.clock.wall()));
-    let mut uid = seams.rng.uid();
+    let mut uid = writing.rng(object).uid();
     if mutants::is(Mutant::UidsComeBack) {
         let length = meta::text(object, "name").len();
         uid = format!("00000000-0000-4000-8000-{length:012x}");

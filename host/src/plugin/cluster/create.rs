@@ -44,7 +44,7 @@ impl Call {
         let mut names = 1;
         loop {
             if let Some(prefix) = &prefix {
-                intent.rename(generated(prefix, self.door.api.rng()));
+                intent.rename(generated(prefix, &self.rng));
             }
             match self.create_named(&intent, prefix.is_some()).await {
                 // Somebody has this name, by chance.

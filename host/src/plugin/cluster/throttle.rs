@@ -96,6 +96,37 @@ impl Call {
         answer.map_err(|error| self.failed(doing, &error))
     }
 
+    pub(super) fn check_requests(&self) -> Result<(), Error> {
+        if self.may_request() {
+            return Ok(());
+        }
+        let limit = self.door.api_calls;
+        Err(Error::Other(format!(
+            "the call has made all {limit} API requests that it may"
+        )))
+    }
+
+    /// Sends a request, if the call may make one more.
+    pub(super) async fn send(
+        &mut self,
+        doing: &str,
+        request: Request,
+    ) -> Result<Box<RawValue>, Error> {
+        match self.try_send(request).await? {
+            Ok(answer) => Ok(answer),
+            Err(error) => Err(self.failed(doing, &error)),
+        }
+    }
+
+    /// As [`Call::send`], with the API server's own error.
+    pub(super) async fn try_send(
+        &mut self,
+        request: Request,
+    ) -> Result<Result<Box<RawValue>, ApiError>, Error> {
+        self.check_requests()?;
+        Ok(self.request(request).await)
+    }
+
     /// Whether the call may make one more request.
     pub(super) fn may_request(&self) -> bool {
         counted(self.requests, self.lookups) < self.door.api_calls

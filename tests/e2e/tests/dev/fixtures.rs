@@ -14,7 +14,7 @@ use windlass_sandbox_tests::guests::guest;
 use super::{COMPILER, project};
 
 /// Tests with the shared code cache.
-fn test(folder: &Path, arguments: &[&str]) -> Result<Output> {
+pub(super) fn test(folder: &Path, arguments: &[&str]) -> Result<Output> {
     let code = workspace().join("target/code-cache");
     let code = code.to_str().context("a path is text")?;
     let folder = folder.to_str().context("a path is text")?;
@@ -73,7 +73,7 @@ fn relay(fixture: &str) -> Result<TempDir> {
     Ok(home)
 }
 
-fn said(output: &Output) -> String {
+pub(super) fn said(output: &Output) -> String {
     let (out, errors) = (&output.stdout, &output.stderr);
     String::from_utf8_lossy(out).into_owned() + &String::from_utf8_lossy(errors)
 }

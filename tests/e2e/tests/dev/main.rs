@@ -2,6 +2,7 @@
 #![expect(clippy::indexing_slicing, reason = "a test fails by panicking")]
 
 mod bad;
+mod failing_writes;
 mod fixtures;
 mod follows;
 mod keys;
@@ -17,6 +18,7 @@ use anyhow::Result;
 use tempfile::TempDir;
 use windlass_e2e::variant::{patched, put};
 use windlass_e2e::workspace;
+use windlass_sandbox_tests::guests::guest;
 
 /// The command line of a toolchain that takes a moment, and says what compilers say.
 const COMPILER: &str = "cat src/broken >&2 && exit 3; cp src/relay.wasm made.wasm";
@@ -57,4 +59,35 @@ spec:
   build: {{ command: {command:?}, output: made.wasm, watch: [src/**] }}
 "
     )
+}
+
+/// A project of the puppet, which does what its configuration says, in `does`.
+fn puppet(does: &str) -> Result<TempDir> {
+    let home = tempfile::Builder::new().prefix("a b ü").tempdir()?;
+    let folder = home.path();
+    for (from, to) in [
+        ("greeting.crd.yaml", "kind.yaml"),
+        ("example.yaml", "ada.yaml"),
+    ] {
+        fs::copy(
+            workspace().join("plugins/greeter").join(from),
+            folder.join(to),
+        )?;
+    }
+    fs::copy(guest("puppet")?, folder.join("puppet.wasm"))?;
+    let document = format!(
+        "apiVersion: windlass.dev/v1alpha1
+kind: Plugin
+metadata: {{ name: puppet }}
+spec:
+  source: {{ file: puppet.wasm }}
+  config: {{ does: {does} }}
+  grants:
+    - {{ apiGroups: [examples.windlass.dev], resources: [greetings, greetings/status], verbs: [get, list, watch, patch], namespaces: all }}
+    - {{ apiGroups: [\"\"], resources: [configmaps, services], verbs: [get, list, watch, create, patch, delete] }}
+    - {{ apiGroups: [\"\"], resources: [pods], verbs: [get, list, watch, create, patch, delete], acknowledge: true }}
+"
+    );
+    fs::write(folder.join("plugin.yaml"), document)?;
+    Ok(home)
 }

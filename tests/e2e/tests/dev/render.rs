@@ -8,7 +8,7 @@ use serde_json::Value;
 use windlass_e2e::{windlass_alone, workspace};
 use windlass_sandbox_tests::guests::guest;
 
-use super::{COMPILER, project};
+use super::{COMPILER, project, puppet};
 
 /// Renders with the shared code cache.
 fn render(arguments: &[&str]) -> Result<Output> {
@@ -99,6 +99,20 @@ fn a_project_renders_its_example_or_what_is_handed_over() -> Result<()> {
         other.contains("#     text: end v0 Bob") && !other.contains("Ada"),
         "{other}"
     );
+    Ok(())
+}
+
+#[test]
+fn generated_names_are_the_same_each_time() -> Result<()> {
+    let home = puppet(
+        "[{ create: { apiVersion: v1, kind: Pod, metadata: { generateName: p- }, spec: { containers: [{ name: a, image: a }] } } }]",
+    )?;
+    let folder = home.path().to_str().context("a path is text")?;
+    let first = String::from_utf8(render(&[folder])?.stdout)?;
+    ensure!(first.contains("# create Pod/default/p-"), "{first}");
+    for _ in 0..5 {
+        assert_eq!(String::from_utf8(render(&[folder])?.stdout)?, first);
+    }
     Ok(())
 }
 
