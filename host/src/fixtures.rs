@@ -9,6 +9,7 @@
 
 mod compare;
 mod fixture;
+mod generated;
 mod report;
 mod run;
 mod update;
