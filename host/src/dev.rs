@@ -45,7 +45,7 @@ use follow::{Follower, State};
 use keys::{Key, Keyboard};
 use names::Names;
 use news::News;
-use settled::{Rest, settled};
+use settled::{Rest, busiest, settled};
 use target::Target;
 use tell::Teller;
 
@@ -212,7 +212,11 @@ impl Session {
                 .clock
                 .within(flags.timeout, settled(host, &self.names))
                 .await;
-            return verdict(rest, refused, flags.timeout);
+            let busy = match rest {
+                Some(_) => Vec::new(),
+                None => busiest(host, &self.names),
+            };
+            return verdict(rest, refused, flags.timeout, &busy);
         }
         let mut tasks = Vec::new();
         for follower in followers {
@@ -222,7 +226,10 @@ impl Session {
         let (clock, page) = (seams.clock, self.page.clone());
         let kubeconfig = kubeconfig.map(|path| path.display().to_string());
         tasks.push(seams.spawn.task(async move {
-            settled(&host, &names).await;
+            let rest = settled(&host, &names).await;
+            for line in &rest.endless {
+                teller.hint(Tone::Warning, "Loop", line);
+            }
             let took = clock.now() - began;
             teller.tell(&News::Ready {
                 took_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
@@ -303,11 +310,19 @@ impl Session {
 }
 
 /// What `--once` ends with.
-fn verdict(rest: Option<Rest>, refused: bool, timeout: Duration) -> anyhow::Result<()> {
+fn verdict(
+    rest: Option<Rest>,
+    refused: bool,
+    timeout: Duration,
+    busy: &[String],
+) -> anyhow::Result<()> {
     let Some(rest) = rest else {
         bail!(
-            "not everything is settled after {} s; --timeout says how long to wait, and without --once one sees what goes on",
-            timeout.as_secs()
+            "not everything is settled after {} s; --timeout says how long to wait, and without --once one sees what goes on{}",
+            timeout.as_secs(),
+            busy.iter()
+                .map(|line| format!("\n{line}"))
+                .collect::<String>()
         );
     };
     if !rest.failed.is_empty() {
@@ -315,6 +330,13 @@ fn verdict(rest: Option<Rest>, refused: bool, timeout: Duration) -> anyhow::Resu
         bail!(
             "{number} of {objects} objects failed\n{}",
             rest.failed.join("\n")
+        );
+    }
+    if !rest.endless.is_empty() {
+        let (number, objects) = (rest.endless.len(), rest.objects);
+        bail!(
+            "not settled: {number} of {objects} objects are reconciled in an endless loop; let each pass write the same value, or look for another writer of the field\n{}",
+            rest.endless.join("\n")
         );
     }
     if refused {
@@ -332,19 +354,32 @@ mod tests {
         let second = Duration::from_secs(1);
         let fine = || Rest {
             objects: 2,
-            failed: Vec::new(),
+            ..Rest::default()
         };
-        assert!(verdict(Some(fine()), false, second).is_ok());
+        assert!(verdict(Some(fine()), false, second, &[]).is_ok());
         let failed = Rest {
             failed: vec!["Greeting a: no".into()],
             ..fine()
         };
+        let endless = Rest {
+            endless: vec!["Greeting a: each pass rewrites ConfigMap b .data.text".into()],
+            ..fine()
+        };
         for (rest, refused, said) in [
             (None, false, "after 1 s"),
+            (None, false, "what goes on\nGreeting a: 9 passes"),
+            (
+                Some(endless),
+                false,
+                "not settled: 1 of 2 objects are reconciled in an endless loop",
+            ),
             (Some(failed), false, "1 of 2 objects failed\nGreeting a: no"),
             (Some(fine()), true, "refused some"),
         ] {
-            let error = verdict(rest, refused, second).unwrap_err().to_string();
+            let busy = ["Greeting a: 9 passes".to_owned()];
+            let error = verdict(rest, refused, second, &busy)
+                .unwrap_err()
+                .to_string();
             assert!(error.contains(said), "{error}");
         }
     }

@@ -115,6 +115,11 @@ impl Insight {
         }
     }
 
+    /// Whether `key` is to run again, and is held back since it is in a hot loop.
+    pub fn is_held_back(&self, key: &Key) -> bool {
+        matches!(self.queue.place(key).0, Place::Delayed(delayed) if delayed.slowed)
+    }
+
     /// Waits until everything that the plugin watches has been seen as the server has it now.
     pub async fn barrier(&self) {
         let shares = self.view.all_shares();

@@ -56,6 +56,8 @@ pub struct Record {
     pub output: String,
     /// The file that its recording is in, if it failed and there is one.
     pub recording: Option<PathBuf>,
+    /// The endless loop that it is a turn of, in words, if it is in one.
+    pub hot_loop: Option<String>,
     /// The trace that it was sent as, if it was: 32 hexadecimal digits.
     pub trace: Option<String>,
     /// When it runs next, if nothing happens before.
@@ -84,6 +86,7 @@ impl Record {
             error: None,
             output: String::new(),
             recording: None,
+            hot_loop: None,
             trace: None,
             next: None,
         }
@@ -103,6 +106,7 @@ impl Record {
                 .as_ref()
                 .map_or(0, |path| path.as_os_str().len())
             + option(&self.error)
+            + option(&self.hot_loop)
             + option(&self.trace)
             + self.journal.denied.iter().map(String::len).sum::<usize>()
             + self

@@ -96,31 +96,43 @@ pub(super) struct HotLoop<'a> {
     pub(super) wrote: &'a Wrote,
     /// The path of the field.
     pub(super) field: &'a str,
-    /// How often within [`WINDOW`].
-    pub(super) times: usize,
     /// Another primary of the plugin, if the same object is written for that as well.
     pub(super) rival: Option<&'a Key>,
 }
 
-/// A plugin keeps rewriting a field, or making the same object.
-pub(super) fn hot(door: &Door, primary: &Primary, seen: &HotLoop<'_>) {
+/// A plugin keeps rewriting a field, or making the same object: so many `times` within [`WINDOW`].
+pub(super) fn hot(door: &Door, primary: &Primary, seen: &HotLoop<'_>, times: usize) {
     let plugin = &*door.plugin;
     let object = primary.to_string();
-    let (note, remedy) = seen.told(plugin, &primary.resource.kind);
+    let (note, remedy) = seen.told(plugin, &primary.resource.kind, times);
     tracing::warn!(plugin, object, "hot loop: {note}; its key is slowed down");
     warn(door, primary, "HotLoop", &format!("{note}: {remedy}"));
 }
 
 impl HotLoop<'_> {
-    /// What `plugin`, whose primaries are of `kind`, does, and what to do about it.
-    fn told(&self, plugin: &str, kind: &str) -> (String, &'static str) {
+    /// What each turn of the loop does, of a plugin whose primaries are of `kind`.
+    pub(super) fn endless(&self, kind: &str) -> String {
+        let (object, key) = (&self.wrote.kind, &self.wrote.key);
+        let what = match &self.wrote.end {
+            End::Created(_) => format!("makes {object} {key}"),
+            End::Unseen => format!("writes {object} {key}"),
+            _ => format!("rewrites {object} {key} {}", self.field),
+        };
+        match self.rival {
+            Some(rival) => format!("{what}, in turn with the passes over {kind} {rival}"),
+            None => what,
+        }
+    }
+
+    /// What `plugin`, whose primaries are of `kind`, did so many `times`, and what to do about it.
+    fn told(&self, plugin: &str, kind: &str, times: usize) -> (String, &'static str) {
         let (object, key) = (&self.wrote.kind, &self.wrote.key);
         let what = match &self.wrote.end {
             End::Created(_) => format!("made {object} {key}"),
             End::Unseen => format!("wrote {object} {key}"),
             _ => format!("rewrote {object} {key} {}", self.field),
         };
-        let (times, seconds) = (self.times, WINDOW.as_secs());
+        let seconds = WINDOW.as_secs();
         let note = format!("{plugin} {what} {times} times in {seconds} s");
         match self.rival {
             Some(rival) => (
@@ -219,17 +231,19 @@ mod tests {
         let mut seen = HotLoop {
             wrote: &wrote,
             field: ".data.crt",
-            times: 40,
             rival: None,
         };
         let alone = "certs rewrote Secret n/tls .data.crt 40 times in 60 s";
-        assert_eq!(seen.told("certs", "Cert").0, alone);
+        assert_eq!(seen.told("certs", "Cert", 40).0, alone);
+        assert_eq!(seen.endless("Cert"), "rewrites Secret n/tls .data.crt");
         seen.rival = Some(&rival);
-        let (note, remedy) = seen.told("certs", "Cert");
+        let (note, remedy) = seen.told("certs", "Cert", 40);
         assert_eq!(
             note,
             format!("{alone}, in turn with its passes over Cert n/bob")
         );
         assert!(remedy.contains("only one of the two"));
+        let turn = "rewrites Secret n/tls .data.crt, in turn with the passes over Cert n/bob";
+        assert_eq!(seen.endless("Cert"), turn);
     }
 }

@@ -160,7 +160,7 @@ impl Worker {
         {
             report::too_soon(door, &primary, *asked);
         }
-        self.cool(&primary, generation, &journal);
+        let hot_loop = self.cool(&primary, generation, &journal);
         let error = pass.outcome.as_ref().err();
         let record = Record {
             key: key.clone(),
@@ -180,6 +180,7 @@ impl Worker {
             error: error.map(|error| clean(&Chain(error).to_string(), TEXT)),
             output: clean(pass.output.trim(), TEXT),
             recording: pass.recording.clone(),
+            hot_loop,
             trace: spans::trace_id(&span),
             next: delay,
         };
@@ -262,13 +263,21 @@ impl Worker {
         }
     }
 
-    /// Slows the key down if the plugin keeps rewriting what it has just written, and says so.
-    fn cool(&self, primary: &Primary, generation: Option<i64>, journal: &Journal) {
+    /// Slows the key down if the plugin keeps rewriting what it has just written, and says so. Answers what it does,
+    /// if it does.
+    fn cool(
+        &self,
+        primary: &Primary,
+        generation: Option<i64>,
+        journal: &Journal,
+    ) -> Option<String> {
         let (now, key) = (self.seams.clock.now(), &primary.key);
+        let mut hot_loop = None;
         for wrote in &journal.writes {
             let heat = self.churned(wrote, key, now);
             if heat != Heat::Calm {
                 self.queue.slow(key, HOT);
+                hot_loop = Some(format!("makes and deletes {} {}", wrote.kind, wrote.key));
             }
             if let Heat::New(times) = heat {
                 self.meters.hot_loops.inc();
@@ -289,20 +298,22 @@ impl Worker {
                 .wrote((kind.clone(), object.clone()), key, now);
             let field_of = (kind, object, path, generation);
             let heat = self.hot().rewrote(field_of, answer, now);
-            if heat != Heat::Calm {
-                self.queue.slow(key, HOT);
+            if heat == Heat::Calm {
+                continue;
             }
+            self.queue.slow(key, HOT);
+            let seen = report::HotLoop {
+                wrote,
+                field,
+                rival: rival.as_ref(),
+            };
+            hot_loop = Some(seen.endless(&primary.resource.kind));
             if let Heat::New(times) = heat {
                 self.meters.hot_loops.inc();
-                let seen = report::HotLoop {
-                    wrote,
-                    field,
-                    times,
-                    rival: rival.as_ref(),
-                };
-                report::hot(self.reconciler.door(), primary, &seen);
+                report::hot(self.reconciler.door(), primary, &seen, times);
             }
         }
+        hot_loop
     }
 
     /// What it means that an object was made or deleted.

@@ -8,12 +8,16 @@ use super::names::Names;
 use crate::controller::Record;
 use crate::hosting::Host;
 use crate::metrics::Stage;
-use crate::view::Key;
+use crate::view::{End, Key};
 
 /// How often it is looked for.
 const LOOK: Duration = Duration::from_millis(10);
 /// An object that has failed so often in a row is taken to fail for good.
 const ATTEMPTS: u32 = 5;
+/// An object that has run so often only is not worth a word.
+const FEW: usize = 5;
+/// So many objects that find no rest are shown.
+const SHOWN: usize = 5;
 
 /// What came of it all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -22,6 +26,8 @@ pub(super) struct Rest {
     pub(super) objects: usize,
     /// Those whose last pass failed, with what went wrong.
     pub(super) failed: Vec<String>,
+    /// Those that run again and again, with what each pass does.
+    pub(super) endless: Vec<String>,
 }
 
 /// Waits until all plugins are at rest.
@@ -92,14 +98,62 @@ fn rest(host: &Host, plugins: &Names) -> Rest {
         rest.failed
             .extend(held.map(|why| format!("{plugin}: {why}")));
         let kind = meters.about().map_or_else(String::new, |about| about.kind);
+        let insight = host.insights.of(&plugin);
+        let is_held_back = |key: &Key| insight.as_ref().is_some_and(|it| it.is_held_back(key));
         for (key, last) in newest(&host.records.all_of(&plugin)) {
             rest.objects += 1;
+            // It rests only because the host slows it down.
+            if let Some(what) = last.hot_loop.as_ref().filter(|_| is_held_back(&key)) {
+                rest.endless.push(format!("{kind} {key}: each pass {what}"));
+            }
             if let Some(error) = &last.error {
                 rest.failed.push(format!("{kind} {key}: {error}"));
             }
         }
     }
     rest
+}
+
+/// The objects that run most often, the busiest first, with what their last pass did: what to look at when there is no
+/// rest.
+pub(super) fn busiest(host: &Host, plugins: &Names) -> Vec<String> {
+    let mut all = Vec::new();
+    for plugin in plugins.all() {
+        let kind = host.metrics.of(&plugin).about();
+        let kind = kind.map_or_else(String::new, |about| about.kind);
+        let mut times: BTreeMap<Key, (usize, Arc<Record>)> = BTreeMap::new();
+        for record in host.records.all_of(&plugin) {
+            let held = times.entry(record.key.clone());
+            let held = held.or_insert_with(|| (0, record.clone()));
+            *held = (held.0 + 1, record);
+        }
+        let again = times.into_values().filter(|(times, _)| *times > FEW);
+        all.extend(again.map(|(times, last)| (times, busy(&kind, times, &last))));
+    }
+    all.sort_by(|(left, _), (right, _)| right.cmp(left));
+    all.into_iter().take(SHOWN).map(|(_, text)| text).collect()
+}
+
+/// What one of them did.
+fn busy(kind: &str, times: usize, last: &Record) -> String {
+    let mut text = format!("{kind} {}: {times} passes", last.key);
+    if let Some(why) = last.whys.first.first() {
+        text.push_str(&format!("; the last one since {why}"));
+    }
+    let wrote = last
+        .journal
+        .writes
+        .iter()
+        .find_map(|wrote| match &wrote.end {
+            End::Changed(fields) => Some((wrote, fields.first()?.path.as_str())),
+            End::Created(_) | End::Unseen => Some((wrote, "")),
+            End::Deleted | End::Failed => None,
+        });
+    if let Some((wrote, field)) = wrote {
+        let what = format!("; it wrote {} {} {field}", wrote.kind, wrote.key);
+        text.push_str(what.trim_end());
+    }
+    text
 }
 
 #[cfg(test)]
