@@ -32,12 +32,11 @@ use crate::project::{Failed, Maker};
 use crate::runtime::{code_cache, sandboxes};
 use crate::screen::{Tone, say};
 use crate::seams::{Clock, Dial, Rng, Seams};
-use crate::source::{Digest, digest};
+use crate::source::{Digest, digest, text_of};
 use crate::telemetry;
-use crate::text::difference;
-use compare::yaml;
+use compare::differing;
 use fixture::{Answer, Fixture, read};
-use report::{Case, Failure, Report};
+use report::{Case, Report, failure};
 use run::{Runner, SEED};
 use update::{missed, updated};
 use world::World;
@@ -186,8 +185,8 @@ impl Session {
                 .look()
                 .context("cannot look at the project's files")?;
             for path in held.documents.keys() {
-                let text = std::fs::read_to_string(path)
-                    .with_context(|| format!("cannot read {}", path.display()))?;
+                let text =
+                    text_of(path).with_context(|| format!("cannot read {}", path.display()))?;
                 let all = objects(path, &text).map_err(anyhow::Error::msg)?;
                 definitions.extend(all.into_iter().filter_map(|wanted| wanted.definition()));
             }
@@ -221,7 +220,7 @@ impl Session {
             updated: false,
             differs: false,
         };
-        let text = std::fs::read_to_string(path);
+        let text = text_of(path);
         let text = text.map_err(|error| format!("cannot read {}: {error}", path.display()));
         let fixture = match text.and_then(|text| read(path, text, self.flags.update)) {
             Ok(fixture) => fixture,
@@ -346,33 +345,8 @@ impl Session {
     fn files(&self) -> anyhow::Result<Files> {
         let held = Target::open(&self.flags.target)?.inputs().look()?;
         let fixtures = self.fixtures().unwrap_or_default();
-        let read = |path: PathBuf| Some((path.clone(), digest(&std::fs::read(path).ok()?)));
+        let read = |path: PathBuf| Some((path.clone(), digest(text_of(&path).ok()?.as_bytes())));
         Ok((held, fixtures.into_iter().filter_map(read).collect()))
-    }
-}
-
-/// The steps of which something else came.
-fn differing(fixture: &Fixture, outcomes: &[compare::Outcome]) -> Vec<Failure> {
-    let steps = (1..).zip(fixture.steps.iter().zip(outcomes));
-    steps
-        .filter_map(|(number, (step, outcome))| {
-            let got = outcome.then(&step.primary, step.then.as_ref(), false);
-            if step.then.as_ref() == Some(&got) {
-                return None;
-            }
-            let want = step.then.as_ref().map(yaml).unwrap_or_default();
-            let differs = difference(&want, &yaml(&got));
-            let message = format!("want -, got +\n{differs}");
-            Some(failure(Some(number), message))
-        })
-        .collect()
-}
-
-fn failure(step: Option<usize>, message: String) -> Failure {
-    Failure {
-        step,
-        message,
-        log: telemetry::taken(),
     }
 }
 

@@ -5,8 +5,8 @@
 //! a pass fails ─> tape ─> recording (no secrets) ─> DIR/PLUGIN/NAME-GENERATION.json
 //!                                                        └─> player ─> the guest ─> decisions ─> same?
 //! ```
-//! - Time, chance, configuration and every answer of the cluster are those of the recording: the same component
-//!   decides the same.
+//! - Time, chance, configuration and every answer of the cluster are those of the recording, unless another
+//!   configuration is given: the same component decides the same.
 
 mod decisions;
 mod failures;
@@ -29,12 +29,13 @@ use crate::args::{InspectOutput, Replay};
 use crate::describe::Describe;
 use crate::dev::target::Target;
 use crate::error::Chain;
+use crate::manifest;
 use crate::plugin::tape::Player;
 use crate::plugin::{Plugin, Request};
 use crate::project::Maker;
 use crate::screen::{Tone, say};
 use crate::seams::Seams;
-use crate::source::digest;
+use crate::source::{digest, text_of};
 use crate::text::clean_lines;
 use crate::why::Node;
 use decisions::{Decisions, difference};
@@ -60,6 +61,8 @@ struct Answer {
     recorded_digest: String,
     /// Of the component that made it again.
     digest: String,
+    /// Whether the configuration is another one.
+    config_differs: bool,
     same: bool,
     recorded: Decisions,
     replayed: Decisions,
@@ -76,11 +79,15 @@ pub async fn replay(flags: Replay, threads: usize, seams: Seams) -> anyhow::Resu
     let component = component(&flags, &recording, &seams).await?;
     let describe = Describe::new(flags.code_cache.clone(), threads, &seams)?;
     let (name, limits) = (&recording.plugin.name, recording.limits());
-    let config = recording.config.to_string();
+    let config = match &flags.config {
+        Some(file) => config_of(file)?,
+        None => recording.config.to_string(),
+    };
     let loading = describe.load(name, &component, &config, limits);
     let plugin = loading
         .await
         .map_err(|error| anyhow::anyhow!("{}", Chain(&error)))?;
+    let config_differs = serde_json::from_str(&config).ok().as_ref() != Some(&recording.config);
     let object = recording.node();
     let recorded = Decisions::recorded(&recording);
     let replayed = play(&recording, &plugin).await?;
@@ -93,6 +100,7 @@ pub async fn replay(flags: Replay, threads: usize, seams: Seams) -> anyhow::Resu
         object,
         recorded_digest: recording.plugin.digest.clone(),
         digest: format!("sha256:{}", digest(&component).hex()),
+        config_differs,
         same,
         recorded,
         replayed,
@@ -144,6 +152,19 @@ async fn component(
     Ok(bytes.into())
 }
 
+/// The configuration that a document holds.
+fn config_of(file: &Path) -> anyhow::Result<String> {
+    let text = text_of(file).with_context(|| format!("cannot read {}", file.display()))?;
+    let mut documents = manifest::parse(file, &text)?.into_iter();
+    match (documents.next(), documents.next()) {
+        (Some(document), None) => Ok(document.config),
+        _ => bail!(
+            "{}: --config takes a file with one Plugin document, whose spec.config is used",
+            file.display()
+        ),
+    }
+}
+
 async fn play(recording: &Recording, plugin: &Plugin) -> anyhow::Result<Decisions> {
     let player = Player::new(recording.reel()?);
     let request = Request {
@@ -186,6 +207,9 @@ impl Answer {
         );
         if digest != recorded_digest {
             text.push_str(&format!(", again on {}", short(digest)));
+        }
+        if self.config_differs {
+            text.push_str(", with another configuration");
         }
         if self.same {
             text.push_str(&format!("\nsame: {}", self.recorded.summary()));

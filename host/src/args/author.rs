@@ -153,6 +153,9 @@ pub struct Replay {
     /// A project or a component to make it with [default: the component that made it, which is kept beside it]
     #[arg(long, value_name = "FOLDER | FILE.wasm")]
     pub with: Option<PathBuf>,
+    /// Plugin document whose spec.config is used in place of the recorded configuration, such as plugin.yaml
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
     /// How it is written
     #[arg(long, short, default_value = "text", value_name = "FORMAT")]
     pub output: InspectOutput,

@@ -267,9 +267,7 @@ fn yaml_files(folder: &Path) -> io::Result<BTreeSet<PathBuf>> {
 fn read_document(file: &Path) -> Documents {
     let read = || -> io::Result<String> {
         let metadata = fs::metadata(file)?;
-        if !metadata.is_file() {
-            return Err(io::Error::other("it is not a file"));
-        }
+        super::text::is_file(&metadata)?;
         let size = metadata.len();
         if size > LARGEST_DOCUMENT {
             let problem = format!("it has {size} bytes; at most 1 MiB are taken");

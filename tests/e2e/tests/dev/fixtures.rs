@@ -130,6 +130,21 @@ fn a_difference_is_shown_and_taken_over_if_that_is_asked_for() -> Result<()> {
         text.starts_with(&format!("{STEP}then:\n  answer: awaitChange\n")),
         "{text}"
     );
+    // An answer that is left out is written as well.
+    let file = home.path().join("tests/ada.yaml");
+    let (before, _) = text
+        .split_once("  answer: awaitChange\n")
+        .context("it answers")?;
+    fs::write(&file, format!("{before}  writes: []\n"))?;
+    let failed = test(home.path(), &[])?;
+    ensure!(
+        said(&failed).contains("`then` has no `answer`"),
+        "{}",
+        said(&failed)
+    );
+    let updated = test(home.path(), &["--update"])?;
+    ensure!(updated.status.success(), "{}", said(&updated));
+    assert_eq!(fs::read_to_string(&file)?, text);
     let again = test(home.path(), &[])?;
     ensure!(
         again.status.success() && said(&again).contains("1 passed, 0 failed"),

@@ -88,6 +88,34 @@ async fn a_failed_pass_is_recorded_and_made_again() -> Result<()> {
 }
 
 #[tokio::test]
+async fn a_pass_is_made_again_with_another_configuration() -> Result<()> {
+    let home = trapping()?;
+    let told = failed(home.path()).await?;
+    let recording = told.first().context("there is a recording")?;
+    let path = home.path().join("plugin.yaml");
+    let config = path.to_str().context("a path is text")?;
+    let (code, said) = replay(recording, &["--config", config])?;
+    ensure!(
+        code == Some(0) && said.contains("same: ") && !said.contains("another configuration"),
+        "{said}"
+    );
+    let document = fs::read_to_string(&path)?;
+    fs::write(&path, document.replace("fault: trap", "version: v2"))?;
+    let (code, said) = replay(recording, &["--config", config])?;
+    ensure!(
+        code == Some(1) && said.contains("with another configuration") && said.contains("v2 Ada"),
+        "{said}"
+    );
+    fs::write(&path, format!("{document}---\n{document}"))?;
+    let (code, said) = replay(recording, &["--config", config])?;
+    ensure!(
+        code == Some(2) && said.contains("one Plugin document"),
+        "{said}"
+    );
+    Ok(())
+}
+
+#[tokio::test]
 async fn what_is_no_recording_is_said_to_be_none() -> Result<()> {
     let home = trapping()?;
     let told = failed(home.path()).await?;
