@@ -15,6 +15,7 @@ pub(crate) mod inputs;
 mod keys;
 mod names;
 mod news;
+mod objects;
 mod plugins;
 mod render;
 mod settled;
@@ -61,6 +62,8 @@ struct Session {
     folders: mpsc::Sender<Folder>,
     seams: Seams,
     page: Option<String>,
+    /// The API server is this program's own.
+    own_server: bool,
 }
 
 /// Runs targets until everything is settled, a signal or a key comes, or nobody listens any more.
@@ -122,6 +125,7 @@ pub async fn run(flags: Dev, threads: usize, seams: Seams) -> anyhow::Result<()>
         folders,
         seams,
         page: served.status.map(|address| format!("http://{address}")),
+        own_server: kubeconfig.is_some(),
     };
     let work = session.work(&flags, targets, kubeconfig.as_deref());
     let alone = first(gone, session.teller.alone());
@@ -250,6 +254,7 @@ impl Session {
             names: self.names.clone(),
             folders: self.folders.clone(),
             number,
+            own_server: self.own_server,
             state: State::default(),
         }
     }

@@ -13,13 +13,13 @@ mod scaffold;
 mod sdk;
 mod toolchain;
 
-use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 
 use crate::manifest::{self, Build, Plugin};
+use crate::source::text_of;
 
 pub use doctor::doctor;
 pub use make::{Failed, Made, Maker, build};
@@ -46,7 +46,7 @@ impl Project {
     /// There is none, or it is wrong.
     pub fn open(folder: &Path) -> anyhow::Result<Self> {
         let path = within(folder, Path::new(DOCUMENT));
-        let text = match fs::read_to_string(&path) {
+        let text = match text_of(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == ErrorKind::NotFound => bail!(
                 "there is no {DOCUMENT} in {}: name a project's folder, or make a project with `windlass new NAME`",
@@ -94,6 +94,8 @@ pub fn within(folder: &Path, path: &Path) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

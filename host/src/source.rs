@@ -15,7 +15,7 @@ use std::path::Path;
 
 pub use files::{Digest, digest};
 pub use folder::{Candidate, Folder, Problem, read_component, read_folder};
-pub(crate) use text::text_of;
+pub(crate) use text::{NOT_A_FILE, is_file, text_of};
 pub use watch::Watch;
 
 /// What a person is told of a config folder that cannot be read at the start.

@@ -70,10 +70,18 @@ impl Server {
         if !namespace.is_empty() {
             self.give_namespace(namespace)?;
         }
+        if let Some(account) = object.pointer("/spec/serviceAccountName") {
+            self.give_account_called(namespace, account.as_str().unwrap_or_default());
+        }
         let key = Key::new(namespace, meta::text(object, "name"));
         let mut body = object.clone();
         match self.store().get(&resource.place(), &key) {
-            None => self.by_client(Method::POST, &resource, &key, &body)?,
+            None => {
+                if (&*resource.group, &*resource.plural) == ("batch", "jobs") {
+                    leave_out_uid(&mut body);
+                }
+                self.by_client(Method::POST, &resource, &key, &body)?;
+            }
             Some(held) => {
                 let held = held.value();
                 for field in ["uid", "resourceVersion"] {
@@ -91,14 +99,18 @@ impl Server {
 
     /// Makes the service account that pods of a namespace run as, as a controller does soon in a cluster.
     pub fn give_account(&self, namespace: &str) {
+        self.give_account_called(namespace, "default");
+    }
+
+    fn give_account_called(&self, namespace: &str, name: &str) {
         let registry = self.registry();
         let Some(accounts) = registry.of_kind("v1", "ServiceAccount") else {
             return;
         };
-        let key = Key::new(namespace, "default");
+        let key = Key::new(namespace, name);
         let object = json!({
             "apiVersion": "v1", "kind": "ServiceAccount",
-            "metadata": { "name": "default", "namespace": namespace },
+            "metadata": { "name": name, "namespace": namespace },
         });
         // It may be there already, or its namespace be going.
         let _ = self.by_client(Method::POST, accounts, &key, &object);
@@ -164,6 +176,11 @@ impl Server {
         };
         let mut object = entry.value();
         let before = object.clone();
+        let uid = given.pointer("/metadata/uid").and_then(Value::as_str);
+        if let Some(uid) = uid {
+            // What was made of the UID that it had at first follows.
+            rename(&mut object, meta::text(&before, "uid"), uid);
+        }
         for field in GIVEN {
             // A null takes it away, so it is asked for as it stands.
             let metadata = given.get("metadata");
@@ -237,5 +254,35 @@ impl Server {
             key_fits && self.store().get(&resource.place(), &key).is_some()
         });
         held.map(|resource| (Arc::clone(resource), key))
+    }
+}
+
+/// Takes out of a job what the server makes of the UID: it makes it again, of the UID that the job gets.
+fn leave_out_uid(job: &mut Value) {
+    let uid = meta::text(job, "uid").to_owned();
+    let is_by_hand = job.pointer("/spec/manualSelector") == Some(&json!(true));
+    if uid.is_empty() || is_by_hand {
+        return;
+    }
+    for labels in [
+        "/spec/selector/matchLabels",
+        "/spec/template/metadata/labels",
+        "/metadata/labels",
+    ] {
+        if let Some(labels) = job.pointer_mut(labels).and_then(Value::as_object_mut) {
+            labels.retain(|_, value| value.as_str() != Some(&uid));
+        }
+    }
+}
+
+/// Replaces a text wherever it is a whole value.
+fn rename(value: &mut Value, from: &str, to: &str) {
+    match value {
+        Value::String(text) if text == from => to.clone_into(text),
+        Value::Array(items) => items.iter_mut().for_each(|item| rename(item, from, to)),
+        Value::Object(fields) => fields
+            .values_mut()
+            .for_each(|field| rename(field, from, to)),
+        _ => {}
     }
 }

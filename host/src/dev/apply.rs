@@ -1,12 +1,15 @@
 //! Applies the objects of a project: its kinds first, and examples of them.
+//!
+//! - They may be as `kubectl get -o yaml` shows them: in a List, and with what only the server writes.
 
 use std::path::Path;
 use std::time::Duration;
 
-use serde_json::Value;
+use http::Method;
+use serde_json::{Value, json};
 
 use super::news::News;
-use crate::api::{Api, ApiError, Discovery, Request, group_of};
+use crate::api::{Api, ApiError, Discovery, Request, Resource, group_of};
 use crate::error::Chain;
 use crate::manifest::explain;
 use crate::seams::Clock;
@@ -21,6 +24,17 @@ const SERVED: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_millis(20);
 /// The longest text of a server that is shown.
 const TEXT: usize = 2 << 10;
+/// What only the server writes into metadata: it refuses some of that, and none of it is the author's.
+const OF_THE_SERVER: [&str; 8] = [
+    "uid",
+    "resourceVersion",
+    "generation",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "managedFields",
+    "selfLink",
+];
 
 /// An object, and the file that holds it.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,20 +57,67 @@ pub(crate) fn objects(path: &Path, text: &str) -> Result<Vec<Wanted>, String> {
             .get("kind")
             .is_some_and(|kind| kind != "Plugin" && kind != "Kustomization")
     };
-    let wanted = documents.into_iter().filter(belongs).map(|object| Wanted {
+    let objects = documents.into_iter().flat_map(items).filter(belongs);
+    let wanted = objects.map(|object| Wanted {
         file: file.to_string(),
         object,
     });
     Ok(wanted.collect())
 }
 
+/// The objects of a document: of a List its items, which may leave out what the List says of them all. A List has no
+/// name: a kind whose own name ends so is none.
+fn items(mut document: Value) -> Vec<Value> {
+    if document.pointer("/metadata/name").is_some() {
+        return vec![document];
+    }
+    let text = |field: &str| document.get(field).and_then(Value::as_str);
+    let kind = text("kind").and_then(|kind| kind.strip_suffix("List"));
+    let (Some(kind), version) = (
+        kind.map(str::to_owned),
+        text("apiVersion").map(str::to_owned),
+    ) else {
+        return vec![document];
+    };
+    let Some(Value::Array(all)) = document.get_mut("items").map(Value::take) else {
+        return vec![document];
+    };
+    let mut objects = Vec::new();
+    for mut item in all {
+        if let Some(fields) = item.as_object_mut().filter(|_| !kind.is_empty()) {
+            fields.entry("kind").or_insert_with(|| json!(kind));
+            fields.entry("apiVersion").or_insert_with(|| json!(version));
+        }
+        objects.extend(items(item));
+    }
+    objects
+}
+
+/// An object without what only the server writes.
+fn as_author(object: &Value) -> Value {
+    let mut object = object.clone();
+    if let Some(Value::Object(metadata)) = object.get_mut("metadata") {
+        metadata.retain(|field, _| !OF_THE_SERVER.contains(&field.as_str()));
+    }
+    object
+}
+
 /// Sorts kinds and namespaces before what needs them.
-pub(super) fn in_order(wanted: &mut [Wanted]) {
-    wanted.sort_by_key(|wanted| match wanted.text("/kind") {
+pub(super) fn in_order<T>(all: &mut [T], wanted: impl Fn(&T) -> &Wanted) {
+    all.sort_by_key(|one| match wanted(one).text("/kind") {
         "CustomResourceDefinition" => 0,
         "Namespace" => 1,
         _ => 2,
     });
+}
+
+/// Where objects are applied.
+pub(super) struct Applier<'a> {
+    pub(super) api: &'a Api,
+    pub(super) discovery: &'a Discovery,
+    pub(super) clock: Clock,
+    /// The server is this program's own: what is missing around an object is made.
+    pub(super) is_own: bool,
 }
 
 impl Wanted {
@@ -65,69 +126,170 @@ impl Wanted {
         matches!(self.text("/kind"), "CustomResourceDefinition" | "Namespace")
     }
 
+    /// Whether it defines a kind.
+    pub(super) fn is_definition(&self) -> bool {
+        self.text("/kind") == "CustomResourceDefinition"
+    }
+
     /// The object, if it defines a kind.
     pub(crate) fn definition(self) -> Option<Value> {
-        (self.text("/kind") == "CustomResourceDefinition").then_some(self.object)
+        self.is_definition().then_some(self.object)
+    }
+
+    /// Whether it is of a kind that one of these definitions defines.
+    pub(super) fn is_of_any(&self, definitions: &[Self]) -> bool {
+        let (group, kind) = (group_of(self.text("/apiVersion")), self.text("/kind"));
+        let defines =
+            |one: &Self| (one.text("/spec/group"), one.text("/spec/names/kind")) == (group, kind);
+        definitions.iter().any(defines)
+    }
+
+    /// As it is in its file.
+    pub(super) fn object(&self) -> &Value {
+        &self.object
+    }
+
+    /// Says what is wrong with it.
+    pub(super) fn refused(&self, message: &str) -> News {
+        News::NotApplied {
+            file: self.file.clone(),
+            message: clean(message, TEXT),
+        }
+    }
+
+    /// `Greeting/ada`.
+    pub(super) fn title(&self) -> String {
+        format!("{}/{}", self.text("/kind"), self.text("/metadata/name"))
+    }
+
+    /// Says that its kind is not there.
+    pub(super) fn unserved(&self) -> String {
+        let (title, kind, version) = (self.title(), self.text("/kind"), self.text("/apiVersion"));
+        format!(
+            "{title}: the API server does not serve {kind} of {version}: is its CustomResourceDefinition there, with that group, version and kind?"
+        )
+    }
+
+    /// Whether it has this kind and name.
+    pub(super) fn names(&self, object: &Node) -> bool {
+        (self.text("/kind"), self.text("/metadata/name")) == (&*object.kind, &*object.name)
+    }
+
+    /// Its apiVersion and kind.
+    pub(super) fn kind(&self) -> (&str, &str) {
+        (self.text("/apiVersion"), self.text("/kind"))
     }
 
     fn text(&self, pointer: &str) -> &str {
         let text = self.object.pointer(pointer).and_then(Value::as_str);
         text.unwrap_or_default()
     }
+}
 
-    /// Applies it, and says how that went.
-    pub(super) async fn apply(&self, api: &Api, discovery: &Discovery, clock: Clock) -> News {
-        match self.applied(api, discovery, clock).await {
+impl Applier<'_> {
+    /// Applies an object, and says how that went.
+    pub(super) async fn apply(&self, wanted: &Wanted) -> News {
+        match self.applied(wanted).await {
             Ok(object) => News::Applied {
                 object,
-                file: self.file.clone(),
+                file: wanted.file.clone(),
             },
-            Err(message) => News::NotApplied {
-                file: self.file.clone(),
-                message: clean(&message, TEXT),
-            },
+            Err(message) => wanted.refused(&message),
         }
     }
 
-    async fn applied(
-        &self,
-        api: &Api,
-        discovery: &Discovery,
-        clock: Clock,
-    ) -> Result<Node, String> {
-        let (version, kind) = (self.text("/apiVersion"), self.text("/kind"));
-        let name = self.text("/metadata/name");
-        if version.is_empty() || kind.is_empty() || name.is_empty() {
-            return Err("an object needs apiVersion, kind and metadata.name".to_owned());
+    /// Says why an object would be refused if it were new, if it would be. An apply does not tell: the API server
+    /// tolerates what was wrong before, as long as it does not change.
+    pub(super) async fn check(&self, wanted: &Wanted) -> Option<News> {
+        let message = self.tried(wanted).await.err()?;
+        Some(wanted.refused(&format!("it does not conform any more: {message}")))
+    }
+
+    async fn tried(&self, wanted: &Wanted) -> Result<(), String> {
+        let (resource, namespace) = self.place(wanted).await?;
+        let path = resource.path(namespace, None, None);
+        let path = path.map_err(|error| error.to_string())?;
+        let uri = format!("{path}?fieldManager={MANAGER}&fieldValidation=Strict&dryRun=All");
+        let request = Request::json(Method::POST, uri, &as_author(&wanted.object));
+        let answer: Result<Value, ApiError> = self.api.send(request).await;
+        match answer {
+            // It would be there, were it not there already.
+            Ok(_) | Err(ApiError::Status { code: 409, .. }) => Ok(()),
+            Err(error) => Err(format!("{}: {}", wanted.title(), Chain(&error))),
         }
-        let mut found = discovery.by_kind(version, kind).await;
-        let until = clock.now() + SERVED;
-        while matches!(found, Ok(None)) && is_defined(version) && clock.now() < until {
-            clock.sleep(LOOK).await;
-            found = discovery.by_kind(version, kind).await;
-        }
-        let resource = found
-            .map_err(|error| Chain(&error).to_string())?
-            .ok_or_else(|| {
-                format!("{kind}/{name}: the API server does not serve {kind} of {version}: is its CustomResourceDefinition there, with that group, version and kind?")
-            })?;
-        let namespace = resource
-            .namespaced
-            .then(|| match self.text("/metadata/namespace") {
-                "" => "default",
-                namespace => namespace,
-            });
+    }
+
+    async fn applied(&self, wanted: &Wanted) -> Result<Node, String> {
+        let (resource, namespace) = self.place(wanted).await?;
+        let name = wanted.text("/metadata/name");
         let path = resource.path(namespace, Some(name), None);
         let path = path.map_err(|error| error.to_string())?;
         let uri = format!("{path}?fieldManager={MANAGER}&force=true");
-        let answer: Result<Value, ApiError> = api.send(Request::apply(uri, &self.object)).await;
-        answer.map_err(|error| format!("{kind}/{name}: {}", Chain(&error)))?;
+        let object = as_author(&wanted.object);
+        let (mut is_made, until) = (false, self.clock.now() + SERVED);
+        loop {
+            let answer: Result<Value, ApiError> =
+                self.api.send(Request::apply(uri.clone(), &object)).await;
+            match (answer, namespace) {
+                (Ok(_), _) => break,
+                (Err(error), Some(namespace))
+                    if self.is_own && error.is_not_found() && !is_made =>
+                {
+                    self.make_namespace(namespace).await?;
+                    is_made = true;
+                }
+                (Err(error), _) if lacks_account(&error) && self.clock.now() < until => {
+                    self.clock.sleep(LOOK).await;
+                }
+                (Err(error), _) => return Err(format!("{}: {}", wanted.title(), Chain(&error))),
+            }
+        }
         Ok(Node {
-            kind: kind.to_owned(),
+            kind: wanted.kind().1.to_owned(),
             namespace: namespace.map(str::to_owned),
             name: name.to_owned(),
         })
     }
+
+    /// Where an object belongs: its kind, once that is served, and its namespace.
+    async fn place<'a>(&self, wanted: &'a Wanted) -> Result<(Resource, Option<&'a str>), String> {
+        let ((version, kind), name) = (wanted.kind(), wanted.text("/metadata/name"));
+        if version.is_empty() || kind.is_empty() || name.is_empty() {
+            let why = "an object needs apiVersion, kind and metadata.name; generateName is not enough to apply it";
+            return Err(why.to_owned());
+        }
+        let mut found = self.discovery.by_kind(version, kind).await;
+        let until = self.clock.now() + SERVED;
+        while matches!(found, Ok(None)) && is_defined(version) && self.clock.now() < until {
+            self.clock.sleep(LOOK).await;
+            found = self.discovery.by_kind(version, kind).await;
+        }
+        let resource = found
+            .map_err(|error| Chain(&error).to_string())?
+            .ok_or_else(|| wanted.unserved())?;
+        let namespace = match wanted.text("/metadata/namespace") {
+            _ if !resource.namespaced => None,
+            "" => Some("default"),
+            namespace => Some(namespace),
+        };
+        Ok((resource, namespace))
+    }
+
+    async fn make_namespace(&self, name: &str) -> Result<(), String> {
+        let object = json!({
+            "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name },
+        });
+        let uri = format!("/api/v1/namespaces/{name}?fieldManager={MANAGER}&force=true");
+        let made: Result<Value, ApiError> = self.api.send(Request::apply(uri, &object)).await;
+        made.map(drop)
+            .map_err(|error| format!("Namespace/{name}: {}", Chain(&error)))
+    }
+}
+
+/// Whether a pod is refused only since a controller has not made the service account of its new namespace yet.
+fn lacks_account(error: &ApiError) -> bool {
+    let missing = "serviceaccount \"default\" not found";
+    error.is_forbidden() && error.to_string().contains(missing)
 }
 
 /// Whether the kind may be one that is being installed: the groups of definitions have a dot.
@@ -143,10 +305,35 @@ mod tests {
     fn kinds_come_first_and_other_programs_files_are_left_out() {
         let text = "kind: Greeting\n---\nkind: Plugin\n---\nkind: Namespace\n---\nkind: CustomResourceDefinition\n---\nkind: Kustomization\n";
         let mut wanted = objects(Path::new("a b/all.yaml"), text).unwrap();
-        in_order(&mut wanted);
+        in_order(&mut wanted, |wanted| wanted);
         let kinds: Vec<_> = wanted.iter().map(|wanted| wanted.text("/kind")).collect();
         assert_eq!(kinds, ["CustomResourceDefinition", "Namespace", "Greeting"]);
         assert_eq!(wanted[0].file, "all.yaml");
+    }
+
+    #[test]
+    fn of_a_list_the_items_are_taken_without_what_the_server_wrote() {
+        let text = "kind: List
+apiVersion: v1
+items:
+- { apiVersion: v1, kind: Pod, metadata: { name: a, uid: u, resourceVersion: '7', managedFields: [], labels: { a: b } } }
+- { kind: PodList, apiVersion: v1, items: [{ metadata: { name: b } }] }
+---
+kind: PodList
+---
+{ kind: BuyList, metadata: { name: c }, items: [] }
+";
+        let wanted = objects(Path::new("all.yaml"), text).unwrap();
+        let all: Vec<Value> = wanted.iter().map(|one| as_author(one.object())).collect();
+        let pod =
+            |metadata: Value| json!({ "apiVersion": "v1", "kind": "Pod", "metadata": metadata });
+        let want = [
+            pod(json!({ "name": "a", "labels": { "a": "b" } })),
+            pod(json!({ "name": "b" })),
+            json!({ "kind": "PodList" }),
+            json!({ "kind": "BuyList", "metadata": { "name": "c" }, "items": [] }),
+        ];
+        assert_eq!(all, want);
     }
 
     #[test]

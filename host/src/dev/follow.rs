@@ -13,16 +13,17 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use super::apply::{in_order, objects};
+use super::apply::Applier;
 use super::inputs::{Held, Inputs, saved};
 use super::names::Names;
 use super::news::News;
+use super::objects::Objects;
 use super::plugins::watch;
 use super::target::{Target, Version};
 use super::tell::Teller;
 use crate::error::Chain;
 use crate::hosting::Host;
-use crate::project::{DOCUMENT, Failed, Maker};
+use crate::project::{Failed, Maker};
 use crate::seams::Task;
 use crate::source::{Candidate, Digest, Folder};
 
@@ -42,6 +43,8 @@ pub(super) struct Follower {
     pub(super) folders: mpsc::Sender<Folder>,
     /// Which of the targets it is.
     pub(super) number: usize,
+    /// The API server is this program's own.
+    pub(super) own_server: bool,
     pub(super) state: State,
 }
 
@@ -54,6 +57,8 @@ pub(super) struct State {
     asked: Option<(Digest, Candidate)>,
     /// What it is granted, as it was told last.
     granted: Option<News>,
+    /// What was applied.
+    objects: Objects,
     /// Objects that were refused.
     refused: bool,
     idle: Idle,
@@ -250,32 +255,17 @@ impl Follower {
         if matches!(self.target, Target::Component(_)) {
             return;
         }
-        let mut changed = Held::changed(before, &self.state.held.documents);
-        changed.retain(|path| !path.ends_with(DOCUMENT));
-        let mut wanted = Vec::new();
-        for path in changed {
-            // A file that is gone takes nothing with it: that is for its author to do.
-            let Ok(text) = std::fs::read_to_string(&path) else {
-                continue;
-            };
-            match objects(&path, &text) {
-                Ok(objects) => wanted.extend(objects),
-                Err(message) => {
-                    self.state.refused = true;
-                    let file = path.display().to_string();
-                    self.teller.tell(&News::NotApplied { file, message });
-                }
-            }
-        }
-        in_order(&mut wanted);
-        for wanted in wanted {
-            let host = self.host.clone();
-            let news = wanted
-                .apply(&host.api, &host.discovery, host.seams.clock)
-                .await;
-            self.state.refused |= matches!(news, News::NotApplied { .. });
-            self.teller.tell(&news);
-        }
+        let host = self.host.clone();
+        let applier = Applier {
+            api: &host.api,
+            discovery: &host.discovery,
+            clock: host.seams.clock,
+            is_own: self.own_server,
+        };
+        let files = (before, &self.state.held.documents);
+        let objects = &mut self.state.objects;
+        let is_refused = objects.follow(&applier, &self.teller, files).await;
+        self.state.refused |= is_refused;
     }
 
     fn failed(&self, message: String) {

@@ -14,7 +14,7 @@ use ignore::WalkBuilder;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use crate::seams::{Clock, Notices, first};
-use crate::source::{Digest, digest};
+use crate::source::{Digest, NOT_A_FILE, digest, is_file};
 
 /// How long notices are gathered: an editor makes several of one save.
 const GATHER: Duration = Duration::from_millis(50);
@@ -120,7 +120,14 @@ impl Inputs {
             if !is_document && !is_source {
                 continue;
             }
-            let Ok(digest) = content(&path) else { continue };
+            let digest = match content(&path) {
+                Ok(digest) => digest,
+                // Who reads it is told so.
+                Err(error) if is_document && error.kind() == io::ErrorKind::InvalidInput => {
+                    digest(NOT_A_FILE.as_bytes())
+                }
+                Err(_) => continue,
+            };
             if is_source {
                 held.sources.insert(path.clone(), digest);
             }
@@ -145,6 +152,7 @@ impl Inputs {
 
 fn content(path: &Path) -> io::Result<Digest> {
     let about = fs::metadata(path)?;
+    is_file(&about)?;
     if about.len() > LARGEST {
         let text = format!("{} {:?}", about.len(), about.modified()?);
         return Ok(digest(text.as_bytes()));
@@ -230,6 +238,28 @@ mod tests {
         assert_eq!(names(&held.sources, home.path()), ["x.wasm"]);
         assert_eq!(held.folders, [home.path().to_owned()].into());
         assert!(held.documents.is_empty());
+    }
+
+    #[test]
+    fn a_named_pipe_is_not_waited_for() {
+        let home = tempfile::tempdir().unwrap();
+        for file in ["objects.yaml", "lib.rs"] {
+            let path = home.path().join(file);
+            rustix::fs::mknodat(
+                rustix::fs::CWD,
+                &path,
+                rustix::fs::FileType::Fifo,
+                rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR,
+                0,
+            )
+            .unwrap();
+        }
+        let inputs = Inputs::new(home.path(), &["*.rs".to_owned()], Path::new("out"));
+        let held = inputs.look().unwrap();
+        assert_eq!(names(&held.documents, home.path()), ["objects.yaml"]);
+        assert!(held.sources.is_empty());
+        let error = crate::source::text_of(&home.path().join("objects.yaml")).unwrap_err();
+        assert_eq!(error.to_string(), "it is not a file");
     }
 
     #[test]

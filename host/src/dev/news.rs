@@ -1,5 +1,7 @@
 //! What `windlass dev` says, as data: for people a line with what belongs to it, for tools one document.
 
+mod wrote;
+
 use std::path::Path;
 use std::time::Duration;
 
@@ -7,10 +9,8 @@ use serde::Serialize;
 
 use crate::screen::Tone;
 use crate::text::spell;
-use crate::why::{Node, PassAnswer, Written};
-
-/// So many fields of one write are shown.
-const FIELDS: usize = 8;
+use crate::why::{Node, PassAnswer};
+use wrote::{has_effect, lines};
 
 /// Something that happened.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -85,6 +85,11 @@ pub(super) enum News {
         file: String,
         /// What is wrong.
         message: String,
+    },
+    /// An object was applied, and no file of the project holds it any more.
+    Left {
+        /// The object.
+        object: Node,
     },
     /// A file has changed.
     Changed {
@@ -203,6 +208,7 @@ impl News {
             Self::NotApplied { file, message } => {
                 (Tone::Bad, "Refused", format!("{file}: {message}"))
             }
+            Self::Left { object } => (Tone::Warning, "Left", left(object)),
             Self::Changed { file } => (Tone::Good, "Changed", file.clone()),
             Self::Unwatched { file } => {
                 let text = format!(
@@ -273,6 +279,21 @@ fn granted(
     (Tone::Warning, "Granted", lines.join("\n"))
 }
 
+fn left(object: &Node) -> String {
+    let kind = object.kind.to_lowercase();
+    let mut command = format!("kubectl delete {kind} {}", object.name);
+    if let Some(namespace) = &object.namespace {
+        command.push_str(&format!(" -n {namespace}"));
+    }
+    let more = match &*object.kind {
+        "CustomResourceDefinition" => ", and all objects of that kind",
+        _ => "",
+    };
+    format!(
+        "{object} is in no file any more, and still in the cluster: `{command}` deletes it{more}"
+    )
+}
+
 fn ready(took_ms: u64, page: Option<&str>, kubeconfig: Option<&str>) -> Said {
     let mut text = format!("in {}", millis(took_ms));
     if let Some(page) = page {
@@ -292,7 +313,7 @@ fn pass_said(object: &Node, next_ms: Option<u64>, pass: &PassAnswer) -> Said {
     );
     let mut text = format!("{object}  {why}  {took}  {writes} writes");
     for wrote in pass.wrote.iter().filter(has_effect) {
-        for line in wrote_lines(wrote) {
+        for line in lines(wrote) {
             text.push_str(&format!("\n{line}"));
         }
     }
@@ -324,37 +345,6 @@ fn attempt(next_ms: Option<u64>, pass: &PassAnswer) -> String {
         |next| format!("it is tried again in {}", millis(next)),
     );
     format!("attempt {}; {next}", pass.attempt + 1)
-}
-
-/// Whether it is known that a write changed something, or failed.
-fn has_effect(wrote: &&Written) -> bool {
-    !matches!(&*wrote.end, "same" | "unseen")
-}
-
-fn wrote_lines(wrote: &Written) -> Vec<String> {
-    let mark = match &*wrote.end {
-        "created" => '+',
-        "deleted" => '-',
-        "failed" => '!',
-        _ => '~',
-    };
-    let node = &wrote.node;
-    let mut lines = vec![format!("{mark} {node}")];
-    for field in wrote.fields.iter().take(FIELDS) {
-        let side = |side: &Option<String>| side.clone().unwrap_or_else(|| "<none>".to_owned());
-        let value = match &field.before {
-            None => side(&field.after),
-            Some(before) => format!("{before} -> {}", side(&field.after)),
-        };
-        lines.push(format!(
-            "    {}: {value}",
-            field.path.trim_start_matches('.')
-        ));
-    }
-    if wrote.fields.len() > FIELDS {
-        lines.push(format!("    and {} more", wrote.fields.len() - FIELDS));
-    }
-    lines
 }
 
 /// The first digits of a digest.

@@ -14,7 +14,7 @@ use windlass_apiserver::options::Options;
 use windlass_apiserver::seams as server;
 use windlass_apiserver::server::Server;
 
-use super::apply::{Wanted, in_order, objects};
+use super::apply::{Applier, Wanted, in_order, objects};
 use super::news::News;
 use super::target::{Target, Version};
 use crate::api::{Api, Request, Resource};
@@ -90,7 +90,7 @@ pub async fn render(flags: Render, threads: usize, seams: Seams) -> anyhow::Resu
         ..seams.clone()
     };
     let means = Means {
-        api: Api::new(kube::Client::new(server, HOME), repeatable),
+        api: Api::new(kube::Client::new(server.clone(), HOME), repeatable),
         namespace: HOME.to_owned(),
         cache: code_cache(flags.code_cache.clone())?,
         last_good: None,
@@ -103,7 +103,7 @@ pub async fn render(flags: Render, threads: usize, seams: Seams) -> anyhow::Resu
     };
     let wired = wire(means, &seams);
     let host = &wired.host;
-    apply(given(&flags, &target)?, host).await?;
+    put(given(&flags, &target)?, &server, host).await?;
     let maker = Maker {
         seams: seams.clone(),
     };
@@ -148,7 +148,7 @@ fn given(flags: &Render, target: &Target) -> anyhow::Result<Vec<Wanted>> {
     for path in &flags.filename {
         wanted.extend(read(path)?);
     }
-    in_order(&mut wanted);
+    in_order(&mut wanted, |wanted| wanted);
     Ok(wanted)
 }
 
@@ -162,12 +162,27 @@ fn read(path: &Path) -> anyhow::Result<Vec<Wanted>> {
     objects(path, &text).map_err(anyhow::Error::msg)
 }
 
-async fn apply(wanted: Vec<Wanted>, host: &Host) -> anyhow::Result<()> {
+/// Puts objects there as they are in a cluster: with their UIDs, their status, and in whatever namespace they are.
+async fn put(wanted: Vec<Wanted>, server: &Server, host: &Host) -> anyhow::Result<()> {
+    let applier = Applier {
+        api: &host.api,
+        discovery: &host.discovery,
+        clock: host.seams.clock,
+        is_own: true,
+    };
     for wanted in wanted {
-        let applied = wanted
-            .apply(&host.api, &host.discovery, host.seams.clock)
-            .await;
-        if let News::NotApplied { file, message } = applied {
+        let (version, kind) = wanted.kind();
+        let news = if wanted.is_definition() {
+            applier.apply(&wanted).await
+        } else if server.registry().of_kind(version, kind).is_none() {
+            wanted.refused(&wanted.unserved())
+        } else {
+            match server.give(wanted.object()) {
+                Ok(()) => continue,
+                Err(no) => wanted.refused(&format!("{}: {}", wanted.title(), no.message)),
+            }
+        };
+        if let News::NotApplied { file, message } = news {
             bail!("{file}: {message}");
         }
     }

@@ -7,6 +7,7 @@ use anyhow::Context;
 use serde_json::Value;
 
 use crate::dev::apply::objects;
+use crate::source::text_of;
 
 /// A kind of a project.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,11 +36,7 @@ impl Definitions {
             let is_yaml = path
                 .extension()
                 .is_some_and(|end| end == "yaml" || end == "yml");
-            let text = if is_yaml {
-                fs::read_to_string(&path).ok()
-            } else {
-                None
-            };
+            let text = if is_yaml { text_of(&path).ok() } else { None };
             let objects = text.and_then(|text| objects(&path, &text).ok());
             let definitions = objects.into_iter().flatten();
             let definitions = definitions.filter_map(|object| object.definition());

@@ -5,13 +5,13 @@ use std::io;
 use std::path::Path;
 
 /// What a folder, a named pipe or a device is.
-const NOT_A_FILE: &str = "it is not a file";
+pub(crate) const NOT_A_FILE: &str = "it is not a file";
 
 /// Whether it is a file.
 ///
 /// # Errors
 /// It is not: [`io::ErrorKind::InvalidInput`].
-pub(super) fn is_file(about: &fs::Metadata) -> io::Result<()> {
+pub(crate) fn is_file(about: &fs::Metadata) -> io::Result<()> {
     match about.is_file() {
         true => Ok(()),
         false => Err(io::Error::new(io::ErrorKind::InvalidInput, NOT_A_FILE)),

@@ -69,6 +69,54 @@ async fn pods_find_the_account_that_they_run_as() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_a_cluster_shows_of_an_object_can_be_given() {
+    let server = server(1);
+    let uid = "6f1c2b5e-0000-4000-8000-00000000ada0";
+    let labels = json!({ "app": "a", "controller-uid": uid, "job-name": "a" });
+    let job = json!({
+        "apiVersion": "batch/v1", "kind": "Job",
+        "metadata": {
+            "name": "a", "generateName": "a-", "namespace": "far", "uid": uid, "resourceVersion": "7",
+            "generation": 1, "creationTimestamp": "2026-11-21T09:29:00Z", "managedFields": [], "labels": labels,
+        },
+        "spec": {
+            "selector": { "matchLabels": { "batch.kubernetes.io/controller-uid": uid } },
+            "template": {
+                "metadata": { "labels": { "batch.kubernetes.io/controller-uid": uid, "app": "a" } },
+                "spec": { "restartPolicy": "Never", "containers": [{ "name": "a", "image": "a" }] },
+            },
+        },
+    });
+    server.give(&job).unwrap();
+    let (resource, key) = server.called("Job", "far", "a").unwrap();
+    let held = server.held(&resource, &key).unwrap();
+    for path in [
+        "/metadata/uid",
+        "/spec/selector/matchLabels/batch.kubernetes.io~1controller-uid",
+        "/spec/template/metadata/labels/batch.kubernetes.io~1controller-uid",
+    ] {
+        assert_eq!(held.pointer(path), Some(&json!(uid)), "{path}: {held}");
+    }
+    let pod = json!({
+        "apiVersion": "v1", "kind": "Pod", "metadata": { "name": "b", "namespace": "far" },
+        "spec": { "serviceAccountName": "builder", "containers": [{ "name": "a", "image": "a" }] },
+    });
+    server.give(&pod).unwrap();
+    assert!(server.called("Pod", "far", "b").is_some());
+    // A name can be left to the server.
+    let made = json!({
+        "apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": { "generateName": "c-", "namespace": "far" },
+    });
+    server.give(&made).unwrap();
+    let path = "/api/v1/namespaces/far/configmaps";
+    let (_, list) = send(&server, "GET", path, &Value::Null).await;
+    let names = list["items"].as_array().unwrap().iter();
+    let mut names = names.filter_map(|item| item["metadata"]["name"].as_str());
+    assert!(names.any(|name| name.starts_with("c-")), "{list}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_cannot_be_is_refused() {
     let server = server(1);
     let wrong = |object: Value| server.give(&object).unwrap_err().message;

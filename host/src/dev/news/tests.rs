@@ -139,3 +139,48 @@ fn each_is_a_document_that_names_its_event() {
     );
     assert_eq!(serde_json::to_value(swapped).unwrap()["event"], "running");
 }
+
+#[test]
+fn a_child_that_changes_its_owner_is_told_apart() {
+    let mut record = Record::settled();
+    let owner = |part: &str, before: &str, after: &str| {
+        let path = format!(".metadata.ownerReferences[0].{part}");
+        field(&path, Some(before), Some(after))
+    };
+    let fields = vec![
+        owner("kind", "\"Greeting\"", "\"Salute\""),
+        owner("uid", "\"1\"", "\"2\""),
+    ];
+    record.journal.writes = vec![
+        wrote("child", End::Changed(fields)),
+        wrote(
+            "other",
+            End::Changed(vec![owner("blockOwnerDeletion", "true", "false")]),
+        ),
+    ];
+    let (_, _, text) = pass(&record).said();
+    let want = "~ ConfigMap/n/child
+    it has another owner now: kind \"Greeting\" -> \"Salute\", uid \"1\" -> \"2\"
+";
+    assert!(text.contains(want), "{text}");
+    assert_eq!(text.matches("another owner").count(), 1, "{text}");
+}
+
+#[test]
+fn what_is_left_behind_is_told_with_what_deletes_it() {
+    let left = |kind: &str, namespace: Option<&str>| {
+        let object = Node {
+            kind: kind.to_owned(),
+            namespace: namespace.map(str::to_owned),
+            name: "a".to_owned(),
+        };
+        News::Left { object }.said().2
+    };
+    let greeting = left("Greeting", Some("n"));
+    assert!(
+        greeting.ends_with("`kubectl delete greeting a -n n` deletes it"),
+        "{greeting}"
+    );
+    let kind = left("CustomResourceDefinition", None);
+    assert!(kind.contains("all objects of that kind"), "{kind}");
+}

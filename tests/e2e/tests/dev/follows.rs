@@ -145,6 +145,100 @@ async fn a_document_that_is_broken_meanwhile_holds_nothing_back() -> Result<()> 
 }
 
 #[tokio::test]
+async fn a_definition_that_changes_is_compared_with_the_examples() -> Result<()> {
+    let home = project(COMPILER)?;
+    let folder = home.path();
+    let dev = Dev::start(folder, &[])?;
+    dev.writes("b0001 v0 Ada").await?;
+    let kind = fs::read_to_string(folder.join("kind.yaml"))?;
+    let shorter = kind.replace("maxLength: 63", "maxLength: 2");
+    assert_ne!(shorter, kind);
+    fs::write(folder.join("kind.yaml"), &shorter)?;
+    let refused = dev
+        .tells("Ada does not conform", |event| {
+            event["event"] == "notApplied"
+        })
+        .await?;
+    assert_eq!(refused["file"], "ada.yaml");
+    let message = refused["message"].as_str().unwrap();
+    assert!(
+        message.contains("does not conform any more: Greeting/ada")
+            && message.contains("spec.name"),
+        "{message}"
+    );
+    // What no file holds any more is named.
+    fs::write(folder.join("kind.yaml"), kind.replace("greeting", "salute"))?;
+    fs::remove_file(folder.join("ada.yaml"))?;
+    for (kind, name) in [
+        (
+            "CustomResourceDefinition",
+            "greetings.examples.windlass.dev",
+        ),
+        ("Greeting", "ada"),
+    ] {
+        let left = |event: &serde_json::Value| {
+            let object = &event["object"];
+            event["event"] == "left" && object["kind"] == kind && object["name"] == name
+        };
+        dev.tells("it is left behind", left).await?;
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_named_pipe_beside_the_objects_is_said_to_be_no_file() -> Result<()> {
+    let home = project(COMPILER)?;
+    let pipe = home.path().join("pipe.yaml");
+    let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+    let fifo = rustix::fs::FileType::Fifo;
+    rustix::fs::mknodat(rustix::fs::CWD, &pipe, fifo, mode, 0)?;
+    let dev = Dev::start(home.path(), &["--once"])?;
+    let refused = dev
+        .tells("it is no file", |event| event["event"] == "notApplied")
+        .await?;
+    assert_eq!(refused["message"], "cannot be read: it is not a file");
+    assert_eq!(dev.ended().await?.code(), Some(1), "{}", dev.errors());
+    Ok(())
+}
+
+/// What `kubectl get -o yaml` prints of a Greeting and a Pod.
+pub(super) const SHOWN: &str = "apiVersion: v1
+kind: List
+metadata: { resourceVersion: '' }
+items:
+- apiVersion: examples.windlass.dev/v1
+  kind: Greeting
+  metadata:
+    creationTimestamp: '2026-11-21T09:30:00Z'
+    generation: 1
+    managedFields: []
+    name: eve
+    namespace: shop
+    resourceVersion: '7'
+    uid: 6f1c2b5e-0000-4000-8000-00000000ada0
+  spec: { name: Eve }
+- apiVersion: v1
+  kind: Pod
+  metadata:
+    generateName: eve-
+    name: eve-x7kq2
+    namespace: shop
+    uid: 6f1c2b5e-0000-4000-8000-00000000ada1
+  spec: { containers: [{ name: a, image: a }] }
+";
+
+#[tokio::test]
+async fn what_kubectl_shows_of_a_cluster_is_applied() -> Result<()> {
+    let home = project(COMPILER)?;
+    fs::write(home.path().join("ada.yaml"), SHOWN)?;
+    let dev = Dev::start(home.path(), &["--once"])?;
+    assert!(dev.ended().await?.success(), "{}", dev.errors());
+    assert_eq!(dev.count("notApplied"), 0, "{:#?}", dev.events());
+    dev.writes("end v0 Eve").await?;
+    Ok(())
+}
+
+#[tokio::test]
 async fn a_cluster_that_is_named_is_used() -> Result<()> {
     let home = project(COMPILER)?;
     let kubeconfig = control_plane()?.kubeconfig_admin();

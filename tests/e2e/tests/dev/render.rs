@@ -103,6 +103,27 @@ fn a_project_renders_its_example_or_what_is_handed_over() -> Result<()> {
 }
 
 #[test]
+fn what_kubectl_shows_of_a_cluster_is_rendered() -> Result<()> {
+    let home = project(COMPILER)?;
+    let folder = home.path().to_str().context("a path is text")?;
+    let shown = home.path().join("shown.txt");
+    let going =
+        "    deletionTimestamp: '2026-11-21T09:31:00Z'\n    finalizers: [x.y/z]\n    name: eve\n";
+    let text = super::follows::SHOWN.replace("    name: eve\n", going);
+    ensure!(text != super::follows::SHOWN, "{text}");
+    std::fs::write(&shown, text)?;
+    let shown = shown.to_str().context("a path is text")?;
+    let output = render(&[folder, "-f", shown])?;
+    assert!(output.status.success(), "{output:?}");
+    let yaml = String::from_utf8(output.stdout)?;
+    ensure!(
+        yaml.contains("# apply-status Greeting/shop/eve") && yaml.contains("text: end v0 Eve"),
+        "{yaml}"
+    );
+    Ok(())
+}
+
+#[test]
 fn generated_names_are_the_same_each_time() -> Result<()> {
     let home = puppet(
         "[{ create: { apiVersion: v1, kind: Pod, metadata: { generateName: p- }, spec: { containers: [{ name: a, image: a }] } } }]",

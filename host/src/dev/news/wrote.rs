@@ -1,0 +1,55 @@
+//! A write of a pass, as lines for people.
+
+use crate::why::Written;
+
+/// So many fields of one write are shown.
+const FIELDS: usize = 8;
+/// Where the owners of an object are.
+const OWNERS: &str = ".metadata.ownerReferences[";
+
+/// Whether it is known that a write changed something, or failed.
+pub(super) fn has_effect(wrote: &&Written) -> bool {
+    !matches!(&*wrote.end, "same" | "unseen")
+}
+
+/// What a write did, for people: the object, and its fields.
+pub(super) fn lines(wrote: &Written) -> Vec<String> {
+    let mark = match &*wrote.end {
+        "created" => '+',
+        "deleted" => '-',
+        "failed" => '!',
+        _ => '~',
+    };
+    let node = &wrote.node;
+    let mut lines = vec![format!("{mark} {node}")];
+    lines.extend(owner_change(wrote));
+    for field in wrote.fields.iter().take(FIELDS) {
+        let side = |side: &Option<String>| side.clone().unwrap_or_else(|| "<none>".to_owned());
+        let value = match &field.before {
+            None => side(&field.after),
+            Some(before) => format!("{before} -> {}", side(&field.after)),
+        };
+        lines.push(format!(
+            "    {}: {value}",
+            field.path.trim_start_matches('.')
+        ));
+    }
+    if wrote.fields.len() > FIELDS {
+        lines.push(format!("    and {} more", wrote.fields.len() - FIELDS));
+    }
+    lines
+}
+
+/// Says that an object had an owner, and has another one.
+fn owner_change(wrote: &Written) -> Option<String> {
+    let parts = wrote.fields.iter().filter_map(|field| {
+        let path = field.path.strip_prefix(OWNERS)?;
+        let (_, part) = path.split_once("].")?;
+        let (before, after) = (field.before.as_ref()?, field.after.as_ref()?);
+        Some((part, format!("{part} {before} -> {after}")))
+    });
+    let parts: Vec<_> = parts.collect();
+    let is_another = parts.iter().any(|(part, _)| *part == "uid");
+    let all: Vec<String> = parts.into_iter().map(|(_, text)| text).collect();
+    is_another.then(|| format!("    it has another owner now: {}", all.join(", ")))
+}
