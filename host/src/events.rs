@@ -3,20 +3,22 @@
 //! - Publishing never waits: what exceeds the plugin's limit, its share of the host's, or the queue is dropped and
 //!   counted.
 //! - Repetitions become one series: the first is created, the second and every doubling after it
-//!   update the count. The key of a series leaves the note out, as client-go's does.
+//!   update the count, and so does a new text. The key of a series leaves the note out, as client-go's does.
+//! - What the API server does not take is counted, and logged once for each reason.
 
 mod writer;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
 
-use crate::api::Api;
+use crate::api::{Api, ApiError};
 use crate::flowcontrol::{Claim, Quota, Rate, Taken, WEIGHT};
 use crate::metrics::Throttled;
 use crate::seams::{Clock, Seams, Task};
+use crate::text::clean;
 use crate::view::Key;
 use writer::Writer;
 
@@ -36,6 +38,12 @@ const ALL: Rate = Rate {
 
 /// How long a host that ends waits for its last Events to be sent.
 const LAST_WORDS: Duration = Duration::from_secs(2);
+
+/// So many reasons for which Events were not taken are logged for each plugin, and so much of each.
+const REASONS: usize = 16;
+const REASON: usize = 64;
+/// So much of the API server's words is logged.
+const WORDS: usize = 1 << 10;
 
 /// What an Event is about.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -106,6 +114,8 @@ struct Shared {
 struct Known {
     weight: u32,
     throttled: Throttled,
+    /// For which reasons the API server did not take its Events: these are logged.
+    failed: BTreeSet<String>,
 }
 
 impl Default for Known {
@@ -113,7 +123,22 @@ impl Default for Known {
         Self {
             weight: WEIGHT,
             throttled: Throttled::default(),
+            failed: BTreeSet::new(),
         }
+    }
+}
+
+impl Shared {
+    /// The API server did not take an Event of `plugin`. Counts it; answers the reason, if it is a new one.
+    fn failed(&mut self, plugin: &Arc<str>, error: &ApiError) -> Option<String> {
+        let known = self.plugins.entry(plugin.clone()).or_default();
+        known.throttled.failed_event();
+        let reason = match error {
+            ApiError::Status { reason, .. } => clean(reason, REASON),
+            _ => "NoAnswer".to_owned(),
+        };
+        let is_new = known.failed.len() < REASONS && known.failed.insert(reason.clone());
+        is_new.then_some(reason)
     }
 }
 
@@ -130,22 +155,29 @@ impl Recorder {
     pub fn start(api: Api, seams: &Seams, instance: &str) -> (Self, Task) {
         let (letters, mut waiting) = mpsc::channel(WAITING);
         let mut writer = Writer::new(api, seams.clone(), instance);
-        let task = seams.spawn.task(async move {
-            while let Some(letter) = waiting.recv().await {
-                match letter {
-                    Letter::Note(note) => writer.write(*note).await,
-                    Letter::Flush(done) => drop(done.send(())),
-                }
-            }
-        });
         let shared = Shared {
             quota: Quota::new(ALL),
             plugins: HashMap::new(),
         };
+        let shared = Arc::new(Mutex::new(shared));
+        let counts = shared.clone();
+        let task = seams.spawn.task(async move {
+            while let Some(letter) = waiting.recv().await {
+                match letter {
+                    Letter::Note(note) => {
+                        let plugin = note.plugin.clone();
+                        if let Err(error) = writer.write(*note).await {
+                            failed(&counts, &plugin, &error);
+                        }
+                    }
+                    Letter::Flush(done) => drop(done.send(())),
+                }
+            }
+        });
         let recorder = Self {
             letters,
             clock: seams.clock,
-            shared: Arc::new(Mutex::new(shared)),
+            shared,
         };
         (recorder, task)
     }
@@ -157,9 +189,10 @@ impl Recorder {
 
     /// The plugin has this weight from now on; what is dropped of its Events is counted there.
     pub fn knows(&self, plugin: &Arc<str>, weight: u32, throttled: &Throttled) {
-        let throttled = throttled.clone();
-        let known = Known { weight, throttled };
-        self.shared().plugins.insert(plugin.clone(), known);
+        let mut shared = self.shared();
+        let known = shared.plugins.entry(plugin.clone()).or_default();
+        known.weight = weight;
+        known.throttled = throttled.clone();
     }
 
     /// The plugin is gone.
@@ -212,6 +245,22 @@ impl Recorder {
             }
         };
         self.clock.within(LAST_WORDS, flushed).await;
+    }
+}
+
+/// An Event of `plugin` could not be sent.
+fn failed(shared: &Mutex<Shared>, plugin: &Arc<str>, error: &ApiError) {
+    let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
+    let reason = shared.failed(plugin, error);
+    drop(shared);
+    let (plugin, error) = (&**plugin, clean(&error.to_string(), WORDS));
+    match reason {
+        Some(reason) => tracing::warn!(
+            plugin,
+            reason,
+            "cannot record an Event: {error}; windlass_events_failed_total counts more of them"
+        ),
+        None => tracing::debug!(plugin, "cannot record an Event: {error}"),
     }
 }
 

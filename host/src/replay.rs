@@ -36,7 +36,7 @@ use crate::project::Maker;
 use crate::screen::{Tone, say};
 use crate::seams::Seams;
 use crate::source::{digest, text_of};
-use crate::text::clean_lines;
+use crate::text::{clean_lines, shell_word};
 use crate::why::Node;
 use decisions::{Decisions, difference};
 
@@ -240,11 +240,7 @@ fn short(digest: &str) -> &str {
 /// How a recording is played, for a shell.
 pub fn command(recording: &Path) -> String {
     let path = recording.display().to_string();
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:@,".contains(c);
-    match path.chars().all(is_plain) {
-        true => format!("windlass replay {path}"),
-        false => format!("windlass replay '{}'", path.replace('\'', r"'\''")),
-    }
+    format!("windlass replay {}", shell_word(&path))
 }
 
 #[cfg(test)]

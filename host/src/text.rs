@@ -44,6 +44,23 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     }
 }
 
+/// As [`clean`], for a name, which is short: it is mostly shown as it is.
+pub fn clean_name(name: &str) -> Cow<'_, str> {
+    match name.chars().any(|c| c.is_control() || is_invisible(c)) {
+        true => Cow::Owned(clean(name, usize::MAX)),
+        false => Cow::Borrowed(name),
+    }
+}
+
+/// `word` as a shell takes it: quoted, if it needs that.
+pub fn shell_word(word: &str) -> Cow<'_, str> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:@,".contains(c);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => Cow::Borrowed(word),
+        false => Cow::Owned(format!("'{}'", word.replace('\'', r"'\''"))),
+    }
+}
+
 /// As [`clean`], line by line: for text that has lines of its own, and in it what somebody else said.
 pub fn clean_lines(text: &str, limit: usize) -> String {
     let lines: Vec<String> = text.lines().map(|line| clean(line, limit)).collect();

@@ -154,10 +154,6 @@ fn key_row((api_version, kind): (&str, &str), key: &KeyStatus) -> KeyRow {
         "" => kind.to_owned(),
         group => format!("{kind}.{group}"),
     };
-    let object = match &key.namespace {
-        Some(namespace) => format!("{namespace}/{}", key.name),
-        None => key.name.clone(),
-    };
     let namespace = key.namespace.as_deref().unwrap_or_default();
     let query: String = form_urlencoded::Serializer::new(String::new())
         .append_pair("kind", &dotted)
@@ -166,7 +162,7 @@ fn key_row((api_version, kind): (&str, &str), key: &KeyStatus) -> KeyRow {
         .finish();
     KeyRow {
         link: format!("/why?{query}"),
-        object,
+        object: key.to_string(),
         took: spell(Duration::from_micros(key.took_us)),
         failures: match key.failures {
             0 => String::new(),

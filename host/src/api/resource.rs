@@ -1,8 +1,24 @@
 //! Resources of the API, and the paths of their objects.
 //!
-//! - A path is built from checked names only: what a guest says never becomes a path as it is.
+//! - A path is built from checked names only, each percent-encoded: what a guest says never becomes a path as it is.
 
+use std::borrow::Cow;
 use std::fmt;
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
+/// The longest name in bytes. Kubernetes has no limit for kinds whose names only have to fit into a path, such as
+/// ClusterRole; those of all other kinds have at most 253.
+const LONGEST_NAME: usize = 1024;
+
+/// What is percent-encoded in a path.
+const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b':')
+    .remove(b'~')
+    .remove(b'@');
 
 /// A resource that the API server serves.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -21,10 +37,12 @@ pub struct Resource {
 
 /// A name that cannot stand in a path.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "{0:?} is not a valid name: it must not be empty, `.` or `..`, nor contain `/`, `%` or control characters"
-)]
-pub struct BadName(String);
+#[error("{name:?} is not a valid name: {why}")]
+pub struct BadName {
+    /// Its beginning.
+    name: String,
+    why: &'static str,
+}
 
 impl Resource {
     /// `apps/v1`, or `v1` for the core group.
@@ -55,7 +73,7 @@ impl Resource {
         ];
         for piece in pieces.into_iter().flatten() {
             path.push('/');
-            path.push_str(segment(piece)?);
+            path.push_str(&segment(piece)?);
         }
         Ok(path)
     }
@@ -85,19 +103,21 @@ pub fn group_of(api_version: &str) -> &str {
     api_version.split_once('/').map_or("", |(group, _)| group)
 }
 
-/// `name`, if it can stand in a path: Kubernetes' own rule (apimachinery `IsValidPathSegmentName`), and none that
-/// would need escaping.
-pub fn segment(name: &str) -> Result<&str, BadName> {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-._:~@".contains(c);
-    if name.is_empty()
-        || name == "."
-        || name == ".."
-        || name.len() > 253
-        || !name.chars().all(plain)
-    {
-        return Err(BadName(name.chars().take(100).collect()));
-    }
-    Ok(name)
+/// `name` as a segment of a path, percent-encoded. The rule is Kubernetes' own (apimachinery
+/// `IsValidPathSegmentName`), with a limit to the length.
+///
+/// # Errors
+/// It is empty, too long, `.` or `..`, or contains `/` or `%`.
+pub fn segment(name: &str) -> Result<Cow<'_, str>, BadName> {
+    let why = match name {
+        "" => "it is empty",
+        "." | ".." => "a name must not be `.` or `..`",
+        name if name.contains(['/', '%']) => "a name must not contain `/` or `%`",
+        name if name.len() > LONGEST_NAME => "a name has at most 1024 bytes",
+        name => return Ok(utf8_percent_encode(name, ENCODED).into()),
+    };
+    let name = name.chars().take(100).collect();
+    Err(BadName { name, why })
 }
 
 #[cfg(test)]
@@ -138,9 +158,8 @@ mod tests {
 
     #[test]
     fn no_name_leads_out_of_its_place() {
-        for name in [
-            "", ".", "..", "a/b", "a%2fb", "a?b", "a#b", "a\nb", "a b", "é",
-        ] {
+        let long = "a".repeat(LONGEST_NAME + 1);
+        for name in ["", ".", "..", "a/b", "a%2fb", "../..", &long] {
             assert!(
                 deployments().path(Some("shop"), Some(name), None).is_err(),
                 "{name:?}"
@@ -150,10 +169,38 @@ mod tests {
                 "{name:?}"
             );
         }
-        assert!(
-            deployments()
-                .path(None, Some("system:node.a-b"), None)
-                .is_ok()
+        let why = segment("a/b").unwrap_err().to_string();
+        assert_eq!(
+            why,
+            r#""a/b" is not a valid name: a name must not contain `/` or `%`"#
         );
+    }
+
+    #[test]
+    fn every_name_that_the_server_accepts_is_one_segment() {
+        let long = "a".repeat(LONGEST_NAME);
+        for (name, want) in [
+            ("web", "web"),
+            ("Upper", "Upper"),
+            ("system:node.a-b", "system:node.a-b"),
+            ("me@example.com~1", "me@example.com~1"),
+            ("with space", "with%20space"),
+            ("cost$", "cost%24"),
+            ("a?b#c", "a%3Fb%23c"),
+            ("a+b&c=d;e", "a%2Bb%26c%3Dd%3Be"),
+            ("é", "%C3%A9"),
+            ("a\nb", "a%0Ab"),
+            ("..a", "..a"),
+            (&long, &long),
+        ] {
+            assert_eq!(segment(name).unwrap(), want);
+            let path = deployments().path(Some("shop"), Some(name), Some("status"));
+            let path = path.unwrap();
+            assert_eq!(
+                path,
+                format!("/apis/apps/v1/namespaces/shop/deployments/{want}/status")
+            );
+            assert!(path.parse::<http::Uri>().is_ok(), "{path}");
+        }
     }
 }

@@ -100,6 +100,7 @@ impl Record {
         let reads = self.journal.reads.iter().map(Saw::bytes);
         let writes = self.journal.writes.iter().map(Wrote::bytes);
         size_of::<Self>()
+            + self.key.name.len()
             + self.output.len()
             + self
                 .recording

@@ -130,6 +130,108 @@ async fn repetitions_are_one_series_which_begins_anew_when_its_event_is_gone() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn every_object_has_its_events_whatever_it_is_called() {
+    let (_, api, seams) = served();
+    let (recorder, _task) = Recorder::start(api.clone(), &seams, &"é".repeat(100));
+    let dot = format!("{}.{}", "a".repeat(199), "b".repeat(20));
+    let (dash, long) = (dot.replace('.', "-"), "a".repeat(253));
+    let cluster_scoped = ["team:reader", "Upper", "with space", "cost$", "é"];
+    let names = [&*dot, &*dash, &*long].into_iter().chain(cluster_scoped);
+    for name in names.clone() {
+        let mut note = note(name, "Tested");
+        note.regarding.key = Key::new(None, name);
+        recorder.publish(note);
+    }
+    recorder.flush().await;
+    let told = events(&api).await;
+    let about = |name: &str| {
+        let of = |event: &&Value| event.pointer("/regarding/name") == Some(&name.into());
+        told.iter().filter(of).count()
+    };
+    for name in names {
+        assert_eq!(about(name), 1, "{name}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_series_has_the_newest_text() {
+    let (server, api, seams) = served();
+    let (recorder, _task) = Recorder::start(api.clone(), &seams, "host");
+    let say = async |text: &str| {
+        let note = Note {
+            note: text.into(),
+            ..note("ada", "Tested")
+        };
+        recorder.publish(note);
+        recorder.flush().await;
+        let told = events(&api).await;
+        assert_eq!(told.len(), 1, "{told:#?}");
+        (told[0]["note"].clone(), told[0]["series"]["count"].clone())
+    };
+    assert_eq!(say("one").await, (json!("one"), Value::Null));
+    assert_eq!(say("two").await, (json!("two"), json!(2)));
+    // The third is no power of two, and says something new.
+    assert_eq!(say("three").await, (json!("three"), json!(3)));
+    assert_eq!(say("three").await, (json!("three"), json!(4)));
+    assert_eq!(say("three").await, (json!("three"), json!(4)), "as before");
+    // A role of an earlier version of the host does not let texts change.
+    server.faults().switch_on(Switch {
+        name: "core".to_owned(),
+        on: Matcher {
+            sent: Some(json!({ "message": "six" })),
+            ..Matcher::default()
+        },
+        from: 0,
+        times: 1,
+        fault: Fault::Refuse(403),
+    });
+    assert_eq!(say("six").await, (json!("three"), json!(6)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_the_server_does_not_take_is_counted() {
+    let (_, api, seams) = served();
+    let (recorder, _task) = Recorder::start(api.clone(), &seams, "host");
+    let throttled = Throttled::default();
+    recorder.knows(&"greeter".into(), 10, &throttled);
+    for name in ["ada", "bob"] {
+        recorder.publish(note(name, ""));
+    }
+    recorder.publish(note("ada", "Tested"));
+    recorder.flush().await;
+    assert_eq!(events(&api).await.len(), 1, "an Event has a reason");
+    assert_eq!((throttled.failed_events(), throttled.events()), (2, 0));
+}
+
+#[test]
+fn each_reason_for_a_lost_event_is_logged_once() {
+    let mut shared = Shared {
+        quota: Quota::new(ALL),
+        plugins: HashMap::new(),
+    };
+    let status = |reason: &str| ApiError::Status {
+        code: 422,
+        reason: reason.to_owned(),
+        message: String::new(),
+        causes: Vec::new(),
+        retry_after: None,
+    };
+    let (one, other) = ("one".into(), "other".into());
+    let mut logged = |plugin, error: &ApiError| shared.failed(plugin, error);
+    assert_eq!(logged(&one, &status("Invalid")).as_deref(), Some("Invalid"));
+    assert_eq!(logged(&one, &status("Invalid")), None);
+    assert_eq!(
+        logged(&other, &status("Invalid")).as_deref(),
+        Some("Invalid")
+    );
+    let lost = ApiError::Unreachable("no answer".into());
+    assert_eq!(logged(&one, &lost).as_deref(), Some("NoAnswer"));
+    assert_eq!(logged(&one, &lost), None);
+    let many = (0..100).filter_map(|number| logged(&one, &status(&number.to_string())));
+    assert_eq!(many.count(), REASONS - 2);
+}
+
+#[tokio::test(start_paused = true)]
 async fn one_object_has_few_events_and_others_have_theirs() {
     let (_, api, seams) = served();
     let (recorder, _task) = Recorder::start(api.clone(), &seams, "host");

@@ -1,17 +1,19 @@
 //! Sends Events, one after the other: as few as say the same.
 
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::time::Duration;
 
 use http::Method;
 use serde_json::{Value, json};
 use tokio::time::Instant;
+use windlass_apiserver::names::subdomain;
 
 use super::{About, Note, Severity};
-use crate::api::{Api, Request, object};
+use crate::api::{Api, ApiError, Request, object};
 use crate::flowcontrol::{Rate, TokenBucket};
-use crate::seams::Seams;
+use crate::seams::{Rng, Seams};
 
 /// Series that are remembered at most.
 const SERIES: usize = 4096;
@@ -22,6 +24,9 @@ const OBJECT: Rate = Rate {
     per_second: 1.0 / 300.0,
     burst: 25.0,
 };
+
+/// The longest `reportingInstance`, in bytes.
+const INSTANCE: usize = 128;
 
 /// A series ends after this long without a repetition.
 const SERIES_END: Duration = Duration::from_secs(360);
@@ -41,6 +46,8 @@ type SeriesKey = (Arc<str>, About, Severity, String, String);
 struct Series {
     name: String,
     count: u64,
+    /// A hash of the text that was sent last.
+    text: u64,
     last: Instant,
 }
 
@@ -53,10 +60,12 @@ enum Send {
 impl Writer {
     /// Sends them as `instance`.
     pub(super) fn new(api: Api, seams: Seams, instance: &str) -> Self {
+        let mut instance = instance.to_owned();
+        instance.truncate(instance.floor_char_boundary(INSTANCE));
         Self {
             api,
             seams,
-            instance: instance.to_owned(),
+            instance,
             series: HashMap::new(),
             objects: HashMap::new(),
         }
@@ -78,7 +87,10 @@ impl Writer {
     }
 
     /// Sends one, if it says something new.
-    pub(super) async fn write(&mut self, note: Note) {
+    ///
+    /// # Errors
+    /// The API server did not take it.
+    pub(super) async fn write(&mut self, note: Note) -> Result<(), ApiError> {
         let now = self.seams.clock.now();
         let key = (
             note.plugin.clone(),
@@ -99,7 +111,7 @@ impl Writer {
             Some(series) if now - series.last < SERIES_END => {
                 series.last = now;
                 series.count += 1;
-                if series.count.is_power_of_two() {
+                if series.count.is_power_of_two() || series.text != hash_of(&note.note) {
                     Send::Update(series.count)
                 } else {
                     Send::Nothing
@@ -108,55 +120,62 @@ impl Writer {
             Some(_) | None => Send::Create,
         };
         if !matches!(sent, Send::Nothing) && !self.may(&note, now) {
-            return;
+            return Ok(());
         }
-        let namespace = note.regarding.key.namespace.as_deref();
-        let namespace = namespace.unwrap_or("default").to_owned();
-        let path = format!("/apis/events.k8s.io/v1/namespaces/{namespace}/events");
-        let is_new = matches!(sent, Send::Create);
-        let result = match sent {
-            Send::Nothing => return,
-            Send::Create => {
-                let name = format!(
-                    "{:.200}.{:016x}",
-                    note.regarding.key.name,
-                    self.seams.rng.number()
-                );
-                let event = self.event(&note, &name, &namespace);
-                self.series.insert(
-                    key.clone(),
-                    Series {
-                        name,
-                        count: 1,
-                        last: now,
-                    },
-                );
-                self.api
-                    .send(Request::json(Method::POST, path, &event))
-                    .await
-            }
-            Send::Update(count) => {
-                let name = self
-                    .series
-                    .get(&key)
-                    .map(|series| series.name.clone())
-                    .unwrap_or_default();
-                let series = json!({ "count": count, "lastObservedTime": self.time() });
-                // The note cannot be changed: the first one stands for all.
-                let patch = json!({ "series": series });
-                self.api
-                    .send(Request::merge_patch(format!("{path}/{name}"), &patch))
-                    .await
-            }
+        match sent {
+            Send::Nothing => Ok(()),
+            Send::Create => self.create(&note, key, now).await,
+            Send::Update(count) => match self.update(&note, &key, count).await {
+                // It is gone, as Events are after an hour.
+                Err(error) if error.is_not_found() => self.create(&note, key, now).await,
+                updated => updated,
+            },
+        }
+    }
+
+    /// Begins a series.
+    async fn create(&mut self, note: &Note, key: SeriesKey, now: Instant) -> Result<(), ApiError> {
+        let namespace = namespace(note);
+        let name = name_for(&note.regarding.key.name, &self.seams.rng);
+        let event = self.event(note, &name, namespace);
+        let request = Request::json(Method::POST, path("/apis/events.k8s.io/v1", note), &event);
+        let sent = self.api.send(request).await;
+        if sent.is_ok() {
+            let series = Series {
+                name,
+                count: 1,
+                text: hash_of(&note.note),
+                last: now,
+            };
+            self.series.insert(key, series);
+        } else {
+            // Nothing is there that could be updated.
+            self.series.remove(&key);
+        }
+        sent.map(drop)
+    }
+
+    /// Continues a series with the text of its newest Event. Only the core group lets a text change (client-go's
+    /// recorder uses that group). Whoever may not patch Events there keeps the text and counts on.
+    async fn update(&mut self, note: &Note, key: &SeriesKey, count: u64) -> Result<(), ApiError> {
+        let Some(series) = self.series.get_mut(key) else {
+            return Ok(());
         };
-        if let Err(error) = result {
-            // What is gone, as Events are after an hour, or never was there is made anew.
-            if is_new || error.is_not_found() {
-                self.series.remove(&key);
+        series.text = hash_of(&note.note);
+        let name = series.name.clone();
+        let series = json!({ "count": count, "lastObservedTime": self.time() });
+        let patch = json!({ "message": note.note, "series": series });
+        let uri = format!("{}/{name}", path("/api/v1", note));
+        let sent = self.api.send(Request::merge_patch(uri, &patch)).await;
+        let sent = match sent {
+            Err(error) if error.is_forbidden() => {
+                let uri = format!("{}/{name}", path("/apis/events.k8s.io/v1", note));
+                let patch = json!({ "series": series });
+                self.api.send(Request::merge_patch(uri, &patch)).await
             }
-            let plugin = &*note.plugin;
-            tracing::debug!(plugin, "cannot record an Event: {error}");
-        }
+            sent => sent,
+        };
+        sent.map(drop)
     }
 
     fn time(&self) -> String {
@@ -181,10 +200,7 @@ impl Writer {
                 "reportingController",
                 Some(format!("windlass.dev/{}", note.plugin).into()),
             ),
-            (
-                "reportingInstance",
-                Some(format!("{:.128}", self.instance).into()),
-            ),
+            ("reportingInstance", Some(self.instance.clone().into())),
             ("action", Some(note.action.clone().into())),
             ("reason", Some(note.reason.clone().into())),
             ("regarding", Some(reference(&note.regarding))),
@@ -192,6 +208,32 @@ impl Writer {
             ("note", Some(note.note.clone().into())),
             ("type", Some(severity.into())),
         ])
+    }
+}
+
+/// The namespace of an Event: that of its object, or `default`.
+fn namespace(note: &Note) -> &str {
+    note.regarding.key.namespace.as_deref().unwrap_or("default")
+}
+
+/// Where the Events of `group` are that are beside this one.
+fn path(group: &str, note: &Note) -> String {
+    format!("{group}/namespaces/{}/events", namespace(note))
+}
+
+fn hash_of(text: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// The name of an Event about the object called `object`. An Event's name is a DNS subdomain: an object whose name is
+/// none, or is too long, has Events with random names (client-go, `GenerateEventName`).
+fn name_for(object: &str, rng: &Rng) -> String {
+    let name = format!("{object}.{:016x}", rng.number());
+    match subdomain(&name).is_empty() {
+        true => name,
+        false => format!("{:016x}{:016x}", rng.number(), rng.number()),
     }
 }
 
@@ -203,4 +245,33 @@ fn reference(about: &About) -> Value {
         ("namespace", about.key.namespace.as_deref().map(Value::from)),
         ("uid", about.uid.clone().map(Value::from)),
     ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_is_called_like_its_object_where_the_server_takes_that() {
+        let rng = Rng::seeded(1);
+        let (longest, too_long) = ("a".repeat(236), "a".repeat(237));
+        let cut = format!("{}.{}", "a".repeat(199), "b".repeat(20));
+        for (object, is_kept) in [
+            ("web", true),
+            ("web.example.com", true),
+            (&*longest, true),
+            (&*cut, true),
+            (&*too_long, false),
+            ("team:reader", false),
+            ("Upper", false),
+            ("with space", false),
+            ("cost$", false),
+            ("é", false),
+        ] {
+            let name = name_for(object, &rng);
+            assert!(subdomain(&name).is_empty(), "{name}");
+            assert_eq!(name.starts_with(object), is_kept, "{name}");
+            assert_ne!(name, name_for(object, &rng));
+        }
+    }
 }

@@ -8,7 +8,7 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 
-use super::meters::{Meters, Stage};
+use super::meters::{FAILURES, Meters, Stage};
 use crate::memory::Account;
 
 /// A family of series.
@@ -75,19 +75,6 @@ impl<'a> Rows<'a> {
         self.row(more, &ConstGauge::new(value))
     }
 }
-
-/// How passes fail (`PassError::label`): series that are there before the first one does.
-const FAILURES: [&str; 9] = [
-    "transient",
-    "terminal",
-    "trapped",
-    "cpu_exceeded",
-    "deadline_exceeded",
-    "finalizer",
-    "read",
-    "stopped",
-    "host",
-];
 
 fn number(count: usize) -> u64 {
     u64::try_from(count).unwrap_or(u64::MAX)
@@ -345,6 +332,13 @@ pub(super) const FAMILIES: &[Family] = &[
         kind: MetricType::Counter,
         labelled: Labelled::Controller,
         rows: |meters, rows| rows.count(&[], meters.throttled.events()),
+    },
+    Family {
+        name: "windlass_events_failed",
+        help: "Events of the plugin that were sent, and that the API server did not take",
+        kind: MetricType::Counter,
+        labelled: Labelled::Controller,
+        rows: |meters, rows| rows.count(&[], meters.throttled.failed_events()),
     },
     Family {
         name: "windlass_hot_loops",

@@ -18,6 +18,19 @@ use crate::grants::Used;
 use crate::memory::Account;
 use crate::plugin::{HostCalls, Measures};
 
+/// How passes fail (`PassError::label`): series that are there before the first one does.
+pub(super) const FAILURES: [&str; 9] = [
+    "transient",
+    "terminal",
+    "trapped",
+    "cpu_exceeded",
+    "deadline_exceeded",
+    "finalizer",
+    "read",
+    "stopped",
+    "host",
+];
+
 /// A number that may have a fraction, such as of seconds.
 pub(super) type Seconds = Counter<f64, AtomicU64>;
 

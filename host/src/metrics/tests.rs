@@ -26,6 +26,11 @@ const EXPECTED: &[(&str, &str, &str)] = &[
         r#"_total{controller="greeter"} 0"#,
     ),
     (
+        "windlass_events_failed",
+        "counter",
+        r#"_total{controller="greeter"} 0"#,
+    ),
+    (
         "controller_runtime_reconcile",
         "counter",
         r#"_total{controller="greeter",result="success"} 0"#,

@@ -29,6 +29,7 @@ struct Shared {
     slots: Seconds,
     log_lines: Counter,
     events: Counter,
+    failed_events: Counter,
 }
 
 impl Default for Shared {
@@ -40,6 +41,7 @@ impl Default for Shared {
             slots: Seconds::default(),
             log_lines: Counter::default(),
             events: Counter::default(),
+            failed_events: Counter::default(),
         }
     }
 }
@@ -78,6 +80,11 @@ impl Throttled {
         self.0.events.inc();
     }
 
+    /// An Event was sent, and the API server did not take it.
+    pub(crate) fn failed_event(&self) {
+        self.0.failed_events.inc();
+    }
+
     /// Whether a request waits now.
     pub fn waits(&self) -> bool {
         self.0.waiting.load(Ordering::Relaxed) > 0
@@ -104,6 +111,11 @@ impl Throttled {
     /// Events that were dropped.
     pub fn events(&self) -> u64 {
         self.0.events.get()
+    }
+
+    /// Events that the API server did not take.
+    pub fn failed_events(&self) -> u64 {
+        self.0.failed_events.get()
     }
 }
 

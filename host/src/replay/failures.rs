@@ -116,16 +116,14 @@ fn keep_component(folder: &Path, bytes: &[u8]) -> io::Result<()> {
 
 fn keep(folder: &Path, recording: &Recording) -> io::Result<PathBuf> {
     let node = recording.node();
-    // Names are the API server's: they are no paths.
-    for name in node.namespace.iter().chain([&node.name]) {
-        segment(name).map_err(io::Error::other)?;
-    }
+    // Names are the API server's: files are called as in the URLs of the objects.
+    let name = segment(&node.name).map_err(io::Error::other)?;
     let folder_of_it = match node.namespace.as_deref() {
         None | Some("default") => folder.to_owned(),
-        Some(namespace) => folder.join(namespace),
+        Some(namespace) => folder.join(&*segment(namespace).map_err(io::Error::other)?),
     };
     fs::create_dir_all(&folder_of_it)?;
-    let file = folder_of_it.join(file_name(&node.name, recording.generation()));
+    let file = folder_of_it.join(file_name(&name, recording.generation()));
     // Deep ones would be mostly blanks.
     let mut text = serde_json::to_vec(recording)?;
     if text.len() < PRETTY {
@@ -240,6 +238,10 @@ mod tests {
         let (one, other) = ("a".repeat(252) + "b", "a".repeat(253));
         let (one, other) = (file_name(&one, None), file_name(&other, None));
         assert!(one != other && one.len() < 255, "{one}");
+        let names = ["é".repeat(126), "with space $".into(), "a\0b".into()];
+        let files = names.map(|name| file_name(&segment(&name).unwrap(), Some(1)));
+        assert_eq!(files[1..], ["with%20space%20%24-1.json", "a%00b-1.json"]);
+        assert!(files[0].starts_with("%C3%A9") && files[0].len() < 255);
     }
 
     #[test]

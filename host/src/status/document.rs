@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::text::clean_name;
+
 /// What a host does.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -128,6 +130,17 @@ pub struct KeyStatus {
     pub returned: String,
     /// What went wrong.
     pub error: Option<String>,
+}
+
+/// `team-a/ada`
+impl std::fmt::Display for KeyStatus {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let name = clean_name(&self.name);
+        match &self.namespace {
+            Some(namespace) => write!(out, "{namespace}/{name}"),
+            None => write!(out, "{name}"),
+        }
+    }
 }
 
 /// What passes did.

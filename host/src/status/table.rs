@@ -132,10 +132,7 @@ pub fn details(details: &PluginDetails) -> String {
 }
 
 fn said(key: &KeyStatus) -> String {
-    let mut out = match &key.namespace {
-        Some(namespace) => format!("{namespace}/{}", key.name),
-        None => key.name.clone(),
-    };
+    let mut out = key.to_string();
     out += &format!("   {}", spell(Duration::from_micros(key.took_us)));
     if key.failures > 0 {
         out += &format!("   {} failures", key.failures);

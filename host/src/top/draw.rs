@@ -8,7 +8,7 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::Line;
 use ratatui::widgets::{Cell, Paragraph, Row, Table, TableState, Wrap};
 
-use super::state::{Screen, View, named};
+use super::state::{Screen, View};
 use crate::status::{COLUMNS, cells};
 use crate::text::spell;
 
@@ -125,7 +125,7 @@ fn keys(screen: &Screen) -> Table<'_> {
         let error = key.error.as_ref().unwrap_or(&key.returned).clone();
         vec![
             head.to_owned(),
-            named(key),
+            key.to_string(),
             spell(Duration::from_micros(key.took_us)),
             count(key.failures),
             next.unwrap_or_default(),

@@ -244,15 +244,7 @@ impl Screen {
             .append_pair("namespace", key.namespace.as_deref().unwrap_or_default())
             .append_pair("name", &key.name)
             .finish();
-        let name = format!("{kind} {}", named(key));
+        let name = format!("{kind} {key}");
         Some(View::Object { name, query })
-    }
-}
-
-/// `team-a/ada`
-pub(super) fn named(key: &KeyStatus) -> String {
-    match &key.namespace {
-        Some(namespace) => format!("{namespace}/{}", key.name),
-        None => key.name.clone(),
     }
 }

@@ -6,6 +6,8 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
+use crate::text::clean_name;
+
 /// Namespace and name of a primary. The kind is the plugin's.
 #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key(Arc<Names>);
@@ -48,11 +50,31 @@ impl fmt::Debug for Key {
     }
 }
 
+/// For people: a name may contain any character, and none of them moves a cursor or begins a line.
 impl fmt::Display for Key {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = clean_name(&self.name);
         match &self.namespace {
-            Some(namespace) => write!(out, "{namespace}/{}", self.name),
-            None => write!(out, "{}", self.name),
+            Some(namespace) => write!(out, "{namespace}/{name}"),
+            None => write!(out, "{name}"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_shown_in_one_line() {
+        let cases = [
+            ("team:reader", "team:reader"),
+            ("cost $é", "cost $é"),
+            ("a\nb\u{1b}[31m", "a\\nb\u{fffd}[31m"),
+        ];
+        for (name, shown) in cases {
+            assert_eq!(Key::new(None, name).to_string(), shown);
+        }
+        assert_eq!(Key::new(Some("n"), "a").to_string(), "n/a");
     }
 }

@@ -5,6 +5,7 @@ mod arbitrary;
 mod create;
 mod denied;
 mod memory;
+mod names;
 mod ownership;
 mod patch;
 mod repeat;
@@ -283,6 +284,8 @@ fn grants(setting: &Setting) -> Grants {
         { "apiGroups": [""], "resources": ["namespaces"], "verbs": all, "namespaces": "all", "acknowledge": true },
         { "apiGroups": ["apps"], "resources": ["deployments/scale"], "verbs": ["get", "patch"], "acknowledge": true },
         { "apiGroups": [""], "resources": ["pods"], "verbs": ["get"] },
+        { "apiGroups": ["rbac.authorization.k8s.io"], "resources": ["clusterroles"], "verbs": all,
+          "namespaces": "all", "acknowledge": true },
         { "apiGroups": [""], "resources": ["pods/eviction", "pods/binding"], "verbs": ["create"], "acknowledge": true },
     ]);
     Grants::new(serde_json::from_value(grants).unwrap()).unwrap()

@@ -34,6 +34,7 @@ async fn the_examples_roles_are_what_its_document_grants_and_nothing_more() -> R
             &["update"]
         ),
         of("events.k8s.io", &["events"], &["create", "patch"]),
+        of("", &["events"], &["patch"]),
     ]);
     let [role, binding] = &documents(&printed)?[..] else {
         panic!("one role and one binding: {printed}");

@@ -63,8 +63,11 @@ fn roles(grants: &Value) -> Vec<Value> {
         "apiGroups": ["events.k8s.io"], "resources": ["events"], "verbs": ["create", "patch"],
         "namespaces": "all",
     });
+    let texts = json!({
+        "apiGroups": [""], "resources": ["events"], "verbs": ["patch"], "namespaces": "all",
+    });
     let all = grants.as_array().into_iter().flatten();
-    for (index, grant) in all.chain([&own, &events]).enumerate() {
+    for (index, grant) in all.chain([&own, &events, &texts]).enumerate() {
         let rule = json!({
             "apiGroups": grant.get("apiGroups"),
             "resources": grant.get("resources"),
