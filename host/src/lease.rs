@@ -128,14 +128,16 @@ impl Lease {
         Ok(items.filter_map(namespace).collect())
     }
 
-    /// Waits until the Lease is ours. Says once whom it waits for, and calls `waits` when it cannot be had at once.
+    /// Waits until the Lease is ours. Says once whom it waits for. Calls `waits` when it cannot be had at once, with its
+    /// holder, if that is another one.
     /// `watched` is what is known of the Lease from before: a holder that was watched once need not be watched again.
-    pub async fn acquire(&self, mut watched: Watched, waits: impl Fn()) {
+    pub async fn acquire(&self, mut watched: Watched, waits: impl Fn(Option<&str>)) {
         let mut said = None;
         loop {
             match self.try_acquire(&mut watched).await {
                 Ok(None) => return,
                 Ok(Some(holder)) => {
+                    waits(Some(&holder));
                     if said.as_ref() != Some(&holder) {
                         tracing::info!(
                             lease = self.name,
@@ -146,6 +148,7 @@ impl Lease {
                     }
                 }
                 Err(error) => {
+                    waits(None);
                     let text = error.to_string();
                     if said.as_ref() != Some(&text) {
                         tracing::warn!(
@@ -156,7 +159,6 @@ impl Lease {
                     }
                 }
             }
-            waits();
             let pause = self.seams.rng.spread(self.times.retry_period, 0.2);
             self.seams.clock.sleep(pause).await;
         }
@@ -182,13 +184,14 @@ impl Lease {
                 .await;
             let late = || Err(ApiError::Unreachable("no answer in time".to_owned()));
             match renewal.unwrap_or_else(late) {
-                Ok(Some(record)) => {
+                Ok(Ok(record)) => {
                     renewed = sent;
                     self.gate.open(opened);
                     last = Some(record);
                 }
-                Ok(None) => {
-                    tracing::error!(lease = self.name, "another host has taken the lease");
+                Ok(Err(holder)) => {
+                    let lease = &self.name;
+                    tracing::error!(lease, holder, "another host has taken the lease");
                     return;
                 }
                 Err(error) => {
@@ -294,22 +297,22 @@ impl Lease {
         }
     }
 
-    /// Whether a lease has no holder, or one that has not renewed for as long as we have watched.
     /// Renews from what the last renewal left; reads first if that is not known, or not so any
-    /// more. `None` if the lease is another's.
-    async fn renew(&self, last: Option<Record>) -> Result<Option<Record>, ApiError> {
+    /// more. A Lease that nobody holds, since somebody has emptied it, is taken again, as client-go does. Answers
+    /// the holder if that is another one.
+    async fn renew(&self, last: Option<Record>) -> Result<Result<Record, String>, ApiError> {
         if let Some(last) = last {
             match self.write(&last, &self.identity).await {
                 Err(error) if error.is_race() || error.is_not_found() => {}
-                written => return written.map(Some),
+                written => return written.map(Ok),
             }
         }
         match self.read().await? {
-            None => self.create().await.map(Some),
-            Some(record) if record.holder == self.identity => {
-                self.write(&record, &self.identity).await.map(Some)
+            None => self.create().await.map(Ok),
+            Some(record) if record.holder == self.identity || record.holder.is_empty() => {
+                self.write(&record, &self.identity).await.map(Ok)
             }
-            Some(_) => Ok(None),
+            Some(record) => Ok(Err(record.holder)),
         }
     }
 

@@ -66,7 +66,7 @@ pub async fn release(flags: Release, seams: Seams) -> anyhow::Result<()> {
     }
     // Held meanwhile, so that no host starts the plugin under our hands.
     for (lease, seen) in leases.iter().zip(watched) {
-        let acquired = lease.acquire(seen, || {});
+        let acquired = lease.acquire(seen, |_| {});
         let acquired = seams.clock.within(times.lease_duration, acquired).await;
         acquired.context("cannot take the plugin's lease: see above")?;
     }

@@ -5,6 +5,7 @@
 
 mod applied;
 mod difference;
+mod effect;
 mod informed;
 mod journal;
 mod json;
@@ -32,6 +33,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use applied::Applies;
 pub use applied::{Applied, Extent};
 pub use difference::{Difference, Hide};
+pub use effect::Sent;
 use journal::Journals;
 pub use journal::{End, Journal, Saw, Wrote};
 pub(crate) use json::Packer;
@@ -239,11 +241,6 @@ impl View {
             by.clone(),
             extent,
         )
-    }
-
-    /// The key must run again.
-    fn rerun(&self, key: Key) {
-        self.wake(key, Why::Overtaken);
     }
 
     fn wake(&self, key: Key, why: Why) {

@@ -14,7 +14,7 @@ mod reason;
 mod text;
 mod truth;
 
-pub use answer::{Answer, Node, PassAnswer, PluginAnswer, Written};
+pub use answer::{Answer, FieldAnswer, Node, PassAnswer, PluginAnswer, Written};
 pub use ask::ask;
 pub use dot::dot;
 pub use find::{Finder, Question};

@@ -27,6 +27,20 @@ use slots::Slots;
 /// Of so many keys taken, one was added low, if any is waiting.
 const SHARE: u32 = 8;
 
+/// What is noted of a key until it runs.
+pub(super) trait Note: Default {
+    /// The key's delay has ended.
+    fn delay_ended(&mut self);
+    /// The key runs before its delay would have ended.
+    fn delay_forgotten(&mut self);
+}
+
+/// Nothing.
+impl Note for () {
+    fn delay_ended(&mut self) {}
+    fn delay_forgotten(&mut self) {}
+}
+
 /// A queue of keys, which are cheap to clone. `T` is a point in time, and `N` what is noted of a key until it runs.
 #[derive(Debug)]
 pub(super) struct Queue<K, T, N = ()> {
@@ -97,7 +111,7 @@ impl<K: Clone + Ord + Hash, T: Copy + Ord, N> Default for Queue<K, T, N> {
     }
 }
 
-impl<K: Clone + Ord + Hash, T: Copy + Ord, N: Default> Queue<K, T, N> {
+impl<K: Clone + Ord + Hash, T: Copy + Ord, N: Note> Queue<K, T, N> {
     /// Marks `key` as needing work now. A delay it had is forgotten. Answers what is noted of it, as the others do;
     /// `None` if there is no room for another key, after four thousand million of them.
     pub(super) fn add(&mut self, key: K) -> Option<&mut N> {
@@ -111,8 +125,8 @@ impl<K: Clone + Ord + Hash, T: Copy + Ord, N: Default> Queue<K, T, N> {
         self.wake(handle, Priority::Low)
     }
 
-    /// Marks `key` as needing work at `due`, unless it is to run earlier anyway. Of two delays the earlier
-    /// one counts, and the higher priority.
+    /// Marks `key` as needing work at `due`. Of two delays the earlier one counts, and the higher priority. Answers
+    /// `None` also if the key runs earlier anyway, or as early.
     pub(super) fn add_at(&mut self, key: K, due: T, priority: Priority) -> Option<&mut N> {
         let handle = self.keys.enter(key)?;
         self.delay(handle, due, priority)
@@ -149,7 +163,7 @@ impl<K: Clone + Ord + Hash, T: Copy + Ord, N: Default> Queue<K, T, N> {
         let slot = self.keys.get_mut(handle)?;
         let entry = &mut slot.entry;
         if entry.dirty {
-            return Some(&mut entry.note);
+            return None;
         }
         let held = entry.delayed;
         match priority {
@@ -157,11 +171,12 @@ impl<K: Clone + Ord + Hash, T: Copy + Ord, N: Default> Queue<K, T, N> {
             Priority::Low if held.is_none() => entry.delayed_low = true,
             Priority::Low => {}
         }
-        if held.is_none_or(|held| held > due) {
-            self.count.delayed += usize::from(held.is_none());
-            entry.delayed = Some(due);
-            self.alarms.push(Reverse((due, slot.key.clone(), handle)));
+        if held.is_some_and(|held| held <= due) {
+            return None;
         }
+        self.count.delayed += usize::from(held.is_none());
+        entry.delayed = Some(due);
+        self.alarms.push(Reverse((due, slot.key.clone(), handle)));
         Some(&mut entry.note)
     }
 
@@ -338,11 +353,13 @@ impl<K: Clone + Ord + Hash, T: Copy + Ord, N: Default> Queue<K, T, N> {
             let Some(Reverse((_, _, handle))) = self.alarms.pop() else {
                 return;
             };
-            let slot = self.keys.get(handle);
-            let priority = match slot.is_some_and(|slot| slot.entry.delayed_low) {
-                true => Priority::Low,
-                false => Priority::Normal,
-            };
+            let mut priority = Priority::Normal;
+            if let Some(slot) = self.keys.get_mut(handle) {
+                slot.entry.note.delay_ended();
+                if slot.entry.delayed_low {
+                    priority = Priority::Low;
+                }
+            }
             self.wake(handle, priority);
             if let Some(slot) = self.keys.get_mut(handle) {
                 slot.entry.due = true;

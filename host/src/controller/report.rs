@@ -225,6 +225,7 @@ mod tests {
             kind: "Secret".into(),
             key: Key::new(Some("n"), "tls"),
             end: End::Changed(Vec::new()),
+            followed: Vec::new(),
             version: None,
         };
         let rival = Key::new(Some("n"), "bob");

@@ -1,5 +1,7 @@
 //! The queue that a plugin's workers share: [`Queue`] with a lock, a clock and somebody to wake.
 
+mod ticket;
+
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -12,6 +14,7 @@ use super::whys::Whys;
 use crate::metrics::{Backlog, Meters, Waiting};
 use crate::seams::{Clock, first};
 use crate::view::{Key, Wakeup, Why};
+use ticket::Ticket;
 
 /// A queue that can be waited for. Before it is opened it takes nothing in: a host that stands by for months
 /// would collect the keys of what has come and gone.
@@ -44,15 +47,6 @@ enum Stage {
     Open,
     /// Nothing is handed out any more.
     Closed,
-}
-
-/// What is noted of a key that is to run.
-#[derive(Debug, Default)]
-struct Ticket {
-    /// Why: the first reasons.
-    whys: Whys,
-    /// Since when it waits for a worker; a delayed one, from when it will. None before it was ever added.
-    since: Option<Instant>,
 }
 
 /// A key whose turn it is.
@@ -100,7 +94,10 @@ impl WorkQueue {
             true => state.queue.add_low(key),
             false => state.queue.add(key),
         };
-        self.waits(ticket, why, now);
+        if let Some(ticket) = ticket {
+            self.waits(ticket, now);
+            ticket.whys.note(why);
+        }
         drop(state);
         self.changed.notify_one();
     }
@@ -110,7 +107,10 @@ impl WorkQueue {
         let due = self.clock.now() + delay;
         self.meters.retries.inc();
         let mut state = self.state();
-        self.waits(state.queue.add_at(key, due, priority), why, due);
+        if let Some(ticket) = state.queue.add_at(key, due, priority) {
+            self.waits(ticket, due);
+            ticket.delayed = Some(why);
+        }
         drop(state);
         self.changed.notify_one();
     }
@@ -191,7 +191,7 @@ impl WorkQueue {
             },
             queue::Place::Delayed { due, slowed } => Place::Delayed(Delayed {
                 left: due.saturating_duration_since(now),
-                why: ticket.and_then(|ticket| ticket.whys.first.last().cloned()),
+                why: ticket.and_then(|ticket| ticket.delayed.clone()),
                 slowed,
             }),
             queue::Place::Running { again } => Place::Running {
@@ -255,16 +255,12 @@ impl WorkQueue {
     }
 
     /// The key waits for a worker from then on, if it does not already.
-    fn waits(&self, ticket: Option<&mut Ticket>, why: Why, from: Instant) {
-        let Some(ticket) = ticket else {
-            return;
-        };
+    fn waits(&self, ticket: &mut Ticket, from: Instant) {
         if ticket.since.is_none() {
             self.meters.adds.inc();
         }
         let since = ticket.since.map_or(from, |since| since.min(from));
         ticket.since = Some(since);
-        ticket.whys.note(why);
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

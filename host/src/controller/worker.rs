@@ -286,7 +286,7 @@ impl Worker {
             let (field, answer) = match &wrote.end {
                 End::Created(_) => ("", None),
                 End::Unseen => ("", wrote.version.as_deref()),
-                End::Changed(fields) => match fields.first() {
+                End::Changed(_) => match wrote.changes().next() {
                     Some(field) => (field.path.as_str(), None),
                     None => continue,
                 },

@@ -12,6 +12,7 @@ use crate::text::spell;
 use crate::why::{Node, PassAnswer};
 use wrote::{has_effect, lines};
 
+
 /// Something that happened.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(

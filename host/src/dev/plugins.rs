@@ -9,6 +9,7 @@ use crate::controller::Record;
 use crate::hosting::Host;
 use crate::metrics::{Meters, Stage};
 use crate::seams::{Either, first};
+use crate::text::clean;
 use crate::why::{Node, PassAnswer};
 
 /// So many passes wait to be told.
@@ -16,6 +17,9 @@ const WAITING: usize = 4096;
 
 /// A plugin that stands by for so long waits for another host.
 const STANDBY: Duration = Duration::from_secs(3);
+
+/// The longest name of a host that is shown.
+const HOLDER: usize = 200;
 
 /// What was told of a plugin.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -57,7 +61,9 @@ pub(super) async fn watch(host: Arc<Host>, plugin: String, teller: Teller) {
 
 fn tell_moves(meters: &Meters, plugin: &str, told: &mut Told, teller: &Teller) {
     let about = meters.about().map(|about| about.digest);
-    for news in moved(plugin, &meters.stage(), about, meters.refusal(), told) {
+    let holder = meters.holder();
+    let held = held(&meters.stage(), holder, meters.refusal());
+    for news in moved(plugin, &meters.stage(), about, held, told) {
         teller.tell(&news);
     }
 }
@@ -67,7 +73,7 @@ fn moved(
     plugin: &str,
     stage: &Stage,
     digest: Option<String>,
-    refusal: Option<String>,
+    held: Option<String>,
     told: &mut Told,
 ) -> Vec<News> {
     let mut news = Vec::new();
@@ -83,19 +89,26 @@ fn moved(
             before,
         });
     }
-    let held = refusal.or_else(|| match stage {
-        Stage::Refused(why)
-        | Stage::Quarantined(why)
-        | Stage::Waiting(why)
-        | Stage::SlowedDown(why) => Some(why.clone()),
-        Stage::StandingBy => Some("another host has its Lease, and this one stands by".to_owned()),
-        Stage::Loading | Stage::Syncing | Stage::Running => None,
-    });
     if held != told.held {
         told.held.clone_from(&held);
         news.extend(held.map(|message| News::Held { plugin, message }));
     }
     news
+}
+
+/// Why a plugin, or a new version of it, does not run. A Lease that no other host has is taken in a moment.
+fn held(stage: &Stage, holder: Option<String>, refusal: Option<String>) -> Option<String> {
+    refusal.or_else(|| match stage {
+        Stage::Refused(why)
+        | Stage::Quarantined(why)
+        | Stage::Waiting(why)
+        | Stage::SlowedDown(why) => Some(why.clone()),
+        Stage::StandingBy => holder.map(|holder| {
+            let holder = clean(&holder, HOLDER);
+            format!("{holder} has its Lease, and this host stands by")
+        }),
+        Stage::Loading | Stage::Syncing | Stage::Running => None,
+    })
 }
 
 fn pass(plugin: &str, meters: &Meters, record: &Record) -> News {
@@ -119,7 +132,8 @@ mod tests {
         let mut told = Told::default();
         let mut step = |stage: Stage, digest: &str, refusal: Option<&str>| -> Vec<String> {
             let digest = Some(digest.to_owned());
-            let news = moved("p", &stage, digest, refusal.map(str::to_owned), &mut told);
+            let held = held(&stage, None, refusal.map(str::to_owned));
+            let news = moved("p", &stage, digest, held, &mut told);
             news.iter().map(|news| news.said().1.to_owned()).collect()
         };
         let waiting = || Stage::Waiting("no kind".into());
@@ -130,5 +144,14 @@ mod tests {
         assert_eq!(step(Stage::Running, "a", Some("bad")), ["Held"]);
         assert_eq!(step(Stage::Running, "b", None), ["Swapped"]);
         assert_eq!(step(Stage::Running, "b", Some("bad")), ["Held"], "again");
+    }
+
+    #[test]
+    fn only_a_lease_that_another_host_has_holds_a_plugin_back() {
+        let held = |holder: Option<&str>| held(&Stage::StandingBy, holder.map(str::to_owned), None);
+        assert_eq!(held(None), None);
+        let other = held(Some("other"));
+        let said = "other has its Lease, and this host stands by";
+        assert_eq!(other.as_deref(), Some(said));
     }
 }

@@ -88,12 +88,13 @@ impl Host {
         let (say, mut tried) = watch::channel(false);
         let meters = self.metrics.of(name);
         let mut lost = pin!(async {
-            let waits = || {
+            let waits = |holder: Option<&str>| {
+                meters.held_by(holder);
                 say.send_replace(true);
             };
             Box::pin(lease.acquire(Watched::default(), waits)).await;
             elect.send_replace(Some(self.seams.clock.now()));
-            waits();
+            waits(None);
             meters.leads.set(1);
             lease.hold().await;
         });

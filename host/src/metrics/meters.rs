@@ -103,6 +103,8 @@ pub struct Meters {
     /// Calls that did not end well, by how they ended.
     failures: Mutex<BTreeMap<&'static str, u64>>,
     stage: Mutex<Stage>,
+    /// Who has its Lease, if that is another host.
+    holder: Mutex<Option<String>>,
     refusal: Mutex<Option<Held>>,
     history: Mutex<History>,
     about: Mutex<Option<About>>,
@@ -126,7 +128,7 @@ pub enum Stage {
     Waiting(String),
     /// Its first lists are not in yet.
     Syncing,
-    /// Its lists are in, and another host has its Lease.
+    /// Its lists are in, and it makes no pass yet: another host has its Lease, or it is about to take over.
     StandingBy,
     /// It makes passes.
     Running,
@@ -247,6 +249,7 @@ impl Default for Meters {
             throttled: Throttled::default(),
             failures: Mutex::default(),
             stage: Mutex::default(),
+            holder: Mutex::default(),
             refusal: Mutex::default(),
             history: Mutex::default(),
             about: Mutex::default(),
@@ -279,6 +282,20 @@ impl Meters {
     pub(crate) fn reached(&self, stage: Stage) {
         *lock(&self.stage) = stage;
         self.moved.send_replace(());
+    }
+
+    /// Another host has the plugin's Lease, or none is known to have it.
+    pub(crate) fn held_by(&self, holder: Option<&str>) {
+        let holder = holder.map(str::to_owned);
+        let before = std::mem::replace(&mut *lock(&self.holder), holder.clone());
+        if before != holder {
+            self.moved.send_replace(());
+        }
+    }
+
+    /// Who has the plugin's Lease, if another host is known to have it.
+    pub fn holder(&self) -> Option<String> {
+        lock(&self.holder).clone()
     }
 
     /// How far the plugin is.

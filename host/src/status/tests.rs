@@ -40,6 +40,7 @@ fn writes_status(pass: &mut Record) {
             before: time(1),
             after: time(2),
         }]),
+        followed: Vec::new(),
         version: None,
     });
 }
@@ -217,6 +218,7 @@ fn what_is_as_it_should_be_is_not_warned_of() {
                 kind: "ConfigMap".into(),
                 key: key("b"),
                 end: End::Created(Vec::new()),
+                followed: Vec::new(),
                 version: None,
             });
         }),

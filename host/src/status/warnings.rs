@@ -203,7 +203,7 @@ fn polls(known: &Known) -> Told {
         let asked = |why: &Why| *why == Why::Requeued;
         record.whys.first.iter().all(asked) && !record.whys.first.is_empty()
     };
-    let idle = |record: &&Arc<Record>| !record.journal.writes.iter().any(has_effect);
+    let idle = |record: &&Arc<Record>| !record.journal.writes.iter().any(Wrote::has_effect);
     let habit = newest.len() == HABIT && newest.iter().all(|it| asked(it) && idle(it));
     habit.then(|| {
         let text = format!("the last {HABIT} passes ran only since the plugin asked for them, and changed nothing: let it wait for a change, or longer");
@@ -234,13 +234,4 @@ fn writes_status(known: &Known) -> Told {
         let text = format!("each of the last {HABIT} passes changed its object's status: is there a time or a counter in it, or does somebody else write it too?");
         ("WritesStatusEachTime", text)
     })
-}
-
-fn has_effect(wrote: &Wrote) -> bool {
-    use crate::view::End;
-    match &wrote.end {
-        End::Changed(fields) => !fields.is_empty(),
-        End::Created(_) | End::Deleted | End::Failed => true,
-        End::Unseen => false,
-    }
 }

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
+
+use super::effect::{Cause, Effect, Guide};
 
 /// So many fields are named.
 const MOST: usize = 32;
@@ -10,6 +12,12 @@ const MOST: usize = 32;
 const LONGEST: usize = 120;
 const LONGEST_PATH: usize = 200;
 const LONGEST_STEP: usize = 64;
+/// So many steps are made at most.
+const STEPS: usize = 20_000;
+/// To find out who is responsible for an item of a list counts as so many, for each set of fields.
+const ITEM: usize = 10;
+/// What is shown in the place of a value that is not.
+pub(super) const HIDDEN: &str = "…";
 
 /// Makes of the text of a value what people may be shown of it.
 pub type Hide = Arc<dyn Fn(&str) -> String + Send + Sync>;
@@ -34,100 +42,181 @@ impl Difference {
 }
 
 /// The fields in which two objects differ, but for what the server counts by itself. Of a Secret no value
-/// is shown, and of others what `hide` makes of it.
-pub(super) fn differences(before: &Value, after: &Value, hide: Option<&Hide>) -> Vec<Difference> {
-    let mut walk = Walk::of([before, after], hide);
-    walk.compare(Some(before), Some(after));
+/// is shown.
+#[cfg(test)]
+pub(super) fn differences(before: &Value, after: &Value) -> Vec<Difference> {
+    let mut walk = Walk::of([before, after], None);
+    walk.compare(Some(before), Some(after), &Guide::ALL);
+    walk.found.applied
+}
+
+/// The same of two trees of an object like `object`, told apart by what was `sent`, and without what `others` own. Of
+/// values is shown what `hide` makes of them.
+pub(super) fn compared<'a>(
+    [before, after]: [&Value; 2],
+    object: &Value,
+    sent: &'a Value,
+    others: Vec<&'a Map<String, Value>>,
+    hide: Option<&Hide>,
+) -> Effect {
+    let mut walk = Walk::of([before, object], hide);
+    walk.compare(Some(before), Some(after), &Guide::new(sent, others));
     walk.found
 }
 
-/// The fields of an object that was made, but for its metadata. Its values are shown as in [`differences`].
-pub(super) fn fields(made: &Value, hide: Option<&Hide>) -> Vec<Difference> {
-    let mut walk = Walk::of([made, made], hide);
-    let own = made.as_object().into_iter().flatten();
+/// The fields of an object that was made, but for its metadata, told apart by what was `sent`. Of a Secret no value is
+/// shown.
+pub(super) fn made(object: &Value, sent: &Value, hide: Option<&Hide>) -> Effect {
+    let mut walk = Walk::of([object, sent], hide);
+    let guide = Guide::new(sent, Vec::new());
+    let own = object.as_object().into_iter().flatten();
     for (name, value) in own.filter(|(name, _)| !OF_ALL.contains(&name.as_str())) {
-        walk.step(&step(name), |walk| walk.compare(None, Some(value)));
+        walk.step(&step(name), &guide.field(name), |walk, guide| {
+            walk.compare(None, Some(value), guide);
+        });
     }
     walk.found
 }
 
 /// Looks through two objects side by side, no further than there is something to tell.
-struct Walk<'a> {
+struct Walk<'h> {
     secret: bool,
-    hide: Option<&'a Hide>,
+    hide: Option<&'h Hide>,
     /// Where it is.
     path: String,
-    found: Vec<Difference>,
+    found: Effect,
+    /// How many more steps it makes.
+    left: usize,
 }
 
-impl<'a> Walk<'a> {
-    fn of(objects: [&Value; 2], hide: Option<&'a Hide>) -> Self {
+impl<'h> Walk<'h> {
+    fn of(objects: [&Value; 2], hide: Option<&'h Hide>) -> Self {
         let is_secret =
             |object: &&Value| object.get("kind").and_then(Value::as_str) == Some("Secret");
         Self {
             secret: objects.iter().any(is_secret),
             hide,
             path: String::new(),
-            found: Vec::new(),
+            found: Effect::default(),
+            left: STEPS,
         }
     }
 
+    /// Whether nothing more of what `guide` is about is told.
+    fn is_full(&self, guide: &Guide<'_>) -> bool {
+        let applied = self.found.applied.len() >= MOST;
+        let followed = guide.is_all() || self.found.followed.len() >= MOST;
+        self.left == 0 || applied && followed
+    }
+
     /// Looks at what is one step further.
-    fn step(&mut self, step: &str, look: impl FnOnce(&mut Self)) {
+    fn step(&mut self, step: &str, guide: &Guide<'_>, look: impl FnOnce(&mut Self, &Guide<'_>)) {
+        if self.is_full(guide) {
+            return;
+        }
+        self.left = self.left.saturating_sub(1);
         let length = self.path.len();
         self.path.push_str(step);
-        if self.found.len() < MOST && !counted(&self.path) {
-            look(self);
+        if !counted(&self.path) {
+            look(self, guide);
         }
         self.path.truncate(length);
     }
 
     /// Trees are no deeper than JSON's parser makes them.
-    fn compare(&mut self, before: Option<&Value>, after: Option<&Value>) {
+    fn compare(&mut self, before: Option<&Value>, after: Option<&Value>, guide: &Guide<'_>) {
         match (before, after) {
             (Some(Value::Object(old)), Some(Value::Object(new))) => {
                 for (name, value) in old {
-                    self.step(&step(name), |walk| walk.compare(Some(value), new.get(name)));
+                    self.field(name, Some(value), new.get(name), guide);
                 }
                 for (name, value) in new.iter().filter(|(name, _)| !old.contains_key(*name)) {
-                    self.step(&step(name), |walk| walk.compare(None, Some(value)));
+                    self.field(name, None, Some(value), guide);
                 }
             }
             (Some(Value::Array(old)), Some(Value::Array(new))) => {
-                for at in 0..old.len().max(new.len()) {
-                    let (old, new) = (old.get(at), new.get(at));
-                    self.step(&format!("[{at}]"), |walk| walk.compare(old, new));
-                    if self.found.len() >= MOST {
-                        break;
-                    }
-                }
+                self.items(old, new, guide);
             }
             // What is new is told field by field.
             (None, Some(Value::Object(new))) if !new.is_empty() => {
                 for (name, value) in new {
-                    self.step(&step(name), |walk| walk.compare(None, Some(value)));
-                    if self.found.len() >= MOST {
-                        break;
-                    }
+                    self.field(name, None, Some(value), guide);
                 }
             }
+            // A list in which not all was sent as it is there.
+            (None, Some(Value::Array(new))) if !guide.is_all() && has_objects(new) => {
+                self.items(&[], new, guide);
+            }
             (before, after) if before == after => {}
-            (before, after) => {
-                // Hidden as a whole, and then cut: a part of a value would not be known for one.
-                let shown = |value: &Value| match (self.secret, self.hide) {
-                    (true, _) => "…".to_owned(),
-                    (false, Some(hide)) => cut(&hide(&value.to_string()), LONGEST),
-                    (false, None) => cut(&value.to_string(), LONGEST),
-                };
-                let difference = Difference {
-                    path: cut(&self.path, LONGEST_PATH),
-                    before: before.map(shown),
-                    after: after.map(shown),
-                };
-                self.found.push(difference);
+            (before, after) => self.found(before, after, guide),
+        }
+    }
+
+    fn field(
+        &mut self,
+        name: &str,
+        before: Option<&Value>,
+        after: Option<&Value>,
+        guide: &Guide<'_>,
+    ) {
+        if self.is_full(guide) {
+            return;
+        }
+        self.step(&step(name), &guide.field(name), |walk, guide| {
+            walk.compare(before, after, guide);
+        });
+    }
+
+    fn items(&mut self, old: &[Value], new: &[Value], guide: &Guide<'_>) {
+        for at in 0..old.len().max(new.len()) {
+            let (old, new) = (old.get(at), new.get(at));
+            if self.is_full(guide) {
+                return;
+            }
+            if old != new {
+                self.left = self.left.saturating_sub(ITEM * guide.sets());
+                let inner = guide.item(at, new.or(old));
+                self.step(&format!("[{at}]"), &inner, |walk, guide| {
+                    walk.compare(old, new, guide);
+                });
             }
         }
     }
+
+    /// The field here is another one now.
+    fn found(&mut self, before: Option<&Value>, after: Option<&Value>, guide: &Guide<'_>) {
+        let told = match guide.cause() {
+            Cause::Applied => &mut self.found.applied,
+            Cause::Followed if is_of_write(&self.path) => &mut self.found.followed,
+            Cause::Followed | Cause::Others => return,
+        };
+        if told.len() >= MOST {
+            return;
+        }
+        // Hidden as a whole, and then cut: a part of a value would not be known for one.
+        let shown = |value: &Value| match (self.secret, self.hide) {
+            (true, _) => HIDDEN.to_owned(),
+            (false, Some(hide)) => cut(&hide(&value.to_string()), LONGEST),
+            (false, None) => cut(&value.to_string(), LONGEST),
+        };
+        told.push(Difference {
+            path: cut(&self.path, LONGEST_PATH),
+            before: before.map(shown),
+            after: after.map(shown),
+        });
+    }
+}
+
+/// Whether an item of a list has fields.
+fn has_objects(list: &[Value]) -> bool {
+    list.iter().any(Value::is_object)
+}
+
+/// Whether a write can lead to a change of this field. Of the metadata the API server and others write the rest.
+fn is_of_write(path: &str) -> bool {
+    let fields = ["labels", "annotations", "ownerReferences"];
+    let field = path.strip_prefix(".metadata.");
+    field.is_none_or(|field| fields.iter().any(|name| field.starts_with(name)))
 }
 
 /// What every object has.
@@ -166,7 +255,7 @@ mod tests {
     /// `path before after`, one for each difference.
     fn told(before: &Value, after: &Value) -> Vec<String> {
         let text = |side: Option<String>| side.unwrap_or_else(|| "-".into());
-        let all = differences(before, after, None).into_iter();
+        let all = differences(before, after).into_iter();
         all.map(|one| format!("{} {} {}", one.path, text(one.before), text(one.after)))
             .collect()
     }
@@ -202,7 +291,7 @@ mod tests {
     #[test]
     fn what_was_made_is_told_field_by_field() {
         let told = |made: &Value| -> Vec<String> {
-            let all = fields(made, None).into_iter();
+            let all = super::made(made, made, None).applied.into_iter();
             all.map(|one| format!("{} {}", one.path, one.after.unwrap()))
                 .collect()
         };
@@ -232,9 +321,9 @@ mod tests {
         };
         let (one, two) = (many(1), many(2));
         for all in [
-            differences(&one, &two, None),
-            fields(&two, None),
-            differences(&json!({}), &two, None),
+            differences(&one, &two),
+            made(&two, &two, None).applied,
+            differences(&json!({}), &two),
         ] {
             assert_eq!(all.len(), MOST);
             assert!(
@@ -246,7 +335,8 @@ mod tests {
         for _ in 0..100 {
             deep = json!({ "f".repeat(100): deep });
         }
-        let [one] = &fields(&json!({ "data": deep }), None)[..] else {
+        let deep = json!({ "data": deep });
+        let [one] = &made(&deep, &deep, None).applied[..] else {
             panic!("one field")
         };
         assert_eq!(one.path.chars().count(), LONGEST_PATH + 1);
@@ -277,10 +367,10 @@ mod tests {
         let secret = |value: &str| json!({"kind": "Secret", "data": {"password": value}});
         assert_eq!(told(&secret("a"), &secret("b")), [".data.password … …"]);
         let long = |fill: &str| json!({"data": {"a": fill.repeat(1000)}});
-        let told = differences(&long("ä"), &long("b"), None);
+        let told = differences(&long("ä"), &long("b"));
         assert!(told[0].before.as_ref().unwrap().chars().count() <= LONGEST + 1);
         let many = |value: u32| (0..1000).map(|n| (format!("f{n}"), json!(value))).collect();
         let many = |value| Value::Object(many(value));
-        assert_eq!(differences(&many(1), &many(2), None).len(), MOST);
+        assert_eq!(differences(&many(1), &many(2)).len(), MOST);
     }
 }

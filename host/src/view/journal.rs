@@ -67,6 +67,8 @@ pub struct Wrote {
     pub key: Key,
     /// How it ended.
     pub end: End,
+    /// What else changed because of it, and was not sent: defaults, and what is not applied any more.
+    pub followed: Vec<Difference>,
     /// The version that the API server answered with, if it did.
     pub version: Option<String>,
 }
@@ -74,9 +76,9 @@ pub struct Wrote {
 /// How a write ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
-    /// The object was made, with these fields.
+    /// The object was made, with these fields of what was sent.
     Created(Vec<Difference>),
-    /// These fields have changed; none, if the object was as it should be already.
+    /// These fields of what was sent have changed; none, if they were as they should be already.
     Changed(Vec<Difference>),
     /// The object is of a kind that the host keeps no copies of: something has changed, or nothing.
     Unseen,
@@ -108,13 +110,26 @@ impl Saw {
 }
 
 impl Wrote {
+    /// All fields that have changed: first those that were sent.
+    pub fn changes(&self) -> impl Iterator<Item = &Difference> {
+        self.end.differences().iter().chain(&self.followed)
+    }
+
+    /// Whether it is known that something has changed, or that it failed.
+    pub fn has_effect(&self) -> bool {
+        match self.end {
+            End::Changed(_) => self.changes().next().is_some(),
+            End::Created(_) | End::Deleted | End::Failed => true,
+            End::Unseen => false,
+        }
+    }
+
     /// About how many bytes it takes.
     pub(crate) fn bytes(&self) -> usize {
-        let differences = self.end.differences().iter();
         size_of::<Self>()
             + self.kind.len()
             + self.key.name.len()
-            + differences.map(Difference::bytes).sum::<usize>()
+            + self.changes().map(Difference::bytes).sum::<usize>()
     }
 }
 
@@ -162,9 +177,15 @@ impl Journals {
         });
     }
 
-    /// A write of the run of `key` has ended.
+    /// A write of the run of `key` has ended. Of a delete that was tried more than once the end alone counts.
     pub(super) fn wrote(&mut self, key: &Key, wrote: Wrote) {
         self.note(key, wrote.bytes(), |journal| {
+            if wrote.end == End::Deleted {
+                let is_try = |one: &Wrote| {
+                    one.end == End::Failed && (&one.kind, &one.key) == (&wrote.kind, &wrote.key)
+                };
+                journal.writes.retain(|one| !is_try(one));
+            }
             match journal.writes.len() < MOST {
                 true => journal.writes.push(wrote),
                 false => journal.left_out += 1,
@@ -226,6 +247,7 @@ mod tests {
             kind: "ConfigMap".into(),
             key: Key::new(None, "c"),
             end: End::Changed(vec![difference; 32]),
+            followed: Vec::new(),
             version: None,
         };
         journals.begin(&key);
@@ -248,5 +270,38 @@ mod tests {
             panic!("one list")
         };
         assert!(selector.len() <= SELECTOR);
+    }
+
+    #[test]
+    fn a_delete_that_was_tried_again_has_not_failed() {
+        let (mut journals, by) = (Journals::default(), Key::new(None, "a"));
+        let wrote = |name: &str, end: End| Wrote {
+            kind: "ConfigMap".into(),
+            key: Key::new(None, name),
+            end,
+            followed: Vec::new(),
+            version: None,
+        };
+        journals.begin(&by);
+        for (name, end) in [
+            ("gone", End::Failed),
+            ("other", End::Failed),
+            ("gone", End::Deleted),
+            ("gone", End::Failed),
+        ] {
+            journals.wrote(&by, wrote(name, end));
+        }
+        let writes = journals.end(&by).writes.into_iter();
+        let told: Vec<_> = writes
+            .map(|wrote| (wrote.key.name.to_string(), wrote.end))
+            .collect();
+        let want = [
+            ("other", End::Failed),
+            ("gone", End::Deleted),
+            // Made and not made again, for all that is known.
+            ("gone", End::Failed),
+        ];
+        let want = want.map(|(name, end)| (name.to_owned(), end));
+        assert_eq!(told, want);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, PoisonError};
 
-use super::{Key, View};
+use super::{Key, View, Why};
 use crate::api::Resource;
 use crate::grants::Scope;
 use crate::informer::Subscription;
@@ -37,7 +37,9 @@ impl View {
         drop(all);
         drop(before);
         let waiting = std::mem::take(&mut *self.waiting());
-        waiting.into_iter().for_each(|key| self.rerun(key));
+        waiting
+            .into_iter()
+            .for_each(|key| self.wake(key, Why::Watched));
     }
 
     /// What the plugin watches whole kinds of, by group and plural, and as what it is watched by now.

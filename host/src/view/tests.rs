@@ -62,7 +62,7 @@ impl Plugin {
         let write = self
             .view
             .write(&resource, &key("a"), &key("a"), Extent::Whole);
-        write.answered(&world.change("a", data).await);
+        write.answered(&world.change("a", data).await, &Sent::NOTHING);
     }
 }
 
@@ -146,7 +146,7 @@ async fn answers_in_part_and_whole_at_the_same_time_do_not_wait_for_each_other()
                 let resource = config_maps().resource;
                 let write = view.write(&resource, &key("a"), &key("a"), Extent::Whole);
                 match whole {
-                    true => write.answered(&object),
+                    true => write.answered(&object, &Sent::NOTHING),
                     false => write.answered_in_part(&object),
                 }
             }

@@ -12,7 +12,7 @@ use tokio::sync::watch;
 
 use super::own_writes::{Answer, Seen};
 use super::shares::answers;
-use super::{Key, View, why};
+use super::{Key, View, Why, why};
 use crate::api::Resource;
 use crate::informer::{Change, News, Origin, Subscription};
 
@@ -61,7 +61,9 @@ impl View {
         state.informers = Some(informers);
         let waiting = std::mem::take(&mut state.waiting);
         drop(state);
-        waiting.into_iter().for_each(|key| self.rerun(key));
+        waiting
+            .into_iter()
+            .for_each(|key| self.wake(key, Why::Watched));
     }
 
     /// The key `by` reads or writes objects of the primary's kind that the selected ones may not include.

@@ -25,8 +25,10 @@ pub enum Why {
     Listed,
     /// An object of this kind and name came, changed or went.
     Changed(String, Key),
-    /// Somebody else wrote while it did, or its own write has an unknown end.
-    Overtaken,
+    /// An object of this kind and name changed while it wrote it, or its write of it has an unknown end.
+    Overtaken(String, Key),
+    /// What it read is watched from now on.
+    Watched,
     /// It has its finalizer now, or has it no more.
     Settled,
     /// It asked for it.
@@ -48,7 +50,10 @@ impl fmt::Display for Why {
         match self {
             Self::Listed => write!(out, "it was in the first list"),
             Self::Changed(kind, key) => write!(out, "{kind} {key} has changed"),
-            Self::Overtaken => write!(out, "somebody else wrote meanwhile"),
+            Self::Overtaken(kind, key) => {
+                write!(out, "{kind} {key} has changed while it wrote that")
+            }
+            Self::Watched => write!(out, "what it read is watched now"),
             Self::Settled => write!(out, "its finalizer was put on or taken off"),
             Self::Requeued => write!(out, "it asked to run again"),
             Self::Failed => write!(out, "it failed before"),

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use super::applied::{Extent, is_idle};
-use super::difference::{differences, fields};
+use super::difference::Difference;
+use super::effect::{Effect, Sent, of_change, of_creation};
 use super::journal::{End, Wrote};
 use super::key::Key;
 use super::object::Object;
 use super::own_writes::Answer;
-use super::{Name, Slot, View};
+use super::{Name, Slot, View, Why};
 use crate::informer::Change;
 
 /// A write by one key. Without an answer it ends when it is dropped.
@@ -20,6 +21,8 @@ pub struct Write {
     /// The object as it was, if the store knew that.
     before: Before,
     id: Option<u64>,
+    /// Whether it has been told how it ended.
+    is_told: bool,
 }
 
 /// An object before a write.
@@ -48,6 +51,7 @@ impl Write {
             extent,
             before,
             id,
+            is_told: false,
         }
     }
 
@@ -58,19 +62,39 @@ impl Write {
         self
     }
 
-    /// The API server answered with the object as it is now.
-    pub fn answered(mut self, object: &Object) {
-        let (view, version) = (self.view.clone(), object.metadata.version());
-        let hide = view.journals().hide(&self.by);
-        let end = match &self.before {
-            Before::Absent => End::Created(fields(&object.but_metadata(), hide.as_ref())),
-            Before::Unknown => End::Unseen,
+    /// It was refused, and that is no failure: there was nothing to do, or it is tried again under another name.
+    pub fn without_effect(mut self) {
+        self.is_told = true;
+    }
+
+    /// The API server answered what was `sent` with the object as it is now.
+    pub fn answered(mut self, object: &Object, sent: &Sent<'_>) {
+        let hide = self.view.journals().hide(&self.by);
+        let hide = hide.as_ref();
+        let (end, followed) = match &self.before {
+            Before::Absent => {
+                let Effect { applied, followed } = of_creation(object, sent, hide);
+                (End::Created(applied), followed)
+            }
+            Before::Unknown => (End::Unseen, Vec::new()),
             Before::There(before) => {
-                let (before, now) = before.unlike(object);
-                End::Changed(differences(&before, &now, hide.as_ref()))
+                let fields = self.view.fields_of(&self.object.0);
+                let Effect { applied, followed } = of_change(before, object, fields, sent, hide);
+                (End::Changed(applied), followed)
             }
         };
-        self.note(end, Some(object));
+        self.note(end, followed, Some(object));
+        self.take_in(object);
+    }
+
+    /// The API server answered a delete with the object, which goes when its finalizers are off.
+    pub fn going(mut self, object: &Object) {
+        self.note(End::Deleted, Vec::new(), Some(object));
+        self.take_in(object);
+    }
+
+    fn take_in(mut self, object: &Object) {
+        let (view, version) = (self.view.clone(), object.metadata.version());
         let (resource, key) = self.object.clone();
         if !view.holds(&resource, &key) {
             return view.unheld((&resource, &key), version, |answer| self.end(answer));
@@ -105,15 +129,15 @@ impl Write {
 
     /// The API server answered an apply by the manager of `slot`. One that changed nothing carries the version
     /// of what somebody else did: that is news, also to the author, and no echo will come.
-    pub fn applied(mut self, object: &Object, slot: &Slot) {
+    pub fn applied(mut self, object: &Object, slot: &Slot, sent: &Sent<'_>) {
         let idle = match &self.before {
             Before::There(before) => is_idle(slot, before, object),
             Before::Absent | Before::Unknown => false,
         };
         if !idle {
-            return self.answered(object);
+            return self.answered(object, sent);
         }
-        self.note(End::Changed(Vec::new()), Some(object));
+        self.note(End::Changed(Vec::new()), Vec::new(), Some(object));
         let (view, resource) = (self.view.clone(), self.object.0.clone());
         view.take_in(&resource, object, |change| {
             if let Some(change) = change {
@@ -126,7 +150,7 @@ impl Write {
     /// The API server answered that the object with this UID is gone.
     pub fn deleted(mut self, uid: &str) {
         let view = self.view.clone();
-        self.note(End::Deleted, None);
+        self.note(End::Deleted, Vec::new(), None);
         let (resource, key) = self.object.clone();
         let Some(informer) = view.informer(&resource, key.namespace.as_deref()) else {
             return;
@@ -149,13 +173,15 @@ impl Write {
         });
     }
 
-    fn note(&self, end: End, answer: Option<&Object>) {
+    fn note(&mut self, end: End, followed: Vec<Difference>, answer: Option<&Object>) {
+        self.is_told = true;
         let version = answer.map(|object| object.metadata.resource_version.to_string());
         let (resource, key) = &self.object;
         let wrote = Wrote {
             kind: resource.kind.clone(),
             key: key.clone(),
             end,
+            followed,
             version,
         };
         self.view.journals().wrote(&self.by, wrote);
@@ -165,15 +191,17 @@ impl Write {
         if let Some(id) = self.id.take()
             && self.view.own().end(&self.object, id, answer)
         {
-            self.view.rerun(self.by.clone());
+            let (resource, key) = &self.object;
+            let why = Why::Overtaken(resource.kind.clone(), key.clone());
+            self.view.wake(self.by.clone(), why);
         }
     }
 }
 
 impl Drop for Write {
     fn drop(&mut self) {
-        if self.id.is_some() {
-            self.note(End::Failed, None);
+        if self.id.is_some() && !self.is_told {
+            self.note(End::Failed, Vec::new(), None);
         }
         self.end(Answer::None);
     }

@@ -8,8 +8,8 @@ use super::reason::judge;
 use super::truth::Truth;
 use crate::controller::{Facts, Record, Sight};
 use crate::metrics::About;
-use crate::text::clean;
-use crate::view::{End, Key, Saw, Wrote};
+use crate::text::{clean, clean_name};
+use crate::view::{Difference, End, Key, Saw, Wrote};
 
 /// The longest text of a guest or a server that is shown.
 const TEXT: usize = 2 << 10;
@@ -155,8 +155,11 @@ pub struct Written {
     pub node: Node,
     /// `created`, `changed`, `same`, `unseen`, `deleted` or `failed`.
     pub end: String,
-    /// The fields that changed.
+    /// The fields that the plugin applied and that changed.
     pub fields: Vec<FieldAnswer>,
+    /// What else changed because of it: defaults, and what the plugin does not apply any more.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub followed: Vec<FieldAnswer>,
 }
 
 /// A field that changed. Of a Secret no value is shown.
@@ -201,9 +204,10 @@ impl Node {
 
 impl std::fmt::Display for Node {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (kind, name) = (&self.kind, clean_name(&self.name));
         match &self.namespace {
-            Some(namespace) => write!(out, "{}/{namespace}/{}", self.kind, self.name),
-            None => write!(out, "{}/{}", self.kind, self.name),
+            Some(namespace) => write!(out, "{kind}/{namespace}/{name}"),
+            None => write!(out, "{kind}/{name}"),
         }
     }
 }
@@ -309,22 +313,23 @@ fn read(saw: &Saw) -> ReadAnswer {
 fn written(wrote: &Wrote) -> Written {
     let end = match &wrote.end {
         End::Created(_) => "created",
-        End::Changed(fields) if fields.is_empty() => "same",
+        End::Changed(_) if !wrote.has_effect() => "same",
         End::Changed(_) => "changed",
         End::Unseen => "unseen",
         End::Deleted => "deleted",
         End::Failed => "failed",
     };
     let shown = |text: &Option<String>| text.as_deref().map(|text| clean(text, TEXT));
-    let fields = wrote.end.differences().iter().map(|field| FieldAnswer {
+    let field = |field: &Difference| FieldAnswer {
         path: clean(&field.path, TEXT),
         before: shown(&field.before),
         after: shown(&field.after),
-    });
+    };
     Written {
         node: Node::new(&wrote.kind, &wrote.key),
         end: end.to_owned(),
-        fields: fields.collect(),
+        fields: wrote.end.differences().iter().map(field).collect(),
+        followed: wrote.followed.iter().map(field).collect(),
     }
 }
 

@@ -67,7 +67,10 @@ impl Finder {
                 Some(insight) if question.means(insight.primary()) => {
                     let key = question.key(insight.primary());
                     answer.object = Node::new(&insight.primary().kind, &key);
-                    let facts = insight.facts(&key);
+                    let mut facts = insight.facts(&key);
+                    if facts.stage == Stage::StandingBy {
+                        facts.holder = meters.holder().map(|holder| clean(&holder, NAME));
+                    }
                     let truth = match asked.get(insight.primary()) {
                         Some(truth) => Truth::clone(truth),
                         None => self.truth(insight.primary(), &key).await,

@@ -23,7 +23,7 @@ pub enum Reason {
     Waiting(String),
     /// The plugin's first lists are not in.
     Syncing,
-    /// Another host has the plugin's Lease.
+    /// This host does not run the plugin yet; this other one does, if that is known.
     StandingBy(Option<String>),
     /// No grant lets the plugin watch that namespace.
     NamespaceNotGranted,
@@ -148,7 +148,7 @@ impl Reason {
             Self::SlowedDown(why) => format!("{why}: look at its last failure, and deploy a fixed version"),
             Self::Syncing => "the plugin waits for its first lists; if that lasts, see the log for what the API server refuses".into(),
             Self::StandingBy(Some(holder)) => format!("this host stands by: {holder} runs the plugin, ask there"),
-            Self::StandingBy(None) => "this host stands by: another one runs the plugin, ask there".into(),
+            Self::StandingBy(None) => "no other host is known to run the plugin: this one takes it over in a moment, or its log says why not".into(),
             Self::NamespaceNotGranted => "no grant lets the plugin watch this namespace: add it to grants, if it is to".into(),
             Self::NotThere => "there is no such object".into(),
             Self::NotSelectedByLabels(selector) => format!("its labels do not match the plugin's selector {selector}"),

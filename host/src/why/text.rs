@@ -4,12 +4,15 @@ use std::fmt::Write;
 use std::path::Path;
 use std::time::Duration;
 
-use super::answer::{Answer, Node, PassAnswer, PluginAnswer, ReadAnswer, Written};
+use super::answer::{Answer, FieldAnswer, Node, PassAnswer, PluginAnswer, ReadAnswer, Written};
 use crate::replay::command;
-use crate::text::{mebibytes, spell};
+use crate::text::{mebibytes, shell_word, spell};
 
 /// So many earlier passes are told, of those that wrote or failed.
 const EARLIER: usize = 5;
+
+/// So many fields are shown that changed because of one write.
+const FOLLOWED: usize = 4;
 
 /// So many namespaces are named, of those where else there is an object of the name.
 const ELSEWHERE: usize = 8;
@@ -87,8 +90,9 @@ fn nobody(answer: &Answer, out: &mut String) {
 /// `greeting/ada -n team-a`
 fn asked_as(object: &Node) -> String {
     let name = format!("{}/{}", object.kind.to_lowercase(), object.name);
+    let name = shell_word(&name);
     match object.namespace.as_deref() {
-        None | Some("default") => name,
+        None | Some("default") => name.into_owned(),
         Some(namespace) => format!("{name} -n {namespace}"),
     }
 }
@@ -206,19 +210,29 @@ fn read(read: &ReadAnswer) -> String {
 
 fn wrote_lines(wrote: &Written) -> Vec<String> {
     let node = &wrote.node;
-    if wrote.fields.is_empty() {
-        return vec![format!("{node}   {}", wrote.end)];
+    let mut lines: Vec<String> = wrote
+        .fields
+        .iter()
+        .map(|field| format!("{node}   {}", changed(field)))
+        .collect();
+    if lines.is_empty() {
+        lines.push(format!("{node}   {}", wrote.end));
     }
-    let fields = wrote.fields.iter().map(|field| {
-        let side = |side: &Option<String>| side.clone().unwrap_or_else(|| "<none>".to_owned());
-        format!(
-            "{node}   {}: {} -> {}",
-            field.path,
-            side(&field.before),
-            side(&field.after)
-        )
-    });
-    fields.collect()
+    let (shown, left) = wrote.followed.split_at(wrote.followed.len().min(FOLLOWED));
+    let followed = shown.iter().map(changed);
+    let left = (!left.is_empty()).then(|| format!("{} more fields", left.len()));
+    lines.extend(
+        followed
+            .chain(left)
+            .map(|what| format!("  because of it   {what}")),
+    );
+    lines
+}
+
+fn changed(field: &FieldAnswer) -> String {
+    let side = |side: &Option<String>| side.clone().unwrap_or_else(|| "<none>".to_owned());
+    let (before, after) = (side(&field.before), side(&field.after));
+    format!("{}: {before} -> {after}", field.path)
 }
 
 fn join(nodes: &[Node]) -> String {

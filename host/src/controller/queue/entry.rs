@@ -1,5 +1,7 @@
 //! What a queue knows of one key, and how many keys are what.
 
+use super::Note;
+
 /// What is known of a key.
 #[derive(Debug)]
 pub(super) struct Entry<T, N> {
@@ -45,10 +47,13 @@ impl<T, N: Default> Default for Entry<T, N> {
     }
 }
 
-impl<T, N> Entry<T, N> {
+impl<T, N: Note> Entry<T, N> {
     pub(super) fn forget_delay(&mut self, count: &mut Count) {
         self.delayed_low = false;
-        count.delayed -= usize::from(self.delayed.take().is_some());
+        if self.delayed.take().is_some() {
+            count.delayed -= 1;
+            self.note.delay_forgotten();
+        }
     }
 
     /// Whether there is nothing to know of it.

@@ -7,6 +7,7 @@ fn wrote(name: &str, end: End) -> Wrote {
         kind: "ConfigMap".into(),
         key: Key::new(Some("n"), name),
         end,
+        followed: Vec::new(),
         version: None,
     }
 }
@@ -33,8 +34,13 @@ fn a_pass_is_told_by_what_it_did_to_fields() {
     let mut record = Record::settled();
     let made = field(".data.text", None, Some("\"Hello, Ada!\""));
     let more = field(".text", Some("\"a\""), Some("\"b\""));
+    let default = field(".spec.type", None, Some("\"ClusterIP\""));
+    let with_defaults = Wrote {
+        followed: vec![default; 5],
+        ..wrote("made", End::Created(vec![made]))
+    };
     record.journal.writes = vec![
-        wrote("made", End::Created(vec![made])),
+        with_defaults,
         wrote("changed", End::Changed(vec![more])),
         wrote("same", End::Changed(Vec::new())),
         wrote("gone", End::Deleted),
@@ -44,6 +50,11 @@ fn a_pass_is_told_by_what_it_did_to_fields() {
     let want = "Greeting/n/ada    3 ms  3 writes
 + ConfigMap/n/made
     data.text: \"Hello, Ada!\"
+    because of it:
+      spec.type: \"ClusterIP\"
+      spec.type: \"ClusterIP\"
+      spec.type: \"ClusterIP\"
+      and 2 more
 ~ ConfigMap/n/changed
     text: \"a\" -> \"b\"
 - ConfigMap/n/gone";

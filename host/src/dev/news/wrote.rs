@@ -1,9 +1,11 @@
 //! A write of a pass, as lines for people.
 
-use crate::why::Written;
+use crate::why::{FieldAnswer, Written};
 
 /// So many fields of one write are shown.
 const FIELDS: usize = 8;
+/// So many of those that changed because of it.
+const FOLLOWED: usize = 3;
 /// Where the owners of an object are.
 const OWNERS: &str = ".metadata.ownerReferences[";
 
@@ -23,19 +25,28 @@ pub(super) fn lines(wrote: &Written) -> Vec<String> {
     let node = &wrote.node;
     let mut lines = vec![format!("{mark} {node}")];
     lines.extend(owner_change(wrote));
-    for field in wrote.fields.iter().take(FIELDS) {
-        let side = |side: &Option<String>| side.clone().unwrap_or_else(|| "<none>".to_owned());
+    lines.extend(field_lines(&wrote.fields, FIELDS, "    "));
+    if !wrote.followed.is_empty() {
+        lines.push("    because of it:".to_owned());
+        lines.extend(field_lines(&wrote.followed, FOLLOWED, "      "));
+    }
+    lines
+}
+
+/// A line for each of the first `most` fields, and one for the rest.
+fn field_lines(fields: &[FieldAnswer], most: usize, indent: &str) -> Vec<String> {
+    let side = |side: &Option<String>| side.clone().unwrap_or_else(|| "<none>".to_owned());
+    let line = |field: &FieldAnswer| {
         let value = match &field.before {
             None => side(&field.after),
             Some(before) => format!("{before} -> {}", side(&field.after)),
         };
-        lines.push(format!(
-            "    {}: {value}",
-            field.path.trim_start_matches('.')
-        ));
-    }
-    if wrote.fields.len() > FIELDS {
-        lines.push(format!("    and {} more", wrote.fields.len() - FIELDS));
+        let path = field.path.trim_start_matches('.');
+        format!("{indent}{path}: {value}")
+    };
+    let mut lines: Vec<String> = fields.iter().take(most).map(line).collect();
+    if fields.len() > most {
+        lines.push(format!("{indent}and {} more", fields.len() - most));
     }
     lines
 }

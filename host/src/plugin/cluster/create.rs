@@ -13,7 +13,7 @@ use crate::grants::Access;
 use crate::plugin::bindings::cluster::Error;
 use crate::plugin::bindings::types::ObjectRef;
 use crate::seams::Rng;
-use crate::view::{Extent, Object, finalizer_of};
+use crate::view::{Extent, Object, Sent, finalizer_of};
 
 /// The API server's own: none that makes words (apimachinery `util/rand`).
 const LETTERS: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
@@ -84,10 +84,20 @@ impl Call {
             .creates();
         let answer = self
             .send_write("create an object", request, Repeat::IfUndone)
-            .await?;
+            .await;
+        if generated && matches!(answer, Err(Error::Conflict)) {
+            write.without_effect();
+            return Err(Error::Conflict);
+        }
+        let answer = answer?;
         let object = object_of(&answer)?;
         self.meet(&target, &object, false);
-        write.answered(&object);
+        let sent = Sent {
+            object: &body,
+            answer: answer.get(),
+            manager: &manager,
+        };
+        write.answered(&object, &sent);
         Ok(self.show(&target.resource, &object))
     }
 

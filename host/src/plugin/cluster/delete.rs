@@ -67,13 +67,19 @@ impl Call {
         self.check_requests()?;
         let answer = match self.try_write(request, Repeat::Harmless).await {
             Ok(answer) => Object::parse(answer.get()),
-            Err(failed) => self.outcome(target, meant, failed).await?,
+            Err(failed) => match self.outcome(target, meant, failed).await {
+                Err(Error::NotFound) => {
+                    write.without_effect();
+                    return Err(Error::NotFound);
+                }
+                outcome => outcome?,
+            },
         };
         self.seen
             .remove(&(target.resource.clone(), target.key.clone()));
         // A Status says that it is gone; the object itself, that it waits for its finalizers.
         match answer {
-            Some(object) if *object.metadata.uid == *meant.uid => write.answered(&object),
+            Some(object) if *object.metadata.uid == *meant.uid => write.going(&object),
             _ => write.deleted(&meant.uid),
         }
         Ok(())

@@ -13,7 +13,7 @@ use super::{Call, Target, Writes};
 use crate::api::{ApiError, Request};
 use crate::plugin::bindings::cluster::{Error, PatchType};
 use crate::plugin::bindings::types::ObjectRef;
-use crate::view::{Extent, Object};
+use crate::view::{Extent, Object, Sent};
 
 impl Call {
     pub(crate) async fn patch(
@@ -54,12 +54,18 @@ impl Call {
             .door
             .view
             .write(resource, key, &self.primary.key, extent);
+        let sent = patch.sent();
         let answer = self.send_patch(&target, subresource, patch).await?;
         let object = object_of(&answer)?;
         match subresource {
             None | Some("status") => {
                 self.meet(&target, &object, false);
-                write.answered(&object);
+                let sent = Sent {
+                    object: &sent,
+                    answer: answer.get(),
+                    manager: &self.field_manager(&target, &serde_json::Map::new()),
+                };
+                write.answered(&object, &sent);
             }
             Some(_) => write.answered_in_part(&object),
         }
@@ -96,8 +102,8 @@ impl Call {
             }
             Patch::Merge(fields) => {
                 let request = |patch: &Value| Request::merge_patch(uri.clone(), patch);
-                self.send_part(target, with_uid(fields, seen), request)
-                    .await
+                let mut patch = with_uid(fields, seen);
+                self.send_part(target, &mut patch, request).await
             }
         }
     }

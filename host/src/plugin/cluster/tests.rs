@@ -12,6 +12,7 @@ mod repeat;
 mod reserved;
 mod set;
 mod slow;
+mod told;
 mod unwatched;
 
 use std::sync::{Arc, Mutex};

@@ -18,7 +18,7 @@ use crate::api::{Request, object as json_object};
 use crate::bugs::{self, Bug};
 use crate::plugin::bindings::cluster::Error;
 use crate::plugin::bindings::types::ObjectRef;
-use crate::view::{Applied, Extent, Object, Slot, finalizer_of};
+use crate::view::{Applied, Extent, Object, Sent, Slot, finalizer_of};
 
 /// How often a status is tried against others who change the object.
 const RACES: u32 = 5;
@@ -205,7 +205,7 @@ impl Call {
         }
         self.check_owner(target, &object).await?;
         let parameters = parameters(&slot.0, &meant);
-        let object = match meant {
+        let mut body = match meant {
             Meant::New => with_no_version(object),
             Meant::This(uid) => with_uid(object, Some(uid)),
             Meant::Any => with_uid(object, self.seen(target).map(|seen| seen.uid.clone())),
@@ -217,15 +217,20 @@ impl Call {
         let write = view.write(resource, key, &self.primary.key, extent);
         let request = |object: &Value| Request::apply(uri.clone(), object);
         let answer = if extent == Extent::Status {
-            self.send_part(target, object, request).await?
+            self.send_part(target, &mut body, request).await?
         } else {
-            let repeat = repeat(&object);
-            self.send_write("apply an object", request(&object), repeat)
+            let repeat = repeat(&body);
+            self.send_write("apply an object", request(&body), repeat)
                 .await?
         };
         let object = object_of(&answer)?;
         self.meet(target, &object, false);
-        write.applied(&object, &slot);
+        let sent = Sent {
+            object: &body,
+            answer: answer.get(),
+            manager: &slot.0,
+        };
+        write.applied(&object, &slot, &sent);
         let applied = Applied::new(intent, &slot, &object);
         view.applied(resource, key, applied);
         Ok(self.show(resource, &object))
@@ -245,7 +250,7 @@ impl Call {
     pub(super) async fn send_part(
         &mut self,
         target: &Target,
-        mut part: Value,
+        part: &mut Value,
         request: impl Fn(&Value) -> Request,
     ) -> Result<Box<RawValue>, Error> {
         let uid = part.pointer("/metadata/uid").cloned();
@@ -263,7 +268,7 @@ impl Call {
             }
             let sent = self.send_write(
                 "change a part of an object",
-                request(&part),
+                request(part),
                 Repeat::Harmless,
             );
             match sent.await {

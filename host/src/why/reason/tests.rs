@@ -99,6 +99,7 @@ fn situations() -> Vec<(Reason, Facts, Truth)> {
             kind: "Greeting".into(),
             key: key(),
             end: End::Changed(Vec::new()),
+            followed: Vec::new(),
             version: Some("7".into()),
         });
     };

@@ -32,7 +32,7 @@ fn answer() -> Answer {
                 ],
                 "wrote": [
                     with(node("ConfigMap", "ada-greeting"), json!({ "end": "changed", "fields": [change, added] })),
-                    with(node("Deployment", "ada"), json!({ "end": "created", "fields": [] })),
+                    with(node("Deployment", "ada"), json!({ "end": "created", "fields": [], "followed": [added] })),
                 ],
                 "leftOut": 0, "returned": "transient", "error": "no luck",
                 "cpuUs": 300, "memory": 1_258_291, "requests": 2, "output": "",
@@ -66,12 +66,14 @@ READ       Greeting/n/ada
 WROTE      ConfigMap/n/ada-greeting   .data.text: \"x\" -> \"Ahoy\"
            ConfigMap/n/ada-greeting   .data.more: <none> -> 1
            Deployment/n/ada   created
+             because of it   .data.more: <none> -> 1
 RETURNED   transient   3 ms, 2 API calls, 1.2 MiB peak
 ERROR      no luck
 BEFORE     reconcile 60 s ago, since ConfigMap n/ada-greeting has changed: rest
              ConfigMap/n/ada-greeting   .data.text: \"x\" -> \"Ahoy\"
              ConfigMap/n/ada-greeting   .data.more: <none> -> 1
              Deployment/n/ada   created
+               because of it   .data.more: <none> -> 1
 ";
     assert_eq!(text(&answer()), told);
 }

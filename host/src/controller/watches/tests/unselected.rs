@@ -6,7 +6,7 @@ use super::*;
 use crate::informer::tests::{config_maps, key};
 use crate::memory::Account;
 use crate::selector::LabelSelector;
-use crate::view::{Extent, Wakeup};
+use crate::view::{Extent, Sent, Wakeup};
 
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
@@ -182,7 +182,7 @@ async fn an_own_write_outside_the_selector_wakes_only_others() {
             false => it.world.change("copy", "part").await,
         };
         match whole {
-            true => write.answered(&object),
+            true => write.answered(&object, &Sent::NOTHING),
             false => write.answered_in_part(&object),
         }
         assert_eq!(it.woken().await, "", "the echo");
@@ -208,7 +208,7 @@ async fn a_child_of_the_same_kind_wakes_its_owner() {
     let owner = json!({ "apiVersion": "v1", "kind": "ConfigMap", "name": "a", "uid": &*uid });
     let child = json!({ "metadata": { "name": "child", "ownerReferences": [owner] } });
     let answer = it.send("POST", "", &child).await;
-    write.answered(&crate::view::Object::new(&answer).unwrap());
+    write.answered(&crate::view::Object::new(&answer).unwrap(), &Sent::NOTHING);
     it.woken().await;
     it.send("DELETE", "/child", &Value::Null).await;
     assert_eq!(it.woken().await, "a");

@@ -52,6 +52,24 @@ impl Patch {
         }
     }
 
+    /// The fields that it is about, as an object: what it leads to below these does not matter.
+    pub(in crate::plugin::cluster) fn sent(&self) -> Value {
+        let operations = match self {
+            Self::Merge(fields) => return Value::Object(fields.clone()),
+            Self::Json(operations) => operations,
+        };
+        let mut sent = Map::new();
+        for operation in operations {
+            let op = text(operation, "op").unwrap_or_default();
+            let from = text(operation, "from").filter(|_| op == "move");
+            let path = text(operation, "path").filter(|_| op != "test");
+            for path in from.into_iter().chain(path) {
+                mark(&mut sent, path);
+            }
+        }
+        Value::Object(sent)
+    }
+
     /// Whether it would touch finalizers, owner references or managed fields.
     pub(in crate::plugin::cluster) fn touches_guarded(&self) -> bool {
         match self {
@@ -199,6 +217,32 @@ fn is_guarded(field: &str) -> bool {
     GUARDED
         .iter()
         .any(|guarded| guarded.eq_ignore_ascii_case(field))
+}
+
+/// So many steps of a JSON pointer count: a tree that is deeper could not be dropped.
+const STEPS: usize = 64;
+
+/// Marks the field at a JSON pointer; the whole list, if it is in one.
+fn mark(object: &mut Map<String, Value>, path: &str) {
+    let is_item = |step: &&str| *step == "-" || step.bytes().all(|byte| byte.is_ascii_digit());
+    let steps = path.split('/').skip(1).take_while(|step| !is_item(step));
+    let steps: Vec<String> = steps
+        .take(STEPS)
+        .map(|step| step.replace("~1", "/").replace("~0", "~"))
+        .collect();
+    let Some((last, before)) = steps.split_last() else {
+        return;
+    };
+    let mut at = object;
+    for step in before {
+        let inner = at.entry(step.clone());
+        match inner.or_insert_with(|| Value::Object(Map::new())) {
+            Value::Object(inner) => at = inner,
+            // All of it is marked.
+            _ => return,
+        }
+    }
+    at.insert(last.clone(), Value::Bool(true));
 }
 
 #[cfg(test)]

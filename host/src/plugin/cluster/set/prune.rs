@@ -12,7 +12,7 @@ use crate::bugs::{self, Bug};
 use crate::events::{Note, Severity};
 use crate::grants::{Access, Scope};
 use crate::plugin::bindings::cluster::{DeleteOptions, Error, SetError};
-use crate::view::{Extent, Object, Saw};
+use crate::view::{Extent, Object, Saw, Sent};
 
 /// How often a child is looked at again that others change.
 const RACES: u32 = 5;
@@ -197,10 +197,9 @@ impl Call {
 
     /// Lets an adopted object go: it stays, without the set's label and owner.
     async fn release_one(&mut self, target: &Target, former: &Object) -> Result<(), Error> {
-        let manager = form()
-            .append_pair("fieldManager", &member::manager(&self.door.plugin))
-            .finish();
-        let uri = format!("{}?{manager}", uri(target, None)?);
+        let manager = member::manager(&self.door.plugin);
+        let parameters = form().append_pair("fieldManager", &manager).finish();
+        let uri = format!("{}?{parameters}", uri(target, None)?);
         let patch = member::release(former, &self.primary);
         let (resource, key) = (&target.resource, &target.key);
         let view = self.door.view.clone();
@@ -209,7 +208,12 @@ impl Call {
         let answer = self
             .send_write("release a former child", request, Repeat::Harmless)
             .await?;
-        write.answered(&object_of(&answer)?);
+        let sent = Sent {
+            object: &patch,
+            answer: answer.get(),
+            manager: &manager,
+        };
+        write.answered(&object_of(&answer)?, &sent);
         Ok(())
     }
 

@@ -1,0 +1,126 @@
+//! What is noted of a key that is to run: why, and since when it waits.
+//!
+//! - A delay is a reason only once it has ended: a key that something else runs earlier runs because of that.
+
+use tokio::time::Instant;
+
+use super::super::queue::Note;
+use super::super::whys::Whys;
+use crate::view::Why;
+
+/// What is noted of a key.
+#[derive(Debug, Default)]
+pub(super) struct Ticket {
+    /// Why it runs: the first reasons.
+    pub(super) whys: Whys,
+    /// Why it is delayed, if it is.
+    pub(super) delayed: Option<Why>,
+    /// Since when it waits for a worker; a delayed one, from when it will. None before it was ever added.
+    pub(super) since: Option<Instant>,
+}
+
+impl Note for Ticket {
+    fn delay_ended(&mut self) {
+        if let Some(why) = self.delayed.take() {
+            self.whys.note(why);
+        }
+    }
+
+    fn delay_forgotten(&mut self) {
+        self.delayed = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use super::super::super::facts::Place;
+    use super::super::super::queue::Priority;
+    use super::super::WorkQueue;
+    use super::*;
+    use crate::seams::Clock;
+    use crate::view::{Key, Wakeup};
+
+    const MINUTE: Duration = Duration::from_secs(60);
+
+    fn queue() -> WorkQueue {
+        let queue = WorkQueue::new(Clock::system(), Arc::default());
+        queue.open();
+        queue
+    }
+
+    fn key() -> Key {
+        Key::new(None, "a")
+    }
+
+    fn changed() -> Why {
+        Why::Changed("Secret".into(), Key::new(None, "key"))
+    }
+
+    fn change(queue: &WorkQueue) {
+        let (key, why) = (key(), changed());
+        let low = false;
+        queue.add(Wakeup { key, why, low });
+    }
+
+    fn delay(queue: &WorkQueue, delay: Duration, why: Why) {
+        queue.add_after(key(), delay, why, Priority::Normal);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_change_during_a_delay_is_the_only_reason() {
+        for why in [Why::Requeued, Why::Failed, Why::SlowedDown] {
+            let queue = queue();
+            delay(&queue, MINUTE, why);
+            change(&queue);
+            let taken = queue.take().await.unwrap();
+            assert_eq!((taken.whys.first, taken.whys.count), (vec![changed()], 1));
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_delay_that_begins_after_a_change_is_no_reason() {
+        let queue = queue();
+        change(&queue);
+        let taken = queue.take().await.unwrap();
+        change(&queue);
+        // The run ends: it asks for another one, which comes at once anyway.
+        delay(&queue, MINUTE, Why::Requeued);
+        queue.done(&taken);
+        assert_eq!(queue.take().await.unwrap().whys.first, [changed()]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_delay_that_has_ended_is_a_reason_and_so_is_a_change_after_it() {
+        let queue = queue();
+        delay(&queue, MINUTE, Why::Requeued);
+        // Somebody has to look for the delay to end; nothing is handed out yet.
+        queue.slow(&key(), 2 * MINUTE);
+        let looks = queue.clock.within(MINUTE * 3 / 2, queue.take());
+        assert!(looks.await.is_none());
+        change(&queue);
+        let taken = queue.take().await.unwrap();
+        assert_eq!(taken.whys.first, [Why::Requeued, changed()]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn of_two_delays_the_earlier_one_is_the_reason() {
+        for delays in [[1, 2], [2, 1]] {
+            let queue = queue();
+            for minutes in delays {
+                let why = match minutes {
+                    1 => Why::Failed,
+                    _ => Why::Requeued,
+                };
+                delay(&queue, minutes * MINUTE, why);
+            }
+            let Place::Delayed(delayed) = queue.place(&key()).0 else {
+                panic!("it is delayed");
+            };
+            assert_eq!(delayed.why, Some(Why::Failed));
+            assert_eq!(queue.take().await.unwrap().whys.first, [Why::Failed]);
+        }
+    }
+}
