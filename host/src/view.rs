@@ -4,6 +4,7 @@
 //!   there wakes whom it concerns.
 
 mod applied;
+mod authors;
 mod difference;
 mod effect;
 mod informed;
@@ -32,13 +33,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use applied::Applies;
 pub use applied::{Applied, Extent};
+use authors::Authors;
 pub use difference::{Difference, Hide};
 pub use effect::Sent;
 use journal::Journals;
 pub use journal::{End, Journal, Saw, Wrote};
 pub(crate) use json::Packer;
 pub use key::Key;
-pub use object::{Metadata, Object, Owner, finalizer_of};
+pub use object::{Metadata, Object, Owner, finalizer_of, manager_of};
 use own_writes::OwnWrites;
 pub use owned::{ADOPTED_LABEL, SET_LABEL};
 pub(crate) use page::Page;
@@ -64,6 +66,8 @@ pub struct Outlook {
     pub primary: Resource,
     /// Its finalizer.
     pub finalizer: String,
+    /// The field manager of what its primaries own.
+    pub manager: String,
     /// Whether it reconciles only some of its primaries.
     pub selects: bool,
     /// Whether it reconciles only some of them, and may watch all.
@@ -96,6 +100,7 @@ pub struct View {
     applies: Mutex<Applies>,
     own: Mutex<OwnWrites<Name, Key>>,
     reads: Mutex<Reads>,
+    authors: Mutex<Authors>,
     journals: Mutex<Journals>,
     /// Keys that run when something more is watched.
     waiting: Mutex<BTreeSet<Key>>,
@@ -113,6 +118,7 @@ impl View {
             applies: Mutex::default(),
             own: Mutex::default(),
             reads: Mutex::new(Reads::on(account)),
+            authors: Mutex::new(Authors::on(account)),
             journals: Mutex::default(),
             waiting: Mutex::default(),
             wakes: Wakes::new(outlook.primary.clone(), outlook.spec_change_only),

@@ -8,7 +8,7 @@ use crate::grants::{Grant, Grants, Namespaces, is_cluster_scoped, split_subresou
 use crate::projection::Fields;
 use crate::selector::LabelSelector;
 use crate::text::clean;
-use crate::view::{Outlook, finalizer_of};
+use crate::view::{Outlook, finalizer_of, manager_of};
 
 /// Needs that a description may have, each for one resource of one group.
 const RULES: usize = 256;
@@ -191,6 +191,7 @@ impl Description {
         Outlook {
             primary,
             finalizer: finalizer_of(plugin),
+            manager: manager_of(plugin),
             selects: self.selects(),
             watches_unselected: self.selects() && self.watched().any(|need| need.is(&own)),
             spec_change_only: self.spec_change_only,

@@ -48,8 +48,13 @@ impl View {
                 }
             }
             (None, Some(old)) => {
-                own.forget(&(resource.clone(), old.metadata.key.clone()));
-                keys.into_iter().for_each(|key| (self.wake)(wakeup(key)));
+                let name = (resource.clone(), old.metadata.key.clone());
+                own.forget(&name);
+                for key in keys {
+                    if !own.defer(&name, Seen::Gone, &key) {
+                        (self.wake)(wakeup(key));
+                    }
+                }
             }
             (None, None) => {}
         }

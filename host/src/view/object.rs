@@ -81,6 +81,11 @@ pub fn finalizer_of(plugin: &str) -> String {
     format!("windlass.dev/{plugin}")
 }
 
+/// The field manager of what the primaries of the plugin called `plugin` own.
+pub fn manager_of(plugin: &str) -> String {
+    format!("windlass/{plugin}")
+}
+
 /// What an entry of a map or a list takes beside its text, in bytes.
 const ENTRY: usize = 64;
 
@@ -229,6 +234,11 @@ impl Object {
     /// The digest of what `manager` applied to it or to its status, if it is known.
     pub(super) fn owned_by(&self, manager: &str, status: bool) -> Option<[u8; 16]> {
         digest(self.owned.as_deref(), manager, status)
+    }
+
+    /// What our field managers have written to it.
+    pub(super) fn owned(&self) -> &[Owned] {
+        self.owned.as_deref().unwrap_or_default()
     }
 
     /// Whether `manager` has applied the label [`SET_LABEL`](super::SET_LABEL) to it, as its managedFields say.

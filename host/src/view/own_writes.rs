@@ -25,6 +25,8 @@ pub(super) enum Answer {
     Echoed(u64),
     /// With a version that is new to the store: its echo is still to come.
     New(u64),
+    /// The write was a delete, and the object is gone.
+    Deleted,
 }
 
 impl Answer {
@@ -62,21 +64,29 @@ pub(super) enum Seen {
     More(u64),
     /// A version, and others' changes before it may be in it.
     Sum(u64),
+    /// That it is gone.
+    Gone,
 }
 
 impl Seen {
     fn version(self) -> u64 {
         match self {
             Self::One(version) | Self::More(version) | Self::Sum(version) => version,
+            Self::Gone => 0,
         }
     }
 
-    /// Whether it can be nothing but the echo of a write to `extent` that led to the version `own`.
-    fn is_echo_of(self, own: Option<u64>, extent: Extent) -> bool {
+    /// Whether it can be nothing but the echo of a write to `extent` with this `answer`.
+    fn is_echo_of(self, answer: Answer, extent: Extent) -> bool {
         let alone = match self {
             Self::One(_) => true,
             Self::More(_) => extent != Extent::Status,
             Self::Sum(_) => false,
+            Self::Gone => return answer == Answer::Deleted,
+        };
+        let own = match answer {
+            Answer::None | Answer::Deleted => None,
+            Answer::Echoed(version) | Answer::New(version) => Some(version),
         };
         alone && own == Some(self.version())
     }
@@ -122,15 +132,10 @@ impl<N: Clone + Eq + Hash, K: Clone + Eq> OwnWrites<N, K> {
             return false;
         };
         let write = writes.under_way.swap_remove(index);
-        let own = match answer {
-            Answer::None => None,
-            Answer::Echoed(version) => Some(version),
-            Answer::New(version) => {
-                writes.answered.push((version, write.by.clone()));
-                Some(version)
-            }
-        };
-        let is_news = |seen: &Seen| !seen.is_echo_of(own, write.extent);
+        if let Answer::New(version) = answer {
+            writes.answered.push((version, write.by.clone()));
+        }
+        let is_news = |seen: &Seen| !seen.is_echo_of(answer, write.extent);
         let news = write.withheld.iter().any(is_news);
         self.tidy(object);
         news
@@ -253,6 +258,26 @@ mod tests {
             assert!(own.withhold(&"primary", seen, &"a"));
             let end = own.end(&"primary", id, Answer::Echoed(10));
             assert_eq!(end, news, "{extent:?} {seen:?}");
+        }
+    }
+
+    #[test]
+    fn that_the_object_is_gone_is_the_echo_of_an_own_delete_alone() {
+        let cases = [
+            (Answer::Deleted, &[Seen::Gone][..], false),
+            (Answer::Deleted, &[Seen::One(9), Seen::Gone], true),
+            (Answer::None, &[Seen::Gone], true),
+            (Answer::New(10), &[Seen::Gone], true),
+        ];
+        for (answer, seen, news) in cases {
+            let mut own = Own::default();
+            let id = own.begin(&"child", &"a", Extent::Whole);
+            for seen in seen {
+                assert!(own.defer(&"child", *seen, &"a"));
+                assert!(!own.defer(&"child", *seen, &"b"));
+            }
+            own.forget(&"child");
+            assert_eq!(own.end(&"child", id, answer), news, "{answer:?} {seen:?}");
         }
     }
 

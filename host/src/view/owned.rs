@@ -8,7 +8,7 @@
 mod tests;
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde::Deserialize;
@@ -33,16 +33,20 @@ pub const ADOPTED_LABEL: &str = "windlass.dev/adopted";
 /// The part of one field manager.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Owned {
-    by: Tag,
+    manager: Tag,
+    /// Whether it is a part of the status.
+    status: bool,
+    /// Whether it was applied; otherwise it was created or patched.
+    applied: bool,
     /// None if it was applied in another version of the kind: its fields cannot be found then.
     digest: Option<[u8; 16]>,
     /// Whether it owns the label of a set.
     owns_set_label: bool,
 }
 
-/// Stands for a field manager and the extent of what it applied. Most objects have one of ours, so its name is not held
-/// with each.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Stands for a field manager, alone or with the extent of what it applied. Most objects have one of ours, so its name
+/// is not held with each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Tag([u8; 8]);
 
 impl Tag {
@@ -52,15 +56,17 @@ impl Tag {
             Extent::Rest => 1,
             Extent::Whole => 2,
         };
-        let hash = Sha256::new().chain_update([extent]).chain_update(manager);
-        let digest: [u8; 32] = hash.finalize().into();
-        Self(digest.first_chunk().copied().unwrap_or_default())
+        Self::digest(Sha256::new().chain_update([extent]).chain_update(manager))
     }
 
-    /// Of an entry of managedFields, which names a subresource or none.
-    fn held(manager: &str, status: bool) -> Self {
-        let extent = if status { Extent::Status } else { Extent::Rest };
-        Self::of(manager, extent)
+    /// Of a field manager, whatever it writes.
+    pub(super) fn of_manager(manager: &str) -> Self {
+        Self::digest(Sha256::new().chain_update(manager))
+    }
+
+    fn digest(hash: Sha256) -> Self {
+        let digest: [u8; 32] = hash.finalize().into();
+        Self(digest.first_chunk().copied().unwrap_or_default())
     }
 }
 
@@ -80,7 +86,7 @@ struct Entry<'a> {
     fields: &'a RawValue,
 }
 
-/// What our managers applied to an object of `version`, with its metadata; none costs next to nothing. Of an object
+/// What our managers wrote to an object of `version`, with its metadata; none costs next to nothing. Of an object
 /// that would make a large tree there are no digests: what is not known may have changed.
 pub(super) fn owned(
     object: &Parts<'_>,
@@ -94,7 +100,7 @@ pub(super) fn owned(
     }
     let entries: Vec<Entry<'_>> = serde_json::from_str(entries).ok()?;
     let parts = entries.iter().filter_map(|entry| {
-        let status = is_ours(entry)?;
+        let (status, applied) = is_ours(entry)?;
         // In another version the same field may have another name, so its value cannot be found.
         let same_version = version == entry.api_version.as_deref();
         let digest = || {
@@ -102,24 +108,26 @@ pub(super) fn owned(
             digest_of(&fields, &live(&fields, object, metadata)?)
         };
         Some(Owned {
-            by: Tag::held(&entry.manager, status),
+            manager: Tag::of_manager(&entry.manager),
+            status,
+            applied,
             digest: same_version.then(digest).flatten(),
-            owns_set_label: !status && has_set_label(entry.fields),
+            owns_set_label: applied && !status && has_set_label(entry.fields),
         })
     });
     let owned: Vec<Owned> = parts.collect();
     (!owned.is_empty()).then(|| owned.into())
 }
 
-/// Whether an entry is about the status; `None` if it is not one of our applies.
-fn is_ours(entry: &Entry<'_>) -> Option<bool> {
+/// Whether an entry is about the status, and whether it is an apply; `None` if it is not one of ours.
+fn is_ours(entry: &Entry<'_>) -> Option<(bool, bool)> {
     let status = match &*entry.subresource {
         "" => false,
         "status" => true,
         _ => return None,
     };
-    let applied = entry.manager.starts_with(OURS) && entry.operation == "Apply";
-    applied.then_some(status)
+    let ours = entry.manager.starts_with(OURS);
+    ours.then_some((status, entry.operation == "Apply"))
 }
 
 /// The part of a field set that leads to the label of a set.
@@ -162,18 +170,35 @@ fn live(fields: &Map<String, Value>, object: &Parts<'_>, metadata: &Parts<'_>) -
     Some(Value::Object(live))
 }
 
-/// What `manager` owns, if it is known.
+/// What `manager` has applied, if it is known.
 pub(super) fn digest(owned: Option<&[Owned]>, manager: &str, status: bool) -> Option<[u8; 16]> {
     let owned = owned.filter(|owned| !owned.is_empty())?;
-    let by = Tag::held(manager, status);
-    owned.iter().find(|part| part.by == by)?.digest
+    let manager = Tag::of_manager(manager);
+    let mut applied = owned.iter().filter(|part| part.applied);
+    applied
+        .find(|part| part.manager == manager && part.status == status)?
+        .digest
+}
+
+/// The managers whose parts differ: they own other fields, or these hold other values. A part whose values are not
+/// known may have changed.
+pub(super) fn changed(old: &[Owned], new: &[Owned]) -> BTreeSet<Tag> {
+    let differs = |part: &Owned, others: &[Owned]| part.digest.is_none() || !others.contains(part);
+    let lost = old.iter().filter(|part| differs(part, new));
+    let won = new.iter().filter(|part| differs(part, old));
+    lost.chain(won).map(|part| part.manager).collect()
+}
+
+/// The managers of all parts.
+pub(super) fn managers(owned: &[Owned]) -> impl Iterator<Item = Tag> {
+    owned.iter().map(|part| part.manager)
 }
 
 /// Whether `manager` has applied the label of a set.
 pub(super) fn owns_set_label(owned: Option<&[Owned]>, manager: &str) -> bool {
-    let by = Tag::held(manager, false);
+    let manager = Tag::of_manager(manager);
     let mut parts = owned.unwrap_or_default().iter();
-    parts.any(|part| part.by == by && part.owns_set_label)
+    parts.any(|part| part.manager == manager && part.owns_set_label)
 }
 
 fn digest_of(fields: &Map<String, Value>, live: &Value) -> Option<[u8; 16]> {

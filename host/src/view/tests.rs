@@ -20,6 +20,7 @@ impl Plugin {
         let outlook = Outlook {
             primary: resource.clone(),
             finalizer: "windlass.dev/p".into(),
+            manager: "windlass/p".into(),
             selects: false,
             watches_unselected: false,
             spec_change_only: false,

@@ -1,4 +1,4 @@
-//! Which keys the plugin's own reads tie to which objects: a change of what a key has read runs it again.
+//! Whom a change wakes: the primaries that it concerns, and the keys that have read or written what changed.
 
 use super::reads::{GroupKind, Read};
 use super::wakes::is_seen;
@@ -49,6 +49,7 @@ impl View {
     /// The primary `by` is gone.
     pub fn forgets(&self, by: &Key) {
         self.reads().forget(by);
+        self.forget_author(by);
     }
 
     /// The run of `by` is about to read one object that it may read, or one of a kind that is not served.
@@ -101,9 +102,10 @@ impl View {
         let mut keys = self.wakes.woken(resource, change, fields);
         if is_seen(change, fields, false) {
             keys.extend(self.readers(resource, change.old.as_ref(), change.new.as_ref()));
-            keys.sort();
-            keys.dedup();
         }
+        keys.extend(self.authors_of(change));
+        keys.sort();
+        keys.dedup();
         keys
     }
 
@@ -111,6 +113,7 @@ impl View {
     pub(super) fn concerned(&self, resource: &Resource, object: &Object) -> Vec<Key> {
         let mut keys = self.wakes.concerned(resource, object);
         keys.extend(self.readers(resource, Some(object), None));
+        keys.extend(self.authors_in(object));
         keys.sort();
         keys.dedup();
         keys

@@ -101,14 +101,19 @@ impl View {
         let version = object.metadata.version();
         let seen = match origin {
             Origin::List => Seen::Sum(version),
+            Origin::Watch | Origin::Answer if change.new.is_none() => Seen::Gone,
             Origin::Watch | Origin::Answer => Seen::One(version),
         };
         let name = (primary.clone(), key.clone());
         let why = why::changed(primary, change);
         let is_there = change.new.is_some();
         let mut own = self.own();
-        for woken in self.readers_and_owners(change) {
-            if !is_there || !own.withhold(&name, seen, &woken) {
+        for woken in self.woken_by_unselected(change) {
+            let waits = match is_there {
+                true => own.withhold(&name, seen, &woken),
+                false => own.defer(&name, seen, &woken),
+            };
+            if !waits {
                 self.wake(woken, why.clone());
             }
         }
@@ -118,12 +123,13 @@ impl View {
         }
     }
 
-    fn readers_and_owners(&self, change: &Change) -> BTreeSet<Key> {
+    fn woken_by_unselected(&self, change: &Change) -> BTreeSet<Key> {
         let (old, new) = (change.old.as_ref(), change.new.as_ref());
         let sides = [old, new].into_iter().flatten();
         let owners = sides.flat_map(|object| self.wakes.owners(&object.metadata));
         let readers = self.readers(&self.outlook.primary, old, new);
-        owners.chain(readers).collect()
+        let keys = owners.chain(readers);
+        keys.chain(self.authors_of(change)).collect()
     }
 
     /// A write to `object`, which no store holds, was answered with `version`: what `then` is to make of that.

@@ -159,7 +159,7 @@ impl Write {
             if let Some(change) = change {
                 self.view.changed(&resource, change, |key| *key != self.by);
             }
-            self.end(Answer::None);
+            self.end(Answer::Deleted);
         });
     }
 

@@ -32,6 +32,7 @@ fn view() -> Arc<View> {
     Arc::new(View::unwatched(Outlook {
         primary,
         finalizer: "windlass.dev/p".into(),
+        manager: "windlass/p".into(),
         selects: false,
         watches_unselected: false,
         spec_change_only: false,

@@ -70,7 +70,7 @@ impl Call {
             return self.capture_create(&target, intent.object.clone()).await;
         }
         self.check_owner(&target, &intent.object).await?;
-        let manager = self.field_manager(&target, &intent.object);
+        let manager = self.author(&target, &intent.object)?;
         let parameters = form().append_pair("fieldManager", &manager).finish();
         let (resource, key) = (&target.resource, &target.key);
         let path = resource.path(key.namespace.as_deref(), None, None);

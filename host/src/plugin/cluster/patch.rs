@@ -78,7 +78,7 @@ impl Call {
         subresource: Option<&str>,
         patch: Patch,
     ) -> Result<Box<RawValue>, Error> {
-        let manager = self.field_manager(target, &serde_json::Map::new());
+        let manager = self.author(target, &serde_json::Map::new())?;
         let parameters = form().append_pair("fieldManager", &manager).finish();
         let uri = format!("{}?{parameters}", uri(target, subresource)?);
         let seen = self.seen(target).map(|seen| seen.uid.clone());

@@ -4,6 +4,7 @@ mod applied;
 mod arbitrary;
 mod create;
 mod denied;
+mod drift;
 mod memory;
 mod names;
 mod ownership;
@@ -36,7 +37,7 @@ use crate::plugin::bindings::types::ObjectRef;
 use crate::plugin::{HostCalls, Measures};
 use crate::projection::Fields;
 use crate::seams::{Clock, Rng, Seams, Spawn, Task};
-use crate::view::{Key, Outlook, View, Wakeup, finalizer_of};
+use crate::view::{Key, Outlook, View, Wakeup, finalizer_of, manager_of};
 
 /// Who is not the host, in the server's history.
 const SOMEBODY: &str = "somebody";
@@ -262,6 +263,7 @@ fn outlook(primary: Resource) -> Outlook {
     Outlook {
         primary,
         finalizer: finalizer_of("greeter"),
+        manager: manager_of("greeter"),
         selects: false,
         watches_unselected: false,
         spec_change_only: false,

@@ -18,7 +18,7 @@ use crate::api::{Request, object as json_object};
 use crate::bugs::{self, Bug};
 use crate::plugin::bindings::cluster::Error;
 use crate::plugin::bindings::types::ObjectRef;
-use crate::view::{Applied, Extent, Object, Sent, Slot, finalizer_of};
+use crate::view::{Applied, Extent, Object, Sent, Slot, finalizer_of, manager_of};
 
 /// How often a status is tried against others who change the object.
 const RACES: u32 = 5;
@@ -191,7 +191,7 @@ impl Call {
         if self.door.writes == Writes::Captured {
             return self.capture_apply(target, object, extent).await;
         }
-        let slot = (self.field_manager(target, &object), extent);
+        let slot = (self.author(target, &object)?, extent);
         // Before the host adds what the call has read: that is a condition, not what is wanted.
         let intent = Sha256::digest(serde_json::to_vec(&object).unwrap_or_default()).into();
         if let Some(unchanged) = self.unchanged(target, &slot, &intent) {
@@ -280,14 +280,26 @@ impl Call {
         }
     }
 
+    /// The field manager of a write of `object` to `target`. The key runs again when somebody else changes what it wrote.
+    pub(super) fn author(
+        &mut self,
+        target: &Target,
+        object: &Map<String, Value>,
+    ) -> Result<String, Error> {
+        let manager = self.field_manager(target, object);
+        let known = self.door.view.writes_as(&self.primary.key, &manager);
+        known.map_err(|exceeded| self.exceeded(exceeded))?;
+        Ok(manager)
+    }
+
     /// Who owns the fields: the plugin, for the primary and what it owns; otherwise the plugin on
     /// behalf of this primary, so that two primaries can share an object and each takes back only
     /// its own part.
-    pub(super) fn field_manager(&self, target: &Target, object: &Map<String, Value>) -> String {
-        let plugin = &self.door.plugin;
+    fn field_manager(&self, target: &Target, object: &Map<String, Value>) -> String {
+        let manager = manager_of(&self.door.plugin);
         let own = target.resource == self.primary.resource && target.key == self.primary.key;
         if own || owned_by(object, &self.primary) {
-            return format!("windlass/{plugin}");
+            return manager;
         }
         let uid: String = self
             .primary
@@ -296,7 +308,7 @@ impl Call {
             .filter(char::is_ascii_hexdigit)
             .take(8)
             .collect();
-        format!("windlass/{plugin}/{uid}")
+        format!("{manager}/{uid}")
     }
 }
 

@@ -172,14 +172,15 @@ fn the_field_set_itself_is_seen() {
 }
 
 #[test]
-fn only_what_a_manager_of_ours_applied_in_this_version_counts() {
+fn only_what_a_manager_of_ours_applied_in_this_version_counts_as_applied() {
     let entry = json!({ "manager": "windlass/p", "operation": "Apply", "apiVersion": "v1", "fieldsV1": {} });
     let counts = |field: &str, value: &str| {
         let mut entry = entry.clone();
         entry[field] = json!(value);
         let object = json!({ "apiVersion": "v1", "metadata": { "managedFields": [entry] } });
         let owned = owned_in(&object);
-        owned.is_some_and(|owned| owned.iter().any(|part| part.digest.is_some()))
+        let applied = |part: &Owned| part.applied && part.digest.is_some();
+        owned.is_some_and(|owned| owned.iter().any(applied))
     };
     assert!(counts("manager", "windlass/p/0011aaff"));
     assert!(counts("subresource", "status"));
@@ -233,4 +234,59 @@ fn a_status_is_a_part_of_its_own() {
     let owned = owned_in(&object);
     assert!(digest(owned.as_deref(), "windlass/p", true).is_some());
     assert!(digest(owned.as_deref(), "windlass/p", false).is_none());
+}
+
+/// An object of which each of these field managers has written a field of `data`.
+fn written(parts: &[(&str, &str, &str)], data: &Value) -> Arc<[Owned]> {
+    let entry = |(manager, operation, field): &(&str, &str, &str)| {
+        let fields = json!({ "f:data": { format!("f:{field}"): {} } });
+        json!({ "manager": manager, "operation": operation, "apiVersion": "v1", "fieldsV1": fields })
+    };
+    let entries: Vec<_> = parts.iter().map(entry).collect();
+    let metadata = json!({ "name": "a", "managedFields": entries });
+    owned_in(&json!({ "apiVersion": "v1", "metadata": metadata, "data": data })).unwrap_or_default()
+}
+
+#[test]
+fn a_change_concerns_the_managers_whose_part_it_changes() {
+    let (a, b) = (
+        ("windlass/p/a", "Apply", "a"),
+        ("windlass/p/b", "Update", "b"),
+    );
+    let before = written(&[a, b], &json!({ "a": "1", "b": "1", "c": "1" }));
+    let rows = [
+        (
+            &[a, b][..],
+            json!({ "a": "1", "b": "1", "c": "1" }),
+            &[][..],
+        ),
+        (&[a, b], json!({ "a": "1", "b": "1", "c": "2" }), &[]),
+        (&[a, b], json!({ "a": "2", "b": "1" }), &["windlass/p/a"]),
+        (&[a, b], json!({ "a": "1", "b": "2" }), &["windlass/p/b"]),
+        // Somebody took it away, or took it over.
+        (&[b], json!({ "a": "1", "b": "1" }), &["windlass/p/a"]),
+        (&[], json!({}), &["windlass/p/a", "windlass/p/b"]),
+        // What was created and is applied now is another part of the same manager.
+        (
+            &[a, ("windlass/p/b", "Apply", "b")],
+            json!({ "a": "1", "b": "1" }),
+            &["windlass/p/b"],
+        ),
+    ];
+    for (parts, data, concerned) in rows {
+        let now = written(parts, &data);
+        let want = concerned.iter().map(|manager| Tag::of_manager(manager));
+        assert_eq!(changed(&before, &now), want.collect(), "{parts:?} {data}");
+    }
+}
+
+#[test]
+fn a_part_whose_values_are_not_known_may_have_changed() {
+    let mut object = object(&json!({ "f:a": {} }), &json!({ "a": 1 }));
+    object["metadata"]["managedFields"][0]["apiVersion"] = json!("v0");
+    let owned = owned_in(&object).unwrap();
+    assert_eq!(
+        changed(&owned, &owned),
+        [Tag::of_manager("windlass/p")].into()
+    );
 }

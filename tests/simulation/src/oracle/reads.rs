@@ -98,19 +98,44 @@ fn missed(
             return Some(text);
         }
     }
-    // What is or was owned wakes its owner, whoever reads it.
+    // What is or was owned wakes its owner, whoever reads it. A part that was applied wakes who applied it.
     let state = past.state(until);
-    let mut owned = state.filter(|(_, write)| {
+    let manager = manager(run, uid);
+    let mut concerned = state.filter(|(_, write)| {
         let mut sides = [&write.before, &write.after].into_iter().flatten();
         let owned =
             sides.any(|entry| text(&entry.value(), "/metadata/ownerReferences/0/uid") == uid);
-        owned && !is_of_host(write)
+        !is_of_host(write) && (owned || takes_part_of(write, &manager))
     });
-    let (name, write) = owned.find(|(_, write)| write.time > pass.began)?;
+    let (name, write) = concerned.find(|(_, write)| write.time > pass.began)?;
     Some(format!(
         "the last pass began at {}, before {} wrote {} {} at {}",
         pass.began, write.user, name.0, name.1, write.time
     ))
+}
+
+/// Who owns what a pass over the primary with this UID applies to what that does not own.
+fn manager(run: &Evidence, uid: &str) -> String {
+    let digits: String = uid
+        .chars()
+        .filter(char::is_ascii_hexdigit)
+        .take(8)
+        .collect();
+    format!("windlass/{}/{digits}", run.which.name())
+}
+
+/// Whether a write has taken from `manager` what it had applied: some fields, or the object with them.
+fn takes_part_of(write: &Record, manager: &str) -> bool {
+    let part = |entry: &Arc<Entry>| {
+        let entry = entry.value();
+        let parts = entry.pointer("/metadata/managedFields")?.as_array()?;
+        let part = parts
+            .iter()
+            .find(|part| text(part, "/manager") == manager)?;
+        part.get("fieldsV1").cloned()
+    };
+    let before = write.before.as_ref().and_then(part);
+    before.is_some() && before != write.after.as_ref().and_then(part)
 }
 
 /// Whether the host has read it, to find what an earlier set held: children wake their owner, and no other.

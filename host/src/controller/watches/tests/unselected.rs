@@ -25,6 +25,7 @@ impl Selects {
         let outlook = Outlook {
             primary: resource.clone(),
             finalizer: "windlass.dev/p".into(),
+            manager: "windlass/p".into(),
             selects: true,
             watches_unselected: true,
             spec_change_only: false,

@@ -6,7 +6,7 @@ use super::super::check::invalid;
 use super::super::{Primary, Target};
 use crate::api::group_of;
 use crate::plugin::bindings::cluster::Error;
-use crate::view::{ADOPTED_LABEL, Metadata, Object, Owner, Parts, SET_LABEL};
+use crate::view::{ADOPTED_LABEL, Metadata, Object, Owner, Parts, SET_LABEL, manager_of};
 
 /// What an object that is there is to the set of a primary.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub(super) fn selector(plugin: &str) -> String {
 pub(super) fn standing(object: &Object, primary: &Primary, plugin: &str) -> Standing {
     let metadata = &object.metadata;
     let labelled = metadata.labels.get(SET_LABEL).map(String::as_str) == Some(plugin);
-    let made = labelled && object.has_set_label_by(&manager(plugin));
+    let made = labelled && object.has_set_label_by(&manager_of(plugin));
     let is_of_its_kind = |owner: &Owner| {
         owner.kind == primary.resource.kind
             && group_of(&owner.api_version) == primary.resource.group
@@ -67,11 +67,6 @@ pub(in crate::plugin::cluster) fn is_in_set_of(
 /// Whether the host took the member over from somebody.
 pub(in crate::plugin::cluster) fn is_adopted(object: &Metadata) -> bool {
     object.labels.contains_key(ADOPTED_LABEL)
-}
-
-/// The field manager of what a primary owns.
-pub(super) fn manager(plugin: &str) -> String {
-    format!("windlass/{plugin}")
 }
 
 /// Why a set may not take an object, and what to do.

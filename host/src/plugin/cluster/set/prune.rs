@@ -12,7 +12,7 @@ use crate::bugs::{self, Bug};
 use crate::events::{Note, Severity};
 use crate::grants::{Access, Scope};
 use crate::plugin::bindings::cluster::{DeleteOptions, Error, SetError};
-use crate::view::{Extent, Object, Saw, Sent};
+use crate::view::{Extent, Object, Saw, Sent, manager_of};
 
 /// How often a child is looked at again that others change.
 const RACES: u32 = 5;
@@ -197,7 +197,7 @@ impl Call {
 
     /// Lets an adopted object go: it stays, without the set's label and owner.
     async fn release_one(&mut self, target: &Target, former: &Object) -> Result<(), Error> {
-        let manager = member::manager(&self.door.plugin);
+        let manager = manager_of(&self.door.plugin);
         let parameters = form().append_pair("fieldManager", &manager).finish();
         let uri = format!("{}?{parameters}", uri(target, None)?);
         let patch = member::release(former, &self.primary);
