@@ -7,6 +7,7 @@
 
 mod backoff;
 mod count;
+mod early;
 mod facts;
 mod failing;
 mod finalizer;

@@ -14,8 +14,7 @@ mod entry;
 mod slots;
 
 use std::borrow::Borrow;
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 use std::hash::Hash;
 use std::mem;
 
@@ -52,8 +51,8 @@ pub(super) struct Queue<K, T, N = ()> {
     passed: u32,
     /// All that is known of each key that is anywhere.
     keys: Slots<K, Entry<T, N>>,
-    /// When delayed keys are due. What `keys` says otherwise is out of date here.
-    alarms: BinaryHeap<Reverse<(T, K, Handle)>>,
+    /// When delayed keys are due, as `keys` says too.
+    alarms: BTreeSet<(T, Handle)>,
     count: Count,
 }
 
@@ -105,7 +104,7 @@ impl<K: Clone + Ord + Hash, T: Copy + Ord, N> Default for Queue<K, T, N> {
             low: VecDeque::new(),
             passed: 0,
             keys: Slots::default(),
-            alarms: BinaryHeap::new(),
+            alarms: BTreeSet::new(),
             count: Count::default(),
         }
     }
@@ -138,7 +137,9 @@ impl<K: Clone + Ord + Hash, T: Copy + Ord, N: Note> Queue<K, T, N> {
         if bugs::is(Bug::ChangesDuringARunAreDropped) && entry.running && is_normal {
             return Some(&mut entry.note);
         }
-        entry.forget_delay(&mut self.count);
+        if let Some(due) = entry.forget_delay() {
+            self.alarms.remove(&(due, handle));
+        }
         let was_dirty = mem::replace(&mut entry.dirty, true);
         match priority {
             Priority::Normal => {
@@ -160,8 +161,7 @@ impl<K: Clone + Ord + Hash, T: Copy + Ord, N: Note> Queue<K, T, N> {
     }
 
     fn delay(&mut self, handle: Handle, due: T, priority: Priority) -> Option<&mut N> {
-        let slot = self.keys.get_mut(handle)?;
-        let entry = &mut slot.entry;
+        let entry = &mut self.keys.get_mut(handle)?.entry;
         if entry.dirty {
             return None;
         }
@@ -174,9 +174,11 @@ impl<K: Clone + Ord + Hash, T: Copy + Ord, N: Note> Queue<K, T, N> {
         if held.is_some_and(|held| held <= due) {
             return None;
         }
-        self.count.delayed += usize::from(held.is_none());
+        if let Some(held) = held {
+            self.alarms.remove(&(held, handle));
+        }
         entry.delayed = Some(due);
-        self.alarms.push(Reverse((due, slot.key.clone(), handle)));
+        self.alarms.insert((due, handle));
         Some(&mut entry.note)
     }
 
@@ -272,15 +274,17 @@ impl<K: Clone + Ord + Hash, T: Copy + Ord, N: Note> Queue<K, T, N> {
     }
 
     /// When the next delayed key becomes due.
-    pub(super) fn next_due(&mut self) -> Option<T> {
-        while let Some(Reverse((due, key, handle))) = self.alarms.peek() {
-            let slot = self.keys.get(*handle);
-            if slot.is_some_and(|slot| slot.entry.delayed == Some(*due) && slot.key == *key) {
-                return Some(*due);
-            }
-            self.alarms.pop();
+    pub(super) fn next_due(&self) -> Option<T> {
+        self.alarms.first().map(|(due, _)| *due)
+    }
+
+    /// How many keys are due from `from` to `until`; no more than `most` are counted.
+    pub(super) fn due_between(&self, from: T, until: T, most: usize) -> usize {
+        let span = (from, Handle::FIRST)..=(until, Handle::LAST);
+        match from <= until {
+            true => self.alarms.range(span).take(most).count(),
+            false => 0,
         }
-        None
     }
 
     /// How many keys wait to run, not counting delayed ones.
@@ -295,7 +299,7 @@ impl<K: Clone + Ord + Hash, T: Copy + Ord, N: Note> Queue<K, T, N> {
 
     /// How many keys wait for their time.
     pub(super) fn delayed(&self) -> usize {
-        self.count.delayed
+        self.alarms.len()
     }
 
     /// The handle of `key`, if it is anywhere.
@@ -346,13 +350,11 @@ impl<K: Clone + Ord + Hash, T: Copy + Ord, N: Note> Queue<K, T, N> {
     }
 
     fn promote(&mut self, now: T) {
-        while let Some(due) = self.next_due() {
+        while let Some((due, handle)) = self.alarms.first().copied() {
             if due > now {
                 return;
             }
-            let Some(Reverse((_, _, handle))) = self.alarms.pop() else {
-                return;
-            };
+            self.alarms.pop_first();
             let mut priority = Priority::Normal;
             if let Some(slot) = self.keys.get_mut(handle) {
                 slot.entry.note.delay_ended();

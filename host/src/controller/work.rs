@@ -8,6 +8,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
+use super::early::{COUNTED, TOGETHER, early};
 use super::facts::{Delayed, Place};
 use super::queue::{self, Cause, Handle, Priority, Queue};
 use super::whys::Whys;
@@ -113,6 +114,23 @@ impl WorkQueue {
         }
         drop(state);
         self.changed.notify_one();
+    }
+
+    /// Marks `key` as needing work after what it `asked` for at the latest: earlier if many others are due then.
+    /// `fraction` says how much earlier. Answers when it runs.
+    pub(super) fn requeue(
+        &self,
+        key: Key,
+        asked: Duration,
+        fraction: f64,
+        priority: Priority,
+    ) -> Duration {
+        let due = self.clock.now() + asked;
+        let from = due.checked_sub(TOGETHER).unwrap_or(due);
+        let together = self.state().queue.due_between(from, due, COUNTED);
+        let delay = early(asked, together, fraction);
+        self.add_after(key, delay, Why::Requeued, priority);
+        delay
     }
 
     /// Does not hand `key` out for `delay`, whoever adds it.
@@ -337,6 +355,49 @@ mod tests {
         queue.add_after(key("a"), delay, Why::Requeued, Priority::Normal);
         assert_eq!(taken(queue.take().await), Some(key("a")));
         assert_eq!(queue.clock.now() - start, Duration::from_secs(20));
+    }
+
+    /// Takes every key that is queued, and hands it back: when each was taken, in milliseconds.
+    async fn take_all(queue: &WorkQueue, count: usize) -> Vec<u128> {
+        let start = queue.clock.now();
+        let mut taken = Vec::new();
+        for _ in 0..count {
+            let one = queue.take().await.unwrap();
+            taken.push((queue.clock.now() - start).as_millis());
+            queue.done(&one);
+        }
+        taken
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_few_keys_that_asked_for_one_moment_run_at_that_moment() {
+        let queue = queue();
+        let day = Duration::from_secs(24 * 3600);
+        for number in 0..10 {
+            let delay = queue.requeue(key(&number.to_string()), day, 0.9, Priority::Normal);
+            assert_eq!(delay, day);
+        }
+        assert_eq!(take_all(&queue, 10).await, [day.as_millis(); 10]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn many_keys_that_asked_for_one_moment_run_before_it_and_apart() {
+        let (queue, rng) = (queue(), crate::seams::Rng::seeded(1));
+        let day = Duration::from_secs(24 * 3600);
+        for number in 0..5_000 {
+            let key = key(&number.to_string());
+            queue.requeue(key, day, rng.fraction(), Priority::Normal);
+        }
+        let taken = take_all(&queue, 5_000).await;
+        let last = day.as_millis();
+        assert!(taken.iter().all(|at| *at <= last), "none is late");
+        let first = taken.first().copied().unwrap();
+        assert!(
+            first >= last - last / 10,
+            "nor earlier than by a tenth: {first}"
+        );
+        let busiest = taken.iter().filter(|at| **at >= last - 1_000).count();
+        assert!(busiest < COUNTED, "{busiest} of 5000 in the last second");
     }
 
     #[tokio::test(start_paused = true)]

@@ -27,7 +27,7 @@ use crate::spans;
 use crate::text::clean;
 use crate::view::{End, Journal, Key, Wakeup, Why, Wrote};
 
-/// How much later than asked for a key may run: spreads what would happen at once.
+/// How much longer than its backoff a key may wait: spreads what would happen at once.
 const SPREAD: f64 = 0.1;
 
 /// How long a key waits that keeps rewriting the same field.
@@ -216,9 +216,9 @@ impl Worker {
                 None
             }
             Next::After(delay) => {
-                let delay = self.seams.rng.spread(delay, SPREAD);
-                add_after(delay, Why::Requeued);
-                Some(delay)
+                let fraction = self.seams.rng.fraction();
+                let requeue = self.queue.requeue(key.clone(), delay, fraction, priority);
+                Some(requeue)
             }
             Next::Backoff => {
                 let delay = self.backoff().failed(key, generation, taken.cause);

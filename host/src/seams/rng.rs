@@ -101,8 +101,12 @@ impl Rng {
 
     /// `duration`, up to `share` (0 to 1) longer: spreads what would otherwise happen at once.
     pub fn spread(&self, duration: Duration, share: f64) -> Duration {
-        let fraction = self.lock().numbers.f64();
-        duration.saturating_add(duration.mul_f64(fraction * share.clamp(0.0, 1.0)))
+        duration.saturating_add(duration.mul_f64(self.fraction() * share.clamp(0.0, 1.0)))
+    }
+
+    /// Any number from 0 to 1.
+    pub fn fraction(&self) -> f64 {
+        self.lock().numbers.f64()
     }
 }
 

@@ -27,7 +27,6 @@ pub(super) struct Entry<T, N> {
 #[derive(Debug, Default)]
 pub(super) struct Count {
     pub(super) low: usize,
-    pub(super) delayed: usize,
     pub(super) running: usize,
 }
 
@@ -48,12 +47,14 @@ impl<T, N: Default> Default for Entry<T, N> {
 }
 
 impl<T, N: Note> Entry<T, N> {
-    pub(super) fn forget_delay(&mut self, count: &mut Count) {
+    /// Answers when it was due.
+    pub(super) fn forget_delay(&mut self) -> Option<T> {
         self.delayed_low = false;
-        if self.delayed.take().is_some() {
-            count.delayed -= 1;
+        let due = self.delayed.take();
+        if due.is_some() {
             self.note.delay_forgotten();
         }
+        due
     }
 
     /// Whether there is nothing to know of it.

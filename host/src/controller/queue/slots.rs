@@ -37,6 +37,10 @@ pub(super) struct Slot<K, E> {
 pub(in crate::controller) struct Handle(u32);
 
 impl Handle {
+    /// No handle is less, or more.
+    pub(super) const FIRST: Self = Self(0);
+    pub(super) const LAST: Self = Self(u32::MAX);
+
     fn index(self) -> usize {
         self.0 as usize
     }

@@ -132,6 +132,42 @@ fn the_earliest_delay_wins_in_either_order() {
 }
 
 #[test]
+fn a_delay_that_is_cancelled_takes_no_room() {
+    let mut queue = queue(&[]);
+    for turn in 0..100 {
+        queue.add_at("a", 1_000 + turn, Priority::Normal);
+        queue.add_at("a", 900 + turn, Priority::Normal);
+        queue.add("a");
+        assert_eq!(take(&mut queue, turn), Some("a"));
+        queue.done(&"a");
+    }
+    assert_eq!((queue.alarms.len(), queue.delayed()), (0, 0));
+}
+
+#[test]
+fn keys_that_are_due_in_a_span_are_counted_up_to_a_number() {
+    let mut queue = queue(&[]);
+    for (key, due) in [("a", 5), ("b", 7), ("c", 7), ("d", 9)] {
+        queue.add_at(key, due, Priority::Normal);
+    }
+    let rows = [
+        ((5, 9, 10), 4),
+        ((6, 8, 10), 2),
+        ((7, 7, 10), 2),
+        ((5, 9, 3), 3),
+        ((10, 20, 10), 0),
+        ((9, 5, 10), 0),
+    ];
+    for ((from, until, most), want) in rows {
+        assert_eq!(
+            queue.due_between(from, until, most),
+            want,
+            "{from}..{until}"
+        );
+    }
+}
+
+#[test]
 fn an_immediate_add_cancels_a_delay() {
     let mut queue = queue(&[]);
     queue.add_at("a", 5, Priority::Normal);
