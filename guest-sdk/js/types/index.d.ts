@@ -183,6 +183,7 @@ export interface DeleteOptions {
   uid?: string;
   /** Only this version. */
   resourceVersion?: string;
+  /** What becomes of the objects that it owns. Absent is `background`: they go after it. */
   propagation?: "background" | "foreground" | "orphan";
   gracePeriodSeconds?: number;
 }

@@ -133,7 +133,7 @@ pub struct DeleteOptions {
     pub uid: Option<String>,
     /// Only this version. None lets the host decide.
     pub resource_version: Option<String>,
-    /// None leaves it to the API server's default for the kind.
+    /// None is [`Propagation::Background`].
     pub propagation: Option<Propagation>,
     /// None leaves it to the kind; 0 means at once.
     pub grace_period_seconds: Option<u32>,

@@ -1,4 +1,7 @@
 //! `delete`: always of the one object that is meant.
+//!
+//! - What the object owns goes after it, unless the guest says otherwise: the API server's own default for Jobs leaves
+//!   their pods behind.
 
 use http::Method;
 use serde_json::Value;
@@ -157,7 +160,7 @@ fn body(meant: &Meant, options: &DeleteOptions) -> Value {
         ("uid", Some(meant.uid.clone().into())),
         ("resourceVersion", meant.version.clone().map(Value::from)),
     ]);
-    let propagation = options.propagation.map(propagation_policy);
+    let propagation = options.propagation.unwrap_or(Propagation::Background);
     json_object([
         ("apiVersion", Some("v1".into())),
         ("kind", Some("DeleteOptions".into())),
@@ -165,7 +168,10 @@ fn body(meant: &Meant, options: &DeleteOptions) -> Value {
             "preconditions",
             (!bugs::is(Bug::DeletionsNameNoUid)).then_some(preconditions),
         ),
-        ("propagationPolicy", propagation.map(Value::from)),
+        (
+            "propagationPolicy",
+            Some(propagation_policy(propagation).into()),
+        ),
         (
             "gracePeriodSeconds",
             options.grace_period_seconds.map(Value::from),
@@ -178,5 +184,35 @@ fn propagation_policy(propagation: Propagation) -> &'static str {
         Propagation::Background => "Background",
         Propagation::Foreground => "Foreground",
         Propagation::Orphan => "Orphan",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_object_owns_goes_after_it_unless_the_guest_says_otherwise() {
+        let meant = Meant {
+            uid: "u".into(),
+            version: None,
+            is_held: false,
+        };
+        let rows = [
+            (None, "Background"),
+            (Some(Propagation::Background), "Background"),
+            (Some(Propagation::Foreground), "Foreground"),
+            (Some(Propagation::Orphan), "Orphan"),
+        ];
+        for (propagation, policy) in rows {
+            let options = DeleteOptions {
+                uid: None,
+                resource_version: None,
+                propagation,
+                grace_period_seconds: None,
+            };
+            let body = body(&meant, &options);
+            assert_eq!(body["propagationPolicy"], policy, "{propagation:?}");
+        }
     }
 }

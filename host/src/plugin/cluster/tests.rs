@@ -283,6 +283,7 @@ fn grants(setting: &Setting) -> Grants {
         { "apiGroups": [""], "resources": ["configmaps"], "verbs": map_verbs, "namespaces": ["default", "away"],
           "adopt": adopts, "acknowledge": adopts },
         { "apiGroups": ["apps"], "resources": ["deployments"], "verbs": all, "acknowledge": true },
+        { "apiGroups": ["batch"], "resources": ["jobs"], "verbs": all, "acknowledge": true },
         { "apiGroups": [""], "resources": ["services"], "verbs": ["create", "patch"] },
         { "apiGroups": [""], "resources": ["namespaces"], "verbs": all, "namespaces": "all", "acknowledge": true },
         { "apiGroups": ["apps"], "resources": ["deployments/scale"], "verbs": ["get", "patch"], "acknowledge": true },

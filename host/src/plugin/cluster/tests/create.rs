@@ -224,3 +224,21 @@ async fn an_eviction_that_is_refused_for_now_is_not_sent_again() {
     assert!(matches!(evicted, Err(Error::Unavailable)), "{evicted:?}");
     assert_eq!(call.traffic().requests, 1);
 }
+
+/// The server's own default for a Job holds it back, until its pods have lost it as their owner.
+#[tokio::test(start_paused = true)]
+async fn a_job_that_a_call_deletes_does_not_leave_its_pods_behind() {
+    let world = World::new().await;
+    let jobs = "/apis/batch/v1/namespaces/default/jobs";
+    let pod = json!({ "restartPolicy": "Never", "containers": [{ "name": "a", "image": "b" }] });
+    let job = json!({
+        "apiVersion": "batch/v1", "kind": "Job", "metadata": { "name": "j" },
+        "spec": { "template": { "spec": pod } },
+    });
+    world.somebody("POST", jobs, &job).await;
+    let mut call = world.call().await;
+    let target = reference("batch/v1", "Job", "j");
+    call.delete(target, NO_OPTIONS).await.unwrap();
+    let left = world.read(&format!("{jobs}/j")).await;
+    assert_eq!(left, None, "no finalizer leaves its pods behind");
+}
