@@ -1,11 +1,17 @@
-//! Label selectors in Kubernetes' own notation: `app=web,tier!=db,env in (a,b),!legacy`.
+//! Label selectors in Kubernetes' own notation: `app=web,tier!=db,env in (a,b),!legacy,cores>2`.
+//!
+//! - What the API server refuses is refused here, so that a list from the store is as invalid as one from the server.
 //!
 //! Grammar and meaning: apimachinery `labels.Parse`, and
 //! <https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#label-selectors>.
 
+mod words;
+
 use std::collections::BTreeMap;
 
 use kube::core::{Expression, Selector, SelectorExt};
+
+use words::{wrong_key, wrong_value};
 
 /// A longer selector is refused: it is judged for every object.
 const LONGEST: usize = 4 << 10;
@@ -17,16 +23,29 @@ const EXPRESSION: usize = 96;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LabelSelector {
     selector: Selector,
+    /// Labels that must be numbers above or below others.
+    bounds: Vec<Bound>,
     /// The first label that must have one value.
     equality: Option<(String, String)>,
     /// What it takes, in bytes.
     bytes: usize,
 }
 
-/// Text that is no selector.
+/// A label that must be a number above or below another one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Bound {
+    key: String,
+    above: bool,
+    than: i64,
+}
+
+/// Text that is no selector, or one that the API server refuses.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no label selector such as app=web,env in (a,b)")]
-pub struct BadSelector(String);
+#[error("the label selector {text:?} is invalid: {why}")]
+pub struct BadSelector {
+    text: String,
+    why: String,
+}
 
 impl LabelSelector {
     /// Reads a selector; empty text selects all.
@@ -34,18 +53,35 @@ impl LabelSelector {
     /// # Errors
     /// Text that is no selector.
     pub fn parse(text: &str) -> Result<Self, BadSelector> {
-        let bad = || BadSelector(text.chars().take(200).collect());
+        let bad = |why: String| BadSelector {
+            text: text.chars().take(200).collect(),
+            why,
+        };
         if text.len() > LONGEST {
-            return Err(bad());
+            return Err(bad(format!("it has more than {LONGEST} bytes")));
         }
-        let parts = split(text).into_iter().filter(|_| !text.trim().is_empty());
-        let expressions = parts.map(|part| expression(part.trim()).ok_or_else(bad));
-        let expressions = expressions.collect::<Result<Vec<Expression>, _>>()?;
+        let (mut expressions, mut bounds) = (Vec::new(), Vec::new());
+        for part in split(text).into_iter().filter(|_| !text.trim().is_empty()) {
+            let term = term(part.trim()).ok_or_else(|| {
+                bad(format!(
+                    "{:?} is not like app=web, app, !app, env in (a,b) or cores>2",
+                    part.trim()
+                ))
+            })?;
+            if let Some(why) = term.wrong() {
+                return Err(bad(why));
+            }
+            match term {
+                Term::Expression(expression) => expressions.push(expression),
+                Term::Bound(bound) => bounds.push(bound),
+            }
+        }
         let equality = expressions.iter().find_map(equality);
         let bytes = 2 * text.len() + EXPRESSION * (1 + text.matches(',').count());
         Ok(Self {
             bytes,
             selector: expressions.into_iter().collect(),
+            bounds,
             equality,
         })
     }
@@ -63,7 +99,45 @@ impl LabelSelector {
 
     /// Whether an object with these labels is selected.
     pub fn selects(&self, labels: &BTreeMap<String, String>) -> bool {
-        self.selector.matches(labels)
+        self.selector.matches(labels) && self.bounds.iter().all(|bound| bound.holds(labels))
+    }
+}
+
+impl Bound {
+    fn holds(&self, labels: &BTreeMap<String, String>) -> bool {
+        let held = labels.get(&self.key).and_then(|held| held.parse().ok());
+        held.is_some_and(|held: i64| match self.above {
+            true => held > self.than,
+            false => held < self.than,
+        })
+    }
+}
+
+/// One condition of a selector.
+enum Term {
+    Expression(Expression),
+    Bound(Bound),
+}
+
+impl Term {
+    /// What the API server would refuse in it, if anything.
+    fn wrong(&self) -> Option<String> {
+        let (key, values): (_, Vec<&String>) = match self {
+            Self::Bound(bound) => {
+                return wrong_key(&bound.key).or_else(|| wrong_value(&bound.than.to_string()));
+            }
+            Self::Expression(Expression::In(key, values) | Expression::NotIn(key, values)) => {
+                (key, values.iter().collect())
+            }
+            Self::Expression(Expression::Equal(key, value) | Expression::NotEqual(key, value)) => {
+                (key, vec![value])
+            }
+            Self::Expression(Expression::Exists(key) | Expression::DoesNotExist(key)) => {
+                (key, Vec::new())
+            }
+        };
+        let mut values = values.into_iter();
+        wrong_key(key).or_else(|| values.find_map(|value| wrong_value(value)))
     }
 }
 
@@ -90,6 +164,23 @@ fn split(text: &str) -> Vec<&str> {
         c == ',' && depth == 0
     };
     text.split(at_comma).collect()
+}
+
+fn term(text: &str) -> Option<Term> {
+    match bound(text) {
+        Some(bound) => Some(Term::Bound(bound)),
+        None => expression(text).map(Term::Expression),
+    }
+}
+
+/// A comparison of numbers. Text that is none is no expression either.
+fn bound(text: &str) -> Option<Bound> {
+    let (key, than) = text.split_once(['>', '<'])?;
+    Some(Bound {
+        key: word(key)?,
+        above: text.get(key.len()..)?.starts_with('>'),
+        than: than.trim().parse().ok().filter(|_| word(than).is_some())?,
+    })
 }
 
 fn expression(text: &str) -> Option<Expression> {
@@ -143,9 +234,13 @@ mod tests {
 
     #[test]
     fn selectors_select_as_kubernetes_says() {
-        let labels: BTreeMap<String, String> = [("app", "web"), ("env", "a"), ("x.dev/y", "")]
-            .map(|(k, v)| (k.into(), v.into()))
-            .into();
+        let held = [
+            ("app", "web"),
+            ("env", "a"),
+            ("x.dev/y", ""),
+            ("cores", "4"),
+        ];
+        let labels: BTreeMap<String, String> = held.map(|(k, v)| (k.into(), v.into())).into();
         let cases = [
             ("", true),
             ("app=web", true),
@@ -164,6 +259,12 @@ mod tests {
             ("x.dev/y", true),
             ("x.dev/y=", true),
             ("app=web,env in (a,b),!tier", true),
+            ("cores>3", true),
+            ("cores > 3, cores < 5", true),
+            ("cores>4", false),
+            ("cores<4", false),
+            ("app>1", false),
+            ("tier<1", false),
         ];
         for (text, want) in cases {
             assert_eq!(
@@ -177,9 +278,33 @@ mod tests {
     #[test]
     fn what_is_no_selector_is_refused() {
         for text in [
-            "=", "a b", "a in b", "a in (b", "a,,b", ",", "a=b=c", "a in", "!", "ä=1",
+            "=", "a b", "a in b", "a in (b", "a,,b", ",", "a=b=c", "a in", "!", "ä=1", "a>", "a>b",
+            "a>1<2", ">1", "a>=1",
         ] {
             assert!(LabelSelector::parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_the_api_server_refuses_is_refused_and_says_why() {
+        let long = "a".repeat(64);
+        for (text, why) in [
+            (format!("owner={long}"), "more than 63 characters"),
+            (format!("owner!={long}"), "more than 63 characters"),
+            (format!("owner in (a,{long})"), "more than 63 characters"),
+            (format!("owner notin (a,{long})"), "more than 63 characters"),
+            (format!("!{long}"), "more than 63 characters"),
+            (format!("{long}>1"), "more than 63 characters"),
+            ("owner=shop/ada".into(), "must consist of"),
+            ("owner=-1".into(), "must consist of"),
+            ("-x=1".into(), "must consist of"),
+            ("x>-1".into(), "must consist of"),
+            ("-x".into(), "must consist of"),
+            ("a/b/c".into(), "more than one slash"),
+            ("X.dev/a=b".into(), "no DNS subdomain"),
+        ] {
+            let error = LabelSelector::parse(&text).unwrap_err().to_string();
+            assert!(error.contains(why), "{text}: {error}");
         }
     }
 }

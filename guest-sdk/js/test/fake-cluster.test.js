@@ -114,6 +114,18 @@ test("lists are by kind, namespace, labels and fields", () => {
   refused(() => count({ labelSelector: "name in (a)" }), "invalid");
 });
 
+test("a label selector that no label can match is invalid, also where there is nothing to list", () => {
+  const list = (/** @type {string} */ labelSelector) =>
+    new FakeCluster().list({ apiVersion: "v1", kind: "ConfigMap", labelSelector });
+  for (const fine of ["", "app", "!app", "x.dev/app=web", "app!=", "a==b, c", "a".repeat(63)]) {
+    assert.deepEqual(list(fine), [], fine);
+  }
+  const long = "a".repeat(64);
+  for (const wrong of ["owner=shop/ada", "owner=-1", "-x", "a/b/c", "X.dev/a", long, `a=${long}`]) {
+    refused(() => list(wrong), "invalid");
+  }
+});
+
 /** Does what its spec says, well or badly. */
 const obeys = controller({
   watches: ["x.dev/v1", "Order"],

@@ -2,6 +2,25 @@
 
 import { refusal } from "../src/failed.js";
 
+const NAME = /^(?=.{1,63}$)[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$/;
+const PREFIX = /^(?=.{1,253}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
+
+/**
+ * Refuses a label selector with a key or a value that no label can have, as the API server does.
+ * @param {string | undefined} selector
+ */
+export function checkLabels(selector) {
+  for (const term of (selector ?? "").split(",")) {
+    const [, key = "", value = ""] = /^\s*!?([^!=\s]*)\s*(?:(?:!=|==?)\s*(\S*))?/.exec(term) ?? [];
+    const parts = key.split("/");
+    const name = parts.pop() ?? "";
+    const fine = !key || (NAME.test(name) && parts.length < 2 && parts.every((it) => PREFIX.test(it)));
+    if (!fine || (value && !NAME.test(value))) {
+      throw refusal("invalid", `the label selector ${term.trim()} has a key or value that no label can have`);
+    }
+  }
+}
+
 /**
  * Whether the values that `find` finds match a selector: `k`, `!k`, `k=v` and `k!=v`.
  * @param {string | undefined} selector

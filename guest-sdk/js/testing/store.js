@@ -6,7 +6,7 @@ import { group } from "../src/needs.js";
 import { objectRef, reference, title } from "../src/object.js";
 import { isObject, leaves, merge, mergePatch, remove } from "./fields.js";
 import { jsonPatch } from "./patch.js";
-import { selected } from "./selector.js";
+import { checkLabels, selected } from "./selector.js";
 
 /** @typedef {import("@windlass/sdk").Code} Code */
 /** @typedef {import("@windlass/sdk").KubernetesObject} KubernetesObject */
@@ -53,6 +53,7 @@ export class Store {
 
   /** @param {import("@windlass/sdk").ListQuery} query @returns {KubernetesObject[]} */
   list({ apiVersion, kind, namespace, labelSelector, fieldSelector, limit }) {
+    checkLabels(labelSelector);
     const found = this.objects().filter((object) => {
       if (object.kind !== kind || group(object.apiVersion) !== group(apiVersion)) return false;
       if (namespace !== undefined && object.metadata.namespace !== namespace) return false;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::parts::{check_uid, name_of, selected, text};
+use super::parts::{check_labels, check_uid, name_of, selected, text};
 use super::stored::Stored;
 use super::write::{Verb, Write};
 use crate::failed::Code;
@@ -80,6 +80,7 @@ impl FakeCluster {
             ((key.0.as_str(), key.1.as_str()) == wanted && in_namespace)
                 .then(|| stored.object.clone())
         };
+        check_labels(query.label_selector.as_deref())?;
         let mut found = Vec::new();
         for object in self.objects.iter().filter_map(of_kind) {
             let label = |name: &str| object.pointer("/metadata/labels")?.get(name)?.as_str();

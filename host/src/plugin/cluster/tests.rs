@@ -9,6 +9,7 @@ mod memory;
 mod names;
 mod ownership;
 mod patch;
+mod read;
 mod repeat;
 mod reserved;
 mod set;
