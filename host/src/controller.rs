@@ -31,7 +31,7 @@ mod worker;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-pub use facts::{Delayed, Facts, Place, Sight};
+pub use facts::{Children, Delayed, Facts, Place, Sight};
 pub use failing::{Failing, Trouble};
 pub use insight::{Insight, Insights};
 pub use once::{Answer, Function};

@@ -36,6 +36,17 @@ pub struct Facts {
     pub spec_change_only: bool,
     /// Whether it declared which fields of its primaries it reads.
     pub declares_fields: bool,
+    /// What the object owns of what the plugin watches; looked for only if the plugin does not reconcile the object.
+    pub children: Children,
+}
+
+/// Objects that another one owns.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Children {
+    /// Kind and name of the first few.
+    pub first: Vec<String>,
+    /// How many there are.
+    pub count: usize,
 }
 
 impl Facts {

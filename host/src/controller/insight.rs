@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures::future::join_all;
 
-use super::facts::{Facts, Place, Sight};
+use super::facts::{Children, Facts, Place, Sight};
 use super::record::Records;
 use super::work::WorkQueue;
 use super::worker::Worker;
@@ -20,6 +20,9 @@ use crate::view::{Key, Object, View, Why};
 
 /// So many passes over one object are shown.
 const PASSES: usize = 20;
+
+/// So many children of one object are named.
+const CHILDREN: usize = 5;
 
 /// A controller, as far as one may look into it.
 pub struct Insight {
@@ -104,7 +107,22 @@ impl Insight {
             declares_fields: description.fields != crate::projection::Fields::default(),
             label_selector: description.label_selector,
             field_selector: description.field_selector,
+            children: Children::default(),
         }
+    }
+
+    /// What the object with this UID owns of what the plugin watches.
+    pub fn children(&self, namespace: Option<&str>, uid: &str) -> Children {
+        let watched = self.watched();
+        let named = watched.iter().flat_map(|resource| {
+            let owned = self.view.owned_by(resource, namespace, uid).into_iter();
+            owned.map(|child| format!("{} {}", resource.kind, child.metadata.key))
+        });
+        let mut first: Vec<String> = named.collect();
+        first.sort();
+        let count = first.len();
+        first.truncate(CHILDREN);
+        Children { first, count }
     }
 
     /// How long until `key` runs again by itself, if it waits for its time.

@@ -9,7 +9,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::APIResourceList;
 use super::answer::{Answer, Node, PluginAnswer};
 use super::truth::Truth;
 use crate::api::{Accept, Api, Request, Resource, api_path, group_of};
-use crate::controller::{Facts, Insight, Insights, Place, Record, Sight};
+use crate::controller::{Children, Facts, Insight, Insights, Place, Record, Sight};
 use crate::error::Chain;
 use crate::lease::Lease;
 use crate::metrics::{About, Meters, Metrics, Stage};
@@ -79,6 +79,9 @@ impl Finder {
                         answer.unasked = Some(why.clone());
                     }
                     asked.insert(insight.primary().clone(), truth.clone());
+                    if let Some(uid) = unselected(&facts.sight, &truth) {
+                        facts.children = insight.children(key.namespace.as_deref(), uid);
+                    }
                     let ago = |record: &Record| self.ago(record);
                     let said = PluginAnswer::of(&plugin, about, &facts, &truth, ago);
                     answer.plugins.push(said);
@@ -211,6 +214,7 @@ impl Finder {
             field_selector: None,
             spec_change_only: false,
             declares_fields: false,
+            children: Children::default(),
         };
         PluginAnswer::of(plugin, about, &facts, &Truth::Absent, |_| Duration::ZERO)
     }
@@ -249,6 +253,15 @@ impl Finder {
             Err(error) if error.is_not_found() => Truth::Absent,
             Err(error) => Truth::Unknown(Chain(&error).to_string()),
         }
+    }
+}
+
+/// The UID of an object that is there and that the plugin does not reconcile.
+fn unselected<'a>(sight: &'a Sight, truth: &'a Truth) -> Option<&'a str> {
+    match (sight, truth) {
+        (Sight::Absent | Sight::Stray(_), Truth::There(there)) => Some(&there.uid),
+        (Sight::Stray(held), Truth::Unknown(_)) => Some(&held.uid),
+        _ => None,
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::left::Left;
 use super::truth::Truth;
 use crate::controller::{Facts, Place, Sight};
 use crate::metrics::Stage;
@@ -30,9 +31,9 @@ pub enum Reason {
     /// There is no such object.
     NotThere,
     /// The object's labels are not those that the plugin selects.
-    NotSelectedByLabels(String),
+    NotSelectedByLabels(String, Left),
     /// The object's fields are not those that the plugin selects.
-    NotSelectedByFields(String),
+    NotSelectedByFields(String, Left),
     /// The object is there, and the plugin's watch has not shown it yet.
     NotSeenYet,
     /// The plugin's store does not show the object, and the API server could not be asked.
@@ -106,8 +107,8 @@ impl Reason {
             Self::StandingBy(_) => "StandingBy",
             Self::NamespaceNotGranted => "NamespaceNotGranted",
             Self::NotThere => "NotThere",
-            Self::NotSelectedByLabels(_) => "NotSelectedByLabels",
-            Self::NotSelectedByFields(_) => "NotSelectedByFields",
+            Self::NotSelectedByLabels(..) => "NotSelectedByLabels",
+            Self::NotSelectedByFields(..) => "NotSelectedByFields",
             Self::NotSeenYet => "NotSeenYet",
             Self::NotSeenAndUnknown(_) => "NotSeenAndUnknown",
             Self::GoneNotSeenYet => "GoneNotSeenYet",
@@ -151,8 +152,8 @@ impl Reason {
             Self::StandingBy(None) => "no other host is known to run the plugin: this one takes it over in a moment, or its log says why not".into(),
             Self::NamespaceNotGranted => "no grant lets the plugin watch this namespace: add it to grants, if it is to".into(),
             Self::NotThere => "there is no such object".into(),
-            Self::NotSelectedByLabels(selector) => format!("its labels do not match the plugin's selector {selector}"),
-            Self::NotSelectedByFields(selector) => format!("its fields do not match the plugin's selector {selector}"),
+            Self::NotSelectedByLabels(selector, left) => left.sentence("labels", selector),
+            Self::NotSelectedByFields(selector, left) => left.sentence("fields", selector),
             Self::NotSeenYet => "it is there, and the plugin's watch has not shown it yet: wait a moment, or see the log for its informer".into(),
             Self::NotSeenAndUnknown(why) => format!("the plugin's watch does not show it, and the API server could not be asked: {why}"),
             Self::GoneNotSeenYet => "it is gone, and the plugin's watch has not shown that yet".into(),
@@ -213,6 +214,12 @@ pub fn judge(facts: &Facts, truth: &Truth) -> Reason {
         }
         Stage::Running | Stage::SlowedDown(_) => {}
     }
+    // When its time comes, it is not reconciled.
+    if let Some(reason) = strayed(facts, truth)
+        && matches!(facts.place, Place::Nowhere | Place::Delayed(_))
+    {
+        return reason;
+    }
     if let Some(reason) = queued(facts) {
         return reason;
     }
@@ -221,6 +228,33 @@ pub fn judge(facts: &Facts, truth: &Truth) -> Reason {
         Sight::Absent => unseen(facts, truth),
         Sight::There(held) | Sight::Stray(held) => seen(facts, held, truth),
     }
+}
+
+/// The reason, if the object carries the plugin's finalizer, stays, and is not what the plugin selects.
+fn strayed(facts: &Facts, truth: &Truth) -> Option<Reason> {
+    let Sight::Stray(held) = &facts.sight else {
+        return None;
+    };
+    let now = match truth {
+        Truth::There(there) => there,
+        Truth::Unknown(_) => held,
+        Truth::Absent => return None,
+    };
+    unselected(facts, now).filter(|_| !now.deleting)
+}
+
+/// The reason, if the plugin does not select an object with this metadata. Of its fields nothing is known: by its
+/// labels the plugin does.
+fn unselected(facts: &Facts, object: &Metadata) -> Option<Reason> {
+    let left = Left::on(object, facts);
+    if let Some(selector) = &facts.label_selector {
+        let parsed = LabelSelector::parse(selector);
+        if parsed.is_ok_and(|parsed| !parsed.selects(&object.labels)) {
+            return Some(Reason::NotSelectedByLabels(selector.clone(), left));
+        }
+    }
+    let selector = facts.field_selector.clone()?;
+    Some(Reason::NotSelectedByFields(selector, left))
 }
 
 /// The reason, if the key is in the queue.
@@ -265,16 +299,7 @@ fn unseen(facts: &Facts, truth: &Truth) -> Reason {
         Truth::Absent => return Reason::NotThere,
         Truth::There(there) => there,
     };
-    if let Some(selector) = &facts.label_selector {
-        let parsed = LabelSelector::parse(selector);
-        if parsed.is_ok_and(|parsed| !parsed.selects(&there.labels)) {
-            return Reason::NotSelectedByLabels(selector.clone());
-        }
-    }
-    match &facts.field_selector {
-        Some(selector) => Reason::NotSelectedByFields(selector.clone()),
-        None => Reason::NotSeenYet,
-    }
+    unselected(facts, there).unwrap_or(Reason::NotSeenYet)
 }
 
 /// The reason, if the plugin's store shows the object as it is `held`, and it is not in the queue.

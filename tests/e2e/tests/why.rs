@@ -4,7 +4,7 @@ use anyhow::{Context, Result, ensure};
 use serde_json::json;
 use windlass::why::{Answer, PluginAnswer};
 use windlass_e2e::variant::{component, put, relay};
-use windlass_e2e::{Cluster, DEADLINE, Host, Plugins, Scene, eventually, windlass_alone};
+use windlass_e2e::{ALL, Cluster, DEADLINE, Host, Plugins, Scene, eventually, windlass_alone};
 
 const PORT: &str = "--admin-bind-address=127.0.0.1:0";
 
@@ -204,4 +204,52 @@ async fn without_a_host_or_with_a_wrong_name_it_is_one_clear_line() -> Result<()
         ensure!(said.stdout.is_empty(), "{arguments:?}");
     }
     Ok(())
+}
+
+#[tokio::test]
+async fn of_an_object_that_has_left_the_selector_it_says_what_is_left_on_it() -> Result<()> {
+    let cluster = Cluster::new("why-left").await?;
+    let plugins = Plugins::new(&cluster.namespace)?.component("selective", "selective.wasm")?;
+    let verbs = &["get", "list", "watch", "create", "patch"];
+    let document = json!({
+        "source": { "file": "selective.wasm" },
+        "grants": [
+            plugins.grant("examples.windlass.dev", &["greetings", "greetings/status"], verbs),
+            plugins.grant("", &["configmaps"], ALL),
+        ],
+    });
+    let plugins = plugins.document("selective", &document)?;
+    let scene = Scene::start_with(cluster, plugins, &[PORT])?;
+    let (host, cluster) = (&scene.host, &scene.cluster);
+    let ada = cluster
+        .create(json!({
+            "apiVersion": "examples.windlass.dev/v1", "kind": "Greeting",
+            "metadata": { "name": "ada", "labels": { "selected": "yes" } },
+            "spec": { "name": "Ada" },
+        }))
+        .await?;
+    cluster
+        .until("ConfigMap", "ada-marker", "is there", |_| true)
+        .await?;
+    let owner = json!({
+        "apiVersion": "examples.windlass.dev/v1", "kind": "Greeting", "name": "ada",
+        "uid": ada.metadata.uid,
+    });
+    let owned = json!({ "metadata": { "ownerReferences": [owner] } });
+    cluster.patch("ConfigMap", "ada-marker", owned).await?;
+    let unlabelled = json!({ "metadata": { "labels": null } });
+    cluster.patch("Greeting", "ada", unlabelled).await?;
+    let namespace = &*cluster.namespace;
+    let child = format!("ConfigMap {namespace}/ada-marker");
+    eventually(DEADLINE, "it says what is left", async || {
+        let said = said(host, namespace, "greeting/ada").await?;
+        let names = ["no longer match", "windlass.dev/selective", &*child];
+        let says = |name: &&str| said.message.contains(name);
+        ensure!(
+            said.reason == "NotSelectedByLabels" && names.iter().all(says),
+            "{said:#?}"
+        );
+        Ok(Some(()))
+    })
+    .await
 }

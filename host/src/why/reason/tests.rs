@@ -4,7 +4,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::controller::{Delayed, Record};
+use crate::controller::{Children, Delayed, Record};
 use crate::view::{End, Key, Object, Wrote};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -40,6 +40,7 @@ fn settled() -> Facts {
         field_selector: None,
         spec_change_only: false,
         declares_fields: false,
+        children: Children::default(),
     }
 }
 
@@ -116,6 +117,29 @@ fn situations() -> Vec<(Reason, Facts, Truth)> {
         facts
     };
     let labels = BTreeMap::from([("app", "other")]);
+    let child = || Children {
+        first: vec!["ConfigMap n/a".into()],
+        count: 1,
+    };
+    let left = |finalizer: Option<&str>| Left {
+        finalizer: finalizer.map(str::to_owned),
+        children: child(),
+    };
+    let stray = |metadata: &Value| {
+        facts(|facts| {
+            facts.sight = Sight::Stray(object(metadata));
+            facts.label_selector = Some("app=web".into());
+            facts.children = child();
+        })
+    };
+    let requeued_stray = || {
+        let metadata = json!({ "labels": labels, "finalizers": ["windlass.dev/greeter"] });
+        let place = delayed(Some(Why::Requeued), false).place;
+        Facts {
+            place,
+            ..stray(&metadata)
+        }
+    };
     vec![
         (Reason::Loading, stage(Stage::Loading), same()),
         (
@@ -153,14 +177,40 @@ fn situations() -> Vec<(Reason, Facts, Truth)> {
         ),
         (Reason::NotThere, absent(|_| {}), Truth::Absent),
         (
-            Reason::NotSelectedByLabels("app=web".into()),
+            Reason::NotSelectedByLabels("app=web".into(), Left::default()),
             absent(|facts| facts.label_selector = Some("app=web".into())),
             there(&json!({ "labels": labels })),
         ),
         (
-            Reason::NotSelectedByFields("spec.a=b".into()),
+            Reason::NotSelectedByFields("spec.a=b".into(), Left::default()),
             absent(|facts| facts.field_selector = Some("spec.a=b".into())),
             same(),
+        ),
+        (
+            Reason::NotSelectedByLabels("app=web".into(), left(None)),
+            facts(|facts| {
+                facts.sight = Sight::Absent;
+                facts.label_selector = Some("app=web".into());
+                facts.children = child();
+            }),
+            there(&json!({ "labels": labels })),
+        ),
+        // It was settled, and has left the selector since.
+        (
+            Reason::NotSelectedByLabels("app=web".into(), left(Some("windlass.dev/greeter"))),
+            stray(&json!({ "labels": labels, "finalizers": ["windlass.dev/greeter"] })),
+            there(&json!({ "labels": labels, "finalizers": ["windlass.dev/greeter"] })),
+        ),
+        (
+            Reason::NotSelectedByLabels("app=web".into(), left(Some("windlass.dev/greeter"))),
+            requeued_stray(),
+            Truth::Unknown("x".into()),
+        ),
+        // It comes back.
+        (
+            Reason::NewerNotSeenYet,
+            stray(&json!({ "labels": labels, "finalizers": ["windlass.dev/greeter"] })),
+            there(&json!({ "labels": { "app": "web" }, "resourceVersion": "8" })),
         ),
         (Reason::NotSeenYet, absent(|_| {}), same()),
         (

@@ -1,0 +1,102 @@
+//! What a plugin has left behind on an object that it does not select any more.
+
+use std::fmt;
+
+use crate::controller::{Children, Facts};
+use crate::view::Metadata;
+
+/// What is left.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Left {
+    /// The plugin's finalizer, if it is on the object.
+    pub finalizer: Option<String>,
+    /// What the object owns of what the plugin watches.
+    pub children: Children,
+}
+
+impl Left {
+    /// What is left on an object with this metadata.
+    pub(super) fn on(object: &Metadata, facts: &Facts) -> Self {
+        let finalizer = &facts.finalizer;
+        Self {
+            finalizer: object.has_finalizer(finalizer).then(|| finalizer.clone()),
+            children: facts.children.clone(),
+        }
+    }
+
+    /// That the plugin's `selector` does not select the object by `what`, and what is left of when it did.
+    pub(super) fn sentence(&self, what: &str, selector: &str) -> String {
+        match self == &Self::default() {
+            true => format!("its {what} do not match the plugin's selector {selector}"),
+            false => format!(
+                "its {what} no longer match the plugin's selector {selector}, so the plugin does not reconcile it. {self}"
+            ),
+        }
+    }
+}
+
+impl fmt::Display for Left {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Children { first, count } = &self.children;
+        if let Some(finalizer) = &self.finalizer {
+            write!(
+                out,
+                "It still has the finalizer {finalizer}: the plugin finalizes it when it is deleted"
+            )?;
+            write!(out, "{}", if *count > 0 { ". " } else { "" })?;
+        }
+        if *count > 0 {
+            let more = count.saturating_sub(first.len());
+            let names = first.join(", ");
+            write!(out, "It still owns {names}")?;
+            if more > 0 {
+                write!(out, " and {more} more")?;
+            }
+            write!(out, ": they are deleted when it is deleted")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_is_named_and_what_becomes_of_it() {
+        let children = |names: &[&str], count| Children {
+            first: names.iter().map(|name| (*name).to_owned()).collect(),
+            count,
+        };
+        let finalizer = || Some("windlass.dev/p".to_owned());
+        let rows = [
+            (
+                None,
+                children(&[], 0),
+                "its labels do not match the plugin's selector a=b",
+            ),
+            (
+                finalizer(),
+                children(&[], 0),
+                "its labels no longer match the plugin's selector a=b, so the plugin does not reconcile it. It still has the finalizer windlass.dev/p: the plugin finalizes it when it is deleted",
+            ),
+            (
+                None,
+                children(&["ConfigMap n/a"], 1),
+                "its labels no longer match the plugin's selector a=b, so the plugin does not reconcile it. It still owns ConfigMap n/a: they are deleted when it is deleted",
+            ),
+            (
+                finalizer(),
+                children(&["ConfigMap n/a", "Job n/b"], 9),
+                "its labels no longer match the plugin's selector a=b, so the plugin does not reconcile it. It still has the finalizer windlass.dev/p: the plugin finalizes it when it is deleted. It still owns ConfigMap n/a, Job n/b and 7 more: they are deleted when it is deleted",
+            ),
+        ];
+        for (finalizer, children, want) in rows {
+            let left = Left {
+                finalizer,
+                children,
+            };
+            assert_eq!(left.sentence("labels", "a=b"), want);
+        }
+    }
+}
