@@ -3,6 +3,7 @@
 mod ask;
 mod author;
 mod examples;
+mod objects;
 mod shares;
 mod traces;
 
@@ -17,6 +18,7 @@ use crate::lease::Times;
 use crate::manifest::is_dns_label;
 
 pub use ask::{AskedHost, Top, WhyFlags, WhyOutput};
+pub use objects::{AnnotateFlags, Release, named};
 pub use shares::ShareFlags;
 pub use traces::{Endpoint, TraceFlags};
 
@@ -129,6 +131,12 @@ pub enum Command {
     Replay(Replay),
     /// Take a plugin's finalizers off all objects, once no host runs it any more
     Release(Release),
+    /// Stop reconciling and finalizing an object, until it is resumed
+    Pause(AnnotateFlags),
+    /// Reconcile an object again that was paused
+    Resume(AnnotateFlags),
+    /// Reconcile an object now, with a fresh backoff
+    Reconcile(AnnotateFlags),
     /// Print the roles that the grants of a config folder need, for `kubectl apply -f -`
     Rbac(Rbac),
     /// Say why an object was reconciled, or was not: what woke it, what it read, wrote and waits for
@@ -201,22 +209,6 @@ pub struct Run {
     /// Where traces go
     #[command(flatten)]
     pub traces: TraceFlags,
-}
-
-/// Take a plugin's finalizers off all objects.
-#[derive(Debug, Args)]
-pub struct Release {
-    /// The plugin's name
-    pub plugin: String,
-    /// Look at this resource only, for example greetings.examples.windlass.dev
-    #[arg(long, value_name = "RESOURCE")]
-    pub resource: Option<String>,
-    /// Print what would be released, and change nothing
-    #[arg(long)]
-    pub dry_run: bool,
-    /// Which cluster
-    #[command(flatten)]
-    pub cluster: Cluster,
 }
 
 /// Print the roles that the grants of a config folder need.

@@ -4,6 +4,7 @@ use std::io::{stdin, stdout};
 use std::process::ExitCode;
 use std::thread::available_parallelism;
 
+use crate::annotate::{Mark, annotate};
 use crate::args::{self, Command, Windlass};
 use crate::error::Chain;
 use crate::plugin::compiler::{CompileError, REFUSED, compile_child};
@@ -86,6 +87,9 @@ fn start<T>(
         match windlass.command {
             Command::Run(flags) => runtime::run(*flags, threads, seams).await,
             Command::Release(flags) => release::release(flags, seams).await,
+            Command::Pause(flags) => annotate(&flags, Mark::Pause, seams).await,
+            Command::Resume(flags) => annotate(&flags, Mark::Resume, seams).await,
+            Command::Reconcile(flags) => annotate(&flags, Mark::Reconcile, seams).await,
             Command::Rbac(flags) => rbac::print(flags, threads, seams).await,
             Command::Top(flags) => top::top(flags, seams).await,
             Command::Why(flags) => why::ask(flags, seams).await,

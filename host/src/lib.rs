@@ -15,6 +15,7 @@
 //! why                the one reason for what a plugin does with an object, or does not
 //! project, dev       an author's project: made, built, run while it is written
 //! fixtures, replay   calls made again: of fixture files, and of passes that failed
+//! annotate, release  what an operator asks of a host, or does in its place, on the objects themselves
 //! rbac               what the API server must allow the host, from the same grants
 //! metrics            what is counted                    -> admin     what may be asked of a running host
 //! telemetry          the log, and traces                <- spans     what a pass was made of
@@ -26,6 +27,7 @@
 //! ```
 
 pub mod admin;
+pub mod annotate;
 pub mod api;
 pub mod apiserver;
 pub mod args;

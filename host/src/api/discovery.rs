@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{APIGroupList, APIResourceList};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{APIGroupList, APIResource, APIResourceList};
 use tokio::time::Instant;
 
 use super::{Api, ApiError, Request, Resource, api_path, group_of};
@@ -119,6 +119,36 @@ impl Discovery {
     /// # Errors
     /// The server could not be asked.
     pub async fn patchable(&self) -> Result<Vec<Resource>, ApiError> {
+        let can = |resource: &APIResource| can(resource, "list") && can(resource, "patch");
+        self.preferred(can).await
+    }
+
+    /// The resources that `word` means and that can be patched: their kind, plural, singular or a short name, with the
+    /// group behind a dot if one likes.
+    ///
+    /// # Errors
+    /// The server could not be asked.
+    pub async fn named(&self, word: &str) -> Result<Vec<Resource>, ApiError> {
+        let (word, group) = match word.split_once('.') {
+            Some((word, group)) => (word, Some(group)),
+            None => (word, None),
+        };
+        let means = |resource: &APIResource| {
+            let short = resource.short_names.iter().flatten();
+            let own = [&resource.kind, &resource.name, &resource.singular_name];
+            let mut names = own.into_iter().chain(short);
+            can(resource, "patch") && names.any(|name| name.eq_ignore_ascii_case(word))
+        };
+        let mut found = self.preferred(means).await?;
+        found.retain(|resource| group.is_none_or(|group| resource.group == group));
+        Ok(found)
+    }
+
+    /// The resources in their groups' preferred versions that `wanted` wants.
+    async fn preferred(
+        &self,
+        wanted: impl Fn(&APIResource) -> bool,
+    ) -> Result<Vec<Resource>, ApiError> {
         let groups: APIGroupList = decode(self.api.send(Request::get("/apis".to_owned())).await?)?;
         let preferred = groups
             .groups
@@ -134,10 +164,8 @@ impl Discovery {
                 Err(error) if matches!(error.code(), Some(404 | 503)) => continue,
                 Err(error) => return Err(error),
             };
-            let can = |verbs: &[String], verb: &str| verbs.iter().any(|held| held == verb);
             let mut list = list;
-            list.resources
-                .retain(|resource| can(&resource.verbs, "list") && can(&resource.verbs, "patch"));
+            list.resources.retain(&wanted);
             found.extend(from_list(&api_version, list));
         }
         Ok(found)
@@ -227,6 +255,11 @@ impl Discovery {
 
 fn decode<T: serde::de::DeserializeOwned>(value: serde_json::Value) -> Result<T, ApiError> {
     serde_json::from_value(value).map_err(|error| ApiError::Garbled(error.to_string()))
+}
+
+/// Whether objects of a resource can be asked for by `verb`.
+fn can(resource: &APIResource, verb: &str) -> bool {
+    resource.verbs.iter().any(|held| held == verb)
 }
 
 /// Subresources are left out: they follow their resource.

@@ -9,7 +9,7 @@ const LAYOUT: &str = "{about}\n\n{before-help}{usage-heading} {usage}\n\n{all-ar
 const MORE: &str = "Guides are in docs/ of the project: tutorial.md, testing.md, metrics.md, concepts.md.\nExit codes: 0 all is well, 1 something failed, 2 a flag is wrong.";
 
 /// Examples of a command: a comment, and the command line below it.
-const EXAMPLES: [(&str, &str); 16] = [
+const EXAMPLES: [(&str, &str); 19] = [
     (
         "windlass",
         "# From nothing to a controller that works, without a cluster
@@ -95,6 +95,21 @@ windlass release greeter --dry-run
 
 # Release it
 windlass release greeter",
+    ),
+    (
+        "pause",
+        "# While somebody looks at what is wrong
+windlass pause greeting/ada -n team-a",
+    ),
+    (
+        "resume",
+        "# It is reconciled at once
+windlass resume greeting/ada -n team-a",
+    ),
+    (
+        "reconcile",
+        "# Whatever has changed, and without waiting for the next try
+windlass reconcile greeting/ada -n team-a",
     ),
     (
         "rbac",

@@ -1,6 +1,6 @@
 //! Delays that grow with each failure of a key: 5 ms · 2ⁿ, at most 1000 s, as client-go's.
 //!
-//! - Only failures of scheduled runs count, and a change of generation starts over: events that
+//! - Only failures of scheduled runs count, and a new [`Edition`] starts over: events that
 //!   arrive for a failing object do not make its delay grow (kubernetes/kubernetes#132805).
 
 use std::collections::HashMap;
@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use super::queue::Cause;
 use crate::bugs::{self, Bug};
+use crate::view::Metadata;
 
 const FIRST: Duration = Duration::from_millis(5);
 const LONGEST: Duration = Duration::from_secs(1000);
@@ -22,7 +23,24 @@ pub(super) struct Backoff<K> {
 #[derive(Debug)]
 struct Failures {
     count: u32,
+    edition: Edition,
+}
+
+/// What of an object is worth a fresh start: its generation, and when somebody last asked for a pass over it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Edition {
     generation: Option<i64>,
+    requested: Option<[u8; 8]>,
+}
+
+impl Edition {
+    /// That of an object with this metadata.
+    pub(super) fn of(object: &Metadata) -> Self {
+        Self {
+            generation: object.generation,
+            requested: object.requested,
+        }
+    }
 }
 
 impl<K> Default for Backoff<K> {
@@ -34,27 +52,25 @@ impl<K> Default for Backoff<K> {
 }
 
 impl<K: Clone + Eq + Hash> Backoff<K> {
-    /// How often `key` has failed in a row at this `generation`.
-    pub(super) fn attempt(&self, key: &K, generation: Option<i64>) -> u32 {
+    /// How often `key` has failed in a row in this `edition`.
+    pub(super) fn attempt(&self, key: &K, edition: Edition) -> u32 {
         self.failures
             .get(key)
-            .filter(|failures| {
-                failures.generation == generation || bugs::is(Bug::NewGenerationsWaitOn)
-            })
+            .filter(|failures| failures.edition == edition || bugs::is(Bug::NewGenerationsWaitOn))
             .map_or(0, |failures| failures.count)
     }
 
     /// Counts a failure, and says how long to wait before the next try. Only the first failure and
     /// those of retries make the delay grow.
-    pub(super) fn failed(&mut self, key: &K, generation: Option<i64>, cause: Cause) -> Duration {
-        let attempt = self.attempt(key, generation);
+    pub(super) fn failed(&mut self, key: &K, edition: Edition, cause: Cause) -> Duration {
+        let attempt = self.attempt(key, edition);
         let count = match cause {
             Cause::Delay => attempt.saturating_add(1),
             Cause::Change if bugs::is(Bug::EventsCountAsFailures) => attempt.saturating_add(1),
             Cause::Change => attempt.max(1),
         };
         self.failures
-            .insert(key.clone(), Failures { count, generation });
+            .insert(key.clone(), Failures { count, edition });
         delay(count.saturating_sub(1))
     }
 
@@ -74,11 +90,19 @@ fn delay(attempt: u32) -> Duration {
 mod tests {
     use super::*;
 
+    /// Of an object at this generation.
+    fn at(generation: i64) -> Edition {
+        Edition {
+            generation: Some(generation),
+            requested: None,
+        }
+    }
+
     #[test]
     fn delays_double_up_to_a_thousand_seconds() {
         let mut backoff = Backoff::default();
         let delays: Vec<u128> = (0..40)
-            .map(|_| backoff.failed(&"a", Some(1), Cause::Delay).as_millis())
+            .map(|_| backoff.failed(&"a", at(1), Cause::Delay).as_millis())
             .collect();
         assert_eq!(delays[..4], [5, 10, 20, 40]);
         assert_eq!(delays[17], 655_360);
@@ -92,22 +116,28 @@ mod tests {
     fn events_do_not_make_the_delay_of_a_failing_key_grow() {
         let mut backoff = Backoff::default();
         let changes: Vec<u128> = (0..20)
-            .map(|_| backoff.failed(&"a", Some(1), Cause::Change).as_millis())
+            .map(|_| backoff.failed(&"a", at(1), Cause::Change).as_millis())
             .collect();
         assert_eq!(changes, [5; 20]);
-        assert_eq!(backoff.failed(&"a", Some(1), Cause::Delay).as_millis(), 10);
-        assert_eq!(backoff.failed(&"a", Some(1), Cause::Change).as_millis(), 10);
+        assert_eq!(backoff.failed(&"a", at(1), Cause::Delay).as_millis(), 10);
+        assert_eq!(backoff.failed(&"a", at(1), Cause::Change).as_millis(), 10);
     }
 
     #[test]
-    fn success_and_a_new_generation_start_over() {
+    fn success_a_new_generation_and_a_request_start_over() {
         let mut backoff = Backoff::default();
-        backoff.failed(&"a", Some(1), Cause::Delay);
-        backoff.failed(&"a", Some(1), Cause::Delay);
-        assert_eq!(backoff.attempt(&"a", Some(1)), 2);
-        assert_eq!(backoff.attempt(&"a", Some(2)), 0);
-        assert_eq!(backoff.failed(&"a", Some(2), Cause::Delay).as_millis(), 5);
+        backoff.failed(&"a", at(1), Cause::Delay);
+        backoff.failed(&"a", at(1), Cause::Delay);
+        assert_eq!(backoff.attempt(&"a", at(1)), 2);
+        assert_eq!(backoff.attempt(&"a", at(2)), 0);
+        assert_eq!(backoff.failed(&"a", at(2), Cause::Delay).as_millis(), 5);
+        let asked = Edition {
+            requested: Some([7; 8]),
+            ..at(2)
+        };
+        assert_eq!(backoff.attempt(&"a", at(2)), 1);
+        assert_eq!(backoff.attempt(&"a", asked), 0, "somebody asked for it");
         backoff.forget(&"a");
-        assert_eq!(backoff.attempt(&"a", Some(2)), 0);
+        assert_eq!(backoff.attempt(&"a", at(2)), 0);
     }
 }

@@ -19,6 +19,8 @@ pub(super) enum Step {
     Finalize,
     /// The plugin does not finalize, but an earlier version of it did: take the finalizer off.
     Release,
+    /// Somebody has paused it: nothing is done, whatever it needs.
+    Paused,
     /// Going away, and we owe nothing.
     Ignore,
 }
@@ -31,6 +33,7 @@ impl Step {
             Self::Reconcile => "reconcile",
             Self::Finalize => "finalize",
             Self::Release => "release",
+            Self::Paused => "paused",
             Self::Ignore => "ignore",
         }
     }
@@ -38,13 +41,18 @@ impl Step {
 
 /// Chooses the step for an object under the finalizer called `name`.
 pub(super) fn next_step(object: &Metadata, name: &str, finalizes: bool) -> Step {
-    match (finalizes, object.deleting, object.has_finalizer(name)) {
+    let step = match (finalizes, object.deleting, object.has_finalizer(name)) {
         (true, false, false) => Step::Protect,
         (true, true, false) if bugs::is(Bug::FinalizersComeBack) => Step::Protect,
         (true, false, true) | (false, false, false) => Step::Reconcile,
         (true, true, true) => Step::Finalize,
         (true | false, true, false) => Step::Ignore,
         (false, true | false, true) => Step::Release,
+    };
+    match step {
+        Step::Ignore => Step::Ignore,
+        _ if object.paused => Step::Paused,
+        step => step,
     }
 }
 
@@ -115,6 +123,27 @@ mod tests {
                 want,
                 "{object:?} {finalizes}"
             );
+        }
+    }
+
+    #[test]
+    fn nothing_is_done_for_a_paused_object() {
+        let cases = [
+            (object(&[], false), true, Step::Paused),
+            (object(&[OURS], false), true, Step::Paused),
+            (object(&[OURS], true), true, Step::Paused),
+            (object(&[], false), false, Step::Paused),
+            (object(&[OURS], false), false, Step::Paused),
+            (object(&[OURS], true), false, Step::Paused),
+            (object(&["other"], true), true, Step::Ignore),
+        ];
+        for (object, finalizes, want) in cases {
+            let paused = Metadata {
+                paused: true,
+                ..object
+            };
+            let step = next_step(&paused, OURS, finalizes);
+            assert_eq!(step, want, "{paused:?} {finalizes}");
         }
     }
 

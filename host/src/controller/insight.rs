@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use futures::future::join_all;
 
+use super::backoff::Edition;
 use super::facts::{Children, Facts, Place, Sight};
 use super::record::Records;
 use super::work::WorkQueue;
@@ -40,6 +41,7 @@ impl Insight {
     pub(super) fn forget(&self) {
         self.records.forget_failing();
         self.meters.failing.set(0);
+        self.meters.paused.set(0);
     }
 
     /// The kind that the plugin reconciles.
@@ -88,9 +90,9 @@ impl Insight {
     pub fn facts(&self, key: &Key) -> Facts {
         let description = self.description();
         let sight = self.sight(key);
-        let generation = match &sight {
-            Sight::There(held) | Sight::Stray(held) => held.generation,
-            Sight::NotWatched | Sight::Absent => None,
+        let edition = match &sight {
+            Sight::There(held) | Sight::Stray(held) => Edition::of(held),
+            Sight::NotWatched | Sight::Absent => Edition::default(),
         };
         let (place, paused) = self.queue.place(key);
         Facts {
@@ -100,7 +102,7 @@ impl Insight {
             place,
             paused,
             throttled: self.meters.throttled.waits(),
-            failures: self.worker.failures(key, generation),
+            failures: self.worker.failures(key, edition),
             passes: self.records.of(key, PASSES),
             finalizer: self.view.finalizer().to_owned(),
             spec_change_only: description.spec_change_only,

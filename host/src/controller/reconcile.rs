@@ -151,7 +151,7 @@ impl Reconciler {
         match step {
             Step::Protect => self.patch(step, object, FinalizerPatch::Protect).await,
             Step::Release => self.patch(step, object, FinalizerPatch::Release).await,
-            Step::Ignore => Pass::of(step, Ok(Done::Rest)),
+            Step::Paused | Step::Ignore => Pass::of(step, Ok(Done::Rest)),
             Step::Reconcile => {
                 let asked = self.asked(object, attempt);
                 let (request, call) = (asked.request.clone(), asked.call(self, object));

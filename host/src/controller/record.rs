@@ -32,7 +32,7 @@ pub struct Record {
     pub whys: Whys,
     /// Whether it had to wait for keys that need it more.
     pub low: bool,
-    /// What it needed: `protect`, `reconcile`, `finalize`, `release` or `ignore`.
+    /// What it needed: `protect`, `reconcile`, `finalize`, `release`, `paused` or `ignore`.
     pub step: &'static str,
     /// How often it had failed before.
     pub attempt: u32,

@@ -96,7 +96,7 @@ impl Slowdown {
 pub(super) fn is_bad(step: Step, outcome: &Result<Done, PassError>) -> Option<bool> {
     match step {
         Step::Reconcile | Step::Finalize => {}
-        Step::Protect | Step::Release | Step::Ignore => return None,
+        Step::Protect | Step::Release | Step::Paused | Step::Ignore => return None,
     }
     match outcome {
         Ok(_) | Err(PassError::Call(CallError::Failed(_))) => Some(false),

@@ -1,5 +1,6 @@
 //! Takes a key, makes a pass, settles it: forever, and with one record for each.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -7,8 +8,9 @@ use std::time::Duration;
 use tokio::time::Instant;
 use tracing::Instrument;
 
-use super::backoff::Backoff;
+use super::backoff::{Backoff, Edition};
 use super::count::count;
+use super::finalizer::Step;
 use super::hot::{Churn, Heat, HotLoops, Rivals};
 use super::queue::Priority;
 use super::reconcile::{Done, Pass, Reconciler};
@@ -45,6 +47,8 @@ pub(super) struct Worker {
     rivals: Mutex<Rivals<(String, Key), Key, Instant>>,
     churn: Mutex<Objects>,
     slowdown: Mutex<Slowdown>,
+    /// The objects that somebody has paused.
+    paused: Mutex<BTreeSet<Key>>,
     /// Whether it has been said that this version asks for passes too soon.
     hurried: AtomicBool,
     records: Records,
@@ -74,6 +78,7 @@ impl Worker {
             rivals: Mutex::default(),
             churn: Mutex::default(),
             slowdown: Mutex::default(),
+            paused: Mutex::default(),
             hurried: AtomicBool::new(false),
             records,
             meters,
@@ -110,9 +115,9 @@ impl Worker {
         *self.reconciler.plugin().limits()
     }
 
-    /// How often `key` has failed in a row at this generation.
-    pub(super) fn failures(&self, key: &Key, generation: Option<i64>) -> u32 {
-        self.backoff().attempt(key, generation)
+    /// How often `key` has failed in a row in this edition of its object.
+    pub(super) fn failures(&self, key: &Key, edition: Edition) -> u32 {
+        self.backoff().attempt(key, edition)
     }
 
     /// Makes passes until the queue is closed.
@@ -134,11 +139,13 @@ impl Worker {
             self.backoff().forget(key); // deleted since it was queued
             self.reconciler.door().view.forgets(key);
             self.records.forget(key);
+            self.pauses(key, false);
             self.count_failing();
             return;
         };
         let generation = object.metadata.generation;
-        let attempt = self.backoff().attempt(key, generation);
+        let edition = Edition::of(&object.metadata);
+        let attempt = self.backoff().attempt(key, edition);
         let (began, started) = (self.seams.clock.wall(), self.seams.clock.now());
         let door = self.reconciler.door();
         let primary = self.reconciler.primary(&object.metadata);
@@ -152,7 +159,8 @@ impl Worker {
         if let Some(delay) = pass.traffic.slow_down {
             self.queue.pause(delay);
         }
-        let delay = self.settle(taken, generation, next);
+        let delay = self.settle(taken, edition, next);
+        self.pauses(key, pass.step == Step::Paused);
         self.pace(&primary, &pass);
         if let Ok(Done::After(asked)) = &pass.outcome
             && u128::from(*asked) < SHORTEST_REQUEUE.as_millis()
@@ -191,6 +199,19 @@ impl Worker {
         self.count_failing();
     }
 
+    /// Counts the objects that are paused.
+    fn pauses(&self, key: &Key, is_paused: bool) {
+        let mut paused = self.paused.lock().unwrap_or_else(PoisonError::into_inner);
+        let changed = match is_paused {
+            true => paused.insert(key.clone()),
+            false => paused.remove(key),
+        };
+        if changed {
+            let count = u64::try_from(paused.len()).unwrap_or(u64::MAX);
+            self.meters.paused.set(count);
+        }
+    }
+
     fn count_failing(&self) {
         let failing = self.records.failing_keys();
         self.meters
@@ -199,7 +220,7 @@ impl Worker {
     }
 
     /// Queues the key as `next` says; answers when it runs again by itself, if it does.
-    fn settle(&self, taken: &Taken, generation: Option<i64>, next: Next) -> Option<Duration> {
+    fn settle(&self, taken: &Taken, edition: Edition, next: Next) -> Option<Duration> {
         let (key, priority): (&Key, _) = (&taken.key, taken.priority);
         if next != Next::Backoff && !matches!(next, Next::SlowDown(_)) {
             self.backoff().forget(key);
@@ -221,7 +242,7 @@ impl Worker {
                 Some(requeue)
             }
             Next::Backoff => {
-                let delay = self.backoff().failed(key, generation, taken.cause);
+                let delay = self.backoff().failed(key, edition, taken.cause);
                 let delay = self.seams.rng.spread(delay, SPREAD);
                 add_after(delay, Why::Failed);
                 Some(delay)

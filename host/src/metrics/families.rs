@@ -372,6 +372,13 @@ pub(super) const FAMILIES: &[Family] = &[
         rows: |meters, rows| rows.row(&[], &meters.failing),
     },
     Family {
+        name: "windlass_paused_objects",
+        help: "Objects that are not reconciled, since somebody has paused them",
+        kind: MetricType::Gauge,
+        labelled: Labelled::Controller,
+        rows: |meters, rows| rows.row(&[], &meters.paused),
+    },
+    Family {
         name: "windlass_plugin_metrics_dropped",
         help: "Numbers of the plugin's own that were dropped: beyond the bounds, or none",
         kind: MetricType::Counter,

@@ -86,6 +86,8 @@ pub struct Meters {
     pub(crate) requests: Counter,
     /// Keys whose last pass failed.
     pub(crate) failing: Level,
+    /// Objects that somebody has paused.
+    pub(crate) paused: Level,
     /// Fields that became hot.
     pub(crate) hot_loops: Counter,
     /// Versions that took over.
@@ -240,6 +242,7 @@ impl Default for Meters {
             account: OnceLock::new(),
             requests: Counter::default(),
             failing: Level::default(),
+            paused: Level::default(),
             hot_loops: Counter::default(),
             swapped: Counter::default(),
             refused: Counter::default(),

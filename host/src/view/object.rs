@@ -45,8 +45,12 @@ pub struct Metadata {
     pub owners: Arc<Vec<Owner>>,
     /// Its labels.
     pub labels: Arc<BTreeMap<String, String>>,
-    /// A digest of its annotations, which the host compares and does not read; none if it has none.
+    /// A digest of its annotations; none if it has none.
     pub annotations: Option<[u8; 16]>,
+    /// Whether it is paused: see [`PAUSED`].
+    pub paused: bool,
+    /// A digest of when a pass was asked for: see [`REQUESTED`].
+    pub requested: Option<[u8; 8]>,
 }
 
 /// One entry of `metadata.ownerReferences`.
@@ -86,6 +90,12 @@ pub fn manager_of(plugin: &str) -> String {
     format!("windlass/{plugin}")
 }
 
+/// The annotation that pauses a primary while it is `true`: no plugin reconciles or finalizes it.
+pub const PAUSED: &str = "windlass.dev/paused";
+
+/// The annotation that asks for a pass over a primary now, whenever it gets another value.
+pub const REQUESTED: &str = "windlass.dev/reconcile-requested-at";
+
 /// What an entry of a map or a list takes beside its text, in bytes.
 const ENTRY: usize = 64;
 
@@ -116,12 +126,24 @@ impl Metadata {
                     metadata.owners = Arc::new(owners);
                 }
                 "labels" => metadata.labels = Arc::new(value(part)?),
-                "annotations" => metadata.annotations = annotations(part)?,
+                "annotations" => metadata.annotate(&value(part)?)?,
                 _ => {}
             }
         }
         metadata.key = Key::new(namespace.as_deref(), &name.unwrap_or_default());
         Some(metadata)
+    }
+
+    /// Takes in what its annotations say; `None` if these cannot be written.
+    fn annotate(&mut self, annotations: &BTreeMap<String, String>) -> Option<()> {
+        if annotations.is_empty() {
+            return Some(());
+        }
+        self.annotations = digest_of(&serde_json::to_vec(annotations).ok()?);
+        self.paused = annotations.get(PAUSED).is_some_and(|held| held == "true");
+        let requested = annotations.get(REQUESTED);
+        self.requested = requested.and_then(|held| digest_of(held.as_bytes()));
+        Some(())
     }
 
     /// The bytes that it takes in a store, about: its own, its places in the indexes, and its parts, though others may
@@ -335,14 +357,10 @@ fn text<'a>(part: &Part<'a>) -> Option<Option<Cow<'a, str>>> {
     }
 }
 
-/// The digest of annotations; `None` if these are none.
-fn annotations(part: &Part<'_>) -> Option<Option<[u8; 16]>> {
-    let held: BTreeMap<String, String> = value(part)?;
-    if held.is_empty() {
-        return Some(None);
-    }
-    let digest: [u8; 32] = Sha256::digest(serde_json::to_vec(&held).ok()?).into();
-    Some(digest.first_chunk().copied())
+/// A digest of `bytes`, as long as it is wanted.
+fn digest_of<const N: usize>(bytes: &[u8]) -> Option<[u8; N]> {
+    let digest: [u8; 32] = Sha256::digest(bytes).into();
+    digest.first_chunk().copied()
 }
 
 fn text_of(parts: &Parts<'_>, name: &str) -> Option<String> {

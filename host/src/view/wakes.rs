@@ -230,6 +230,8 @@ mod tests {
             json!({ "finalizers": ["f"] }),
             json!({ "labels": { "a": "b" } }),
             json!({ "annotations": { "a": "b" } }),
+            json!({ "annotations": { "windlass.dev/paused": "true" } }),
+            json!({ "annotations": { "windlass.dev/reconcile-requested-at": "now" } }),
             json!({ "generation": 2 }),
             json!({ "uid": "another" }),
         ] {

@@ -95,7 +95,7 @@ pub struct PassAnswer {
     pub woken_by: Vec<String>,
     /// How many reasons there were.
     pub reasons: usize,
-    /// What it did: `protect`, `reconcile`, `finalize`, `release` or `ignore`.
+    /// What it did: `protect`, `reconcile`, `finalize`, `release`, `paused` or `ignore`.
     pub step: String,
     /// How often it had failed before.
     pub attempt: u32,

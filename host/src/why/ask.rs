@@ -7,7 +7,7 @@ use anyhow::bail;
 use super::answer::Answer;
 use super::{dot, text};
 use crate::admin::client::document;
-use crate::args::{WhyFlags, WhyOutput};
+use crate::args::{WhyFlags, WhyOutput, named};
 use crate::seams::Seams;
 
 /// Asks, and prints the answer.
@@ -15,13 +15,7 @@ use crate::seams::Seams;
 /// # Errors
 /// No host answers there, or what is asked for is none.
 pub async fn ask(flags: WhyFlags, seams: Seams) -> anyhow::Result<()> {
-    let object = match &flags.object[..] {
-        [one] => one.split_once('/'),
-        [kind, name] => Some((kind.as_str(), name.as_str())),
-        _ => None,
-    };
-    let Some((kind, name)) = object.filter(|(kind, name)| !kind.is_empty() && !name.is_empty())
-    else {
+    let Some((kind, name)) = named(&flags.object) else {
         bail!("name one object, as KIND/NAME or KIND NAME");
     };
     let mut query = form_urlencoded::Serializer::new(String::new());

@@ -26,6 +26,8 @@ pub enum Reason {
     Syncing,
     /// This host does not run the plugin yet; this other one does, if that is known.
     StandingBy(Option<String>),
+    /// Somebody has paused the object by its annotation.
+    PausedByAnnotation,
     /// No grant lets the plugin watch that namespace.
     NamespaceNotGranted,
     /// There is no such object.
@@ -105,6 +107,7 @@ impl Reason {
             Self::Waiting(_) => "Waiting",
             Self::Syncing => "Syncing",
             Self::StandingBy(_) => "StandingBy",
+            Self::PausedByAnnotation => "PausedByAnnotation",
             Self::NamespaceNotGranted => "NamespaceNotGranted",
             Self::NotThere => "NotThere",
             Self::NotSelectedByLabels(..) => "NotSelectedByLabels",
@@ -150,6 +153,7 @@ impl Reason {
             Self::Syncing => "the plugin waits for its first lists; if that lasts, see the log for what the API server refuses".into(),
             Self::StandingBy(Some(holder)) => format!("this host stands by: {holder} runs the plugin, ask there"),
             Self::StandingBy(None) => "no other host is known to run the plugin: this one takes it over in a moment, or its log says why not".into(),
+            Self::PausedByAnnotation => "it is paused by its annotation windlass.dev/paused, and neither reconciled nor finalized: `windlass resume KIND/NAME` ends that".into(),
             Self::NamespaceNotGranted => "no grant lets the plugin watch this namespace: add it to grants, if it is to".into(),
             Self::NotThere => "there is no such object".into(),
             Self::NotSelectedByLabels(selector, left) => left.sentence("labels", selector),
@@ -214,8 +218,9 @@ pub fn judge(facts: &Facts, truth: &Truth) -> Reason {
         }
         Stage::Running | Stage::SlowedDown(_) => {}
     }
-    // When its time comes, it is not reconciled.
-    if let Some(reason) = strayed(facts, truth)
+    let idle = strayed(facts, truth).or_else(|| paused(facts, truth));
+    // When its time comes, nothing is done.
+    if let Some(reason) = idle
         && matches!(facts.place, Place::Nowhere | Place::Delayed(_))
     {
         return reason;
@@ -241,6 +246,20 @@ fn strayed(facts: &Facts, truth: &Truth) -> Option<Reason> {
         Truth::Absent => return None,
     };
     unselected(facts, now).filter(|_| !now.deleting)
+}
+
+/// The reason, if the object is paused, in the version that the plugin's store shows and now.
+fn paused(facts: &Facts, truth: &Truth) -> Option<Reason> {
+    let (Sight::There(held) | Sight::Stray(held)) = &facts.sight else {
+        return None;
+    };
+    let still = match truth {
+        Truth::There(there) => there.paused && there.uid == held.uid,
+        Truth::Unknown(_) => true,
+        Truth::Absent => false,
+    };
+    let is_done = held.deleting && !held.has_finalizer(&facts.finalizer);
+    (held.paused && still && !is_done).then_some(Reason::PausedByAnnotation)
 }
 
 /// The reason, if the plugin does not select an object with this metadata. Of its fields nothing is known: by its

@@ -20,6 +20,25 @@ fn metadata_is_read_and_managed_fields_are_dropped() {
     assert!(!object.json.text().contains("managedFields"));
 }
 
+#[test]
+fn what_a_user_asks_of_the_host_is_read_from_the_annotations() {
+    let of = |annotations: serde_json::Value| {
+        let metadata = json!({ "name": "a", "annotations": annotations });
+        let object = Object::new(&json!({ "metadata": metadata })).unwrap();
+        (object.metadata.paused, object.metadata.requested)
+    };
+    assert_eq!(of(json!(null)), (false, None));
+    assert_eq!(of(json!({ "other": "true" })), (false, None));
+    assert_eq!(of(json!({ PAUSED: "true" })), (true, None));
+    for other in ["", "false", "True", "1"] {
+        assert_eq!(of(json!({ PAUSED: other })), (false, None), "{other}");
+    }
+    let at = |time: &str| of(json!({ REQUESTED: time })).1;
+    assert!(at("1").is_some());
+    assert_eq!(at("1"), at("1"));
+    assert_ne!(at("1"), at("2"));
+}
+
 /// An object with two fields, one of them nested so deep.
 fn nested(levels: usize, inner: &str, other: &str) -> Object {
     let deep = format!("{}{inner}{}", "[".repeat(levels), "]".repeat(levels));

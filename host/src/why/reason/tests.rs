@@ -1,3 +1,5 @@
+mod idle;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -69,6 +71,13 @@ fn delayed(why: Option<Why>, slowed: bool) -> Facts {
 
 /// Each reason, and a situation that leads to it.
 fn situations() -> Vec<(Reason, Facts, Truth)> {
+    let mut all = usual();
+    all.extend(idle::situations());
+    all
+}
+
+/// Those of objects that the plugin selects and nobody has paused, and of objects that are not there.
+fn usual() -> Vec<(Reason, Facts, Truth)> {
     let same = || there(&json!({}));
     let stage = |stage: Stage| facts(|facts| facts.stage = stage);
     let place = |place: Place| facts(|facts| facts.place = place);
@@ -117,29 +126,6 @@ fn situations() -> Vec<(Reason, Facts, Truth)> {
         facts
     };
     let labels = BTreeMap::from([("app", "other")]);
-    let child = || Children {
-        first: vec!["ConfigMap n/a".into()],
-        count: 1,
-    };
-    let left = |finalizer: Option<&str>| Left {
-        finalizer: finalizer.map(str::to_owned),
-        children: child(),
-    };
-    let stray = |metadata: &Value| {
-        facts(|facts| {
-            facts.sight = Sight::Stray(object(metadata));
-            facts.label_selector = Some("app=web".into());
-            facts.children = child();
-        })
-    };
-    let requeued_stray = || {
-        let metadata = json!({ "labels": labels, "finalizers": ["windlass.dev/greeter"] });
-        let place = delayed(Some(Why::Requeued), false).place;
-        Facts {
-            place,
-            ..stray(&metadata)
-        }
-    };
     vec![
         (Reason::Loading, stage(Stage::Loading), same()),
         (
@@ -185,32 +171,6 @@ fn situations() -> Vec<(Reason, Facts, Truth)> {
             Reason::NotSelectedByFields("spec.a=b".into(), Left::default()),
             absent(|facts| facts.field_selector = Some("spec.a=b".into())),
             same(),
-        ),
-        (
-            Reason::NotSelectedByLabels("app=web".into(), left(None)),
-            facts(|facts| {
-                facts.sight = Sight::Absent;
-                facts.label_selector = Some("app=web".into());
-                facts.children = child();
-            }),
-            there(&json!({ "labels": labels })),
-        ),
-        // It was settled, and has left the selector since.
-        (
-            Reason::NotSelectedByLabels("app=web".into(), left(Some("windlass.dev/greeter"))),
-            stray(&json!({ "labels": labels, "finalizers": ["windlass.dev/greeter"] })),
-            there(&json!({ "labels": labels, "finalizers": ["windlass.dev/greeter"] })),
-        ),
-        (
-            Reason::NotSelectedByLabels("app=web".into(), left(Some("windlass.dev/greeter"))),
-            requeued_stray(),
-            Truth::Unknown("x".into()),
-        ),
-        // It comes back.
-        (
-            Reason::NewerNotSeenYet,
-            stray(&json!({ "labels": labels, "finalizers": ["windlass.dev/greeter"] })),
-            there(&json!({ "labels": { "app": "web" }, "resourceVersion": "8" })),
         ),
         (Reason::NotSeenYet, absent(|_| {}), same()),
         (
