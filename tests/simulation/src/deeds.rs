@@ -162,9 +162,16 @@ impl World {
 /// Another manager writes to what the plugin has just written.
 pub fn fight(world: &World, path: &str) {
     let patch = match path {
-        // Nobody watches what nobody owns, and notes are the user's.
-        path if path.contains(&format!("/{}", world.which.entry())) => return,
+        // Notes are the user's.
         path if path.contains("/note-") => return,
+        // Nobody owns it, and whoever applied it puts it back.
+        path if path.contains(&format!("/{}", world.which.entry())) => {
+            let field = match world.which {
+                Which::Greeter => "text",
+                Which::Steward => "of",
+            };
+            json!({ "data": { field: "Boo!" } })
+        }
         path if path.contains("/default/configmaps/") => {
             let field = match world.which {
                 Which::Greeter => "index.html",
