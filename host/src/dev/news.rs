@@ -12,7 +12,6 @@ use crate::text::spell;
 use crate::why::{Node, PassAnswer};
 use wrote::{has_effect, lines};
 
-
 /// Something that happened.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(

@@ -92,18 +92,19 @@ pub(crate) fn hurry(primary: &Primary) -> Outcome {
 
 /// Makes an object under a name that no other pass has, deletes it, and asks to run again at once.
 pub(crate) fn storm(primary: &Primary) -> Outcome {
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    let suffix = format!("storm-{}", now.unwrap_or_default().as_nanos());
     let options = DeleteOptions {
         uid: None,
         resource_version: None,
         propagation: None,
         grace_period_seconds: None,
     };
-    let made = cluster::create(&config_map(primary, &suffix).to_string());
-    let gone = made.and_then(|_| cluster::delete(&primary.config_map(&suffix), &options));
-    match gone {
-        Ok(()) => Ok(Action::RequeueAfter(0)),
-        Err(error) => Err(Failure::Transient(format!("no storm: {error:?}"))),
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let now = now.unwrap_or_default().as_nanos();
+    for number in 0..10 {
+        let suffix = format!("storm-{now}-{number}");
+        let made = cluster::create(&config_map(primary, &suffix).to_string());
+        let gone = made.and_then(|_| cluster::delete(&primary.config_map(&suffix), &options));
+        gone.map_err(|error| Failure::Transient(format!("no storm: {error:?}")))?;
     }
+    Ok(Action::RequeueAfter(0))
 }

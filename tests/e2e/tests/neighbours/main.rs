@@ -251,7 +251,7 @@ async fn a_plugin_that_makes_and_deletes_an_object_with_each_pass_is_named_and_s
         .greet("ada", json!({ "name": "Ada" }))
         .await
         .unwrap();
-    let hot = host.says("hot loop: stormy made and deleted 40 objects of kind ConfigMap");
+    let hot = host.says("hot loop: stormy made and deleted 300 objects of kind ConfigMap");
     let hot = hot.await.unwrap();
     assert!(hot.message.contains("its key is slowed down"), "{hot:?}");
     assert!(host.is_running());
