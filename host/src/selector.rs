@@ -275,6 +275,22 @@ mod tests {
         }
     }
 
+    /// By the list of cases that both SDKs are tested with.
+    #[test]
+    fn it_selects_as_the_sdks_do() {
+        let shared = include_str!("../../guest-sdk/testdata/label-selectors.json");
+        let shared: serde_json::Value = serde_json::from_str(shared).unwrap();
+        let labels = serde_json::from_value(shared["labels"].clone()).unwrap();
+        for case in shared["cases"].as_array().unwrap() {
+            let selector = LabelSelector::parse(case[0].as_str().unwrap()).unwrap();
+            assert_eq!(selector.selects(&labels), case[1], "{case}");
+        }
+        for text in shared["refused"].as_array().unwrap() {
+            let parsed = LabelSelector::parse(text.as_str().unwrap());
+            assert!(parsed.is_err(), "{text}");
+        }
+    }
+
     #[test]
     fn what_is_no_selector_is_refused() {
         for text in [

@@ -202,6 +202,14 @@ export class Cluster {
   }
 
   /**
+   * How often this object has failed since it last succeeded or its generation changed; 0 on a fresh
+   * start. For logs and for giving up: the host computes the delay of the next try.
+   */
+  get attempt() {
+    return this.#door.attempt();
+  }
+
+  /**
    * An object to apply that belongs to `owner`; as the function `child`.
    * @param {KubernetesObject} owner
    * @param {string} apiVersion

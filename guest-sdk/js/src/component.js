@@ -6,6 +6,7 @@ import { host } from "./host.js";
 import { run } from "./run.js";
 
 /** @typedef {import("@windlass/sdk").Level} Level */
+/** @typedef {{ object: string, attempt: number }} Request the contract's `request` */
 
 /**
  * The contract's `controller`.
@@ -13,15 +14,15 @@ import { run } from "./run.js";
  * @param {{ name: string, version: string, root: string }} about the package, and its folder
  */
 export function component(plugin, about) {
-  /** @param {"reconcile" | "finalize"} step @param {{ object: string }} request */
-  const call = (step, request) => {
+  /** @param {"reconcile" | "finalize"} step @param {Request} request */
+  const call = (step, { object, attempt }) => {
     connectConsole();
-    return run(plugin, step, JSON.parse(request.object), host, about.root);
+    return run(plugin, step, JSON.parse(object), { ...host, attempt: () => attempt }, about.root);
   };
   return {
     describe: () => describe(plugin, about),
-    reconcile: (/** @type {{ object: string }} */ request) => call("reconcile", request),
-    finalize: (/** @type {{ object: string }} */ request) =>
+    reconcile: (/** @type {Request} */ request) => call("reconcile", request),
+    finalize: (/** @type {Request} */ request) =>
       plugin.finalize ? call("finalize", request) : done,
   };
 }

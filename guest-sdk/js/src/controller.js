@@ -15,6 +15,7 @@ const FIELDS = [
   "needs",
   "reconcile",
   "finalize",
+  "writesStatus",
 ];
 
 /**
@@ -29,17 +30,17 @@ export function controller(declaration) {
 }
 
 /**
- * All that a controller touches: its primary (`patch` if it finalizes), the primary's status, and
- * what it asks for itself.
+ * All that a controller touches: its primary (`patch` if it finalizes), the primary's status if it
+ * writes that, and what it asks for itself.
  * @param {Declaration} plugin
  */
-export function allNeeds({ watches, finalize, fields, ...plugin }) {
+export function allNeeds({ watches, finalize, writesStatus, fields, ...plugin }) {
   const [apiVersion, kind] = watches;
   const resource = plugin.plural ?? plural(kind);
   const verbs = ["get", "list", "watch", ...(finalize ? ["patch"] : [])];
   return [
     need(apiVersion, kind, verbs, { plural: resource, fields }),
-    need(apiVersion, kind, ["patch"], { plural: `${resource}/status` }),
+    ...(writesStatus ? [need(apiVersion, kind, ["patch"], { plural: `${resource}/status` })] : []),
     ...(plugin.needs ?? []),
   ];
 }
@@ -81,7 +82,7 @@ export function describe(plugin, { name, version }) {
 function mistake(declaration) {
   const unknown = Object.keys(declaration).find((field) => !FIELDS.includes(field));
   if (unknown) return `there is no ${unknown}; there are ${FIELDS.join(", ")}`;
-  const { watches, trigger, needs, reconcile, finalize } = declaration;
+  const { watches, trigger, needs, reconcile, finalize, writesStatus } = declaration;
   const isKind = Array.isArray(watches) && watches.length === 2;
   if (!isKind || !watches.every((word) => typeof word === "string" && word)) {
     return 'watches must be an API version and a kind: ["apps/v1", "Deployment"]';
@@ -96,6 +97,9 @@ function mistake(declaration) {
   if (typeof reconcile !== "function") return "reconcile must be a function";
   if (finalize !== undefined && typeof finalize !== "function") {
     return "finalize must be a function";
+  }
+  if (writesStatus !== undefined && typeof writesStatus !== "boolean") {
+    return "writesStatus must be true or false";
   }
   return undefined;
 }

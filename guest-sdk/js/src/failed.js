@@ -14,10 +14,11 @@ export class ClusterError extends Error {
   /**
    * @param {import("@windlass/sdk").Code} code what to decide by
    * @param {string} call what was tried, for people: `apply ConfigMap/default/ada`
-   * @param {string} [text] what the host had to say about `invalid` and `other`
+   * @param {string} [text] what the host had to say about `invalid` and `other`, or a test of anything
    */
   constructor(code, call, text) {
-    super(`cannot ${call}: ${TEXTS[code] ?? text ?? code}`);
+    const [word, more] = [TEXTS[code], text];
+    super(`cannot ${call}: ${word && more ? `${word} (${more})` : (word ?? more ?? code)}`);
     this.name = "ClusterError";
     this.code = code;
     this.call = call;

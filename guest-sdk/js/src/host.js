@@ -9,7 +9,7 @@ import metrics from "windlass:plugin/metrics@0.1.0";
 
 /** @typedef {import("@windlass/sdk").ObjectRef} ObjectRef */
 
-/** @type {import("@windlass/sdk").Door} */
+/** All but what the request of each call says. @type {Omit<import("@windlass/sdk").Door, "attempt">} */
 export const host = {
   get(target, subresource, consistency) {
     return JSON.parse(cluster.get(named(target), subresource ?? null, consistency));

@@ -14,4 +14,14 @@ export { Condition } from "./condition.js";
 export { controller } from "./controller.js";
 export { ClusterError, SetError } from "./failed.js";
 export { manage, need, plural, read } from "./needs.js";
-export { child, manifest, objectRef, ownerReference, reference, title } from "./object.js";
+export {
+  child,
+  generateName,
+  inNamespace,
+  manifest,
+  objectRef,
+  ownerReference,
+  reference,
+  title,
+} from "./object.js";
+export { LabelSelector } from "./selector.js";

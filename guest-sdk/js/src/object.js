@@ -27,12 +27,14 @@ export function reference(object) {
 }
 
 /**
- * `ConfigMap/default/ada`; without the namespace for a cluster-scoped kind.
+ * `ConfigMap/default/ada`; without the namespace for a cluster-scoped kind. An object without a name
+ * goes by what its name begins with.
  * @param {ObjectRef | KubernetesObject} object
  */
 export function title(object) {
   const { kind, namespace, name } = reference(object);
-  return [kind, namespace, name].filter((part) => part).join("/");
+  const begins = "metadata" in object ? object.metadata.generateName : undefined;
+  return [kind, namespace, name ?? begins].filter((part) => part).join("/");
 }
 
 /**
@@ -58,6 +60,31 @@ export function child(owner, apiVersion, kind, name, fields) {
   const object = manifest({ apiVersion, kind, namespace: owner.metadata.namespace, name });
   const ownerReferences = [ownerReference(owner)];
   return merged({ ...object, metadata: { ...object.metadata, ownerReferences } }, fields);
+}
+
+/**
+ * The same object in a namespace that is not its owner's: of a child whose owner is cluster-scoped.
+ * @param {KubernetesObject} object
+ * @param {string} namespace
+ * @returns {KubernetesObject}
+ */
+export function inNamespace(object, namespace) {
+  return { ...object, metadata: { ...object.metadata, namespace } };
+}
+
+/**
+ * The same object without a name of its own: `create` makes the name, of `prefix` and some letters that
+ * no other object has.
+ * @param {KubernetesObject} object
+ * @param {string} prefix
+ * @returns {KubernetesObject}
+ */
+export function generateName(object, prefix) {
+  const { name: _, ...metadata } = object.metadata;
+  return /** @type {KubernetesObject} */ ({
+    ...object,
+    metadata: { ...metadata, generateName: prefix },
+  });
 }
 
 /**

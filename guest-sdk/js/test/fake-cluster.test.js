@@ -1,6 +1,9 @@
 // What a fake cluster promises: server-side apply, and a call as the host would let it be made.
 
 import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
 import {
   ClusterError,
@@ -43,6 +46,63 @@ test("an apply that changes nothing is not a write", () => {
   cluster.apply("a", map("m", { x: "1" }));
   assert.equal(cluster.takeWrites().length, 1);
   assert.equal(cluster.get(named("m")).data.x, "1");
+});
+
+test("a list is narrowed by a label selector as the API server knows it", () => {
+  const cluster = new FakeCluster();
+  for (const name of ["a", "b", "c"]) {
+    cluster.put(manifest(named(name), { metadata: { labels: { name } } }));
+  }
+  const query = (/** @type {string} */ labelSelector) =>
+    cluster.list({ apiVersion: "v1", kind: "ConfigMap", labelSelector }).length;
+  assert.deepEqual([query("name!=a"), query("name in (a, b),!other"), query("")], [2, 2, 3]);
+  refused(() => query("name in a"), "invalid");
+});
+
+test("a call is told how often the primary has failed", () => {
+  const cluster = new FakeCluster();
+  cluster.put(manifest(objectRef("x.dev/v1", "X", "default", "a")));
+  const plugin = controller({
+    watches: ["x.dev/v1", "X"],
+    reconcile: (_, { attempt }) => requeueAfter(attempt),
+  });
+  for (const attempt of [0, 3]) {
+    cluster.attempt = attempt;
+    assert.deepEqual(cluster.reconcile(plugin, "a").answer, { requeueAfter: attempt });
+  }
+  // A fixture says it for each step; without it, the object has not failed.
+  const folder = mkdtempSync(join(tmpdir(), "windlass-fixtures-"));
+  const given = "{ apiVersion: x.dev/v1, kind: X, metadata: { name: a, namespace: default } }";
+  const steps = [
+    `given: { objects: [${given}] }`,
+    "when: { reconcile: X/default/a, attempt: 2 }",
+    "then: { answer: { requeueAfter: 2ms } }",
+    "---",
+    "when: { reconcile: X/default/a }",
+    "then: { answer: { requeueAfter: 0ms } }",
+  ];
+  try {
+    writeFileSync(join(folder, "a.yaml"), steps.join("\n"));
+    runFixtures(plugin, folder, (_, body) => body());
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test("a status is written only by who says so", () => {
+  for (const writesStatus of [false, true]) {
+    const cluster = new FakeCluster();
+    cluster.put(manifest(objectRef("x.dev/v1", "X", "default", "a")));
+    const plugin = controller({
+      watches: ["x.dev/v1", "X"],
+      writesStatus,
+      reconcile: (x, it) => it.applyStatus(x, { seen: true }),
+    });
+    const { answer, writes } = cluster.reconcile(plugin, "a");
+    const why = "cannot apply the status of X/default/a: denied (writesStatus is not true)";
+    assert.deepEqual(answer, writesStatus ? "awaitChange" : { transient: why });
+    assert.equal(writes.length, writesStatus ? 1 : 0);
+  }
 });
 
 test("lists merge by key where Kubernetes' do, and are replaced elsewhere", () => {
@@ -111,7 +171,7 @@ test("lists are by kind, namespace, labels and fields", () => {
   assert.equal(count({ labelSelector: "!name" }), 0);
   assert.equal(count({ fieldSelector: "metadata.name=c" }), 1);
   assert.equal(count({ limit: 1 }), 1);
-  refused(() => count({ labelSelector: "name in (a)" }), "invalid");
+  refused(() => count({ fieldSelector: "metadata.name in (a)" }), "invalid");
 });
 
 test("a label selector that no label can match is invalid, also where there is nothing to list", () => {

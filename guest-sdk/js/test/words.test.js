@@ -112,19 +112,32 @@ test("a child is owned, and in the same namespace", () => {
   });
 });
 
-test("the primary is among the needs, and finalizing takes patch", () => {
+test("a child may be in another namespace and without a name", () => {
+  const owner = { apiVersion: "x.dev/v1", kind: "X", metadata: { name: "a", uid: "u" } };
+  const child = sdk.child(owner, "v1", "ConfigMap", "gone", { data: { k: "v" } });
+  const made = sdk.inNamespace(sdk.generateName(child, "a-"), "shop");
+  const { ownerReferences, ...metadata } = made.metadata;
+  assert.deepEqual(metadata, { generateName: "a-", namespace: "shop" });
+  assert.deepEqual(ownerReferences, [sdk.ownerReference(owner)]);
+  assert.deepEqual(made.data, { k: "v" });
+  assert.equal(sdk.title(made), "ConfigMap/shop/a-");
+  assert.equal(child.metadata.name, "gone", "the object that was given is as before");
+});
+
+test("the primary is among the needs, finalizing takes patch, and a status is asked for if it is written", () => {
   const rests = sdk.controller({ watches: ["x.dev/v1", "Policy"], reconcile() {} });
   const cleans = sdk.controller({
     watches: ["x.dev/v1", "Policy"],
     needs: [sdk.manage("v1", "ConfigMap")],
     reconcile() {},
     finalize: () => sdk.done,
+    writesStatus: true,
   });
   const told = (/** @type {sdk.Declaration} */ plugin) => {
     const { finalizes, needs } = describe(plugin, { name: "p", version: "1" });
     return [finalizes, ...needs.map((rule) => `${rule.resources}: ${rule.verbs.join(" ")}`)];
   };
-  assert.deepEqual(told(rests), [false, "policies: get list watch", "policies/status: patch"]);
+  assert.deepEqual(told(rests), [false, "policies: get list watch"]);
   assert.deepEqual(told(cleans), [
     true,
     "policies: get list watch patch",
@@ -142,6 +155,7 @@ test("a wrong declaration is refused with what is wrong", () => {
     [{ ...right, trigger: "spec" }, /trigger must be/],
     [{ ...right, reconcile: undefined }, /reconcile must be/],
     [{ ...right, finalize: true }, /finalize must be/],
+    [{ ...right, writesStatus: "yes" }, /writesStatus must be/],
     [{ ...right, needs: sdk.manage("v1", "Secret") }, /needs must be a list/],
   ]);
   for (const [declaration, want] of cases) {

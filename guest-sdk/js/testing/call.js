@@ -101,8 +101,11 @@ export class Call {
   applyStatus(given) {
     const object = asJson(given);
     const target = reference(object);
-    this.#may(["patch"], target, "/status");
     const own = title(target) === title(this.#primary);
+    if (own && !this.#mayAll(["patch"], target, "/status")) {
+      throw refusal("denied", "writesStatus is not true");
+    }
+    this.#may(["patch"], target, "/status");
     this.#store.applyStatus(this.#manager(own), object);
   }
 
@@ -138,6 +141,10 @@ export class Call {
 
   now() {
     return this.#store.clock;
+  }
+
+  attempt() {
+    return this.#store.attempt;
   }
 
   /** Whether the primary owns `object`; refuses what is the host's to write. @param {KubernetesObject} object */

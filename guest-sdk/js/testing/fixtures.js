@@ -81,9 +81,10 @@ export function clusterGiven(path) {
 /** Changes `cluster` to what is given before the step's call. @param {FakeCluster} cluster @param {Step} step */
 function prepare(cluster, { given = {}, when }) {
   only("given", given, ["config", "objects", "edits", "removals"]);
-  only("when", when, ["reconcile", "finalize", "clock"]);
+  only("when", when, ["reconcile", "finalize", "clock", "attempt"]);
   if (given.config) cluster.config = given.config;
   if (when.clock) cluster.clock = when.clock;
+  cluster.attempt = when.attempt ?? 0;
   for (const object of given.objects ?? []) cluster.put(object);
   for (const [name, patch] of Object.entries(given.edits ?? {})) cluster.edit(name, patch);
   for (const name of given.removals ?? []) cluster.remove(cluster.find(name));
@@ -150,6 +151,7 @@ function survivesFailures(plugin, step, before, after, writes) {
     const cluster = before.clone();
     cluster.failWrite(nth, "unavailable");
     call(plugin, step, cluster);
+    cluster.attempt += 1;
     call(plugin, step, cluster);
     const text = `after write ${nth} has failed once, another call does not mend it`;
     same(text, state(cluster), state(after));

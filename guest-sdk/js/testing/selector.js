@@ -1,28 +1,19 @@
-// Kubernetes' selector text, as far as tests need it.
+// Selectors of lists: those of labels as the API server knows them, those of fields as far as tests need it.
 
 import { refusal } from "../src/failed.js";
+import { LabelSelector } from "../src/selector.js";
 
-const NAME = /^(?=.{1,63}$)[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$/;
-const PREFIX = /^(?=.{1,253}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
-
-/**
- * Refuses a label selector with a key or a value that no label can have, as the API server does.
- * @param {string | undefined} selector
- */
-export function checkLabels(selector) {
-  for (const term of (selector ?? "").split(",")) {
-    const [, key = "", value = ""] = /^\s*!?([^!=\s]*)\s*(?:(?:!=|==?)\s*(\S*))?/.exec(term) ?? [];
-    const parts = key.split("/");
-    const name = parts.pop() ?? "";
-    const fine = !key || (NAME.test(name) && parts.length < 2 && parts.every((it) => PREFIX.test(it)));
-    if (!fine || (value && !NAME.test(value))) {
-      throw refusal("invalid", `the label selector ${term.trim()} has a key or value that no label can have`);
-    }
+/** A label selector; a text that is none is refused. @param {string | undefined} text */
+export function judged(text) {
+  try {
+    return LabelSelector.parse(text ?? "");
+  } catch (error) {
+    throw refusal("invalid", /** @type {Error} */ (error).message);
   }
 }
 
 /**
- * Whether the values that `find` finds match a selector: `k`, `!k`, `k=v` and `k!=v`.
+ * Whether the values that `find` finds match a field selector: `k`, `!k`, `k=v` and `k!=v`.
  * @param {string | undefined} selector
  * @param {(name: string) => string | undefined} find
  */

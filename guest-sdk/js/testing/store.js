@@ -6,7 +6,7 @@ import { group } from "../src/needs.js";
 import { objectRef, reference, title } from "../src/object.js";
 import { isObject, leaves, merge, mergePatch, remove } from "./fields.js";
 import { jsonPatch } from "./patch.js";
-import { checkLabels, selected } from "./selector.js";
+import { judged, selected } from "./selector.js";
 
 /** @typedef {import("@windlass/sdk").Code} Code */
 /** @typedef {import("@windlass/sdk").KubernetesObject} KubernetesObject */
@@ -39,6 +39,8 @@ export class Store {
   config = {};
   /** The time of calls from now on. */
   clock = "2026-11-21T09:30:00.000Z";
+  /** How often the primary has failed, as calls are told from now on. */
+  attempt = 0;
 
   constructor() {
     this.#addNamespace("default");
@@ -53,16 +55,13 @@ export class Store {
 
   /** @param {import("@windlass/sdk").ListQuery} query @returns {KubernetesObject[]} */
   list({ apiVersion, kind, namespace, labelSelector, fieldSelector, limit }) {
-    checkLabels(labelSelector);
+    const labels = judged(labelSelector);
     const found = this.objects().filter((object) => {
       if (object.kind !== kind || group(object.apiVersion) !== group(apiVersion)) return false;
       if (namespace !== undefined && object.metadata.namespace !== namespace) return false;
       const field = (/** @type {string} */ path) =>
         path.split(".").reduce((/** @type {any} */ inner, name) => inner?.[name], object);
-      return (
-        selected(labelSelector, (name) => object.metadata.labels?.[name]) &&
-        selected(fieldSelector, field)
-      );
+      return labels.matches(object.metadata.labels) && selected(fieldSelector, field);
     });
     return found.slice(0, limit);
   }
@@ -204,6 +203,7 @@ export class Store {
     twin.#failures = new Map(this.#failures);
     twin.config = this.config;
     twin.clock = this.clock;
+    twin.attempt = this.attempt;
     return twin;
   }
 

@@ -243,6 +243,8 @@ export class Cluster {
   get config(): Record<string, any>;
   /** When this call began: RFC 3339 in UTC, with milliseconds. */
   now(): string;
+  /** How often this object has failed since it last succeeded or its generation changed. */
+  get attempt(): number;
   /** An object to apply that belongs to `owner`; as the function `child`. */
   child: typeof child;
 }
@@ -287,6 +289,8 @@ export interface Declaration<T extends KubernetesObject = KubernetesObject> {
   fields?: string[];
   /** Everything that it touches beside its primary and the primary's status. */
   needs?: Need[];
+  /** Whether it writes the status of its primary, which an operator then grants; false if absent. */
+  writesStatus?: boolean;
   /** Brings the cluster toward what `object` asks for. Must be safe to repeat. */
   reconcile(object: T, cluster: Cluster): Action | undefined | void;
   /**
@@ -320,10 +324,38 @@ export function child(
   name: string,
   fields?: Record<string, unknown>,
 ): KubernetesObject;
+/** The same object in a namespace that is not its owner's. */
+export function inNamespace(object: KubernetesObject, namespace: string): KubernetesObject;
+/** The same object without a name of its own: `create` makes it, and begins it with `prefix`. */
+export function generateName(object: KubernetesObject, prefix: string): KubernetesObject;
 /** An object to apply that belongs to nothing. */
 export function manifest(target: ObjectRef, fields?: Record<string, unknown>): KubernetesObject;
 /** A reference by which another object belongs to this one. */
 export function ownerReference(owner: KubernetesObject): OwnerReference;
+
+/** A label selector as objects have it: `spec.selector` of a Deployment. */
+export interface LabelSelectorFields {
+  matchLabels?: Record<string, string>;
+  matchExpressions?: {
+    key: string;
+    operator: string;
+    values?: string[];
+  }[];
+}
+
+/** Judges labels as the API server and the host do. */
+export class LabelSelector {
+  /** Plugins use `parse` and `of`. */
+  constructor(requirements: { key: string; operator: any; values: string[] }[]);
+  /** Reads Kubernetes' own selector text; throws a terminal `Failure` if it is none. */
+  static parse(text: string): LabelSelector;
+  /** Reads what objects have in their fields; throws a terminal `Failure` if it is no selector. */
+  static of(fields: LabelSelectorFields): LabelSelector;
+  /** Whether an object with these labels is selected. */
+  matches(labels: Record<string, string> | undefined): boolean;
+  /** Its text, for `labelSelector` of a list. */
+  toString(): string;
+}
 
 /** What is behind a `Cluster`: the host, or a `FakeCluster`. Throws refusals. */
 export interface Door {
@@ -350,4 +382,5 @@ export interface Door {
   ): void;
   config(): Record<string, any>;
   now(): string;
+  attempt(): number;
 }

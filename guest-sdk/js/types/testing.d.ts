@@ -48,7 +48,7 @@ export interface Step {
     removals?: string[];
   };
   /** Either `reconcile` or `finalize`: `Greeting/default/ada`. */
-  when: { reconcile?: string; finalize?: string; clock?: string };
+  when: { reconcile?: string; finalize?: string; clock?: string; attempt?: number };
   then: {
     answer:
       string | { requeueAfter?: string; pending?: string; transient?: string; terminal?: string };
@@ -66,6 +66,8 @@ export class FakeCluster {
   config: Record<string, unknown>;
   /** The time of calls from now on: RFC 3339 in UTC, with milliseconds. */
   clock: string;
+  /** How often the primary has failed, as calls are told from now on. */
+  attempt: number;
   /** Makes a pass for `ada` or `namespace/ada`, as the host does for an object that stays. */
   reconcile(plugin: Declaration<any>, name: string): Pass;
   /** Makes a pass as the host does for an object that is being deleted. */

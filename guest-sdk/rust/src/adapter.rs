@@ -26,7 +26,10 @@ impl<R: Reconciler, P: Package> Guest for Adapter<R, P> {
 
     fn reconcile(request: wit::Request) -> Result<wit::Action, wit::Failure> {
         let run = || -> Result<_, Failure> {
-            R::default().reconcile(&serde_json::from_str(&request.object)?, &Host)
+            let host = Host {
+                attempt: request.attempt,
+            };
+            R::default().reconcile(&serde_json::from_str(&request.object)?, &host)
         };
         run().map(Into::into).map_err(Into::into)
     }
@@ -36,10 +39,13 @@ impl<R: Reconciler, P: Package> Guest for Adapter<R, P> {
             return Ok(wit::Progress::Done);
         };
         let run = || -> Result<_, Failure> {
+            let host = Host {
+                attempt: request.attempt,
+            };
             finalize(
                 &R::default(),
                 &serde_json::from_str(&request.object)?,
-                &Host,
+                &host,
             )
         };
         run().map(Into::into).map_err(Into::into)
@@ -94,6 +100,7 @@ mod tests {
     impl Reconciler for Cleans {
         const WATCHES: (&'static str, &'static str) = Rests::WATCHES;
         const FINALIZE: Option<crate::Finalize<Self>> = Some(|_, _, _| Ok(Progress::Done));
+        const WRITES_STATUS: bool = true;
         type Object = Object<serde_json::Value>;
 
         fn needs() -> Needs {
@@ -106,16 +113,14 @@ mod tests {
     }
 
     #[test]
-    fn the_primary_is_among_the_needs_and_finalizing_takes_patch() {
+    fn the_primary_is_among_the_needs_finalizing_takes_patch_and_a_status_is_asked_for_if_it_is_written()
+     {
         let needs = |description: &wit::Description| -> Vec<String> {
             let line = |rule: &wit::Rule| rule.resources.join(" ") + ": " + &rule.verbs.join(" ");
             description.needs.iter().map(line).collect()
         };
         let rests = describe::<Rests>("rests", "1.0.0");
-        assert_eq!(
-            needs(&rests),
-            ["policies: get list watch", "policies/status: patch"]
-        );
+        assert_eq!(needs(&rests), ["policies: get list watch"]);
         assert!(!rests.finalizes);
         let cleans = describe::<Cleans>("cleans", "1.0.0");
         assert_eq!(

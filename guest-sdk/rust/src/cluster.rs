@@ -98,6 +98,10 @@ pub trait Cluster {
 
     /// When this call began: RFC 3339 in UTC, with milliseconds. Does not move during the call.
     fn now(&self) -> String;
+
+    /// How often this object has failed since it last succeeded or its generation changed; 0 on a fresh start. Use it
+    /// for logs and for giving up: the host computes the delay of the next try.
+    fn attempt(&self) -> u32;
 }
 
 impl dyn Cluster + '_ {

@@ -11,7 +11,10 @@ use crate::query::{Consistency, DeleteOptions, ListQuery, ObjectRef, Patch, Prop
 use crate::report::{Event, Level, Measure, Metric, Severity};
 
 /// The cluster behind the host's imports.
-pub(crate) struct Host;
+pub(crate) struct Host {
+    /// What the request says.
+    pub(crate) attempt: u32,
+}
 
 impl Cluster for Host {
     fn get_json(
@@ -145,6 +148,10 @@ impl Cluster for Host {
     fn now(&self) -> String {
         clock::now()
     }
+
+    fn attempt(&self) -> u32 {
+        self.attempt
+    }
 }
 
 /// What the host says of a part of a set, with the name of the child.
@@ -174,13 +181,14 @@ fn parse(answer: &str) -> Result<Value, Code> {
     serde_json::from_str(answer).map_err(|error| Code::Other(error.to_string()))
 }
 
-/// `ConfigMap/default/ada`, as far as `object` says.
+/// `ConfigMap/default/ada`, as far as `object` says. An object without a name goes by what its name begins with.
 pub(crate) fn title(object: &Value) -> String {
     let metadata = object.get("metadata");
+    let name = |field| metadata.and_then(|metadata| metadata.get(field));
     let parts = [
         object.get("kind"),
         metadata.and_then(|metadata| metadata.get("namespace")),
-        metadata.and_then(|metadata| metadata.get("name")),
+        name("name").or_else(|| name("generateName")),
     ];
     let mut title = String::new();
     for part in parts.into_iter().flatten().filter_map(Value::as_str) {

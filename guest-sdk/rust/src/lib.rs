@@ -32,6 +32,7 @@
 //! A [`Reconciler`] gets its object and the [`Cluster`], and answers with an [`Action`] or a
 //! [`Failure`]; [`Adapter`] and [`export!`] make it a component. What it reads through the cluster
 //! is tracked by the host: when that changes, it runs again. Nothing else is kept between calls.
+//! One that writes the status of its object says `const WRITES_STATUS: bool = true`.
 //!
 //! The stack is small in a new project, 128 KiB (`.cargo/config.toml`): a call is cheaper if all that it touches lies in
 //! few pages. What recurses deeply or holds large arrays traps, and the host says that the stack may have overflowed;
@@ -56,6 +57,7 @@ mod query;
 mod read;
 mod reconciler;
 mod report;
+mod selector;
 #[cfg(feature = "testing")]
 pub mod testing;
 
@@ -71,6 +73,7 @@ pub use object::Object;
 pub use query::{Consistency, DeleteOptions, ListQuery, ObjectRef, Patch, Propagation};
 pub use reconciler::{Finalize, Reconciler, Watch};
 pub use report::{Event, Level, Measure, Metric, Severity};
+pub use selector::{BadSelector, LabelSelector};
 
 /// Exports `$reconciler` as this component's controller, under the package's name and version.
 #[macro_export]

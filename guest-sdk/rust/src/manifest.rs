@@ -36,6 +36,21 @@ impl Manifest {
         }
     }
 
+    /// Puts it into a namespace, where it is not the owner's: of a child whose owner is cluster-scoped.
+    #[must_use]
+    pub fn in_namespace(mut self, namespace: impl Into<String>) -> Self {
+        self.metadata.namespace = Some(namespace.into());
+        self
+    }
+
+    /// Lets `create` make its name: `prefix`, and some letters that no other object has. Its own name is dropped.
+    #[must_use]
+    pub fn generate_name(mut self, prefix: impl Into<String>) -> Self {
+        self.metadata.name = String::new();
+        self.metadata.generate_name = prefix.into();
+        self
+    }
+
     /// Sets a label.
     #[must_use]
     pub fn label(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {

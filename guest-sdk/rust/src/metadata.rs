@@ -16,6 +16,9 @@ pub struct Metadata {
     /// Unique among objects of the kind in the namespace.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub name: String,
+    /// What the name begins with, where [`create`](crate::Cluster) makes the name: `name` is empty then.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub generate_name: String,
     /// None for a cluster-scoped kind.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
@@ -31,7 +34,7 @@ pub struct Metadata {
     /// To leave notes at objects.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub annotations: BTreeMap<String, String>,
-    /// When the object was asked to go.
+    /// When the object was asked to go: RFC 3339 in UTC, in whole seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deletion_timestamp: Option<String>,
     /// Who must still clean up before it goes.
@@ -63,6 +66,13 @@ pub struct OwnerReference {
     pub block_owner_deletion: bool,
 }
 
+impl Metadata {
+    /// When the object was created: RFC 3339 in UTC, in whole seconds. The API server sets it; None before that.
+    pub fn creation_timestamp(&self) -> Option<&str> {
+        self.rest.get("creationTimestamp")?.as_str()
+    }
+}
+
 fn is_zero(generation: &i64) -> bool {
     *generation == 0
 }
@@ -87,6 +97,7 @@ impl<'de> Visitor<'de> for MetadataVisitor {
         while let Some(Key(key)) = map.next_key()? {
             match &*key {
                 "name" => read.name = map.next_value()?,
+                "generateName" => read.generate_name = map.next_value()?,
                 "namespace" => read.namespace = map.next_value()?,
                 "uid" => read.uid = map.next_value()?,
                 "generation" => read.generation = map.next_value()?,

@@ -164,11 +164,17 @@ mod tests {
             "apiVersion": "v1", "kind": "Thing", "data": { "k": "v" }, "spec": { "name": "ada" },
             "metadata": {
                 "name": "a", "namespace": "n", "uid": "u", "generation": 3, "selfLink": "/x",
+                "generateName": "a-", "creationTimestamp": "2026-11-21T09:30:00Z",
                 "labels": { "l": "1" }, "finalizers": ["f"], "resourceVersion": "12",
             },
         });
         let object: Object<Spec> = serde_json::from_value(text.clone()).unwrap();
         assert_eq!(object.spec.name, "ada");
+        assert_eq!(
+            object.metadata.creation_timestamp(),
+            Some("2026-11-21T09:30:00Z")
+        );
+        assert_eq!(object.metadata.generate_name, "a-");
         assert_eq!(serde_json::to_value(object).unwrap(), text);
     }
 
@@ -245,6 +251,22 @@ mod tests {
             let error = serde_json::from_value::<Object<Spec>>(text).unwrap_err();
             assert!(error.to_string().contains(want), "{error}");
         }
+    }
+
+    #[test]
+    fn a_child_may_be_in_another_namespace_and_without_a_name() {
+        let owner: Object<Value> = serde_json::from_value(json!({
+            "apiVersion": "x.dev/v1", "kind": "X", "spec": {}, "metadata": { "name": "a", "uid": "u" },
+        }))
+        .unwrap();
+        let child = owner.child("v1", "ConfigMap", "gone");
+        let child = child.generate_name("a-").in_namespace("shop");
+        let child = serde_json::to_value(child).unwrap();
+        let metadata = child.get("metadata").unwrap();
+        assert_eq!(metadata.get("namespace"), Some(&json!("shop")));
+        assert_eq!(metadata.get("generateName"), Some(&json!("a-")));
+        assert_eq!(metadata.get("name"), None);
+        assert_eq!(crate::host::title(&child), "ConfigMap/shop/a-");
     }
 
     #[test]

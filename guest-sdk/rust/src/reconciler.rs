@@ -15,12 +15,16 @@ pub trait Reconciler: Default {
     /// finalizes follows from it, so the two cannot disagree. By default there is nothing to do.
     const FINALIZE: Option<Finalize<Self>> = None;
 
+    /// Whether the plugin writes the status of its primary. If it does, it asks for `patch` on the status, which an
+    /// operator has to grant. By default it does not: many kinds, such as Secrets, have no status.
+    const WRITES_STATUS: bool = false;
+
     /// The object: usually an [`Object`](crate::Object), whose unknown fields survive a round
     /// trip.
     type Object: DeserializeOwned;
 
-    /// Everything that the plugin touches beside its primary and the primary's status. Those two are asked for always:
-    /// an operator grants `patch` on the status also of a kind that has none, where it can do nothing.
+    /// Everything that the plugin touches beside its primary and the primary's status: the primary is always asked
+    /// for, and its status with [`Reconciler::WRITES_STATUS`].
     fn needs() -> Needs {
         Needs::none()
     }
@@ -89,7 +93,7 @@ impl Watch {
     }
 }
 
-/// All that `R` touches: its primary (`patch` if it finalizes), the primary's status, and
+/// All that `R` touches: its primary (`patch` if it finalizes), the primary's status if it writes that, and
 /// [`Reconciler::needs`].
 pub(crate) fn all_needs<R: Reconciler>() -> Needs {
     let (api_version, kind) = R::WATCHES;
@@ -101,6 +105,9 @@ pub(crate) fn all_needs<R: Reconciler>() -> Needs {
     };
     let mut primary = needs::need(api_version, kind, verbs).plural(&resource);
     primary.set_fields(&watch.fields);
-    let status = needs::need(api_version, kind, &["patch"]).plural(&format!("{resource}/status"));
+    let status = match R::WRITES_STATUS {
+        true => needs::need(api_version, kind, &["patch"]).plural(&format!("{resource}/status")),
+        false => Needs::none(),
+    };
     primary + status + R::needs()
 }

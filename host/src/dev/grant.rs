@@ -8,7 +8,7 @@ use crate::text::clean;
 /// The longest text of a component that is shown.
 const TEXT: usize = 2 << 10;
 
-/// Everything that `description` asks for, wherever it is, beside what the document grants; `primary` as the
+/// Everything that `description` asks for, wherever it is, beside what is granted already; `primary` as the
 /// server knows it, if it does. What no plugin is ever given is left out, and named by whoever loads it.
 pub(super) fn asked(
     granted: &Grants,
@@ -25,23 +25,8 @@ pub(super) fn asked(
         })
         .collect();
     if let Some(primary) = primary {
-        let words = |words: &[&str]| {
-            words
-                .iter()
-                .map(|&word| word.to_owned())
-                .collect::<Vec<_>>()
-        };
-        let (group, plural) = (&primary.group, &primary.plural);
-        more.push(everywhere(
-            group,
-            plural,
-            &words(&["get", "list", "watch", "patch"]),
-        ));
-        more.push(everywhere(
-            group,
-            &format!("{plural}/status"),
-            &words(&["patch"]),
-        ));
+        let verbs = ["get", "list", "watch", "patch"].map(str::to_owned);
+        more.push(everywhere(&primary.group, &primary.plural, &verbs));
     }
     // One by one: what is never given takes nothing else with it.
     all.extend(
@@ -49,6 +34,14 @@ pub(super) fn asked(
             .filter(|grant| Grants::new(vec![grant.clone()]).is_ok()),
     );
     Grants::new(all).unwrap_or_else(|_| granted.clone())
+}
+
+/// What a component alone is granted of its primary beside what it asks for: an old one does not ask for the status.
+pub(super) fn status(primary: Option<&Resource>) -> Grants {
+    let grant = primary.map(|Resource { group, plural, .. }| {
+        everywhere(group, &format!("{plural}/status"), &["patch".to_owned()])
+    });
+    Grants::new(grant.into_iter().collect()).unwrap_or_default()
 }
 
 fn everywhere(group: &str, resource: &str, verbs: &[String]) -> Grant {
@@ -140,7 +133,11 @@ mod tests {
             &needs("configmaps", &["get"]),
             Some(&primary),
         );
-        assert!(all.cover_need("patch", "x.dev", "exes/status", &[]));
+        assert!(all.cover_need("patch", "x.dev", "exes", &[]));
+        // A project has a document that grants its status, if it is written.
+        assert!(!all.cover_need("patch", "x.dev", "exes/status", &[]));
+        let alone = status(Some(&primary));
+        assert!(alone.cover_need("patch", "x.dev", "exes/status", &[]));
         assert_eq!(
             all.watch_scope("x.dev", "exes", None),
             crate::grants::Scope::All

@@ -165,7 +165,11 @@ impl Target {
                 problems,
             },
         ];
-        let grants = grant::asked(&document.grants, description, primary.as_ref());
+        let granted = match self {
+            Self::Project(_) => &document.grants,
+            Self::Component(_) => &grant::status(primary.as_ref()),
+        };
+        let grants = grant::asked(granted, description, primary.as_ref());
         let text: Arc<str> = match self {
             Self::Project(project) => project.text.as_str().into(),
             Self::Component(_) => "".into(),

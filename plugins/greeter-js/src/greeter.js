@@ -26,6 +26,7 @@ const REMEDY = "create the namespace greetings";
 const greeter = {
   watches: ["examples.windlass.dev/v1", "Greeting"],
   needs: [manage("v1", "ConfigMap"), manage("apps/v1", "Deployment")],
+  writesStatus: true,
 
   reconcile(greeting, cluster) {
     const name = greeting.spec.name.trim();

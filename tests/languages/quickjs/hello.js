@@ -8,6 +8,7 @@ import { child, controller, done, manage, objectRef, terminal } from "@windlass/
 const hello = {
   watches: ["examples.windlass.dev/v1", "Greeting"],
   needs: [manage("v1", "ConfigMap")],
+  writesStatus: true,
 
   reconcile(greeting, cluster) {
     const { name } = greeting.spec;

@@ -22,6 +22,7 @@ pub struct Relay;
 impl Reconciler for Relay {
     const WATCHES: (&'static str, &'static str) = ("examples.windlass.dev/v1", "Greeting");
     const FINALIZE: Option<Finalize<Self>> = None;
+    const WRITES_STATUS: bool = true;
     type Object = Greeting;
 
     fn needs() -> Needs {

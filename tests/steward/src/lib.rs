@@ -47,6 +47,7 @@ pub struct Steward;
 impl Reconciler for Steward {
     const WATCHES: (&'static str, &'static str) = ("tests.windlass.dev/v1", "Bookcase");
     const FINALIZE: Option<Finalize<Self>> = Some(Self::finalize);
+    const WRITES_STATUS: bool = true;
     type Object = Bookcase;
 
     fn needs() -> Needs {

@@ -164,8 +164,16 @@ impl Cluster for Call<'_> {
     }
 
     fn apply_status_json(&self, object: &Value) -> Result<Value, Error> {
+        let target = name_of(object);
+        let undeclared = |target: &ObjectRef| {
+            *target == self.primary && self.may(&["patch"], target, "/status").is_err()
+        };
+        let why = match target.as_ref().is_ok_and(undeclared) {
+            true => " (WRITES_STATUS of the reconciler is not true)",
+            false => "",
+        };
         self.try_apply_status(object)
-            .doing(|| format!("apply the status of {}", title(object)))
+            .doing(|| format!("apply the status of {}{why}", title(object)))
     }
 
     fn apply_set_json(&self, children: &[Value]) -> Result<Vec<Value>, SetError> {
@@ -228,5 +236,9 @@ impl Cluster for Call<'_> {
 
     fn now(&self) -> String {
         self.cluster.borrow().clock.clone()
+    }
+
+    fn attempt(&self) -> u32 {
+        self.cluster.borrow().attempt
     }
 }

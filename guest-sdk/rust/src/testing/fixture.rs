@@ -76,6 +76,9 @@ pub struct When {
     pub finalize: Option<String>,
     /// The clock of the call; without it, as before.
     pub clock: Option<String>,
+    /// How often the primary has failed before the call.
+    #[serde(default)]
+    pub attempt: u32,
 }
 
 /// What must come of a call.
@@ -189,6 +192,7 @@ impl Step {
         if let Some(clock) = &self.when.clock {
             cluster.set_clock(clock);
         }
+        cluster.attempt = self.when.attempt;
         for object in &self.given.objects {
             cluster.put(object.clone()).map_err(wrong)?;
         }

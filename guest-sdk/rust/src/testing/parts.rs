@@ -35,43 +35,7 @@ pub(super) fn check_uid(object: &Value, uid: Option<&str>) -> Result<(), Code> {
     }
 }
 
-/// Refuses a label selector with a key or a value that no label can have, as the API server does.
-pub(super) fn check_labels(selector: Option<&str>) -> Result<(), Code> {
-    for term in selector.unwrap_or_default().split(',').map(str::trim) {
-        let term = term.strip_prefix('!').unwrap_or(term);
-        let (key, value) = term.split_once('=').unwrap_or((term, ""));
-        let key = key.strip_suffix('!').unwrap_or(key).trim();
-        let value = value.trim_start_matches('=').trim();
-        let (prefix, name) = key.rsplit_once('/').unwrap_or(("a", key));
-        let fine = is_subdomain(prefix) && is_label(name) && (value.is_empty() || is_label(value));
-        // What is no such term is refused where it is read.
-        if !fine && !term.is_empty() && !term.contains(['(', '<', '>']) {
-            return Err(Code::Invalid(format!(
-                "the label selector {term} has a key or value that no label can have"
-            )));
-        }
-    }
-    Ok(())
-}
-
-/// Whether text can be the name of a label's key, or its value.
-fn is_label(text: &str) -> bool {
-    let outer = |c: char| c.is_ascii_alphanumeric();
-    let inner = |c: char| outer(c) || "-_.".contains(c);
-    let ends = text.starts_with(outer) && text.ends_with(outer);
-    text.len() <= 63 && ends && text.chars().all(inner)
-}
-
-fn is_subdomain(text: &str) -> bool {
-    let outer = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
-    let is_part = |part: &str| {
-        let ends = part.starts_with(outer) && part.ends_with(outer);
-        ends && part.chars().all(|c| outer(c) || c == '-')
-    };
-    text.len() <= 253 && text.split('.').all(is_part)
-}
-
-/// Whether the values that `value_of` finds match a selector.
+/// Whether the values that `value_of` finds match a field selector.
 pub(super) fn selected<'a>(
     selector: Option<&str>,
     value_of: impl Fn(&str) -> Option<&'a str>,
@@ -140,25 +104,6 @@ mod tests {
             assert_eq!(selected(selector, label), Ok(want), "{selector:?}");
         }
         assert!(selected(Some("app in (web)"), label).is_err());
-    }
-
-    #[test]
-    fn a_selector_that_no_label_can_match_is_refused() {
-        let (long, longer) = ("a".repeat(63), "a".repeat(64));
-        for fine in ["", "app", "!app", "x.dev/app=web", "app!=", "a==b,c", &long] {
-            assert_eq!(check_labels(Some(fine)), Ok(()), "{fine}");
-        }
-        for wrong in [
-            "owner=shop/ada",
-            "owner=-1",
-            "-x",
-            "a/b/c",
-            "X.dev/a",
-            &longer,
-            &format!("a={longer}"),
-        ] {
-            assert!(check_labels(Some(wrong)).is_err(), "{wrong}");
-        }
     }
 
     #[test]

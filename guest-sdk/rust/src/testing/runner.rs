@@ -77,6 +77,7 @@ fn survives_failures<R: Reconciler>(
         let mut cluster = before.clone();
         cluster.fail_write(nth, Code::Unavailable);
         call::<R>(step, &mut cluster);
+        cluster.attempt = cluster.attempt.saturating_add(1);
         call::<R>(step, &mut cluster);
         if state(&cluster) != state(after) {
             let text = format!("after write {nth} has failed once, another call does not mend it");

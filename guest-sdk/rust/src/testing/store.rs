@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::parts::{check_labels, check_uid, name_of, selected, text};
+use super::parts::{check_uid, name_of, selected, text};
 use super::stored::Stored;
 use super::write::{Verb, Write};
 use crate::failed::Code;
 use crate::needs::group;
 use crate::query::{DeleteOptions, ListQuery, ObjectRef};
+use crate::selector::LabelSelector;
 
 /// A cluster in memory.
 ///
@@ -31,6 +32,8 @@ pub struct FakeCluster {
     failures: BTreeMap<usize, Code>,
     pub(super) config: Value,
     pub(super) clock: String,
+    /// How often the primary has failed, as calls are told from now on.
+    pub attempt: u32,
 }
 
 /// What objects are told apart by: the version of the group is not part of it.
@@ -54,6 +57,7 @@ impl FakeCluster {
             failures: BTreeMap::new(),
             config: json!({}),
             clock: "2026-11-21T09:30:00.000Z".to_owned(),
+            attempt: 0,
         };
         cluster.add_namespace("default");
         cluster
@@ -68,8 +72,8 @@ impl FakeCluster {
         Ok(stored.object.clone())
     }
 
-    /// Reads the objects that match. Of selectors, it knows `k`, `!k`, `k=v` and `k!=v`, and of
-    /// fields only those that are scalars.
+    /// Reads the objects that match. Of field selectors, it knows `k`, `!k`, `k=v` and `k!=v`, and only fields that
+    /// are texts.
     ///
     /// # Errors
     /// [`Code::Invalid`] for a selector that it does not know.
@@ -80,7 +84,8 @@ impl FakeCluster {
             ((key.0.as_str(), key.1.as_str()) == wanted && in_namespace)
                 .then(|| stored.object.clone())
         };
-        check_labels(query.label_selector.as_deref())?;
+        let labels = LabelSelector::parse(query.label_selector.as_deref().unwrap_or_default())
+            .map_err(|error| Code::Invalid(error.to_string()))?;
         let mut found = Vec::new();
         for object in self.objects.iter().filter_map(of_kind) {
             let label = |name: &str| object.pointer("/metadata/labels")?.get(name)?.as_str();
@@ -89,9 +94,7 @@ impl FakeCluster {
                     .pointer(&format!("/{}", path.replace('.', "/")))?
                     .as_str()
             };
-            if selected(query.label_selector.as_deref(), label)?
-                && selected(query.field_selector.as_deref(), field)?
-            {
+            if labels.selects(label) && selected(query.field_selector.as_deref(), field)? {
                 found.push(object.clone());
             }
         }

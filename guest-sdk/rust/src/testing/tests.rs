@@ -4,6 +4,7 @@ mod writes;
 
 use serde_json::{Value, json};
 
+use super::fixture::Step;
 use super::{Answer, FakeCluster, Verb, run_dir};
 use crate::{
     Action, Cluster, Code, DeleteOptions, Failure, Finalize, ListQuery, Manifest, Needs, Object,
@@ -160,6 +161,9 @@ fn lists_are_by_kind_namespace_and_labels() {
     assert_eq!(count(all()), 3);
     assert_eq!(count(all().in_namespace("default")), 2);
     assert_eq!(count(all().labelled("name!=a")), 2);
+    assert_eq!(count(all().labelled("name in (a, b),!other")), 2);
+    let bad = cluster.list(&all().labelled("name in a"));
+    assert!(matches!(bad, Err(Code::Invalid(_))), "{bad:?}");
     assert_eq!(count(all().with_fields("metadata.name=c")), 1);
     assert_eq!(count(all().at_most(1)), 1);
     assert_eq!(count(ListQuery::all("v1", "Namespace")), 2);
@@ -191,6 +195,8 @@ impl Reconciler for Obeys {
                 let secret = ObjectRef::new("v1", "Secret", "default", "s");
                 cluster.apply(Manifest::new(&secret))?;
             }
+            Some("status") => cluster.apply_status(order, json!({}))?,
+            Some("count") => cluster.info(format!("attempt {}", cluster.attempt())),
             _ => cluster.info("nothing to do"),
         }
         Ok(Action::AwaitChange)
@@ -227,6 +233,32 @@ fn a_pass_may_do_what_the_host_would_let_it_do() {
             Answer::Transient(format!("cannot apply {call}: denied"))
         );
         assert!(pass.written().is_empty());
+    }
+}
+
+#[test]
+fn a_status_is_written_only_by_who_says_so() {
+    let pass = order("status").reconcile(&Obeys, "a");
+    let why = "cannot apply the status of Order/default/a (WRITES_STATUS of the reconciler is not true): denied";
+    assert_eq!(pass.outcome.answer, Answer::Transient(why.to_owned()));
+    assert!(pass.written().is_empty());
+}
+
+#[test]
+fn a_call_is_told_how_often_the_primary_has_failed() {
+    let mut cluster = order("count");
+    for (attempt, line) in [(0, "Info: attempt 0"), (3, "Info: attempt 3")] {
+        cluster.attempt = attempt;
+        assert_eq!(cluster.reconcile(&Obeys, "a").logs, [line]);
+    }
+    // A fixture says it for each step; without it, the object has not failed.
+    for (said, line) in [(", attempt: 2", "Info: attempt 2"), ("", "Info: attempt 0")] {
+        let step = format!(
+            "when: {{ reconcile: Order/default/a{said} }}\nthen: {{ answer: awaitChange }}\n"
+        );
+        let step: Step = serde_saphyr::from_str(&step).unwrap();
+        step.prepare(&mut cluster).unwrap();
+        assert_eq!(cluster.reconcile(&Obeys, "a").logs, [line]);
     }
 }
 

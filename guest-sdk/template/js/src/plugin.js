@@ -6,6 +6,7 @@ export const plugin = controller({
   watches: ["greeter.example.dev/v1", "Greeting"],
   // What else it touches; plugin.yaml grants it.
   needs: [manage("v1", "ConfigMap")],
+  writesStatus: true,
 
   // Called when the Greeting changes, or anything that an earlier call has read or written.
   reconcile(greeting, cluster) {

@@ -15,6 +15,7 @@ pub struct Controller;
 
 impl Reconciler for Controller {
     const WATCHES: (&'static str, &'static str) = ("greeter.example.dev/v1", "Greeting");
+    const WRITES_STATUS: bool = true;
     type Object = Object<Spec>;
 
     /// What else it touches; plugin.yaml grants it.

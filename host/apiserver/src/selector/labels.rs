@@ -351,6 +351,25 @@ mod tests {
     }
 
     #[test]
+    fn it_selects_as_the_sdks_do() {
+        let shared = include_str!("../../../../guest-sdk/testdata/label-selectors.json");
+        let shared: Value = serde_json::from_str(shared).unwrap();
+        let list = |name: &str| shared[name].as_array().unwrap().clone();
+        let labels: Labels = serde_json::from_value(shared["labels"].clone()).unwrap();
+        for case in [list("cases"), list("ofTheServer")].concat() {
+            let selector = LabelSelector::parse(case[0].as_str().unwrap()).unwrap();
+            assert_eq!(selector.selects(Some(&labels)), case[1], "{case}");
+        }
+        let is_refused = |text: &Value| LabelSelector::parse(text.as_str().unwrap()).is_err();
+        assert!(list("refused").iter().all(is_refused));
+        assert!(list("refusedByTheServer").iter().all(is_refused));
+        for case in list("fields") {
+            let text = LabelSelector::parse(case[1].as_str().unwrap());
+            assert_eq!(LabelSelector::of(&case[0]), text.ok(), "{case}");
+        }
+    }
+
+    #[test]
     fn what_is_no_selector_says_what_was_found() {
         let cases = [
             ("app=web,", "found '', expected: identifier after ','"),

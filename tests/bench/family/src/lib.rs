@@ -30,6 +30,7 @@ pub struct Family;
 impl Reconciler for Family {
     const WATCHES: (&'static str, &'static str) = ("bench.windlass.dev/v1", "Greeting");
     const FINALIZE: Option<Finalize<Self>> = None;
+    const WRITES_STATUS: bool = true;
     type Object = Greeting;
 
     fn needs() -> Needs {

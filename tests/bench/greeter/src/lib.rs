@@ -30,6 +30,7 @@ pub struct Greeter;
 impl Reconciler for Greeter {
     const WATCHES: (&'static str, &'static str) = ("bench.windlass.dev/v1", "Greeting");
     const FINALIZE: Option<Finalize<Self>> = Some(Self::finalize);
+    const WRITES_STATUS: bool = true;
     type Object = Greeting;
 
     fn needs() -> Needs {

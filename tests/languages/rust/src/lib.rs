@@ -15,6 +15,7 @@ pub struct Hello;
 impl Reconciler for Hello {
     const WATCHES: (&'static str, &'static str) = ("examples.windlass.dev/v1", "Greeting");
     const FINALIZE: Option<Finalize<Self>> = Some(Self::finalize);
+    const WRITES_STATUS: bool = true;
     type Object = Greeting;
 
     fn needs() -> Needs {
