@@ -157,7 +157,7 @@ pub enum Command {
 /// Run every plugin of a config folder against a cluster.
 #[derive(Debug, Args)]
 pub struct Run {
-    /// Folder with Plugin documents (*.yaml) and their components (*.wasm)
+    /// Folder with Plugin documents (*.yaml) and their components (*.wasm, *.wasm.gz)
     #[arg(long, env = "WINDLASS_CONFIG", value_name = "DIR")]
     pub config: PathBuf,
     /// Private folder for compiled code; made if absent [default: windlass/code in the user's cache folder]
@@ -214,7 +214,7 @@ pub struct Run {
 /// Print the roles that the grants of a config folder need.
 #[derive(Debug, Args)]
 pub struct Rbac {
-    /// Folder with Plugin documents (*.yaml) and their components (*.wasm)
+    /// Folder with Plugin documents (*.yaml) and their components (*.wasm, *.wasm.gz)
     #[arg(long, env = "WINDLASS_CONFIG", value_name = "DIR")]
     pub config: PathBuf,
     /// Namespace of the service account that the host runs as

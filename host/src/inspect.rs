@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use serde::Serialize;
 
 use crate::args::{Inspect, InspectOutput};
@@ -13,10 +13,9 @@ use crate::error::Chain;
 use crate::grants::split_subresource;
 use crate::manifest::Limits;
 use crate::plugin::Description;
-use crate::plugin::admission::LARGEST_FILE;
 use crate::projection::Fields;
 use crate::seams::Seams;
-use crate::source::digest;
+use crate::source::{digest, read_file};
 use crate::text::clean;
 
 /// The longest text of a component that is shown.
@@ -85,13 +84,7 @@ fn read(file: &Path) -> anyhow::Result<Vec<u8>> {
     if about.is_dir() {
         bail!("{shown} is a folder: name the component in it, a .wasm file");
     }
-    if about.len() > LARGEST_FILE as u64 {
-        bail!(
-            "{shown} is larger than {} MiB, more than a host loads",
-            LARGEST_FILE >> 20
-        );
-    }
-    std::fs::read(file).with_context(|| format!("cannot read {shown}"))
+    read_file(file).map_err(|why| anyhow!("{shown}: {why}"))
 }
 
 impl Inspection {

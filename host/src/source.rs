@@ -5,6 +5,7 @@
 //!   stands.
 //! - A document that is wrong, or a name that is there twice, costs that plugin alone.
 
+mod component;
 mod files;
 mod folder;
 mod text;
@@ -13,6 +14,7 @@ mod watch;
 use std::io;
 use std::path::Path;
 
+pub(crate) use component::{is_packed_name, packed, read_file};
 pub use files::{Digest, digest};
 pub use folder::{Candidate, Folder, Problem, read_component, read_folder};
 pub(crate) use text::{NOT_A_FILE, is_file, text_of};

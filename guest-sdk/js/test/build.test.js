@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { gunzipSync } from "node:zlib";
 
 const SDK = fileURLToPath(new URL("..", import.meta.url));
 
@@ -14,7 +15,7 @@ const SDK = fileURLToPath(new URL("..", import.meta.url));
  * Builds a project that has `source` in src/a.js, in a folder far from the SDK.
  * @param {string} source
  */
-function built(source, name = "a") {
+function built(source, name = "a", output = "a.wasm") {
   const folder = mkdtempSync(join(tmpdir(), "windlass-build-"));
   try {
     mkdirSync(join(folder, "src"));
@@ -24,11 +25,11 @@ function built(source, name = "a") {
     writeFileSync(join(folder, "package.json"), JSON.stringify(manifest));
     writeFileSync(join(folder, "src/a.js"), source);
     const tool = join(SDK, "build/windlass-build.js");
-    const { status, stderr } = spawnSync(process.execPath, [tool, "-o", "a.wasm"], {
+    const { status, stderr } = spawnSync(process.execPath, [tool, "-o", output], {
       cwd: folder,
       encoding: "utf8",
     });
-    const component = status === 0 ? readFileSync(join(folder, "a.wasm")) : undefined;
+    const component = status === 0 ? readFileSync(join(folder, output)) : undefined;
     return { status, stderr, component };
   } finally {
     rmSync(folder, { recursive: true });
@@ -44,6 +45,10 @@ test("a plugin becomes a component", () => {
   assert.equal(stderr, "");
   // Magic, then version and layer of a component.
   assert.deepEqual([...(component ?? []).slice(0, 8)], [0, 97, 115, 109, 13, 0, 1, 0]);
+  // The same, packed: as much as fits into a ConfigMap.
+  const { component: packed = Buffer.of() } = built(source, "a", "a.wasm.gz");
+  assert.deepEqual([...gunzipSync(packed).slice(0, 8)], [0, 97, 115, 109, 13, 0, 1, 0]);
+  assert.ok(packed.length < 1 << 20, `${packed.length} bytes`);
 });
 
 test("what is wrong is said with the author's file and line", () => {

@@ -32,7 +32,7 @@ pub enum Language {
 /// Run projects or components on an API server inside.
 #[derive(Debug, Args)]
 pub struct Dev {
-    /// Projects (folders with a plugin.yaml), or components (.wasm files)
+    /// Projects (folders with a plugin.yaml), or components (.wasm or .wasm.gz files)
     #[arg(default_value = ".", value_name = "FOLDER | FILE.wasm")]
     pub targets: Vec<PathBuf>,
     /// End when everything is settled, with exit code 1 if the last pass over an object failed
@@ -101,7 +101,7 @@ pub struct Doctor {
 /// Print what a plugin would write for objects.
 #[derive(Debug, Args)]
 pub struct Render {
-    /// A project (a folder with a plugin.yaml), or a component (a .wasm file)
+    /// A project (a folder with a plugin.yaml), or a component (a .wasm or .wasm.gz file)
     #[arg(default_value = ".", value_name = "FOLDER | FILE.wasm")]
     pub target: PathBuf,
     /// File with objects, - for standard input: those that are rendered, and what they find; without any, the project's own
@@ -121,7 +121,7 @@ pub struct Render {
 /// Run the fixtures of a project.
 #[derive(Debug, Args)]
 pub struct Test {
-    /// A project (a folder with a plugin.yaml), or a component (a .wasm file)
+    /// A project (a folder with a plugin.yaml), or a component (a .wasm or .wasm.gz file)
     #[arg(default_value = ".", value_name = "FOLDER | FILE.wasm")]
     pub target: PathBuf,
     /// Fixture, or folder of fixtures (*.yaml) [default: the project's folder tests]
@@ -178,7 +178,7 @@ pub struct BuildFlags {
 /// Say what a component is.
 #[derive(Debug, Args)]
 pub struct Inspect {
-    /// The component, a .wasm file
+    /// The component, a .wasm or .wasm.gz file
     #[arg(value_name = "FILE")]
     pub component: PathBuf,
     /// How it is written

@@ -16,7 +16,7 @@ use crate::hosting::Host;
 use crate::manifest::{Limits, Plugin, is_dns_label, line_of_grant};
 use crate::plugin::Description;
 use crate::project::{Failed, Made, Maker, Project};
-use crate::source::{Candidate, digest};
+use crate::source::{Candidate, digest, read_file};
 
 /// What to run.
 #[derive(Clone, Debug, PartialEq)]
@@ -101,8 +101,8 @@ impl Target {
         match self {
             Self::Project(project) => maker.make(project, begins).await,
             Self::Component(file) => {
-                let bytes = fs::read(file)
-                    .with_context(|| format!("cannot read the component {}", file.display()))?;
+                let bytes = read_file(file)
+                    .map_err(|why| anyhow::anyhow!("the component {}: {why}", file.display()))?;
                 Ok(Made {
                     digest: digest(&bytes),
                     bytes: bytes.into(),

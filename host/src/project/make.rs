@@ -1,6 +1,7 @@
 //! `windlass build`: runs the project's own toolchain, whose words are passed on as they are, and looks
 //! at what it made.
 
+use std::borrow::Cow;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
@@ -20,8 +21,8 @@ use crate::manifest::line_of_grant;
 use crate::plugin::Description;
 use crate::rbac::primary_plural;
 use crate::screen::{Tone, say};
-use crate::seams::{Ended, Seams};
-use crate::source::{Digest, digest};
+use crate::seams::{Ended, Rng, Seams};
+use crate::source::{Digest, digest, is_packed_name, packed, read_file};
 use crate::text::spell;
 
 /// What installs the packages of a project in JavaScript.
@@ -75,7 +76,9 @@ impl Maker {
             self.run(&build.command, &project.folder, &begins).await?;
         }
         let output = project.output();
-        let bytes = fs::read(&output).with_context(|| match project.how() {
+        let bytes = read_file(&output);
+        let bytes = bytes.map_err(|why| anyhow::anyhow!("{}: {why}", output.display()));
+        let bytes = bytes.with_context(|| match project.how() {
             Some(build) => format!(
                 "`{}` succeeded, but there is no component {}: does spec.build.output of {DOCUMENT} name it?",
                 build.command,
@@ -140,9 +143,12 @@ pub async fn build(flags: BuildFlags, threads: usize, seams: Seams) -> anyhow::R
         .await
         .map_err(|error| anyhow::anyhow!("{}: {}", project.output().display(), Chain(&error)))?;
     check_grants(&project, &plugin.description)?;
-    put(&project, &made, &seams)?;
+    let packed = match put(&project, &made, &seams.rng)? {
+        Some(bytes) => format!("  {} KiB", bytes.div_ceil(1024)),
+        None => String::new(),
+    };
     let text = format!(
-        "{} {}  {} KiB  {}  {}\n{}",
+        "{} {}  {} KiB  {}  {}\n{}{packed}",
         plugin.description.name,
         plugin.description.version,
         made.bytes.len().div_ceil(1024),
@@ -205,16 +211,57 @@ fn problems(project: &Project, description: &Description) -> anyhow::Result<Vec<
     Ok(problems.iter().map(|problem| problem.text(line)).collect())
 }
 
-/// Puts the component where the document says; whoever reads it there sees the old one or the new one.
-fn put(project: &Project, made: &Made, seams: &Seams) -> anyhow::Result<()> {
+/// Puts the component where the document says; whoever reads it there sees the old one or the new one. With a name that
+/// ends in `.gz` it is packed: then the answer is how many bytes the file has.
+fn put(project: &Project, made: &Made, rng: &Rng) -> anyhow::Result<Option<usize>> {
     let component = &project.document.component;
-    if *component == project.output() {
-        return Ok(());
+    let is_packed = is_packed_name(component);
+    if *component == project.output() && !is_packed {
+        return Ok(None);
     }
-    let draft = component.with_extension(format!("{:016x}", seams.rng.number()));
-    let written = fs::write(&draft, &made.bytes).and_then(|()| fs::rename(&draft, component));
+    let draft = component.with_extension(format!("{:016x}", rng.number()));
+    let bytes = match is_packed {
+        true => packed(&made.bytes).map(Cow::Owned),
+        false => Ok(Cow::Borrowed(&*made.bytes)),
+    };
+    let written = bytes.and_then(|bytes| {
+        fs::write(&draft, &bytes)?;
+        fs::rename(&draft, component)?;
+        Ok(is_packed.then_some(bytes.len()))
+    });
     if written.is_err() {
         let _ = fs::remove_file(&draft);
     }
     written.with_context(|| format!("cannot write the component {}", component.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_component_is_packed_if_its_name_says_so() {
+        let component = vec![7; 10_000];
+        let made = Made {
+            digest: digest(&component),
+            bytes: component.clone().into(),
+            took: Duration::ZERO,
+        };
+        for (name, is_packed) in [("a.wasm", false), ("a.wasm.gz", true)] {
+            let folder = tempfile::tempdir().unwrap();
+            let document = format!(
+                "apiVersion: windlass.dev/v1alpha1\nkind: Plugin\nmetadata: {{ name: a }}\nspec:\n  source: {{ file: {name} }}\n  build: {{ command: make, output: out.wasm, watch: [] }}\n"
+            );
+            fs::write(folder.path().join(DOCUMENT), document).unwrap();
+            let project = Project::open(folder.path()).unwrap();
+            let said = put(&project, &made, &Rng::seeded(1)).unwrap();
+            let file = folder.path().join(name);
+            let size = fs::read(&file).unwrap().len();
+            assert_eq!(size < component.len(), is_packed, "{name}: {size} bytes");
+            assert_eq!(said, is_packed.then_some(size));
+            assert_eq!(read_file(&file).unwrap(), component, "{name}");
+            let left: Vec<_> = fs::read_dir(folder.path()).unwrap().collect();
+            assert_eq!(left.len(), 2, "{left:?}");
+        }
+    }
 }

@@ -10,9 +10,9 @@ use std::sync::Arc;
 
 use tokio::time::Instant;
 
+use super::component::read_file;
 use super::files::{Digest, Files, digest};
 use crate::manifest::{self, Plugin};
-use crate::plugin::admission::LARGEST_FILE;
 use crate::seams::Notice;
 
 /// A larger document is refused unread.
@@ -292,7 +292,7 @@ fn read_document(file: &Path) -> Documents {
 }
 
 fn component_digest(file: &Path) -> Result<Digest, String> {
-    read(file).map(|bytes| digest(&bytes))
+    read_file(file).map(|bytes| digest(&bytes))
 }
 
 /// Reads the component of `plugin`.
@@ -300,7 +300,7 @@ fn component_digest(file: &Path) -> Result<Digest, String> {
 /// # Errors
 /// Why it cannot be read, naming document and file.
 pub fn read_component(plugin: &Plugin) -> Result<Vec<u8>, String> {
-    read(&plugin.component).map_err(|why| blame(plugin, &why))
+    read_file(&plugin.component).map_err(|why| blame(plugin, &why))
 }
 
 fn blame(plugin: &Plugin, why: &str) -> String {
@@ -308,87 +308,6 @@ fn blame(plugin: &Plugin, why: &str) -> String {
     format!("{document}: spec.source.file: {file}: {why}")
 }
 
-fn read(file: &Path) -> Result<Vec<u8>, String> {
-    match fs::metadata(file) {
-        Ok(metadata) if !metadata.is_file() => return Err("is not a file".into()),
-        // Asked before it is read: the host's memory is for its plugins.
-        Ok(metadata) if metadata.len() > LARGEST_FILE as u64 => {
-            return Err(format!(
-                "has {} bytes; at most 32 MiB are taken",
-                metadata.len()
-            ));
-        }
-        Ok(_) => {}
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return Err("there is no such file: build the component, or correct the name".into());
-        }
-        Err(error) => return Err(format!("cannot be read: {error}")),
-    }
-    fs::read(file).map_err(|error| format!("cannot be read: {error}"))
-}
-
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "a test hands in its own time")]
-mod tests {
-    use super::*;
-
-    fn document(name: &str) -> String {
-        format!(
-            "apiVersion: windlass.dev/v1alpha1\nkind: Plugin\nmetadata: {{ name: {name} }}\nspec: {{ source: {{ file: {name}.wasm }} }}\n"
-        )
-    }
-
-    #[test]
-    fn what_is_wrong_costs_that_plugin_alone() {
-        let folder = tempfile::tempdir().unwrap();
-        let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
-        write("good.yaml", &document("good"));
-        write(
-            "twice.yml",
-            &format!("{}---\n{}", document("twice"), document("other")),
-        );
-        write("again.yaml", &document("twice"));
-        write("broken.yaml", "kind: [");
-        write("notes.txt", "not a document");
-        write(".hidden.yaml", "kind: [");
-        std::os::unix::fs::symlink("nowhere", folder.path().join("link.yaml")).unwrap();
-        let read = read_folder(folder.path(), Instant::now()).unwrap();
-        let names: Vec<_> = read
-            .plugins
-            .iter()
-            .map(|candidate| candidate.document.name.as_str())
-            .collect();
-        assert_eq!(names, ["good", "other"]);
-        assert_eq!(read.problems.len(), 3, "{:?}", read.problems);
-        assert!(
-            read.problems
-                .iter()
-                .any(|problem| problem.to_string().contains("broken.yaml:1"))
-        );
-        let places =
-            ["again.yaml", "twice.yml"].map(|file| folder.path().join(file).display().to_string());
-        let twice = format!(
-            "plugin twice is declared more than once ({})",
-            places.join(", ")
-        );
-        assert!(
-            read.problems
-                .iter()
-                .any(|problem| problem.to_string().contains(&twice)),
-            "{:?}",
-            read.problems
-        );
-    }
-
-    #[test]
-    fn a_missing_component_is_named_with_its_document() {
-        let plugin = manifest::parse(Path::new("x/good.yaml"), &document("good"))
-            .unwrap()
-            .remove(0);
-        let error = read_component(&plugin).unwrap_err();
-        assert_eq!(
-            error,
-            "x/good.yaml: spec.source.file: x/good.wasm: there is no such file: build the component, or correct the name"
-        );
-    }
-}
+mod tests;

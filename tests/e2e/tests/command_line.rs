@@ -1,6 +1,7 @@
 //! The command line explains itself: help, usage, and what is wrong with a flag.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use std::io::Write;
 use std::process::{Command, Output};
 
 use windlass_e2e::{host_binary, workspace};
@@ -239,6 +240,45 @@ fn a_component_says_what_it_is_without_a_cluster() {
             "{error}"
         );
     }
+}
+
+#[test]
+fn a_packed_component_works_wherever_a_plain_one_does() {
+    let greeter = guest("greeter").unwrap();
+    let plugins = workspace().join("plugins/greeter");
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let packed = |bytes: &[u8]| {
+        let mut packing = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+        packing.write_all(bytes).unwrap();
+        packing.finish().unwrap()
+    };
+    std::fs::write(
+        file("greeter.wasm.gz"),
+        packed(&std::fs::read(&greeter).unwrap()),
+    )
+    .unwrap();
+    let document = std::fs::read_to_string(plugins.join("plugin.yaml")).unwrap();
+    let document = document.replace("greeter.wasm", "greeter.wasm.gz");
+    std::fs::write(file("plugin.yaml"), document).unwrap();
+    // It is the same component: its digest is that of what is in the file.
+    let inspected = windlass(&["inspect", &file("greeter.wasm.gz")]);
+    assert_eq!(inspected, windlass(&["inspect", greeter.to_str().unwrap()]));
+    let (code, roles, said) = windlass(&["rbac", "--config", &file("")]);
+    assert!(code == Some(0) && roles.contains("greetings"), "{said}");
+    let crd = plugins.join("greeting.crd.yaml");
+    std::fs::copy(crd, file("greeting.crd.yaml")).unwrap();
+    let fixture = plugins.join("tests/absent.yaml");
+    let fixture = fixture.to_str().unwrap();
+    for target in [file(""), file("greeter.wasm.gz")] {
+        let (code, out, said) = windlass(&["test", &target, "-f", fixture]);
+        assert_eq!(code, Some(0), "{out}{said}");
+    }
+    std::fs::write(file("bomb.wasm.gz"), packed(&vec![0; 33 << 20])).unwrap();
+    let (code, nothing, error) = windlass(&["inspect", &file("bomb.wasm.gz")]);
+    assert_eq!((code, nothing.as_str()), (Some(1), ""));
+    let says = "bomb.wasm.gz: unpacks to more than 32 MiB";
+    assert!(error.contains(says), "{error}");
 }
 
 #[test]

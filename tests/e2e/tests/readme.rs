@@ -34,6 +34,7 @@ async fn the_readmes_three_promises_are_kept_word_for_word() -> Result<()> {
 #[test]
 fn a_server_of_ones_own_and_a_cluster_go_as_the_pages_say() -> Result<()> {
     guest("greeter")?;
+    guest("greeter-js")?;
     let checkout = tempfile::tempdir()?;
     let kubectl = Assets::find()?.kubectl;
     let mut shell = Shell::start(checkout.path(), Some(&kubectl), None)?;
