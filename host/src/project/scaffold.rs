@@ -53,6 +53,7 @@ pub fn new(flags: &New, seams: &Seams) -> anyhow::Result<()> {
         (source, "your controller"),
         ("greeting.crd.yaml", "the kind that it reconciles"),
         ("example.yaml", "one object to try"),
+        ("tests/ada.yaml", "what must come of it"),
         ("plugin.yaml", "name, grants, how it is built"),
         (manifest, "name, version, dependencies"),
     ] {
@@ -147,7 +148,7 @@ mod tests {
     fn a_project_is_small_and_carries_its_name() {
         for language in [Language::Rust, Language::Js] {
             let files = files(language, "scaler");
-            assert!(files.len() <= 7, "{files:?}");
+            assert!(files.len() <= 9, "{files:?}");
             for (path, text) in &files {
                 assert!(!text.contains(ITS_NAME), "{}", path.display());
             }

@@ -37,20 +37,8 @@ export!(Controller);
 
 #[cfg(test)]
 mod tests {
-    use windlass_sdk::testing::FakeCluster;
-
-    use super::*;
-
     #[test]
-    fn whoever_is_named_is_greeted() {
-        let mut cluster = FakeCluster::new();
-        let ada = json!({
-            "apiVersion": "greeter.example.dev/v1", "kind": "Greeting",
-            "metadata": { "name": "ada", "namespace": "default" }, "spec": { "name": "Ada" },
-        });
-        cluster.put(ada).unwrap();
-        let pass = cluster.reconcile(&Controller, "ada");
-        let written = ["ConfigMap/default/ada-greeting", "Greeting/default/ada"];
-        assert_eq!(pass.written(), written);
+    fn every_fixture_holds() {
+        windlass_sdk::testing::run_dir::<super::Controller>("tests").unwrap();
     }
 }

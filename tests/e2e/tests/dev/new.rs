@@ -1,6 +1,7 @@
 //! From nothing to an object that was reconciled, outside the repository.
 
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
@@ -21,7 +22,7 @@ async fn first_minutes(language: &str, source: &str) -> Result<tempfile::TempDir
     );
     let folder = home.path().join("hailer");
     let files = ignore_hidden(&folder)?;
-    ensure!(files <= 7, "{files} files");
+    ensure!(files <= 9, "{files} files");
     let once = ["--once", "--timeout", "10m"];
     let dev = Dev::start(&folder, &once)?;
     ensure!(dev.ended().await?.success(), "{}", dev.errors());
@@ -36,11 +37,26 @@ async fn first_minutes(language: &str, source: &str) -> Result<tempfile::TempDir
         !folder.join(".windlass/kubeconfig").exists(),
         "it goes with its server"
     );
+    tested(&folder)?;
     Ok(home)
 }
 
+/// Runs the fixtures of a project.
+fn tested(folder: &Path) -> Result<()> {
+    let code = workspace().join("target/code-cache");
+    let [path, code] = [folder, &code].map(|path| path.to_str().context("a path is text"));
+    let tested = windlass_alone(&["test", path?, "--code-cache", code?])?;
+    let out = String::from_utf8_lossy(&tested.stdout);
+    let said = String::from_utf8_lossy(&tested.stderr);
+    ensure!(
+        tested.status.success() && out.contains("1 passed, 0 failed"),
+        "{out}{said}"
+    );
+    Ok(())
+}
+
 /// The files of a project, without those that `windlass` puts there.
-fn ignore_hidden(folder: &std::path::Path) -> Result<usize> {
+fn ignore_hidden(folder: &Path) -> Result<usize> {
     let mut files = 0;
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
