@@ -23,7 +23,7 @@ use crate::source::text_of;
 
 pub use doctor::doctor;
 pub use make::{Failed, Made, Maker, build};
-pub use scaffold::{new, plugin_name};
+pub use scaffold::{group_name, kind_name, new, plugin_name};
 
 /// The document of a project.
 pub const DOCUMENT: &str = "plugin.yaml";

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 
 use super::{Output, TraceFlags, duration};
 use crate::admin::BindAddress;
-use crate::project::plugin_name;
+use crate::project::{group_name, kind_name, plugin_name};
 
 /// Make a project for a new plugin.
 #[derive(Debug, Args)]
@@ -18,6 +18,18 @@ pub struct New {
     /// The language that it is written in
     #[arg(long, default_value = "rust", value_name = "LANGUAGE")]
     pub lang: Language,
+    /// The kind that it reconciles, in CamelCase [default: Greeting]
+    #[arg(long, value_parser = kind_name, value_name = "KIND")]
+    pub kind: Option<String>,
+    /// The API group of the kind [default: NAME.example.dev]
+    #[arg(long, value_parser = group_name, conflicts_with = "from", value_name = "GROUP")]
+    pub group: Option<String>,
+    /// Objects of the kind are in no namespace
+    #[arg(long, conflicts_with = "from")]
+    pub cluster_scoped: bool,
+    /// File with the CustomResourceDefinition of a kind that is there already; of several, --kind chooses one
+    #[arg(long, value_name = "CRD.yaml")]
+    pub from: Option<PathBuf>,
 }
 
 /// A language that projects are made in.

@@ -27,7 +27,11 @@ windlass why greeting/ada",
 windlass new greeter
 
 # The same in JavaScript
-windlass new greeter --lang js",
+windlass new greeter --lang js
+
+# For a kind of your own, and for one that is there already
+windlass new dba --kind Database --group db.example.com --cluster-scoped
+windlass new dba --from database.crd.yaml",
     ),
     (
         "dev",

@@ -66,8 +66,8 @@ impl Maker {
     pub async fn make(&self, project: &Project, begins: impl Fn(&str)) -> Result<Made, Failed> {
         let began = self.seams.clock.now();
         if let Some(build) = project.how() {
-            if let Some(sdk) = Sdk::of(&project.folder) {
-                sdk.put(&project.folder, &self.seams.rng)?;
+            if let Some((sdk, home)) = Sdk::of(&project.folder) {
+                sdk.put(&home, &self.seams.rng)?;
             }
             check(&build.command, &project.folder, &self.seams.spawn).await?;
             if wants_packages(&build.command, &project.folder) {

@@ -1,4 +1,13 @@
 //! `windlass new`: a project that works, to be changed into somebody's own.
+//!
+//! ```text
+//! template ─> edits (shape) ─> words ─> a folder; the SDK beside it, or in its workspace
+//! ```
+
+mod definition;
+mod names;
+mod shape;
+mod words;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,14 +15,14 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use rust_embed::{EmbeddedFile, RustEmbed};
 
-use super::sdk::{Sdk, all};
+use self::definition::Definition;
+pub use self::names::{group_name, kind_name, plugin_name};
+use self::shape::edits;
+use self::words::{Kind, Words};
+use super::sdk::{Sdk, Workspace, all};
 use crate::args::{Language, New};
-use crate::manifest::is_dns_label;
 use crate::screen::{Tone, go_on, say};
 use crate::seams::{Rng, Seams};
-
-/// What the template's plugin is called, in all of its files.
-const ITS_NAME: &str = "greeter";
 
 #[derive(RustEmbed)]
 #[folder = "../guest-sdk/template/any"]
@@ -27,155 +36,177 @@ struct Rust;
 #[folder = "../guest-sdk/template/js"]
 struct JavaScript;
 
+#[derive(RustEmbed)]
+#[folder = "../guest-sdk/template/from/rust"]
+struct FromRust;
+
+#[derive(RustEmbed)]
+#[folder = "../guest-sdk/template/from/js"]
+struct FromJavaScript;
+
 /// Makes a project in a new folder below this one.
 ///
 /// # Errors
-/// The name is none, the folder is there, or cannot be made.
+/// The name is none, the folder is there, or cannot be made; or the definition of the kind cannot be read.
 pub fn new(flags: &New, seams: &Seams) -> anyhow::Result<()> {
     let folder = Path::new(&flags.name);
-    make(folder, &flags.name, flags.lang, &seams.rng)?;
-    let (language, source) = match flags.lang {
-        Language::Rust => ("Rust", "src/lib.rs"),
-        Language::Js => ("JavaScript", "src/plugin.js"),
+    let draft = Draft::of(flags, &std::path::absolute(folder)?)?;
+    draft.make(folder, &seams.rng)?;
+    let (language, source, manifest) = match flags.lang {
+        Language::Rust => ("Rust", "src/lib.rs", "Cargo.toml"),
+        Language::Js => ("JavaScript", "src/plugin.js", "package.json"),
     };
     let name = &flags.name;
-    let number = files(flags.lang, name).len();
+    let number = draft.files()?.len();
     say(
         Tone::Good,
         "Created",
         &format!("{name}/ ({language}, {number} files)"),
     )?;
-    let manifest = match flags.lang {
-        Language::Rust => "Cargo.toml",
-        Language::Js => "package.json",
-    };
+    let definition = draft.kind.definition_file();
+    let width = definition.len().max(19);
     for (file, what) in [
         (source, "your controller"),
-        ("greeting.crd.yaml", "the kind that it reconciles"),
+        (&*definition, "the kind that it reconciles"),
         ("example.yaml", "one object to try"),
         ("tests/ada.yaml", "what must come of it"),
         ("plugin.yaml", "name, grants, how it is built"),
         (manifest, "name, version, dependencies"),
     ] {
-        go_on(&format!("{file:<19} {what}"))?;
+        go_on(&format!("{file:<width$} {what}"))?;
+    }
+    if let Some(workspace) = &draft.workspace {
+        let root = workspace.root.join(manifest);
+        go_on(&format!(
+            "a member of the workspace in {}, if its members name it",
+            root.display()
+        ))?;
     }
     say(Tone::Good, "Next", &format!("cd {name} && windlass dev"))?;
     Ok(())
 }
 
-/// What cargo, npm and Kubernetes all take.
-///
-/// # Errors
-/// What is wrong with it.
-pub fn plugin_name(name: &str) -> Result<String, String> {
-    if is_dns_label(name) && name.starts_with(|first: char| first.is_ascii_lowercase()) {
-        return Ok(name.to_owned());
-    }
-    Err("not a plugin's name: write at most 63 of a-z, 0-9 and `-`, with a letter first and a letter or digit last, such as greeter".to_owned())
+/// A project that is to be made.
+struct Draft<'a> {
+    name: &'a str,
+    language: Language,
+    kind: Kind,
+    /// Where the kind is defined already.
+    definition: Option<Definition>,
+    workspace: Option<Workspace>,
 }
 
-/// Writes the project beside its place, and moves it there whole.
-fn make(folder: &Path, name: &str, language: Language, rng: &Rng) -> anyhow::Result<()> {
-    let shown = folder.display();
-    if folder.symlink_metadata().is_ok() {
-        bail!("{shown} is there already: choose another name, or remove it");
+impl<'a> Draft<'a> {
+    /// What is asked for, in `folder`.
+    fn of(flags: &'a New, folder: &Path) -> anyhow::Result<Self> {
+        let name = &*flags.name;
+        let definition = match &flags.from {
+            Some(file) => Some(Definition::read(file, flags.kind.as_deref())?),
+            None => None,
+        };
+        let kind = match &definition {
+            Some(definition) => definition.kind.clone(),
+            None => {
+                let group = flags.group.clone();
+                let group = group.unwrap_or_else(|| format!("{name}.example.dev"));
+                let kind = flags.kind.as_deref().unwrap_or("Greeting");
+                Kind::own(kind, &group, flags.cluster_scoped)
+            }
+        };
+        Ok(Self {
+            workspace: Workspace::around(folder, sdk_of(flags.lang)),
+            language: flags.lang,
+            definition,
+            kind,
+            name,
+        })
     }
-    let draft = folder.with_file_name(format!(".{name}.{:016x}", rng.number()));
-    let made = write(&draft, name, language, rng).and_then(|()| Ok(fs::rename(&draft, folder)?));
-    if made.is_err() {
-        let _ = fs::remove_dir_all(&draft);
-    }
-    made.with_context(|| format!("cannot make the folder {shown}"))
-}
 
-fn write(draft: &Path, name: &str, language: Language, rng: &Rng) -> anyhow::Result<()> {
-    for (path, text) in files(language, name) {
-        let path = draft.join(path);
-        if let Some(parent) = path.parent() {
-            fs::create_dir_all(parent)?;
+    /// Writes the project beside its place, and moves it there whole.
+    fn make(&self, folder: &Path, rng: &Rng) -> anyhow::Result<()> {
+        let shown = folder.display();
+        if folder.symlink_metadata().is_ok() {
+            bail!("{shown} is there already: choose another name, or remove it");
         }
-        fs::write(path, text)?;
+        let draft = folder.with_file_name(format!(".{}.{:016x}", self.name, rng.number()));
+        let made = self
+            .write(&draft, rng)
+            .and_then(|()| Ok(fs::rename(&draft, folder)?));
+        if made.is_err() {
+            let _ = fs::remove_dir_all(&draft);
+        }
+        made.with_context(|| format!("cannot make the folder {shown}"))
     }
-    let sdk = match language {
+
+    fn write(&self, draft: &Path, rng: &Rng) -> anyhow::Result<()> {
+        for (path, text) in self.files()? {
+            let path = draft.join(path);
+            if let Some(parent) = path.parent() {
+                fs::create_dir_all(parent)?;
+            }
+            fs::write(path, text)?;
+        }
+        let home = self.workspace.as_ref();
+        let home = home.map_or(draft, |workspace| workspace.root.as_path());
+        sdk_of(self.language).put(home, rng)
+    }
+
+    /// The template's files, with this project's words and edits.
+    fn files(&self) -> anyhow::Result<Vec<(PathBuf, String)>> {
+        let given = self.definition.as_ref();
+        let fields = given.map(Definition::fields).unwrap_or_default();
+        let words = Words::new(self.name, &self.kind, fields)?;
+        let up = self.workspace.as_ref().map(|workspace| &*workspace.up);
+        let edits = edits(
+            &self.kind,
+            self.definition.is_some(),
+            up,
+            &self.name.replace('-', "_"),
+        );
+        let files = template(self.language, self.definition.is_some());
+        let files = files.into_iter().map(|(path, text)| {
+            let edits = edits.iter().filter(|edit| path == Path::new(edit.file));
+            let text = edits.fold(text, |text, edit| edit.of(&text));
+            words.file(&path, &text)
+        });
+        let definition = PathBuf::from(self.kind.definition_file());
+        let given = given.map(|given| (definition.clone(), given.text.clone()));
+        let files = files.map(|file| match &given {
+            Some(given) if file.0 == definition => given.clone(),
+            _ => file,
+        });
+        Ok(files.collect())
+    }
+}
+
+fn sdk_of(language: Language) -> Sdk {
+    match language {
         Language::Rust => Sdk::Rust,
         Language::Js => Sdk::JavaScript,
-    };
-    sdk.put(draft, rng)
+    }
 }
 
-/// The template's files, with the name in the place of its own.
-fn files(language: Language, name: &str) -> Vec<(PathBuf, String)> {
+/// The files of the template; for a kind that is `given`, with a controller that knows nothing of its fields.
+fn template(language: Language, given: bool) -> Vec<(PathBuf, String)> {
     let mut files = all::<Any>();
     files.extend(match language {
         Language::Rust => all::<Rust>(),
         Language::Js => all::<JavaScript>(),
     });
-    let named = |file: &EmbeddedFile| String::from_utf8_lossy(&file.data).replace(ITS_NAME, name);
+    if given {
+        let others = match language {
+            Language::Rust => all::<FromRust>(),
+            Language::Js => all::<FromJavaScript>(),
+        };
+        files.retain(|(path, _)| others.iter().all(|(other, _)| other != path));
+        files.extend(others);
+    }
+    let text = |file: &EmbeddedFile| String::from_utf8_lossy(&file.data).into_owned();
     let files = files.iter();
     files
-        .map(|(path, file)| (path.clone(), named(file)))
+        .map(|(path, file)| (path.clone(), text(file)))
         .collect()
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::project::Project;
-
-    #[test]
-    fn names_are_what_all_tools_take() {
-        for name in ["greeter", "my-plugin", "a1", "fn", "test"] {
-            assert_eq!(plugin_name(name), Ok(name.to_owned()));
-        }
-        for name in [
-            "",
-            "Greeter",
-            "1a",
-            "a_b",
-            "a-",
-            "ünïcode",
-            "a b",
-            "../a",
-            "a.b",
-        ] {
-            let error = plugin_name(name).unwrap_err();
-            assert!(error.contains("such as greeter"), "{error}");
-        }
-        assert!(plugin_name(&"a".repeat(64)).is_err());
-    }
-
-    #[test]
-    fn a_project_is_small_and_carries_its_name() {
-        for language in [Language::Rust, Language::Js] {
-            let files = files(language, "scaler");
-            assert!(files.len() <= 9, "{files:?}");
-            for (path, text) in &files {
-                assert!(!text.contains(ITS_NAME), "{}", path.display());
-            }
-            let home = tempfile::tempdir().unwrap();
-            let folder = home.path().join("scaler");
-            make(&folder, "scaler", language, &Rng::seeded(1)).unwrap();
-            let project = Project::open(&folder).unwrap();
-            assert_eq!(project.document.name, "scaler");
-            assert!(project.how().is_some());
-            let left: Vec<_> = fs::read_dir(home.path()).unwrap().collect();
-            assert_eq!(left.len(), 1, "{left:?}");
-        }
-    }
-
-    #[test]
-    fn what_is_there_is_left_alone_and_a_failure_leaves_nothing() {
-        let home = tempfile::tempdir().unwrap();
-        let folder = home.path().join("taken");
-        fs::create_dir(&folder).unwrap();
-        let make = |folder: &Path| make(folder, "taken", Language::Rust, &Rng::seeded(1));
-        let error = make(&folder).unwrap_err().to_string();
-        assert!(error.contains("is there already"), "{error}");
-        // A file is nothing that a folder can be made in, whoever asks.
-        fs::write(home.path().join("file"), "").unwrap();
-        let error = format!("{:#}", make(&home.path().join("file/taken")).unwrap_err());
-        assert!(error.starts_with("cannot make the folder"), "{error}");
-        let left: Vec<_> = fs::read_dir(home.path()).unwrap().collect();
-        assert_eq!(left.len(), 2, "{left:?}");
-    }
-}
+mod tests;

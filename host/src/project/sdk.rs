@@ -65,11 +65,31 @@ impl Sdk {
         }
     }
 
-    /// The SDK that the project in `folder` uses, if any.
-    pub(super) fn of(folder: &Path) -> Option<Self> {
-        Self::ALL.into_iter().find(|sdk| {
-            let manifest = fs::read_to_string(folder.join(sdk.manifest()));
-            manifest.is_ok_and(|text| text.contains(sdk.path()))
+    /// The SDK that the project in `folder` uses, if any, and the folder that has it: the project's, or one above it that
+    /// several projects share.
+    pub(super) fn of(folder: &Path) -> Option<(Self, PathBuf)> {
+        Self::ALL.into_iter().find_map(|sdk| {
+            let home = sdk.home(folder);
+            home.map(|home| (sdk, home))
+        })
+    }
+
+    fn home(self, folder: &Path) -> Option<PathBuf> {
+        let text = fs::read_to_string(folder.join(self.manifest())).ok()?;
+        if let Some(up) = steps_up(&text, self.path()) {
+            return Some(match up {
+                "" => folder.to_owned(),
+                up => folder.join(up.trim_end_matches('/')),
+            });
+        }
+        // `windlass-sdk = { workspace = true }`: the workspace names the path.
+        let inherits = self == Self::Rust && text.contains("windlass-sdk");
+        let folder = std::path::absolute(folder).ok().filter(|_| inherits)?;
+        let mut above = folder.ancestors().skip(1);
+        above.find_map(|root| {
+            let text = fs::read_to_string(root.join(self.manifest())).ok()?;
+            let here = is_workspace(self, &text) && steps_up(&text, self.path()) == Some("");
+            here.then(|| root.to_owned())
         })
     }
 
@@ -83,6 +103,53 @@ impl Sdk {
                 .with_context(|| format!("cannot put the SDK into {}", path.display()))?;
         }
         Ok(())
+    }
+}
+
+/// The steps up that stand before `path` in a manifest: `../` in `file:../.windlass/sdk/js`.
+fn steps_up<'a>(text: &'a str, path: &str) -> Option<&'a str> {
+    let (before, _) = text.split_once(path)?;
+    let rest = before.trim_end_matches("../");
+    before.get(rest.len()..)
+}
+
+/// Whether a manifest is that of a workspace with members.
+fn is_workspace(sdk: Sdk, manifest: &str) -> bool {
+    match sdk {
+        Sdk::Rust => {
+            let is = |word: &str| {
+                manifest
+                    .lines()
+                    .any(|line| line.trim_start().starts_with(word))
+            };
+            is("[workspace]") && is("members")
+        }
+        Sdk::JavaScript => {
+            let manifest: Option<serde_json::Value> = serde_json::from_str(manifest).ok();
+            manifest.is_some_and(|manifest| manifest.get("workspaces").is_some())
+        }
+    }
+}
+
+/// The workspace that a project is a member of: cargo's, or npm's.
+pub(super) struct Workspace {
+    /// Its folder.
+    pub(super) root: PathBuf,
+    /// The steps from the project up to it: `../`.
+    pub(super) up: String,
+}
+
+impl Workspace {
+    /// The nearest one around a project in `folder`, which is absolute.
+    pub(super) fn around(folder: &Path, sdk: Sdk) -> Option<Self> {
+        let mut above = folder.ancestors().enumerate().skip(1);
+        above.find_map(|(steps, root)| {
+            let text = fs::read_to_string(root.join(sdk.manifest())).ok()?;
+            is_workspace(sdk, &text).then(|| Self {
+                root: root.to_owned(),
+                up: "../".repeat(steps),
+            })
+        })
     }
 }
 
@@ -171,13 +238,47 @@ mod tests {
     }
 
     #[test]
+    fn the_members_of_a_workspace_share_an_sdk() {
+        let root = tempfile::tempdir().unwrap();
+        let root = root.path();
+        let member = root.join("plugins/a");
+        fs::create_dir_all(&member).unwrap();
+        let put = |path: PathBuf, text: &str| fs::write(path, text).unwrap();
+        let workspace = "[workspace]\nmembers = [\"plugins/*\"]\n[workspace.dependencies]\nwindlass-sdk = { path = \".windlass/sdk/rust\" }\n";
+        put(root.join("Cargo.toml"), workspace);
+        for (dependency, home) in [
+            ("{ path = \".windlass/sdk/rust\" }", member.clone()),
+            (
+                "{ path = \"../../.windlass/sdk/rust\" }",
+                member.join("../.."),
+            ),
+            ("{ workspace = true }", root.to_owned()),
+        ] {
+            put(
+                member.join("Cargo.toml"),
+                &format!("[dependencies]\nwindlass-sdk = {dependency}\n"),
+            );
+            assert_eq!(Sdk::of(&member), Some((Sdk::Rust, home)), "{dependency}");
+        }
+        let around = Workspace::around(&member, Sdk::Rust).unwrap();
+        assert_eq!((&*around.root, &*around.up), (root, "../../"));
+        // A project of its own is no workspace.
+        put(
+            root.join("Cargo.toml"),
+            "[workspace]\nexclude = [\".windlass\"]\n",
+        );
+        assert!(Workspace::around(&member, Sdk::Rust).is_none());
+        assert!(Workspace::around(&member, Sdk::JavaScript).is_none());
+    }
+
+    #[test]
     fn a_project_gets_the_sdk_that_it_names_and_an_old_one_is_replaced() {
         let folder = tempfile::tempdir().unwrap();
         assert_eq!(Sdk::of(folder.path()), None);
         let manifest = r#"windlass-sdk = { path = ".windlass/sdk/rust" }"#;
         fs::write(folder.path().join("Cargo.toml"), manifest).unwrap();
-        let sdk = Sdk::of(folder.path()).unwrap();
-        assert_eq!(sdk, Sdk::Rust);
+        let (sdk, home) = Sdk::of(folder.path()).unwrap();
+        assert_eq!((sdk, &*home), (Sdk::Rust, folder.path()));
         let rng = Rng::seeded(1);
         sdk.put(folder.path(), &rng).unwrap();
         let sdk_folder = folder.path().join(sdk.path());

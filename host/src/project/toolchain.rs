@@ -72,7 +72,14 @@ pub(super) async fn check(command: &str, folder: &Path, spawn: &Spawn) -> anyhow
 /// Whether npm has to fetch packages before the command can work.
 pub(super) fn wants_packages(command: &str, folder: &Path) -> bool {
     let npm = words(command).any(|word| matches!(word, "npm" | "npx"));
-    npm && folder.join("package.json").exists() && !folder.join("node_modules").exists()
+    if !npm || !folder.join("package.json").exists() {
+        return false;
+    }
+    // In an npm workspace the packages are above the project.
+    let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
+    let mut above = folder.ancestors().skip(1);
+    let is_above = above.any(|root| root.join("node_modules/@windlass/sdk").exists());
+    !is_above && !folder.join("node_modules").exists()
 }
 
 /// Every tool that is known.
@@ -124,5 +131,14 @@ mod tests {
         assert!(wants("npm run build") && !wants("cargo build"));
         std::fs::create_dir(folder.path().join("node_modules")).unwrap();
         assert!(!wants("npm run build"));
+        let member = folder.path().join("member");
+        std::fs::create_dir(&member).unwrap();
+        std::fs::write(member.join("package.json"), "{}").unwrap();
+        assert!(wants_packages("npm run build", &member));
+        std::fs::create_dir_all(folder.path().join("node_modules/@windlass/sdk")).unwrap();
+        assert!(
+            !wants_packages("npm run build", &member),
+            "the workspace has them"
+        );
     }
 }

@@ -55,6 +55,101 @@ fn tested(folder: &Path) -> Result<()> {
     Ok(())
 }
 
+/// Makes a project below `home`, with these flags.
+fn made(home: &Path, arguments: &[&str]) -> Result<()> {
+    let made = Command::new(host_binary()?)
+        .arg("new")
+        .args(arguments)
+        .current_dir(home)
+        .output()?;
+    let said = String::from_utf8_lossy(&made.stderr);
+    ensure!(made.status.success(), "{arguments:?}: {said}");
+    Ok(())
+}
+
+/// A kind that is there already, of which the plural cannot be guessed.
+const GATEWAY: &str = "
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: { name: gateways.net.example.com }
+spec:
+  group: net.example.com
+  scope: Namespaced
+  names: { kind: Gateway, listKind: GatewayList, plural: gateways, singular: gateway }
+  versions:
+    - name: v1beta1
+      served: true
+      storage: true
+      schema:
+        openAPIV3Schema:
+          type: object
+          required: [spec]
+          properties:
+            spec:
+              type: object
+              required: [hosts, port, mode]
+              properties:
+                hosts: { type: array, minItems: 1, items: { type: string, minLength: 3 } }
+                port: { type: integer, minimum: 1024 }
+                mode: { type: string, enum: [Open, Closed] }
+";
+
+#[test]
+fn a_kind_of_ones_own_or_one_that_is_there_works_at_once() -> Result<()> {
+    let home = tempfile::tempdir()?;
+    fs::write(home.path().join("gateway.yaml"), GATEWAY)?;
+    // One installation for both.
+    let workspace = r#"{ "private": true, "workspaces": ["*"] }"#;
+    fs::write(home.path().join("package.json"), workspace)?;
+    let own = [
+        "dba",
+        "--lang",
+        "js",
+        "--kind",
+        "Cluster",
+        "--group",
+        "db.example.com",
+    ];
+    made(home.path(), &[&own[..], &["--cluster-scoped"]].concat())?;
+    made(
+        home.path(),
+        &["edge", "--lang", "js", "--from", "gateway.yaml"],
+    )?;
+    for name in ["dba", "edge"] {
+        tested(&home.path().join(name))?;
+    }
+    ensure!(home.path().join("node_modules/@windlass/sdk").exists());
+    ensure!(!home.path().join("edge/node_modules").exists());
+    Ok(())
+}
+
+#[test]
+fn two_plugins_in_a_workspace_build_the_sdk_once() -> Result<()> {
+    let home = tempfile::tempdir()?;
+    fs::write(home.path().join("gateway.yaml"), GATEWAY)?;
+    let page = fs::read_to_string(workspace().join("docs/tutorial.md"))?;
+    let workspace = page.split("```toml\n").nth(1);
+    let workspace = workspace.and_then(|rest| rest.split("```").next());
+    let workspace = workspace.context("the page says what a workspace is")?;
+    fs::write(home.path().join("Cargo.toml"), workspace)?;
+    let own = ["dba", "--kind", "Cluster", "--group", "db.example.com"];
+    made(home.path(), &[&own[..], &["--cluster-scoped"]].concat())?;
+    made(home.path(), &["edge-router", "--from", "gateway.yaml"])?;
+    let mut times = 0;
+    for name in ["dba", "edge-router"] {
+        let folder = home.path().join(name);
+        let path = folder.to_str().context("a path is text")?;
+        let built = windlass_alone(&["build", path])?;
+        let said = String::from_utf8_lossy(&built.stderr);
+        ensure!(built.status.success(), "{said}");
+        times += said.matches("Compiling windlass-sdk").count();
+        ensure!(folder.join(format!("{name}.wasm")).exists(), "{said}");
+        tested(&folder)?;
+    }
+    assert_eq!(times, 1, "builds of the SDK");
+    Ok(())
+}
+
 /// The files of a project, without those that `windlass` puts there.
 fn ignore_hidden(folder: &Path) -> Result<usize> {
     let mut files = 0;

@@ -1,0 +1,16 @@
+// Makes a ConfigMap for each `Greeting`.
+
+import { child, controller, manage } from "@windlass/sdk";
+
+export const plugin = controller({
+  watches: ["greeter.example.dev/v1", "Greeting"],
+  // What else it touches; plugin.yaml grants it.
+  needs: [manage("v1", "ConfigMap")],
+
+  // Called when the Greeting changes, or anything that an earlier call has read or written.
+  reconcile(greeting, cluster) {
+    const text = `Hello, ${greeting.metadata.name}!`;
+    const name = `${greeting.metadata.name}-greeting`;
+    cluster.applySet([child(greeting, "v1", "ConfigMap", name, { data: { text } })]);
+  },
+});

@@ -1,0 +1,281 @@
+//! A kind that is there already: its CustomResourceDefinition, and an object that conforms to it.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, anyhow, bail};
+use serde_json::{Map, Value, json};
+
+use super::words::Kind;
+use crate::dev::apply::objects;
+
+/// How deep an example is made.
+const DEPTH: usize = 32;
+/// As many items and characters an example has at most.
+const MOST: u64 = 100;
+
+/// A definition, and what was read of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Definition {
+    /// The file, as it is.
+    pub(super) text: String,
+    /// The kind that it defines.
+    pub(super) kind: Kind,
+    /// The fields of an object, as YAML.
+    fields: String,
+}
+
+impl Definition {
+    /// Reads the definition in `file`; of several, the one of the kind called `wanted`.
+    ///
+    /// # Errors
+    /// There is none, or more than one, or what it says of the kind is not whole.
+    pub(super) fn read(file: &Path, wanted: Option<&str>) -> anyhow::Result<Self> {
+        let shown = file.display();
+        let text = fs::read_to_string(file).with_context(|| format!("cannot read {shown}"))?;
+        let objects = objects(file, &text).map_err(anyhow::Error::msg)?;
+        let definitions = objects.into_iter().filter_map(|object| object.definition());
+        let named = |definition: &Value| text_at(definition, "/spec/names/kind");
+        let (mut found, names): (Vec<Value>, Vec<String>) = definitions
+            .map(|definition| {
+                let name = named(&definition).unwrap_or_default();
+                (definition, name)
+            })
+            .filter(|(_, name)| wanted.is_none_or(|wanted| wanted == name))
+            .unzip();
+        let Some(definition) = found.pop() else {
+            match wanted {
+                Some(kind) => {
+                    bail!("{shown}: no CustomResourceDefinition of a kind {kind} is there")
+                }
+                None => bail!("{shown}: no CustomResourceDefinition is there"),
+            }
+        };
+        if !found.is_empty() {
+            bail!(
+                "{shown}: it defines several kinds: choose one with --kind: {}",
+                names.join(", ")
+            );
+        }
+        let Some((kind, schema)) = kind(&definition) else {
+            bail!(
+                "{shown}: this CustomResourceDefinition is not whole: it needs spec.group, spec.scope, spec.names with kind and plural, and a version that is served"
+            );
+        };
+        let fields = fields(&schema);
+        let fields = match fields.is_empty() {
+            true => String::new(),
+            false => serde_saphyr::to_string(&fields).map_err(|error| anyhow!("{error}"))?,
+        };
+        Ok(Self { text, kind, fields })
+    }
+
+    /// The fields of an object beside its name, as YAML; nothing if it needs none.
+    pub(super) fn fields(&self) -> &str {
+        &self.fields
+    }
+}
+
+fn text_at(value: &Value, pointer: &str) -> Option<String> {
+    Some(value.pointer(pointer)?.as_str()?.to_owned())
+}
+
+/// Whether a field of a version is true.
+fn is_set(version: &Value, field: &str) -> bool {
+    version.get(field).and_then(Value::as_bool) == Some(true)
+}
+
+/// The kind, and the schema of the version that is stored, or of the first one that is served.
+fn kind(definition: &Value) -> Option<(Kind, Value)> {
+    let text = |pointer| text_at(definition, pointer);
+    let versions = definition.pointer("/spec/versions")?.as_array()?;
+    let served = || versions.iter().filter(|version| is_set(version, "served"));
+    let stored = served().find(|version| is_set(version, "storage"));
+    let version = stored.or_else(|| served().next())?;
+    let schema = version.pointer("/schema/openAPIV3Schema");
+    let kind = text("/spec/names/kind")?;
+    let singular = text("/spec/names/singular").filter(|singular| !singular.is_empty());
+    let kind = Kind {
+        group: text("/spec/group")?,
+        version: text_at(version, "/name")?,
+        plural: text("/spec/names/plural")?,
+        singular: singular.unwrap_or_else(|| kind.to_ascii_lowercase()),
+        cluster_scoped: text("/spec/scope")? == "Cluster",
+        kind,
+    };
+    let words = [
+        &kind.group,
+        &kind.version,
+        &kind.plural,
+        &kind.singular,
+        &kind.kind,
+    ];
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-.".contains(c);
+    let all = words
+        .iter()
+        .all(|word| !word.is_empty() && word.chars().all(plain));
+    all.then(|| (kind, schema.cloned().unwrap_or_default()))
+}
+
+/// The fields that an object needs, and its spec.
+fn fields(schema: &Value) -> Map<String, Value> {
+    let properties = schema.get("properties").and_then(Value::as_object);
+    let of_server = ["apiVersion", "kind", "metadata", "status"];
+    let properties = properties.into_iter().flatten();
+    properties
+        .filter(|(name, _)| !of_server.contains(&name.as_str()))
+        .filter(|(name, _)| *name == "spec" || is_required(schema, name))
+        .map(|(name, schema)| (name.clone(), example(schema, DEPTH)))
+        .collect()
+}
+
+fn is_required(schema: &Value, name: &str) -> bool {
+    let required = schema.get("required").and_then(Value::as_array);
+    required.is_some_and(|required| required.iter().any(|one| one == name))
+}
+
+/// A value that conforms to a schema, as far as that can be told without its patterns and rules.
+fn example(schema: &Value, depth: usize) -> Value {
+    let given = ["default", "example"]
+        .iter()
+        .find_map(|name| schema.get(*name));
+    let listed = || schema.get("enum")?.as_array()?.first();
+    if let Some(given) = given.or_else(listed) {
+        return given.clone();
+    }
+    let number = |name: &str| schema.get(name).and_then(Value::as_u64);
+    match schema.get("type").and_then(Value::as_str) {
+        _ if depth == 0 => Value::Null,
+        Some("object") => {
+            let properties = schema.get("properties").and_then(Value::as_object);
+            let properties = properties.into_iter().flatten();
+            let required = properties.filter(|(name, _)| is_required(schema, name));
+            let fields = required.map(|(name, schema)| (name.clone(), example(schema, depth - 1)));
+            Value::Object(fields.collect())
+        }
+        Some("array") => {
+            let items = schema.get("items").cloned().unwrap_or_default();
+            let count = number("minItems").unwrap_or(0).min(MOST);
+            (0..count).map(|_| example(&items, depth - 1)).collect()
+        }
+        Some("boolean") => json!(false),
+        Some("integer" | "number") => json!(
+            number("minimum")
+                .unwrap_or(1)
+                .min(number("maximum").unwrap_or(u64::MAX))
+        ),
+        Some("string") => json!(string(schema)),
+        _ => json!(1),
+    }
+}
+
+fn string(schema: &Value) -> String {
+    let number = |name: &str| schema.get(name).and_then(Value::as_u64);
+    match schema.get("format").and_then(Value::as_str) {
+        Some("date-time") => return "2026-01-01T00:00:00Z".to_owned(),
+        Some("date") => return "2026-01-01".to_owned(),
+        Some("duration") => return "1m".to_owned(),
+        Some("ipv4" | "ip") => return "192.0.2.1".to_owned(),
+        Some("uri") => return "https://example.com".to_owned(),
+        _ => {}
+    }
+    let least = number("minLength").unwrap_or(0).min(MOST);
+    let most = number("maxLength").unwrap_or(u64::MAX);
+    let letters = "example".chars().cycle();
+    let length = least.max(7).min(most);
+    letters.take(usize::try_from(length).unwrap_or(7)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn crd(kind: &str, scope: &str) -> String {
+        format!(
+            r#"
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {{ name: gateways.net.example.com }}
+spec:
+  group: net.example.com
+  scope: {scope}
+  names: {{ kind: {kind}, plural: gateways }}
+  versions:
+    - {{ name: v1alpha1, served: true, storage: false }}
+    - name: v1beta1
+      served: true
+      storage: true
+      schema:
+        openAPIV3Schema:
+          type: object
+          required: [mode]
+          properties:
+            metadata: {{ type: object }}
+            status: {{ type: object, properties: {{ ready: {{ type: boolean }} }} }}
+            mode: {{ type: string, enum: [Fast, Slow] }}
+            other: {{ type: string }}
+            spec:
+              type: object
+              required: [hosts, port, since, code, secure]
+              properties:
+                hosts: {{ type: array, minItems: 1, items: {{ type: string }} }}
+                port: {{ type: integer, minimum: 1024 }}
+                since: {{ type: string, format: date-time }}
+                code: {{ type: string, maxLength: 3 }}
+                secure: {{ type: boolean }}
+                left: {{ type: string }}
+"#
+        )
+    }
+
+    fn read(text: &str, kind: Option<&str>) -> anyhow::Result<Definition> {
+        let folder = tempfile::tempdir()?;
+        let file = folder.path().join("crd.yaml");
+        fs::write(&file, text)?;
+        Definition::read(&file, kind)
+    }
+
+    #[test]
+    fn a_kind_is_read_with_its_names_and_an_object_that_conforms() {
+        let text = crd("Gateway", "Cluster");
+        let read = read(&text, None).unwrap();
+        let want = Kind {
+            group: "net.example.com".into(),
+            version: "v1beta1".into(),
+            kind: "Gateway".into(),
+            plural: "gateways".into(),
+            singular: "gateway".into(),
+            cluster_scoped: true,
+        };
+        assert_eq!((read.kind.clone(), read.text.clone()), (want, text));
+        let fields: Value = serde_saphyr::from_str(read.fields()).unwrap();
+        let spec = json!({
+            "hosts": ["example"], "port": 1024, "since": "2026-01-01T00:00:00Z", "code": "exa", "secure": false,
+        });
+        assert_eq!(fields, json!({ "mode": "Fast", "spec": spec }));
+    }
+
+    #[test]
+    fn one_kind_is_chosen_and_what_is_wrong_is_said() {
+        let two = format!(
+            "{}---{}",
+            crd("Gateway", "Namespaced"),
+            crd("Route", "Namespaced")
+        );
+        assert_eq!(read(&two, Some("Route")).unwrap().kind.kind, "Route");
+        for (text, kind, want) in [
+            (&*two, None, "choose one with --kind: Gateway, Route"),
+            (
+                &*two,
+                Some("Pod"),
+                "no CustomResourceDefinition of a kind Pod is there",
+            ),
+            ("kind: Pod\n", None, "no CustomResourceDefinition is there"),
+            ("kind: CustomResourceDefinition\n", None, "is not whole"),
+            ("a: [", None, "crd.yaml:1"),
+        ] {
+            let error = format!("{:#}", read(text, kind).unwrap_err());
+            assert!(error.contains(want), "{want}: {error}");
+        }
+    }
+}

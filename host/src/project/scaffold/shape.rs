@@ -1,0 +1,171 @@
+//! What is different in a project whose kind is cluster-scoped, has its own plural or is there already, or which lies in
+//! a workspace: edits of the template's files.
+
+use super::words::Kind;
+
+/// A change of a file: what stands there once, and what is to stand there.
+pub(super) struct Edit {
+    /// The file in the template.
+    pub(super) file: &'static str,
+    from: &'static str,
+    to: String,
+}
+
+impl Edit {
+    fn new(file: &'static str, from: &'static str, to: impl Into<String>) -> Self {
+        let to = to.into();
+        Self { file, from, to }
+    }
+
+    /// The file's text after it.
+    pub(super) fn of(&self, text: &str) -> String {
+        text.replacen(self.from, &self.to, 1)
+    }
+
+    #[cfg(test)]
+    pub(super) fn is_of(&self, text: &str) -> bool {
+        text.contains(self.from)
+    }
+}
+
+/// All edits for a kind: `given` says that it is there already, `up` leads to the folder of the workspace.
+pub(super) fn edits(kind: &Kind, given: bool, up: Option<&str>, krate: &str) -> Vec<Edit> {
+    let mut edits = Vec::new();
+    if given {
+        edits.extend(for_given());
+    }
+    if kind.cluster_scoped {
+        edits.extend(for_cluster_scoped());
+    }
+    if kind.has_own_plural() {
+        edits.extend(for_own_plural());
+    }
+    if let Some(up) = up {
+        edits.extend(for_workspace(up, krate));
+    }
+    edits
+}
+
+/// The controller of a kind that is there already reads no field of it, and writes no status.
+fn for_given() -> [Edit; 6] {
+    [
+        Edit::new("example.yaml", "spec:\n  name: Ada\n", "%fields%"),
+        Edit::new("tests/ada.yaml", "      spec: { name: Ada }\n", "%fields%"),
+        Edit::new("tests/ada.yaml", "a ConfigMap and a status", "a ConfigMap"),
+        Edit::new("tests/ada.yaml", "Hello, Ada!", "Hello, ada!"),
+        Edit::new(
+            "tests/ada.yaml",
+            "  status: { text: \"Hello, Ada!\" }\n",
+            "",
+        ),
+        Edit::new(
+            "plugin.yaml",
+            "resources: [greetings, greetings/status]\n      verbs: [get, list, watch, patch]",
+            "resources: [greetings]\n      verbs: [get, list, watch]",
+        ),
+    ]
+}
+
+fn for_cluster_scoped() -> [Edit; 9] {
+    let verbs = "      verbs: [get, list, watch, create, patch, delete]\n";
+    [
+        Edit::new("greeting.crd.yaml", "scope: Namespaced", "scope: Cluster"),
+        Edit::new("example.yaml", "  namespace: default\n", ""),
+        Edit::new(
+            "tests/ada.yaml",
+            "name: ada, namespace: default, uid",
+            "name: ada, uid",
+        ),
+        Edit::new("tests/ada.yaml", "Greeting/default/ada", "Greeting/ada"),
+        Edit::new("plugin.yaml", "beside their Greeting", "in one namespace"),
+        Edit::new(
+            "plugin.yaml",
+            verbs,
+            format!("{verbs}      namespaces: [default]\n"),
+        ),
+        Edit::new(
+            "src/lib.rs",
+            "cluster.apply_set([greeting.child(\"v1\", \"ConfigMap\", name).data(\"text\", &text)])?;",
+            "let map = greeting.child(\"v1\", \"ConfigMap\", name).in_namespace(\"default\");\n        cluster.apply_set([map.data(\"text\", &text)])?;",
+        ),
+        Edit::new(
+            "src/plugin.js",
+            "cluster.applySet([child(greeting, \"v1\", \"ConfigMap\", name, { data: { text } })]);",
+            "const map = child(greeting, \"v1\", \"ConfigMap\", name, { data: { text } });\n    cluster.applySet([inNamespace(map, \"default\")]);",
+        ),
+        Edit::new(
+            "src/plugin.js",
+            "controller, manage }",
+            "controller, inNamespace, manage }",
+        ),
+    ]
+}
+
+fn for_own_plural() -> [Edit; 3] {
+    let needs = "    /// What else it touches; plugin.yaml grants it.\n";
+    let watch = "    /// The plural, which does not follow from the kind.\n    fn watch() -> Watch {\n        Watch::default().plural(\"greetings\")\n    }\n\n";
+    [
+        Edit::new(
+            "src/lib.rs",
+            "Reconciler, export",
+            "Reconciler, Watch, export",
+        ),
+        Edit::new("src/lib.rs", needs, format!("{watch}{needs}")),
+        Edit::new(
+            "src/plugin.js",
+            "\"Greeting\"],\n",
+            "\"Greeting\"],\n  // The plural, which does not follow from the kind.\n  plural: \"greetings\",\n",
+        ),
+    ]
+}
+
+/// The workspace has the SDK, what is built and the profile of all its plugins.
+fn for_workspace(up: &str, krate: &str) -> [Edit; 7] {
+    [
+        Edit::new(
+            "Cargo.toml",
+            "# What the component is made of has one name, whatever the plugin is called.\nname = \"plugin\"\n",
+            "",
+        ),
+        Edit::new(
+            "Cargo.toml",
+            "windlass-sdk = { path = \".windlass/sdk/rust\" }",
+            format!("windlass-sdk = {{ path = \"{up}.windlass/sdk/rust\" }}"),
+        ),
+        Edit::new(
+            "Cargo.toml",
+            "windlass-sdk = { path = \".windlass/sdk/rust\", features",
+            format!("windlass-sdk = {{ path = \"{up}.windlass/sdk/rust\", features"),
+        ),
+        Edit::new("Cargo.toml", PROFILE, ""),
+        Edit::new(
+            "plugin.yaml",
+            "--target-dir .windlass/target",
+            format!("--target-dir {up}.windlass/target"),
+        ),
+        Edit::new(
+            "plugin.yaml",
+            "output: .windlass/target/wasm32-wasip2/release/plugin.wasm",
+            format!("output: {up}.windlass/target/wasm32-wasip2/release/{krate}.wasm"),
+        ),
+        Edit::new(
+            "package.json",
+            "file:.windlass/sdk/js",
+            format!("file:{up}.windlass/sdk/js"),
+        ),
+    ]
+}
+
+/// The end of the template's Cargo.toml, which is the workspace's to say.
+const PROFILE: &str = "
+# Small and soon built, with its function names kept for backtraces. Where a plugin computes much, opt-level = 3.
+[profile.release]
+opt-level = \"s\"
+lto = true
+codegen-units = 1
+panic = \"abort\"
+strip = \"debuginfo\"
+
+[workspace]
+exclude = [\".windlass\"]
+";
