@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::Value;
+use windlass_apiserver::yaml;
 
 pub use limits::{Limits, MOST_MEMORY};
 pub use places::line_of_grant;
@@ -88,7 +89,7 @@ struct Metadata {
 #[serde(deny_unknown_fields)]
 struct Spec {
     source: Source,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "yaml::untyped")]
     config: serde_json::Map<String, Value>,
     #[serde(default)]
     grants: Vec<Grant>,
@@ -110,7 +111,7 @@ struct Source {
 /// # Errors
 /// The first thing that is wrong, with file, line and column where YAML has them.
 pub fn parse(file: &Path, text: &str) -> Result<Vec<Plugin>, ManifestError> {
-    let documents: Vec<Document> = serde_saphyr::from_multiple(text)
+    let documents: Vec<Document> = yaml::documents(text)
         .map_err(|error| foreign(file, text).unwrap_or_else(|| explain(file, &error)))?;
     documents
         .into_iter()
@@ -129,7 +130,7 @@ struct Head {
 /// The error for a file with something else in it, such as a ConfigMap or a Plugin of another
 /// version: that its fields are not ours is beside the point.
 fn foreign(file: &Path, text: &str) -> Option<ManifestError> {
-    let heads: Vec<Head> = serde_saphyr::from_multiple(text).ok()?;
+    let heads: Vec<Head> = yaml::documents(text).ok()?;
     let Head { api_version, kind } = heads
         .into_iter()
         .filter(|head| !head.kind.is_empty() && !head.api_version.is_empty())
@@ -285,6 +286,16 @@ spec:
             plugin.limits.api_calls, 100,
             "what is not said has its default"
         );
+    }
+
+    #[test]
+    fn numbers_are_read_as_kubernetes_reads_them() {
+        let text = GOOD
+            .replace("{ greeting: Ahoy }", "{ mode: 0400, y: on }")
+            .replace("concurrency: 2", "concurrency: 010");
+        let plugin = read(&text).unwrap().remove(0);
+        assert_eq!(plugin.config, r#"{"mode":256,"true":true}"#);
+        assert_eq!(plugin.limits.concurrency, 8);
     }
 
     #[test]

@@ -10,6 +10,7 @@ import { parseAllDocuments } from "yaml";
 import { millis } from "../src/answer.js";
 import { objectRef, title } from "../src/object.js";
 import { FakeCluster } from "./fake-cluster.js";
+import { asKubernetes } from "./yaml.js";
 
 /** @typedef {import("@windlass/sdk").Declaration<any>} Declaration */
 /** @typedef {import("@windlass/sdk/testing").Step} Step */
@@ -59,7 +60,7 @@ export function runFixture(plugin, path) {
  * @returns {Step[]}
  */
 export function loadFixture(path) {
-  const documents = parseAllDocuments(readFileSync(path, "utf8"));
+  const documents = parseAllDocuments(readFileSync(path, "utf8"), asKubernetes);
   return documents.map((document) => {
     const wrong = "errors" in document ? document.errors[0] : undefined;
     if (wrong) throw new Error(`${path}: ${wrong.message}`);

@@ -40,6 +40,7 @@ pub mod table;
 pub mod tokens;
 pub mod verbs;
 pub mod write;
+pub mod yaml;
 
 /// The examples of the guide run as tests.
 #[cfg(doctest)]

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use http::Method;
 use serde_json::{Value, json};
+use windlass_apiserver::yaml::{self, Untyped};
 
 use super::news::News;
 use crate::api::{Api, ApiError, Discovery, Request, Resource, group_of};
@@ -48,8 +49,9 @@ pub(crate) struct Wanted {
 /// # Errors
 /// It is no YAML.
 pub(crate) fn objects(path: &Path, text: &str) -> Result<Vec<Wanted>, String> {
-    let documents: Vec<Value> =
-        serde_saphyr::from_multiple(text).map_err(|error| explain(path, &error).to_string())?;
+    let documents: Vec<Untyped> =
+        yaml::documents(text).map_err(|error| explain(path, &error).to_string())?;
+    let documents = documents.into_iter().map(|Untyped(document)| document);
     let file = path.file_name().unwrap_or_default().to_string_lossy();
     let belongs = |object: &Value| {
         // A plugin's document is this program's, a kustomization is kubectl's.
@@ -57,7 +59,7 @@ pub(crate) fn objects(path: &Path, text: &str) -> Result<Vec<Wanted>, String> {
             .get("kind")
             .is_some_and(|kind| kind != "Plugin" && kind != "Kustomization")
     };
-    let objects = documents.into_iter().flat_map(items).filter(belongs);
+    let objects = documents.flat_map(items).filter(belongs);
     let wanted = objects.map(|object| Wanted {
         file: file.to_string(),
         object,
@@ -334,6 +336,26 @@ kind: PodList
             json!({ "kind": "BuyList", "metadata": { "name": "c" }, "items": [] }),
         ];
         assert_eq!(all, want);
+    }
+
+    #[test]
+    fn an_object_is_read_as_kubectl_reads_it_also_if_it_was_written_here() {
+        let object = |text: &str| objects(Path::new("a.yaml"), text).unwrap().remove(0).object;
+        let text = "kind: Deployment\nmode: 0400\nlarge: 1_000\nlabels: {y: no, 'on': '0644'}\n";
+        let want = serde_json::json!({
+            "kind": "Deployment", "mode": 256, "large": 1000,
+            "labels": { "true": false, "on": "0644" },
+        });
+        assert_eq!(object(text), want);
+        let words = [
+            "y", "no", "ON", "0400", "0o17", "1_000", "0899", "~", "null", ".5", "1e3",
+        ];
+        let mut odd = serde_json::json!({ "kind": "ConfigMap", "data": {} });
+        for word in words {
+            odd["data"][word] = word.into();
+        }
+        let text = serde_saphyr::to_string(&odd).unwrap();
+        assert_eq!(object(&text), odd, "{text}");
     }
 
     #[test]

@@ -3,10 +3,11 @@
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_saphyr::Spanned;
+use windlass_apiserver::yaml;
 
 /// The line on which grant number `index` of the plugin `name` begins in `text`, the first being 1.
 pub fn line_of_grant(text: &str, name: &str, index: usize) -> Option<u64> {
-    let documents: Vec<Places> = serde_saphyr::from_multiple(text).ok()?;
+    let documents: Vec<Places> = yaml::documents(text).ok()?;
     let document = documents
         .into_iter()
         .find(|document| document.metadata.name == name)?;

@@ -153,8 +153,10 @@ impl Fixture {
         let path = path.as_ref();
         let wrong = |error: String| FixtureError(format!("{}: {error}", path.display()));
         let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
-        let steps: Vec<Step> =
-            serde_saphyr::from_multiple(&text).map_err(|error| wrong(error.to_string()))?;
+        // As Kubernetes reads YAML: 0400 is 256.
+        let options = serde_saphyr::options! { legacy_octal_numbers: true };
+        let steps = serde_saphyr::from_multiple_with_options(&text, options);
+        let steps: Vec<Step> = steps.map_err(|error| wrong(error.to_string()))?;
         for Step { when, .. } in &steps {
             if when.reconcile.is_some() == when.finalize.is_some() {
                 return Err(wrong("when: say either reconcile or finalize".to_owned()));

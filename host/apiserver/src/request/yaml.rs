@@ -3,16 +3,13 @@
 
 mod plain;
 
-use std::fmt;
-
-use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
-use serde_json::{Map, Number, Value};
-use serde_saphyr::{DuplicateKeyPolicy, Spanned};
+use serde::de::DeserializeSeed;
+use serde_json::Value;
+use serde_saphyr::DuplicateKeyPolicy;
 
 use super::decode::{Decoded, whole_numbers};
+use crate::yaml::{Seed, Seen, options};
 
-/// Deeper than this nothing is read.
-const MAX_DEPTH: usize = 10_000;
 /// What Go's `yaml` says before a list of keys that are there twice.
 const DOUBLED: &str = "yaml: unmarshal errors:\n";
 
@@ -31,7 +28,7 @@ pub fn read(body: &[u8]) -> Result<Decoded, String> {
     }
     let text = first_document(text);
     let mut seen = Seen::default();
-    let mut options = serde_saphyr::Options::default();
+    let mut options = options();
     options.duplicate_keys = DuplicateKeyPolicy::LastWins;
     options.with_snippet = false;
     let read = serde_saphyr::with_deserializer_from_str_with_options(text, options, |yaml| {
@@ -191,100 +188,6 @@ fn in_gos_words(problem: &str, line: u64, text: &str) -> String {
     match line {
         0 => format!("yaml: {words}"),
         line => format!("yaml: line {line}: {words}"),
-    }
-}
-
-#[derive(Default)]
-struct Seen {
-    depth: usize,
-    doubled: Vec<String>,
-}
-
-struct Seed<'a>(&'a mut Seen);
-
-impl<'de> DeserializeSeed<'de> for Seed<'_> {
-    type Value = Value;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl Seen {
-    fn enter<E: serde::de::Error>(&mut self) -> Result<(), E> {
-        self.depth += 1;
-        if self.depth > MAX_DEPTH {
-            return Err(E::custom("exceeded max depth"));
-        }
-        Ok(())
-    }
-}
-
-impl<'de> Visitor<'de> for Seed<'_> {
-    type Value = Value;
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("a YAML value")
-    }
-
-    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
-        Ok(Number::from_f64(value).map_or(Value::Null, Value::Number))
-    }
-
-    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_unit<E>(self) -> Result<Value, E> {
-        Ok(Value::Null)
-    }
-
-    fn visit_none<E>(self) -> Result<Value, E> {
-        Ok(Value::Null)
-    }
-
-    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
-        deserializer.deserialize_any(self)
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
-        self.0.enter::<A::Error>()?;
-        let mut list = Vec::new();
-        while let Some(item) = items.next_element_seed(Seed(self.0))? {
-            list.push(item);
-        }
-        self.0.depth -= 1;
-        Ok(Value::Array(list))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Value, A::Error> {
-        self.0.enter::<A::Error>()?;
-        let mut map = Map::new();
-        while let Some(name) = fields.next_key::<Spanned<String>>()? {
-            let value = fields.next_value_seed(Seed(self.0))?;
-            if map.contains_key(&name.value) {
-                let line = name.referenced.line();
-                self.0.doubled.push(format!(
-                    "  line {line}: key {:?} already set in map",
-                    name.value
-                ));
-            }
-            map.insert(name.value, value);
-        }
-        self.0.depth -= 1;
-        Ok(Value::Object(map))
     }
 }
 

@@ -1,0 +1,306 @@
+//! Reads YAML as `sigs.k8s.io/yaml` does, which is how Kubernetes and kubectl read it.
+//!
+//! - Scalars follow YAML 1.1: `0400` is 256, `yes` is true.
+//! - A key is what JSON has for it: the key `y` is `"true"`, the key `0400` is `"256"`.
+//! - Everything that reads YAML uses [`options`]; [`Untyped`] stands wherever a value has no type of its own.
+
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{
+    DeserializeOwned, DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor,
+};
+use serde_json::{Map, Number, Value};
+use serde_saphyr::{Options, Spanned};
+
+use crate::request::decode::whole_numbers;
+
+/// Deeper than this nothing is read.
+const MAX_DEPTH: usize = 10_000;
+
+/// How the parser reads scalars.
+pub fn options() -> Options {
+    let mut options = Options::default();
+    options.legacy_octal_numbers = true;
+    options.strict_booleans = false;
+    options
+}
+
+/// Reads every document in `text`; empty documents are left out.
+///
+/// # Errors
+/// `text` is not YAML, or a document is not a `T`.
+pub fn documents<T: DeserializeOwned>(text: &str) -> Result<Vec<T>, serde_saphyr::Error> {
+    serde_saphyr::from_multiple_with_options(text, options())
+}
+
+/// Reads the one document in `text`.
+///
+/// # Errors
+/// As [`documents`]; also if there is more than one.
+pub fn document<T: DeserializeOwned>(text: &str) -> Result<T, serde_saphyr::Error> {
+    serde_saphyr::from_str_with_options(text, options())
+}
+
+/// A YAML value as the JSON that Kubernetes makes of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Untyped(pub Value);
+
+impl<'de> Deserialize<'de> for Untyped {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let value = Seed(&mut Seen::default()).deserialize(from)?;
+        Ok(Self(whole_numbers(value)))
+    }
+}
+
+/// For `#[serde(deserialize_with)]`: a field that holds values without a type of their own. Null is the default.
+///
+/// # Errors
+/// The value is not a `T`.
+pub fn untyped<'de, D, T>(from: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: DeserializeOwned + Default,
+{
+    let Untyped(value) = Untyped::deserialize(from)?;
+    let read: Option<T> = serde_json::from_value(value).map_err(D::Error::custom)?;
+    Ok(read.unwrap_or_default())
+}
+
+/// What is noticed while a value is read.
+#[derive(Debug, Default)]
+pub(crate) struct Seen {
+    depth: usize,
+    /// The keys that are there twice, in the words of Go's parser.
+    pub(crate) doubled: Vec<String>,
+}
+
+impl Seen {
+    fn enter<E: Error>(&mut self) -> Result<(), E> {
+        self.depth += 1;
+        if self.depth > MAX_DEPTH {
+            return Err(E::custom("exceeded max depth"));
+        }
+        Ok(())
+    }
+}
+
+/// Reads a value; numbers are as the parser has them.
+pub(crate) struct Seed<'a>(pub(crate) &'a mut Seen);
+
+impl<'de> DeserializeSeed<'de> for Seed<'_> {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Seed<'_> {
+    type Value = Value;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a YAML value")
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
+        Ok(Number::from_f64(value).map_or(Value::Null, Value::Number))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_none<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        self.0.enter::<A::Error>()?;
+        let mut list = Vec::new();
+        while let Some(item) = items.next_element_seed(Seed(self.0))? {
+            list.push(item);
+        }
+        self.0.depth -= 1;
+        Ok(Value::Array(list))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Value, A::Error> {
+        self.0.enter::<A::Error>()?;
+        let mut map = Map::new();
+        while let Some(key) = fields.next_key::<Spanned<Key>>()? {
+            let Key(name) = key.value;
+            let value = fields.next_value_seed(Seed(self.0))?;
+            if map.contains_key(&name) {
+                let line = key.referenced.line();
+                let doubled = format!("  line {line}: key {name:?} already set in map");
+                self.0.doubled.push(doubled);
+            }
+            map.insert(name, value);
+        }
+        self.0.depth -= 1;
+        Ok(Value::Object(map))
+    }
+}
+
+/// A key as JSON has it.
+struct Key(String);
+
+impl<'de> Deserialize<'de> for Key {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_any(KeyVisitor)
+    }
+}
+
+struct KeyVisitor;
+
+impl Visitor<'_> for KeyVisitor {
+    type Value = Key;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a string, a number or a boolean as a key")
+    }
+
+    fn visit_bool<E>(self, key: bool) -> Result<Key, E> {
+        Ok(Key(key.to_string()))
+    }
+
+    fn visit_i64<E>(self, key: i64) -> Result<Key, E> {
+        Ok(Key(key.to_string()))
+    }
+
+    fn visit_u64<E>(self, key: u64) -> Result<Key, E> {
+        Ok(Key(key.to_string()))
+    }
+
+    fn visit_f64<E>(self, key: f64) -> Result<Key, E> {
+        Ok(Key(key.to_string()))
+    }
+
+    fn visit_str<E>(self, key: &str) -> Result<Key, E> {
+        Ok(Key(key.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// What kubectl 1.36 makes of each: `kubectl create --dry-run=client -o json`.
+    #[test]
+    fn scalars_are_read_as_kubernetes_reads_them() {
+        let cases = [
+            ("0400", json!(256)),
+            ("0644", json!(420)),
+            ("+0400", json!(256)),
+            ("-0400", json!(-256)),
+            ("0o644", json!(420)),
+            ("0O644", json!(420)),
+            ("0x1F", json!(31)),
+            ("0X1f", json!(31)),
+            ("-0x1F", json!(-31)),
+            ("0b101", json!(5)),
+            ("0899", json!(899)),
+            ("08", json!(8)),
+            ("00", json!(0)),
+            ("0", json!(0)),
+            ("-0", json!(0)),
+            ("1_000", json!(1000)),
+            ("0x1_F", json!(31)),
+            ("04_00", json!(256)),
+            ("+1", json!(1)),
+            ("1.0", json!(1)),
+            ("1e3", json!(1000)),
+            ("1.5", json!(1.5)),
+            (".5", json!(0.5)),
+            ("0.50", json!(0.5)),
+            ("9223372036854775807", json!(i64::MAX)),
+            ("y", json!(true)),
+            ("Y", json!(true)),
+            ("yes", json!(true)),
+            ("Yes", json!(true)),
+            ("on", json!(true)),
+            ("ON", json!(true)),
+            ("true", json!(true)),
+            ("n", json!(false)),
+            ("no", json!(false)),
+            ("NO", json!(false)),
+            ("off", json!(false)),
+            ("Off", json!(false)),
+            ("False", json!(false)),
+            ("~", json!(null)),
+            ("null", json!(null)),
+            ("NULL", json!(null)),
+            ("", json!(null)),
+            // These are text.
+            ("'0400'", json!("0400")),
+            ("\"yes\"", json!("yes")),
+            ("!!str 0400", json!("0400")),
+            ("0o9", json!("0o9")),
+            ("_1", json!("_1")),
+            ("1:30", json!("1:30")),
+            ("1.2.3", json!("1.2.3")),
+            ("2026-11-21", json!("2026-11-21")),
+            ("2026-11-21T09:30:00Z", json!("2026-11-21T09:30:00Z")),
+            (".", json!(".")),
+            ("nan", json!("nan")),
+            ("yess", json!("yess")),
+        ];
+        for (text, want) in cases {
+            let text = format!("v: {text}\nl: [a]\n");
+            let Untyped(read) = document(&text).unwrap();
+            assert_eq!(read["v"], want, "{text}");
+            let body = crate::request::yaml::read(text.as_bytes()).unwrap();
+            assert_eq!(body.value["v"], want, "as a body: {text}");
+        }
+    }
+
+    #[test]
+    fn keys_are_what_json_has_for_them() {
+        let text = "{y: 1, no: 2, 0400: 3, 1_000: 4, 'on': 5, \"0644\": 6, name: 7, 1.5: 8, 2026-01-02: 9}";
+        let want = json!({
+            "true": 1, "false": 2, "256": 3, "1000": 4, "on": 5, "0644": 6, "name": 7, "1.5": 8,
+            "2026-01-02": 9,
+        });
+        assert_eq!(document::<Untyped>(text).unwrap().0, want);
+        assert!(document::<Untyped>("? [a]\n: b").is_err());
+    }
+
+    #[test]
+    fn a_field_without_a_type_is_read_the_same_way() {
+        #[derive(Deserialize)]
+        struct Holder {
+            mode: u32,
+            word: String,
+            #[serde(deserialize_with = "untyped")]
+            objects: Vec<Value>,
+        }
+        let text = "mode: 0400\nword: no\nobjects: [{y: 0400, a: [1.0]}]\n---\n---\nmode: 1\nword: a\nobjects: []\n";
+        let read: Vec<Holder> = documents(text).unwrap();
+        assert_eq!(read.len(), 2);
+        assert_eq!((read[0].mode, &*read[0].word), (256, "no"));
+        assert_eq!(read[0].objects, [json!({ "true": 256, "a": [1] })]);
+    }
+}
