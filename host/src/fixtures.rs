@@ -26,7 +26,7 @@ use tokio::sync::Mutex;
 use crate::args::{InspectOutput, Test};
 use crate::dev::apply::objects;
 use crate::dev::inputs::{Held, saved};
-use crate::dev::target::Target;
+use crate::dev::target::{Target, Version};
 use crate::error::Chain;
 use crate::project::{Failed, Maker};
 use crate::runtime::{code_cache, sandboxes};
@@ -202,7 +202,8 @@ impl Session {
             admitted: Mutex::default(),
         };
         if let Target::Component(_) = target {
-            runner.document = runner.asked(&target, made).await?;
+            let asked = runner.asked(&target, made).await?;
+            (runner.document, runner.definitions) = (asked.candidate.document, asked.definitions);
         }
         // What no fixture can mend is said once.
         runner.admits().await?;
@@ -363,15 +364,10 @@ impl Runner {
         admitted.map(drop).map_err(anyhow::Error::msg)
     }
 
-    /// The document of a component alone: its own name, and grants for what it asks for.
-    async fn asked(
-        &self,
-        target: &Target,
-        made: crate::project::Made,
-    ) -> anyhow::Result<crate::manifest::Plugin> {
+    /// What a component alone is: its own name, grants for what it asks for, and the kinds that it carries.
+    async fn asked(&self, target: &Target, made: crate::project::Made) -> anyhow::Result<Version> {
         let world = World::new(self.dial, &[], SEED).map_err(anyhow::Error::msg)?;
         let wired = self.host(&world);
-        let version = target.version(made, &wired.host).await?;
-        Ok(version.candidate.document)
+        target.version(made, &wired.host).await
     }
 }

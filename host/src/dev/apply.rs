@@ -42,6 +42,43 @@ const OF_THE_SERVER: [&str; 8] = [
 pub(crate) struct Wanted {
     file: String,
     object: Value,
+    from: Source,
+}
+
+/// Who says that an object is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Source {
+    /// The author, in a file: the fields are taken over from whoever has them.
+    Author,
+    /// A component: what somebody else manages stays as it is.
+    Component,
+}
+
+/// The CustomResourceDefinitions that the component in `file` carries.
+///
+/// # Errors
+/// One of them is something else.
+pub(super) fn carried(file: &Path, crds: &[String]) -> Result<Vec<Wanted>, String> {
+    let file = file.file_name().unwrap_or_default().to_string_lossy();
+    let numbered = (1..).zip(crds);
+    let wanted = numbered.map(|(number, crd)| {
+        let wrong = |why: &str| {
+            format!("{file}: number {number} of the CustomResourceDefinitions that the component carries {why}")
+        };
+        let object: Value = serde_json::from_str(crd)
+            .map_err(|error| wrong(&format!("is not JSON: {error}")))?;
+        let wanted = Wanted {
+            file: file.to_string(),
+            object,
+            from: Source::Component,
+        };
+        let version = wanted.text("/apiVersion");
+        match (version, wanted.text("/kind")) {
+            ("apiextensions.k8s.io/v1", "CustomResourceDefinition") => Ok(wanted),
+            _ => Err(wrong("is not a CustomResourceDefinition of apiextensions.k8s.io/v1")),
+        }
+    });
+    wanted.collect()
 }
 
 /// The objects of a file that belong into a cluster, in the file's order.
@@ -63,6 +100,7 @@ pub(crate) fn objects(path: &Path, text: &str) -> Result<Vec<Wanted>, String> {
     let wanted = objects.map(|object| Wanted {
         file: file.to_string(),
         object,
+        from: Source::Author,
     });
     Ok(wanted.collect())
 }
@@ -226,7 +264,11 @@ impl Applier<'_> {
         let name = wanted.text("/metadata/name");
         let path = resource.path(namespace, Some(name), None);
         let path = path.map_err(|error| error.to_string())?;
-        let uri = format!("{path}?fieldManager={MANAGER}&force=true");
+        let force = match wanted.from {
+            Source::Author => "&force=true",
+            Source::Component => "",
+        };
+        let uri = format!("{path}?fieldManager={MANAGER}{force}");
         let object = as_author(&wanted.object);
         let (mut is_made, until) = (false, self.clock.now() + SERVED);
         loop {
@@ -356,6 +398,26 @@ kind: PodList
         }
         let text = serde_saphyr::to_string(&odd).unwrap();
         assert_eq!(object(&text), odd, "{text}");
+    }
+
+    #[test]
+    fn a_component_carries_definitions_and_nothing_else() {
+        let crd = r#"{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition"}"#;
+        let carried = |crds: &[&str]| {
+            let crds: Vec<String> = crds.iter().map(|&crd| crd.to_owned()).collect();
+            carried(Path::new("a b/x.wasm"), &crds)
+        };
+        let two = carried(&[crd, crd]).unwrap();
+        assert_eq!(two.len(), 2);
+        assert!(two.iter().all(Wanted::is_surroundings));
+        for (text, want) in [
+            ("{", "is not JSON"),
+            (r#"{"kind":"Secret"}"#, "is not a Custom"),
+        ] {
+            let error = carried(&[crd, text]).unwrap_err();
+            assert!(error.starts_with("x.wasm: number 2"), "{error}");
+            assert!(error.contains(want), "{error}");
+        }
     }
 
     #[test]

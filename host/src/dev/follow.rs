@@ -223,9 +223,15 @@ impl Follower {
             candidate,
             made,
             news,
+            applied,
+            ..
         } = version;
         let [built, granted] = news;
         self.teller.tell(&built);
+        for news in applied {
+            self.state.refused |= matches!(news, News::NotApplied { .. });
+            self.teller.tell(&news);
+        }
         if self.state.granted.as_ref() != Some(&granted) {
             self.teller.tell(&granted);
             self.state.granted = Some(granted);

@@ -103,14 +103,21 @@ pub async fn render(flags: Render, threads: usize, seams: Seams) -> anyhow::Resu
     };
     let wired = wire(means, &seams);
     let host = &wired.host;
-    put(given(&flags, &target)?, &server, host).await?;
+    let wanted = given(&flags, &target)?;
+    let (surroundings, objects) = wanted.into_iter().partition(Wanted::is_surroundings);
+    put(surroundings, &server, host).await?;
     let maker = Maker {
         seams: seams.clone(),
     };
     let made = target.make(&maker, |command| {
         let _ = say(Tone::Good, "Building", command);
     });
+    // A component may carry the kinds of the objects.
     let version = target.version(made.await?, host).await?;
+    for news in &version.applied {
+        said(news)?;
+    }
+    put(objects, &server, host).await?;
     let calls = call_all(&version, host, flags.finalize).await?;
     let failed = calls.iter().filter(|call| call.error.is_some()).count();
     let number = calls.len();
@@ -182,9 +189,14 @@ async fn put(wanted: Vec<Wanted>, server: &Server, host: &Host) -> anyhow::Resul
                 Err(no) => wanted.refused(&format!("{}: {}", wanted.title(), no.message)),
             }
         };
-        if let News::NotApplied { file, message } = news {
-            bail!("{file}: {message}");
-        }
+        said(&news)?;
+    }
+    Ok(())
+}
+
+fn said(applied: &News) -> anyhow::Result<()> {
+    if let News::NotApplied { file, message } = applied {
+        bail!("{file}: {message}");
     }
     Ok(())
 }

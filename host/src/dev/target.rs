@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
+use serde_json::Value;
 
+use super::apply::{Applier, Wanted, carried};
 use super::grant;
 use super::inputs::Inputs;
 use super::news::News;
@@ -35,6 +37,10 @@ pub(crate) struct Version {
     pub(crate) made: Made,
     /// It was made, and what it is granted.
     pub(super) news: [News; 2],
+    /// The kinds that a component alone carries, as they were applied.
+    pub(super) applied: Vec<News>,
+    /// The definitions of these kinds.
+    pub(crate) definitions: Vec<Value>,
 }
 
 impl Target {
@@ -138,6 +144,23 @@ impl Target {
                 ..document
             },
         };
+        let carried = match self {
+            Self::Project(_) => Vec::new(),
+            Self::Component(file) => {
+                carried(file, &description.crds).map_err(anyhow::Error::msg)?
+            }
+        };
+        let applier = Applier {
+            api: &host.api,
+            discovery: &host.discovery,
+            clock: host.seams.clock,
+            is_own: false,
+        };
+        let mut applied = Vec::new();
+        for wanted in &carried {
+            applied.push(applier.apply(wanted).await);
+        }
+        let definitions = carried.into_iter().filter_map(Wanted::definition).collect();
         let kind = (&description.api_version, &description.kind);
         let primary = host.discovery.by_kind(kind.0, kind.1).await.ok().flatten();
         let (missing, to_grant, problems) = match self {
@@ -179,6 +202,8 @@ impl Target {
             candidate: Candidate::new(document, text, made.bytes.clone()),
             made,
             news,
+            applied,
+            definitions,
         })
     }
 }

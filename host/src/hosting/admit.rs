@@ -263,7 +263,7 @@ impl Host {
         let loading =
             self.sandboxes
                 .load(name, bytes, &document.config, document.limits, &self.cache);
-        let plugin = loading.await.map_err(|error| {
+        let mut plugin = loading.await.map_err(|error| {
             self.note_load_error(component, &error);
             let path = document.component.display();
             Refusal {
@@ -271,6 +271,8 @@ impl Host {
                 ..Refusal::new(format!("{file}: component {path}: {}", Chain(&error)))
             }
         })?;
+        // Whether they are installed is for the operator to say.
+        plugin.description.crds = Vec::new();
         let Description {
             version,
             kind,

@@ -19,6 +19,10 @@ const ENTRIES: usize = 64;
 /// Bytes that one of its texts may have.
 const TEXT: usize = 512;
 
+/// CustomResourceDefinitions that it may carry, and bytes that they may have together.
+const CRDS: usize = 64;
+const CRD_BYTES: usize = 1 << 20;
+
 /// A plugin's description, parsed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Description {
@@ -42,6 +46,8 @@ pub struct Description {
     pub finalizes: bool,
     /// What it may want to touch.
     pub needs: Vec<Need>,
+    /// The CustomResourceDefinitions that it carries, each as JSON; the host that runs it keeps none.
+    pub crds: Vec<String>,
 }
 
 /// One need, for one resource of one group.
@@ -101,6 +107,7 @@ impl Description {
                 verbs: verbs.iter().map(|&verb| verb.to_owned()).collect(),
                 fields: Fields::default(),
             }],
+            crds: Vec::new(),
         }
     }
 }
@@ -156,6 +163,7 @@ impl Description {
                 .filter(|selector| !selector.trim().is_empty()),
             finalizes: raw.finalizes,
             needs,
+            crds: raw.crds,
         })
     }
 
@@ -283,6 +291,16 @@ fn bound(raw: &types::Description) -> Result<(), String> {
             "it has more than {RULES} needs, or a list of more than {ENTRIES} entries"
         ));
     }
+    let crd_bytes = raw
+        .crds
+        .iter()
+        .map(String::len)
+        .fold(0, usize::saturating_add);
+    if raw.crds.len() > CRDS || crd_bytes > CRD_BYTES {
+        return Err(format!(
+            "it carries more than {CRDS} CustomResourceDefinitions, or more than {CRD_BYTES} bytes of them"
+        ));
+    }
     let primary = &raw.primary;
     let selectors = [&primary.label_selector, &primary.field_selector]
         .into_iter()
@@ -349,5 +367,15 @@ mod tests {
         for raw in too_much {
             assert!(Description::read(raw).is_err());
         }
+        let carries = |number: usize, bytes: usize| {
+            let crds = vec!["x".repeat(bytes); number];
+            Description::read(types::Description {
+                crds,
+                ..description(rule(1, 1, "get"))
+            })
+        };
+        assert!(carries(64, 16 << 10).is_ok_and(|read| read.crds.len() == 64));
+        assert!(carries(65, 1).is_err());
+        assert!(carries(2, 600 << 10).is_err());
     }
 }

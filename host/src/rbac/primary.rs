@@ -92,6 +92,7 @@ mod tests {
             fields: Default::default(),
             finalizes,
             needs: Vec::new(),
+            crds: Vec::new(),
         }
     }
 

@@ -82,8 +82,14 @@ pub fn accept<'a>(
         return None;
     }
     let mut crd = crd.clone();
-    if let Some(status) = crd.get_mut("status").and_then(Value::as_object_mut) {
-        status.insert("acceptedNames".to_owned(), accepted);
+    if let Some(fields) = crd.as_object_mut() {
+        let of = fields.entry("status").or_insert(Value::Null);
+        if !of.is_object() {
+            *of = json!({});
+        }
+        if let Some(of) = of.as_object_mut() {
+            of.insert("acceptedNames".to_owned(), accepted);
+        }
     }
     set(&mut crd, "NamesAccepted", status, (reason, &message), now);
     let established = condition(&crd, "Established").map(|known| text(known, "/status") == "True");

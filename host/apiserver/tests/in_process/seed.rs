@@ -57,6 +57,59 @@ async fn what_is_given_is_there_as_it_says_of_itself() {
     );
 }
 
+/// A definition; `status` as a tool that makes definitions writes it, if it does.
+fn definition(group: &str, plural: &str, kind: &str, status: Option<Value>) -> Value {
+    let schema = json!({ "openAPIV3Schema": { "type": "object" } });
+    let mut definition = json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": { "name": format!("{plural}.{group}") },
+        "spec": {
+            "group": group, "scope": "Namespaced",
+            "names": { "plural": plural, "kind": kind },
+            "versions": [{ "name": "v1", "served": true, "storage": true, "schema": schema }],
+        },
+    });
+    if let Some(status) = status {
+        definition["status"] = status;
+    }
+    definition
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_definition_that_is_given_is_served() {
+    let empty = json!({
+        "acceptedNames": { "kind": "", "plural": "" }, "conditions": [], "storedVersions": [],
+    });
+    let server = server(1);
+    let kinds = [
+        ("a.example.dev", "ones", "One", None),
+        ("b.example.dev", "twos", "Two", None),
+        ("a.example.dev", "threes", "Three", Some(empty)),
+        ("a.example.dev", "fours", "Four", Some(Value::Null)),
+    ];
+    for (number, (group, plural, kind, status)) in kinds.iter().enumerate() {
+        let definition = definition(group, plural, kind, status.clone());
+        server.give(&definition).unwrap();
+        // Given again, it is served as before.
+        server.give(&definition).unwrap();
+        for (group, plural, kind, _) in &kinds[..=number] {
+            let path = format!("/apis/{group}/v1/namespaces/default/{plural}");
+            let object = json!({
+                "apiVersion": format!("{group}/v1"), "kind": kind, "metadata": { "name": "x" },
+            });
+            server.give(&object).unwrap();
+            let (code, list) = send(&server, "GET", &path, &Value::Null).await;
+            assert_eq!(code, 200, "{kind} after {number} more: {list}");
+            assert_eq!(list["items"].as_array().unwrap().len(), 1);
+        }
+        let path =
+            format!("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{plural}.{group}");
+        let (_, held) = send(&server, "GET", &path, &Value::Null).await;
+        assert_eq!(held["status"]["acceptedNames"]["kind"], *kind);
+        assert_eq!(held["status"]["storedVersions"], json!(["v1"]));
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn pods_find_the_account_that_they_run_as() {
     let server = server(1);

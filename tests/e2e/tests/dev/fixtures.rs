@@ -84,6 +84,11 @@ fn the_greeters_hold_their_fixtures_and_survive_each_failing_write() -> Result<(
     let fixtures = fixtures.to_str().context("a path is text")?;
     for component in ["greeter", "greeter-js"] {
         let home = greeter(component)?;
+        // A kind that comes after the plugin's own leaves that served.
+        fs::copy(
+            workspace().join("tests/steward/bookcase.crd.yaml"),
+            home.path().join("z.crd.yaml"),
+        )?;
         // The fixtures name its finalizer.
         let path = home.path().join("plugin.yaml");
         let document = fs::read_to_string(&path)?;
