@@ -18,13 +18,10 @@ use crate::lease::Times;
 use crate::manifest::is_dns_label;
 
 pub use ask::{AskedHost, Top, WhyFlags, WhyOutput};
+pub use author::*;
 pub use objects::{AnnotateFlags, Release, named};
 pub use shares::ShareFlags;
 pub use traces::{Endpoint, TraceFlags};
-
-pub use author::{
-    BuildFlags, Dev, DevOutput, Doctor, Inspect, InspectOutput, Language, New, Render, Replay, Test,
-};
 
 /// Runs Kubernetes controllers whose logic lives in sandboxed WebAssembly plugins.
 #[derive(Debug, Parser)]
@@ -119,6 +116,8 @@ pub enum Command {
     Dev(Box<Dev>),
     /// Build the component of a project, and check that a host would load it
     Build(BuildFlags),
+    /// Print the grants that a plugin needs and its plugin.yaml lacks, or add them
+    Grants(GrantsFlags),
     /// Run the fixtures of a project on its component, and again with each write failing once
     Test(Test),
     /// Run every plugin of a config folder against a cluster

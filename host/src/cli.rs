@@ -101,6 +101,7 @@ fn start<T>(
             Command::Doctor(flags) => project::doctor(flags, threads, seams).await,
             Command::New(flags) => project::new(&flags, &seams),
             Command::Build(flags) => project::build(flags, threads, seams).await,
+            Command::Grants(flags) => project::grants(flags, threads, seams).await,
             Command::Inspect(flags) => inspect::print(flags, threads, seams).await,
             Command::Completion(_) | Command::Compile => Ok(()),
         }

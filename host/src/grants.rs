@@ -5,6 +5,7 @@
 
 #[cfg(feature = "measured")]
 pub(crate) mod measured;
+mod merge;
 mod power;
 mod problems;
 mod used;
@@ -15,11 +16,12 @@ use std::fmt;
 use serde::Deserialize;
 
 use crate::api::Resource;
+pub use merge::merged;
 pub(crate) use power::never_by_wildcard;
 pub use power::{Power, Reason};
 pub use problems::{PrimaryKind, Problem, find as problems, is_cluster_scoped};
 pub use used::{Unused, Used};
-pub use yaml::entries;
+pub use yaml::{block, entries};
 
 /// The verbs that grants know, and `*` for all of them. Applying takes `create` and `patch`.
 const VERBS: [&str; 7] = ["get", "list", "watch", "create", "patch", "delete", "*"];
@@ -128,36 +130,21 @@ impl fmt::Display for Access<'_> {
 pub struct Grants(Vec<Grant>);
 
 impl Grants {
-    /// Checks the verbs and the power of each grant; on an error, which grant and why.
+    /// Checks the verbs and the power of each grant; on an error, a line for each grant that is wrong: which, and why.
     ///
     /// # Errors
     /// A grant of nothing, an unknown verb, a powerful grant that is not acknowledged, or one that is never given.
     pub fn new(grants: Vec<Grant>) -> Result<Self, String> {
-        for (index, grant) in grants.iter().enumerate() {
-            if let Some(problem) = grant.grants_nothing() {
-                return Err(format!("[{index}].{problem}"));
-            }
-            match power::power(grant) {
-                Power::Never(Reason { what, why }) => {
-                    return Err(format!(
-                        "[{index}]: {what}: a plugin is never given that: {why}"
-                    ));
-                }
-                Power::Powerful(reasons) if !grant.acknowledge => {
-                    return Err(format!("[{index}]: {}", unacknowledged(&reasons)));
-                }
-                Power::Powerful(_) | Power::Plain => {}
-            }
-            if let Some(wrong) = grant
-                .verbs
-                .iter()
-                .find(|verb| !VERBS.contains(&verb.as_str()))
-            {
-                let known = VERBS.join(", ");
-                return Err(format!("[{index}].verbs: {wrong:?} is not one of {known}"));
-            }
+        let numbered = grants.iter().enumerate();
+        let wrong = numbered.filter_map(|(index, grant)| {
+            let problem = grant.problem()?;
+            Some(format!("[{index}]{problem}"))
+        });
+        let wrong: Vec<String> = wrong.collect();
+        match wrong.is_empty() {
+            true => Ok(Self(grants)),
+            false => Err(wrong.join("\n")),
         }
-        Ok(Self(grants))
     }
 
     /// Each grant, as the document has it.
@@ -277,6 +264,26 @@ impl Scope {
 }
 
 impl Grant {
+    /// Why it cannot be granted, and in which of its fields.
+    fn problem(&self) -> Option<String> {
+        if let Some(problem) = self.grants_nothing() {
+            return Some(format!(".{problem}"));
+        }
+        match power::power(self) {
+            Power::Never(Reason { what, why }) => {
+                return Some(format!(": {what}: a plugin is never given that: {why}"));
+            }
+            Power::Powerful(reasons) if !self.acknowledge => {
+                return Some(format!(": {}", unacknowledged(&reasons)));
+            }
+            Power::Powerful(_) | Power::Plain => {}
+        }
+        let mut verbs = self.verbs.iter();
+        let wrong = verbs.find(|verb| !VERBS.contains(&verb.as_str()))?;
+        let known = VERBS.join(", ");
+        Some(format!(".verbs: {wrong:?} is not one of {known}"))
+    }
+
     /// What in it can match nothing that there is, and how it should be written.
     fn grants_nothing(&self) -> Option<String> {
         let lists = [

@@ -168,7 +168,10 @@ fn check(file: &Path, document: Document) -> Result<Plugin, ManifestError> {
     }
     let grants = match Grants::new(document.spec.grants) {
         Ok(grants) => grants,
-        Err(problem) => return fail(format!("spec.grants{problem}")),
+        Err(problems) => {
+            let lines = problems.lines().map(|line| format!("spec.grants{line}"));
+            return fail(lines.collect::<Vec<_>>().join("\n  "));
+        }
     };
     let folder = file.parent().unwrap_or(Path::new("."));
     Ok(Plugin {
@@ -363,6 +366,22 @@ spec:
             let error = read(&GOOD.replace(from, to)).unwrap_err();
             assert!(error.contains(want), "{to}: {error}");
         }
+    }
+
+    #[test]
+    fn every_grant_that_is_wrong_is_told_at_once() {
+        let powerful = "verbs: [get, list, watch]\n      namespaces: all\n    - { apiGroups: [''], resources: [secrets], verbs: [get] }\n    - { apiGroups: [''], resources: [pods], verbs: [create] }\n";
+        let error = read(&GOOD.replace(
+            "verbs: [get, list, watch]\n      namespaces: all\n",
+            powerful,
+        ))
+        .unwrap_err();
+        let want = "plugins/greeter.yaml: plugin greeter: spec.grants[1]: secrets is powerful";
+        assert!(error.starts_with(want), "{error}");
+        assert!(
+            error.contains("\n  spec.grants[2]: pods is powerful"),
+            "{error}"
+        );
     }
 
     #[test]

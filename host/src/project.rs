@@ -9,6 +9,7 @@
 mod definitions;
 mod doctor;
 mod make;
+mod missing;
 mod scaffold;
 mod sdk;
 mod toolchain;
@@ -23,6 +24,7 @@ use crate::source::text_of;
 
 pub use doctor::doctor;
 pub use make::{Failed, Made, Maker, build};
+pub use missing::grants;
 pub use scaffold::{group_name, kind_name, new, plugin_name};
 
 /// The document of a project.

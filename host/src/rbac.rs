@@ -15,14 +15,14 @@ use anyhow::{Context, anyhow, bail};
 use crate::args::{Output, Rbac};
 use crate::describe::Describe;
 use crate::error::Chain;
-use crate::grants::{self, PrimaryKind, Problem, entries, is_cluster_scoped};
+use crate::grants::{self, PrimaryKind, Problem, block, is_cluster_scoped};
 use crate::manifest::{Plugin, line_of_grant};
 use crate::plugin::Description;
 use crate::seams::Seams;
 use crate::source::{Candidate, read_component, read_folder, unreadable};
 use crate::text::clean;
 use objects::{Account, Printed};
-pub(crate) use primary::plural as primary_plural;
+pub(crate) use primary::{is_watched, plural as primary_plural};
 
 /// The longest path that a comment shows.
 const PATH: usize = 1 << 10;
@@ -89,9 +89,9 @@ async fn roles(
     let missing = description.missing(&plugin.grants);
     if !missing.is_empty() {
         return Err(vec![format!(
-            "{file}: plugin {name} needs what is not granted: {}; add it to grants, if it is to have it: {}",
+            "{file}: plugin {name} needs what is not granted: {}; add it to spec.grants, if it is to have it:\n{}",
             missing.join("; "),
-            entries(&description.to_grant(&plugin.grants))
+            block(&description.to_grant(&plugin.grants), 4).trim_end()
         )]);
     }
     let of_plugin = |problem: String| format!("{file}: plugin {name}: {problem}");

@@ -187,6 +187,20 @@ pub struct BuildFlags {
     pub code_cache: Option<PathBuf>,
 }
 
+/// Print the grants that a plugin needs and its plugin.yaml lacks, or add them.
+#[derive(Debug, Args)]
+pub struct GrantsFlags {
+    /// The project's folder, with its plugin.yaml
+    #[arg(default_value = ".", value_name = "FOLDER")]
+    pub folder: PathBuf,
+    /// Add them to plugin.yaml, whose comments stay
+    #[arg(long)]
+    pub write: bool,
+    /// Private folder for compiled code; made if absent [default: windlass/code in the user's cache folder]
+    #[arg(long, env = "WINDLASS_CODE_CACHE", value_name = "DIR")]
+    pub code_cache: Option<PathBuf>,
+}
+
 /// Say what a component is.
 #[derive(Debug, Args)]
 pub struct Inspect {

@@ -9,7 +9,7 @@ const LAYOUT: &str = "{about}\n\n{before-help}{usage-heading} {usage}\n\n{all-ar
 const MORE: &str = "Guides are in docs/ of the project: tutorial.md, testing.md, metrics.md, concepts.md.\nExit codes: 0 all is well, 1 something failed, 2 a flag is wrong.";
 
 /// Examples of a command: a comment, and the command line below it.
-const EXAMPLES: [(&str, &str); 19] = [
+const EXAMPLES: [(&str, &str); 20] = [
     (
         "windlass",
         "# From nothing to a controller that works, without a cluster
@@ -51,6 +51,14 @@ windlass build
 
 # Another one
 windlass build plugins/greeter",
+    ),
+    (
+        "grants",
+        "# What the project in this folder needs and plugin.yaml does not grant, as YAML to paste
+windlass grants
+
+# Add it to plugin.yaml
+windlass grants --write",
     ),
     (
         "test",

@@ -268,7 +268,7 @@ fn granted(
         ));
     }
     if !add.is_empty() {
-        lines.push("add to spec.grants of plugin.yaml, if it is to have it:".to_owned());
+        lines.push("`windlass grants --write` adds this to spec.grants of plugin.yaml:".to_owned());
         lines.extend(add.iter().cloned());
     }
     lines.extend(

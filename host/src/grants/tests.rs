@@ -258,6 +258,28 @@ fn a_powerful_grant_must_be_acknowledged() {
 }
 
 #[test]
+fn every_grant_that_is_wrong_is_told_at_once() {
+    let powerful = |resource: &str| Grant {
+        acknowledge: false,
+        ..grant(&[""], &[resource], &["get", "create"], Namespaces::All)
+    };
+    let plain = grant(&[""], &["configmaps"], &["get"], Namespaces::All);
+    let odd = grant(&[""], &["configmaps"], &["see"], Namespaces::All);
+    let all = vec![powerful("secrets"), plain, powerful("pods"), odd];
+    let error = Grants::new(all).unwrap_err();
+    let lines: Vec<&str> = error.lines().collect();
+    let want = [
+        "[0]: secrets is powerful: write `acknowledge: true`",
+        "[2]: pods is powerful: write `acknowledge: true`",
+        "[3].verbs: \"see\" is not one of",
+    ];
+    assert_eq!(lines.len(), want.len(), "{error}");
+    for (line, want) in lines.iter().zip(want) {
+        assert!(line.starts_with(want), "{error}");
+    }
+}
+
+#[test]
 fn the_scope_of_a_watch_is_the_union_of_its_grants() {
     let watch = |namespaces| grant(&[""], &["configmaps"], &["watch"], namespaces);
     let scope = |grants: Vec<Grant>, primary: Option<Scope>| {

@@ -1,32 +1,63 @@
-//! A grant as a line of YAML, to be pasted below `grants:` of a document.
+//! A grant as YAML, to be pasted below `grants:` of a document.
 
 use std::fmt;
 
 use super::{Grant, Namespaces};
+use crate::text::clean;
+
+/// The longest reason that is written.
+const TEXT: usize = 512;
 
 /// `{ apiGroups: [apps], resources: [deployments], verbs: [get], namespaces: all }`.
 impl fmt::Display for Grant {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (groups, resources) = (list(&self.api_groups), list(&self.resources));
-        write!(out, "{{ apiGroups: {groups}, resources: {resources}")?;
+        let fields = self.fields().into_iter();
+        let fields = fields.map(|(field, value)| format!("{field}: {value}"));
+        write!(out, "{{ {} }}", fields.collect::<Vec<_>>().join(", "))
+    }
+}
+
+impl Grant {
+    /// Its fields as a document has them; none that has its default.
+    fn fields(&self) -> Vec<(&'static str, String)> {
+        let mut fields = vec![
+            ("apiGroups", list(&self.api_groups)),
+            ("resources", list(&self.resources)),
+        ];
         if !self.resource_names.is_empty() {
-            write!(out, ", resourceNames: {}", list(&self.resource_names))?;
+            fields.push(("resourceNames", list(&self.resource_names)));
         }
-        write!(out, ", verbs: {}", list(&self.verbs))?;
+        fields.push(("verbs", list(&self.verbs)));
         match &self.namespaces {
-            Namespaces::All => out.write_str(", namespaces: all")?,
-            Namespaces::Only(names) => write!(out, ", namespaces: {}", list(names))?,
-            // The default.
+            Namespaces::All => fields.push(("namespaces", "all".to_owned())),
+            Namespaces::Only(names) => fields.push(("namespaces", list(names))),
             Namespaces::SameAsPrimary => {}
         }
         if self.adopt {
-            out.write_str(", adopt: true")?;
+            fields.push(("adopt", "true".to_owned()));
         }
         if self.acknowledge {
-            out.write_str(", acknowledge: true")?;
+            fields.push(("acknowledge", "true".to_owned()));
         }
-        out.write_str(" }")
+        fields
     }
+}
+
+/// Grants as entries of `grants:`, a field on each line, `indent` spaces from the left. A comment says why one is
+/// powerful.
+pub fn block<'a>(grants: impl IntoIterator<Item = &'a Grant>, indent: usize) -> String {
+    let mut out = String::new();
+    for grant in grants {
+        for reason in grant.powers() {
+            let reason = clean(&reason.to_string(), TEXT);
+            out.push_str(&format!("{:indent$}# Powerful: {reason}\n", ""));
+        }
+        for (number, (field, value)) in grant.fields().into_iter().enumerate() {
+            let mark = if number == 0 { "- " } else { "  " };
+            out.push_str(&format!("{:indent$}{mark}{field}: {value}\n", ""));
+        }
+    }
+    out
 }
 
 /// Grants as entries of `grants:`, in one line.
@@ -99,7 +130,30 @@ mod tests {
         for grant in grants {
             let text = format!("- {grant}\n");
             let read: Vec<Grant> = serde_saphyr::from_str(&text).unwrap();
+            assert_eq!(read, std::slice::from_ref(&grant), "{text}");
+            let text = block([&grant], 2);
+            let read: Vec<Grant> = serde_saphyr::from_str(&text).unwrap();
             assert_eq!(read, [grant], "{text}");
         }
+    }
+
+    #[test]
+    fn a_block_has_a_field_on_each_line_and_says_what_is_powerful() {
+        let grant = Grant::suggested("", &["configmaps", "services"], &["get"], Namespaces::All);
+        let secrets = Grant::suggested("", &["secrets"], &["get"], Namespaces::SameAsPrimary);
+        let text = block([&grant, &secrets], 4);
+        let want = r#"    - apiGroups: [""]
+      resources: [configmaps, services]
+      verbs: [get]
+      namespaces: all
+    # Powerful: secrets: "#;
+        assert!(text.starts_with(want), "{text}");
+        let want = r#"
+    - apiGroups: [""]
+      resources: [secrets]
+      verbs: [get]
+      acknowledge: true
+"#;
+        assert!(text.ends_with(want), "{text}");
     }
 }

@@ -2,9 +2,13 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use kube::core::{ApiResource, GroupVersionKind};
+
 use super::bindings::types;
 use crate::api::{Resource, group_of};
-use crate::grants::{Grant, Grants, Namespaces, is_cluster_scoped, split_subresource};
+use crate::grants::{
+    Grant, Grants, Namespaces, Scope, is_cluster_scoped, merged, split_subresource,
+};
 use crate::projection::Fields;
 use crate::selector::LabelSelector;
 use crate::text::clean;
@@ -78,6 +82,10 @@ impl Need {
             true => Namespaces::All,
             false => Namespaces::SameAsPrimary,
         };
+        self.grant_in(verbs, namespaces)
+    }
+
+    fn grant_in(&self, verbs: &[&str], namespaces: Namespaces) -> Grant {
         let suggested = Grant::suggested(&self.group, &[&self.resource], verbs, namespaces);
         Grant {
             resource_names: self.names.clone(),
@@ -230,6 +238,7 @@ impl Description {
 
     /// A grant for each need that `grants` leave open: what to write into the document.
     pub fn to_grant(&self, grants: &Grants) -> Vec<Grant> {
+        let plural = self.guessed_plural();
         let mut to_grant = Vec::new();
         for need in &self.needs {
             let open = need
@@ -237,11 +246,22 @@ impl Description {
                 .iter()
                 .filter(|verb| !grants.cover_need(verb, &need.group, &need.resource, &need.names));
             let verbs: Vec<&str> = open.map(String::as_str).collect();
-            if !verbs.is_empty() {
-                to_grant.push(need.grant(&verbs));
+            if verbs.is_empty() {
+                continue;
             }
+            let (own, _) = split_subresource(&need.resource);
+            to_grant.push(match need.group == self.group() && own == plural {
+                // The primary kind has a place of its own: where it is watched.
+                true => need.grant_in(&verbs, place(grants.watch_scope(&need.group, own, None))),
+                false => need.grant(&verbs),
+            });
         }
-        to_grant
+        merged(to_grant)
+    }
+
+    /// What the primary kind is called in paths, as Kubernetes' clients guess it.
+    pub fn guessed_plural(&self) -> String {
+        ApiResource::from_gvk(&GroupVersionKind::gvk(self.group(), "v1", &self.kind)).plural
     }
 
     /// The needs that `grants` leave open, as the grant to add for each: `create configmaps`.
@@ -266,6 +286,14 @@ impl Description {
             }
         }
         missing
+    }
+}
+
+/// Where a kind is granted that is watched in `scope`; everywhere if it is watched nowhere yet.
+fn place(scope: Scope) -> Namespaces {
+    match scope {
+        Scope::Namespaces(names) if !names.is_empty() => Namespaces::Only(names),
+        Scope::Namespaces(_) | Scope::All => Namespaces::All,
     }
 }
 

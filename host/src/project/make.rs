@@ -3,23 +3,24 @@
 
 use std::borrow::Cow;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
 
 use super::definitions::Definitions;
+use super::missing::missing;
 use super::sdk::Sdk;
 use super::toolchain::{check, wants_packages};
 use super::{DOCUMENT, Project};
 use crate::args::BuildFlags;
 use crate::describe::Describe;
 use crate::error::Chain;
-use crate::grants::{self, PrimaryKind, entries, is_cluster_scoped};
+use crate::grants::{self, PrimaryKind, is_cluster_scoped};
 use crate::manifest::line_of_grant;
-use crate::plugin::Description;
-use crate::rbac::primary_plural;
+use crate::plugin::{Description, Plugin};
+use crate::rbac::{is_watched, primary_plural};
 use crate::screen::{Tone, say};
 use crate::seams::{Ended, Rng, Seams};
 use crate::source::{Digest, digest, is_packed_name, packed, read_file};
@@ -124,25 +125,8 @@ pub async fn build(flags: BuildFlags, threads: usize, seams: Seams) -> anyhow::R
             project.document.file.display()
         );
     }
-    let maker = Maker {
-        seams: seams.clone(),
-    };
-    let made = maker.make(&project, |command| {
-        let _ = say(Tone::Good, "Building", command);
-    });
-    let made = made.await?;
-    let describe = Describe::new(flags.code_cache, threads, &seams)?;
+    let (made, plugin) = described(&project, flags.code_cache, threads, &seams).await?;
     let document = &project.document;
-    let loading = describe.load(
-        &document.name,
-        &made.bytes,
-        &document.config,
-        document.limits,
-    );
-    let plugin = loading
-        .await
-        .map_err(|error| anyhow::anyhow!("{}: {}", project.output().display(), Chain(&error)))?;
-    check_grants(&project, &plugin.description)?;
     let packed = match put(&project, &made, &seams.rng)? {
         Some(bytes) => format!("  {} KiB", bytes.div_ceil(1024)),
         None => String::new(),
@@ -157,33 +141,63 @@ pub async fn build(flags: BuildFlags, threads: usize, seams: Seams) -> anyhow::R
         document.component.display(),
     );
     say(Tone::Good, "Built", &text)?;
-    Ok(())
+    check_grants(&project, &plugin.description)
 }
 
-/// Says what no host would start the plugin with, and what cannot work, as far as it is known without a cluster.
-fn check_grants(project: &Project, description: &Description) -> anyhow::Result<()> {
+/// Builds a project, and asks its component what it is.
+///
+/// # Errors
+/// As [`Maker::make`]; also that a host would not load the component.
+pub(super) async fn described(
+    project: &Project,
+    code_cache: Option<PathBuf>,
+    threads: usize,
+    seams: &Seams,
+) -> anyhow::Result<(Made, Plugin)> {
+    let maker = Maker {
+        seams: seams.clone(),
+    };
+    let made = maker.make(project, |command| {
+        let _ = say(Tone::Good, "Building", command);
+    });
+    let made = made.await?;
+    let describe = Describe::new(code_cache, threads, seams)?;
     let document = &project.document;
-    let missing = description.missing(&document.grants);
-    if !missing.is_empty() {
-        let mut text = format!(
-            "{} does not grant what the plugin needs: {}; no host starts it before it does; add to spec.grants, if it is to have it:",
-            document.file.display(),
-            missing.join("; ")
-        );
-        for grant in description.to_grant(&document.grants) {
-            text.push_str(&format!("\n{}", entries([&grant])));
-        }
-        say(Tone::Warning, "Missing", &text)?;
-    }
-    for problem in problems(project, description)? {
-        let text = format!("{}: {problem}", document.file.display());
-        say(Tone::Warning, "Grants", &text)?;
-    }
-    Ok(())
+    let loading = describe.load(
+        &document.name,
+        &made.bytes,
+        &document.config,
+        document.limits,
+    );
+    let plugin = loading
+        .await
+        .map_err(|error| anyhow::anyhow!("{}: {}", project.output().display(), Chain(&error)))?;
+    Ok((made, plugin))
 }
 
-/// What cannot work in the grants of `project`, whose own kinds are known beside those of Kubernetes.
-fn problems(project: &Project, description: &Description) -> anyhow::Result<Vec<String>> {
+/// Says what cannot work in the grants, as far as it is known without a cluster.
+///
+/// # Errors
+/// No host would start the plugin with them.
+fn check_grants(project: &Project, description: &Description) -> anyhow::Result<()> {
+    let file = project.document.file.display();
+    let mut refused: Vec<String> = missing(project, description).into_iter().collect();
+    for (refuses, problem) in problems(project, description)? {
+        let text = format!("{file}: {problem}");
+        match refuses {
+            true => refused.push(text),
+            false => say(Tone::Warning, "Grants", &text)?,
+        }
+    }
+    match refused.is_empty() {
+        true => Ok(()),
+        false => bail!("{}", refused.join("\n")),
+    }
+}
+
+/// What cannot work in the grants of `project`, and whether a host refuses it. The project's own kinds are known beside
+/// those of Kubernetes.
+fn problems(project: &Project, description: &Description) -> anyhow::Result<Vec<(bool, String)>> {
     let own = Definitions::of(&project.folder)?;
     let document = &project.document;
     let own_primary = own.by_kind(description.group(), &description.kind);
@@ -194,7 +208,10 @@ fn problems(project: &Project, description: &Description) -> anyhow::Result<Vec<
                 let scoped = is_cluster_scoped(description.group(), &plural);
                 (plural, scoped.then_some(false))
             }
-            Err(problem) => return Ok(vec![problem]),
+            // Which of several kinds it is, a cluster knows.
+            Err(problem) => {
+                return Ok(vec![(!is_watched(description, &document.grants), problem)]);
+            }
         },
     };
     let primary = PrimaryKind {
@@ -208,7 +225,9 @@ fn problems(project: &Project, description: &Description) -> anyhow::Result<Vec<
     };
     let problems = grants::problems(description, &document.grants, &primary, &scope);
     let line = |index| line_of_grant(&project.text, &document.name, index);
-    Ok(problems.iter().map(|problem| problem.text(line)).collect())
+    let told = problems.iter();
+    let told = told.map(|problem| (problem.refuses, problem.text(line)));
+    Ok(told.collect())
 }
 
 /// Puts the component where the document says; whoever reads it there sees the old one or the new one. With a name that

@@ -5,8 +5,6 @@
 
 use std::collections::BTreeSet;
 
-use kube::core::{ApiResource, GroupVersionKind};
-
 use crate::grants::{Grant, Grants, Namespaces, Scope, entries};
 use crate::plugin::Description;
 
@@ -42,14 +40,8 @@ pub(super) fn find(description: &Description, grants: &Grants) -> Result<Primary
 /// What to change in the grants.
 pub(crate) fn plural(description: &Description, grants: &Grants) -> Result<String, String> {
     let (group, kind) = (description.group(), &description.kind);
-    let guess = ApiResource::from_gvk(&GroupVersionKind::gvk(group, "v1", kind)).plural;
-    let says = |list: &[String], wanted: &str| list.iter().any(|it| it == "*" || it == wanted);
-    let places = grants.iter().filter(|grant| {
-        grant.namespaces != Namespaces::SameAsPrimary
-            && says(&grant.api_groups, group)
-            && says(&grant.verbs, "watch")
-    });
-    let named = places.flat_map(|grant| &grant.resources);
+    let guess = description.guessed_plural();
+    let named = places(description, grants).flat_map(|grant| &grant.resources);
     let candidates: BTreeSet<&str> = named
         .filter(|resource| !resource.contains('/'))
         .map(|resource| if resource == "*" { &guess } else { resource })
@@ -74,6 +66,21 @@ pub(crate) fn plural(description: &Description, grants: &Grants) -> Result<Strin
             "its grants do not tell which resource of group {group:?} is its primary kind {kind}: {first}, {second} or another; grant watch on the others with `namespaces: same-as-primary`"
         )),
     }
+}
+
+/// Whether some grant lets the plugin watch a kind of its primary's group somewhere.
+pub(crate) fn is_watched(description: &Description, grants: &Grants) -> bool {
+    places(description, grants).next().is_some()
+}
+
+/// The grants that say where kinds of the primary's group are watched.
+fn places<'a>(description: &'a Description, grants: &'a Grants) -> impl Iterator<Item = &'a Grant> {
+    let says = |list: &[String], wanted: &str| list.iter().any(|it| it == "*" || it == wanted);
+    grants.iter().filter(move |grant| {
+        grant.namespaces != Namespaces::SameAsPrimary
+            && says(&grant.api_groups, description.group())
+            && says(&grant.verbs, "watch")
+    })
 }
 
 #[cfg(test)]

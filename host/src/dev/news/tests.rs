@@ -122,7 +122,7 @@ fn what_is_not_granted_in_the_document_is_said() {
     let (tone, _, text) = granted(&["create jobs"], &["- { a: b }"], &[]).said();
     assert_eq!(tone, Tone::Warning);
     assert!(
-        text.ends_with("would refuse it for: create jobs\nadd to spec.grants of plugin.yaml, if it is to have it:\n- { a: b }"),
+        text.ends_with("would refuse it for: create jobs\n`windlass grants --write` adds this to spec.grants of plugin.yaml:\n- { a: b }"),
         "{text}"
     );
     let (tone, _, text) = granted(&[], &[], &["spec.grants[0]: no"]).said();

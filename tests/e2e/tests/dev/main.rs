@@ -6,6 +6,7 @@ mod endless;
 mod failing_writes;
 mod fixtures;
 mod follows;
+mod grants;
 mod keys;
 mod new;
 mod pages;
