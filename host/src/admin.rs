@@ -7,6 +7,7 @@
 
 mod address;
 pub mod client;
+pub mod folder;
 mod health;
 mod listener;
 mod page;

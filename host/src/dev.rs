@@ -28,6 +28,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use tokio::sync::{mpsc, watch};
 
+use crate::admin::folder::{self, Written};
 use crate::admin::{self, BindAddress, Ports};
 use crate::apiserver::Embedded;
 use crate::args::{Cluster, Dev};
@@ -38,7 +39,7 @@ use crate::project::within;
 use crate::replay::Failures;
 use crate::runtime::{Means, Wired, code_cache, identity, sandboxes, wire};
 use crate::screen::Tone;
-use crate::seams::{Either, Seams, Task, first};
+use crate::seams::{Either, Seams, Task, first, time_zone};
 use crate::shutdown::{self, Phase, Phases, advance, reached};
 use crate::source::{Folder, Watch};
 use crate::why::{Question, text};
@@ -73,11 +74,15 @@ struct Session {
 pub async fn run(flags: Dev, threads: usize, seams: Seams) -> anyhow::Result<()> {
     let targets = flags.targets.iter().map(|path| Target::open(path));
     let targets: Vec<Target> = targets.collect::<anyhow::Result<_>>()?;
-    let teller = Teller::new(flags.output);
+    let zone = time_zone(flags.time_zone.as_deref());
+    let teller = Teller::new(flags.output, seams.clock, zone);
     let (phase, phases, _signals) =
         shutdown::listen(&seams).context("cannot listen for signals")?;
     let gone = shutdown::hung_up().context("cannot listen for signals")?;
-    let own = own_folder(&targets);
+    let own = targets
+        .first()
+        .context("name a project's folder or a component");
+    let own = own.and_then(own_folder);
     let failures = own.as_ref().ok().map(|own| own.join("failures"));
     let failures = failures.and_then(|folder| Failures::open(folder, &seams).ok());
     if failures.is_none() {
@@ -97,6 +102,7 @@ pub async fn run(flags: Dev, threads: usize, seams: Seams) -> anyhow::Result<()>
         server.start(&seams)
     });
     let (api, namespace) = connect(&cluster, &seams).await?;
+    let name = identity(&seams);
     let means = Means {
         api,
         namespace,
@@ -104,7 +110,7 @@ pub async fn run(flags: Dev, threads: usize, seams: Seams) -> anyhow::Result<()>
         last_good: None,
         quarantine: Quarantine::default(),
         sandboxes: sandboxes(threads, &seams)?,
-        identity: identity(&seams),
+        identity: name.clone(),
         times: Times::default(),
         grace: GRACE,
         failures,
@@ -116,6 +122,12 @@ pub async fn run(flags: Dev, threads: usize, seams: Seams) -> anyhow::Result<()>
         status: flags.admin_bind_address,
     };
     let served = admin::serve(ports, wired.finder.clone(), wired.board.clone(), &seams).await?;
+    let page = served.status.map(|address| format!("http://{address}"));
+    // Gone when this function ends.
+    let _written: Vec<Written> = match &page {
+        Some(page) => told(&targets, &name, page),
+        None => Vec::new(),
+    };
     let (folders, held) = mpsc::channel(1);
     let host = run_host(&wired, held, &phase, &phases, &seams);
     let session = Session {
@@ -124,7 +136,7 @@ pub async fn run(flags: Dev, threads: usize, seams: Seams) -> anyhow::Result<()>
         names: Names::default(),
         folders,
         seams,
-        page: served.status.map(|address| format!("http://{address}")),
+        page,
         own_server: kubeconfig.is_some(),
     };
     let work = session.work(&flags, targets, kubeconfig.as_deref());
@@ -139,10 +151,15 @@ pub async fn run(flags: Dev, threads: usize, seams: Seams) -> anyhow::Result<()>
     ended.and(host)
 }
 
-/// The folder for what belongs to the first target, and is nobody's to keep.
-fn own_folder(targets: &[Target]) -> anyhow::Result<PathBuf> {
-    let target = targets.first();
-    let target = target.context("name a project's folder or a component")?;
+/// Each target's folder knows its host, where it can be written.
+fn told(targets: &[Target], host: &str, page: &str) -> Vec<Written> {
+    let folders = targets.iter().filter_map(|target| own_folder(target).ok());
+    let written = folders.filter_map(|folder| folder::write(&folder, host, page).ok());
+    written.collect()
+}
+
+/// The folder for what belongs to a target, and is nobody's to keep.
+fn own_folder(target: &Target) -> anyhow::Result<PathBuf> {
     let folder = within(target.folder(), Path::new(".windlass"));
     std::fs::create_dir_all(&folder)
         .and_then(|()| std::fs::write(folder.join(".gitignore"), "*\n"))

@@ -27,16 +27,28 @@ pub enum Tone {
 /// # Errors
 /// Nobody can hear it: the terminal is gone.
 pub fn say(tone: Tone, verb: &str, text: &str) -> io::Result<()> {
+    write("", tone, verb, text)
+}
+
+/// The same, with the time of day before the verb.
+///
+/// # Errors
+/// As [`say`].
+pub fn say_at(time: &str, tone: Tone, verb: &str, text: &str) -> io::Result<()> {
+    write(&format!("{time} "), tone, verb, text)
+}
+
+fn write(front: &str, tone: Tone, verb: &str, text: &str) -> io::Result<()> {
     let style = match tone {
         Tone::Good => AnsiColor::Green,
         Tone::Warning => AnsiColor::Yellow,
         Tone::Bad => AnsiColor::Red,
     };
     let styled = Style::new().bold().fg_color(Some(style.into()));
-    let line = laid_out(verb, text);
+    let line = laid_out(front.len(), verb, text);
     let (verb, rest) = line.split_at_checked(VERB).unwrap_or(("", &line));
     // One write, so that no other line comes between.
-    let whole = format!("{styled}{verb}{styled:#}{rest}\n");
+    let whole = format!("{front}{styled}{verb}{styled:#}{rest}\n");
     anstream::stderr().write_all(whole.as_bytes())
 }
 
@@ -48,14 +60,16 @@ pub fn go_on(text: &str) -> io::Result<()> {
     say(Tone::Good, "", text)
 }
 
-/// The verb to the right, and each line of the text behind it, without what moves a cursor: some of it is a guest's.
-fn laid_out(verb: &str, text: &str) -> String {
+/// The verb to the right, and each line of the text behind it, without what moves a cursor: some of it is a guest's. All
+/// but the first line begin `front` further to the right, since something stands before that.
+fn laid_out(front: usize, verb: &str, text: &str) -> String {
+    let column = front + VERB;
     let text = clean_lines(text, LONGEST);
     let mut lines = text.lines();
     let first = lines.next().unwrap_or_default();
     let mut out = format!("{verb:>VERB$} {first}");
     for line in lines {
-        out.push_str(&format!("\n{:VERB$} {line}", ""));
+        out.push_str(&format!("\n{:column$} {line}", ""));
     }
     out
 }
@@ -66,13 +80,17 @@ mod tests {
 
     #[test]
     fn the_verb_is_to_the_right_and_the_text_in_a_column() {
-        assert_eq!(laid_out("Created", "a/"), "     Created a/");
-        assert_eq!(laid_out("", "a\nb"), "             a\n             b");
+        assert_eq!(laid_out(0, "Created", "a/"), "     Created a/");
+        assert_eq!(laid_out(0, "", "a\nb"), "             a\n             b");
+        assert_eq!(
+            format!("09:30:00 {}", laid_out(9, "Ready", "a\nb")),
+            "09:30:00        Ready a\n                      b"
+        );
     }
 
     #[test]
     fn nothing_that_a_guest_says_moves_a_cursor() {
-        let said = laid_out("Held", "greeter: \u{1b}[2Jgone\n\u{7}line");
+        let said = laid_out(0, "Held", "greeter: \u{1b}[2Jgone\n\u{7}line");
         assert_eq!(
             said,
             "        Held greeter: \u{fffd}[2Jgone\n             \u{fffd}line"

@@ -12,6 +12,7 @@ mod process;
 mod rng;
 mod shell;
 mod spawn;
+mod zone;
 
 pub use child::Ended;
 pub use clock::{Clock, Dial};
@@ -20,6 +21,7 @@ pub use first::{Either, first};
 pub use process::Process;
 pub use rng::Rng;
 pub use spawn::{Spawn, Task, guest_threads};
+pub use zone::{time_of_day, time_zone};
 
 /// The three seams, as every part of the host receives them.
 #[derive(Clone, Debug)]

@@ -4,6 +4,7 @@ mod draw;
 mod state;
 
 use std::io::{IsTerminal, Write, stdout};
+use std::path::Path;
 use std::pin::pin;
 use std::time::Duration;
 
@@ -11,6 +12,7 @@ use crossterm::event::{Event, EventStream, KeyEventKind};
 use futures::StreamExt;
 
 use crate::admin::client::{document, fetch};
+use crate::admin::folder;
 use crate::args::{InspectOutput, Top};
 use crate::error::Chain;
 use crate::seams::{Either, Seams, first};
@@ -25,7 +27,8 @@ const AGAIN: Duration = Duration::from_secs(2);
 /// # Errors
 /// No host answers there; in a terminal, only at the first time.
 pub async fn top(flags: Top, seams: Seams) -> anyhow::Result<()> {
-    let base = &flags.host.admin_url;
+    let base = folder::asked(flags.host.admin_url.as_deref(), Path::new("."), &seams).await;
+    let base = base.as_str();
     let (status, json): (Status, String) = document(base, "/?o=json", &seams).await?;
     let shown = match flags.output {
         Some(InspectOutput::Json) => json,

@@ -35,14 +35,9 @@ pub struct Top {
 /// Which host is asked.
 #[derive(Clone, Debug, Args)]
 pub struct AskedHost {
-    /// Where the host's status page is
-    #[arg(
-        long,
-        env = "WINDLASS_ADMIN_URL",
-        default_value = "http://127.0.0.1:8082",
-        value_name = "URL"
-    )]
-    pub admin_url: String,
+    /// Where the host's status page is [default: of the host that `windlass dev` runs in this folder, or http://127.0.0.1:8082]
+    #[arg(long, env = "WINDLASS_ADMIN_URL", value_name = "URL")]
+    pub admin_url: Option<String>,
 }
 
 /// How an answer is written.

@@ -59,6 +59,9 @@ pub struct Dev {
     /// How it is told what happens: text on standard error, or json lines on standard output
     #[arg(long, short, default_value = "text", value_name = "FORMAT")]
     pub output: DevOutput,
+    /// Time zone of the times that are shown, such as Europe/Berlin [default: that of this machine]
+    #[arg(long, env = "TZ", value_name = "ZONE")]
+    pub time_zone: Option<String>,
     /// Port of the API server inside, on 127.0.0.1; 0 takes any that is free
     #[arg(
         long,

@@ -4,18 +4,23 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use serde::Serialize;
 use tokio::sync::watch;
 
 use super::news::News;
 use crate::args::DevOutput;
-use crate::screen::{Tone, say};
+use crate::screen::{Tone, say_at};
+use crate::seams::{Clock, time_of_day};
 use crate::why::{Node, PassAnswer};
 
 /// Whoever says it. Clones are the same.
 #[derive(Clone)]
 pub(super) struct Teller {
     output: DevOutput,
+    clock: Clock,
+    zone: TimeZone,
     heard: Arc<watch::Sender<bool>>,
     last: Arc<Mutex<Last>>,
 }
@@ -54,14 +59,18 @@ impl Last {
 struct Document<'a> {
     api_version: &'static str,
     kind: &'static str,
+    time: String,
     #[serde(flatten)]
     news: &'a News,
 }
 
 impl Teller {
-    pub(super) fn new(output: DevOutput) -> Self {
+    /// Says it with the time of `clock` in `zone`.
+    pub(super) fn new(output: DevOutput, clock: Clock, zone: TimeZone) -> Self {
         Self {
             output,
+            clock,
+            zone,
             heard: Arc::new(watch::Sender::new(true)),
             last: Arc::default(),
         }
@@ -74,9 +83,9 @@ impl Teller {
             DevOutput::Text => {
                 let before = last.of(news);
                 let (tone, verb, text) = news.said_after(before);
-                say(tone, verb, &text)
+                say_at(&self.time(), tone, verb, &text)
             }
-            DevOutput::Json => document(news),
+            DevOutput::Json => document(news, self.clock.wall()),
         };
         last.take(news);
         drop(last);
@@ -86,8 +95,12 @@ impl Teller {
     /// Says something that only people need.
     pub(super) fn hint(&self, tone: Tone, verb: &str, text: &str) {
         if self.output == DevOutput::Text {
-            self.was_heard(&say(tone, verb, text));
+            self.was_heard(&say_at(&self.time(), tone, verb, text));
         }
+    }
+
+    fn time(&self) -> String {
+        time_of_day(self.clock.wall(), &self.zone)
     }
 
     /// The object that was reconciled last.
@@ -109,10 +122,11 @@ impl Teller {
     }
 }
 
-fn document(news: &News) -> io::Result<()> {
+fn document(news: &News, wall: Timestamp) -> io::Result<()> {
     let document = Document {
         api_version: "windlass.dev/v1alpha1",
         kind: "DevEvent",
+        time: wall.to_string(),
         news,
     };
     let mut line = serde_json::to_vec(&document)?;

@@ -1,12 +1,14 @@
 //! `windlass why`: asks a host that runs.
 
 use std::io::Write;
+use std::path::Path;
 
 use anyhow::bail;
 
 use super::answer::Answer;
 use super::{dot, text};
 use crate::admin::client::document;
+use crate::admin::folder;
 use crate::args::{WhyFlags, WhyOutput, named};
 use crate::seams::Seams;
 
@@ -25,7 +27,8 @@ pub async fn ask(flags: WhyFlags, seams: Seams) -> anyhow::Result<()> {
     }
     let query: String = query.append_pair("o", "json").finish();
     let path = format!("/why?{query}");
-    let (answer, json): (Answer, String) = document(&flags.host.admin_url, &path, &seams).await?;
+    let base = folder::asked(flags.host.admin_url.as_deref(), Path::new("."), &seams).await;
+    let (answer, json): (Answer, String) = document(&base, &path, &seams).await?;
     let shown = match flags.output {
         WhyOutput::Text => text(&answer),
         WhyOutput::Json => json,

@@ -137,6 +137,8 @@ fn masked(text: &str) -> Result<String> {
             r"(?m)^[IWE]\d{4} [\d:.]+ +\d+ reflector\.go:.*context canceled.*\n",
             "",
         ),
+        // When `windlass dev` said something.
+        (r"(?m)^\d{2}:\d{2}:\d{2} ", "[time] "),
         (r"sha256:[0-9a-f]{12,}", "sha256:[..]"),
         (r"127\.0\.0\.1:\d+", "127.0.0.1:[..]"),
         (r"\b\d+(\.\d+)? ?(us|ms|s|min)\b", "[..]"),

@@ -145,6 +145,35 @@ async fn top_goes_from_all_plugins_to_one_and_to_its_objects() -> Result<()> {
     let said = windlass_alone(&["top", "-o", "json", "--admin-url", page])?;
     let status: Value = serde_json::from_slice(&said.stdout)?;
     assert_eq!(status["kind"], "Status");
+    // The folder knows its host, and which one answers is said.
+    let here = |arguments: &[&str]| {
+        let mut command = Command::new(host_binary()?);
+        command.args(arguments).current_dir(home.path());
+        command.env_remove("WINDLASS_ADMIN_URL");
+        anyhow::Ok(command.output()?)
+    };
+    let said = here(&["top", "-o", "json"])?;
+    let own: Value = serde_json::from_slice(&said.stdout)?;
+    assert_eq!(own["host"], status["host"]);
+    let errors = String::from_utf8(said.stderr)?;
+    ensure!(
+        errors.contains(&format!("the host of this folder at {page}")),
+        "{errors}"
+    );
+    let said = here(&["why", "greeting/ada"])?;
+    ensure!(said.status.success(), "{said:?}");
+    // It is gone with its host. What a killed one leaves behind is known by its name.
+    let file = home.path().join(".windlass/host.json");
+    let left = std::fs::read(&file)?;
+    dev.interrupt()?;
+    dev.ended().await?;
+    ensure!(!file.exists(), "the file goes with the host");
+    std::fs::write(&file, left)?;
+    let errors = String::from_utf8(here(&["top", "-o", "json"])?.stderr)?;
+    ensure!(
+        errors.contains("has ended; `windlass dev` starts it again"),
+        "{errors}"
+    );
     Ok(())
 }
 
