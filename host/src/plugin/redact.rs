@@ -20,6 +20,7 @@ use super::bindings::types::Failure;
 use super::tape::{Hider, Values};
 use crate::memory::{Account, Charge};
 use crate::text::{clean, clean_lines};
+use crate::view::Hide;
 
 /// Secrets of more bytes than this, in one call, are too many to look for.
 const BYTES: usize = 4 << 20;
@@ -92,8 +93,17 @@ impl Redactor {
         clean(&seen.redacted(&text), limit)
     }
 
-    /// A value that a write changed, as JSON. It is as it was if the call saw no Secret.
-    pub(super) fn value(&self, text: &str) -> String {
+    /// Redacts values that the call writes, as JSON, for as long as the call lasts.
+    pub(super) fn hide(&self) -> Hide {
+        let seen = Arc::downgrade(&self.0);
+        Arc::new(move |value| match seen.upgrade() {
+            Some(seen) => Self(seen).value(value),
+            None => ALL.to_owned(),
+        })
+    }
+
+    /// A value as JSON. It is as it was if the call saw no Secret.
+    fn value(&self, text: &str) -> String {
         let saw_none = self.seen().is_empty();
         match saw_none {
             true => text.to_owned(),

@@ -113,8 +113,7 @@ pub(super) fn sandbox(engine: &Engine, start: Start) -> wasmtime::Result<(Store<
     let (call, player) = match start.party {
         Party::Nobody => (None, None),
         Party::Cluster(call) => {
-            let redactor = redactor.clone();
-            let call = call.hiding(Arc::new(move |text| redactor.value(text)));
+            let call = call.hiding(redactor.hide());
             let call = call.of_share(start.share.clone());
             (Some(call.waiting(start.waited)), None)
         }
