@@ -295,7 +295,7 @@ impl Call {
     /// Who owns the fields: the plugin, for the primary and what it owns; otherwise the plugin on
     /// behalf of this primary, so that two primaries can share an object and each takes back only
     /// its own part.
-    fn field_manager(&self, target: &Target, object: &Map<String, Value>) -> String {
+    pub(super) fn field_manager(&self, target: &Target, object: &Map<String, Value>) -> String {
         let manager = manager_of(&self.door.plugin);
         let own = target.resource == self.primary.resource && target.key == self.primary.key;
         if own || owned_by(object, &self.primary) {
