@@ -26,7 +26,7 @@ use serde_json::value::RawValue;
 use tracing::Instrument;
 
 pub use discovery::Discovery;
-pub use error::ApiError;
+pub use error::{ApiError, Refusal};
 pub use lines::Lines;
 pub use request::{Accept, Request};
 pub use resource::{BadName, Resource, api_path, group_of, segment};

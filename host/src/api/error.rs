@@ -15,7 +15,7 @@ const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(60);
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum ApiError {
     /// The server answered no.
-    #[error("API server answered {code} {reason}: {message}")]
+    #[error("API server answered {code}{}", words(.reason, .message))]
     Status {
         /// The HTTP status.
         code: u16,
@@ -43,6 +43,30 @@ pub enum ApiError {
     /// An answer, but not Kubernetes'. A write may have been carried out.
     #[error("the API server's answer is not Kubernetes': {0}")]
     Garbled(String),
+}
+
+/// Who refused a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// Authentication: the host's credentials are not valid, or no longer.
+    Credentials,
+    /// Authorization: the host lacks a right.
+    Rights,
+    /// Admission, such as a quota, a terminating namespace, a policy or a webhook: the host has the right.
+    Admission,
+}
+
+impl Refusal {
+    /// What to add to the server's words, after a semicolon; empty if they say all.
+    pub fn hint(self) -> &'static str {
+        match self {
+            Self::Credentials => {
+                "; the credentials of `windlass` itself are not valid: have they expired?"
+            }
+            Self::Rights => "; `windlass` itself lacks the right",
+            Self::Admission => "",
+        }
+    }
 }
 
 impl ApiError {
@@ -121,6 +145,47 @@ impl ApiError {
         matches!(self.code(), Some(401 | 403))
     }
 
+    /// Who refused the request, if somebody did. As in kubectl, authorization is told by its sentence: it has the same
+    /// code and reason as admission.
+    pub fn refusal(&self) -> Option<Refusal> {
+        let Self::Status { code, message, .. } = self else {
+            return None;
+        };
+        match code {
+            401 => Some(Refusal::Credentials),
+            403 if is_of_authorization(message) => Some(Refusal::Rights),
+            403 => Some(Refusal::Admission),
+            _ => None,
+        }
+    }
+
+    /// Whether the same request may succeed in a moment: there was no whole answer, or it is one that client-go sends
+    /// requests again after. Any other 5xx is the server's last word on the request.
+    pub fn is_retryable(&self) -> bool {
+        match self {
+            Self::Status {
+                code: 408 | 429 | 502..=504,
+                ..
+            } => true,
+            Self::Status {
+                code: 500..=599,
+                reason,
+                retry_after,
+                ..
+            } => {
+                let reasons = [
+                    "ServerTimeout",
+                    "ServiceUnavailable",
+                    "Timeout",
+                    "TooManyRequests",
+                ];
+                retry_after.is_some() || reasons.contains(&reason.as_str())
+            }
+            Self::NotLeader | Self::Unreachable(_) | Self::Garbled(_) => true,
+            Self::Status { .. } | Self::TooLarge | Self::NoRoom(_) => false,
+        }
+    }
+
     /// How long to wait before anything else is sent: what the server asked for. A 429 without a word of it
     /// means a second; one of a disruption budget is about an eviction alone.
     pub fn slow_down(&self) -> Option<Duration> {
@@ -154,6 +219,24 @@ impl ApiError {
             | Self::NoRoom(_) => None,
         }
     }
+}
+
+/// The reason and the message of an answer that may have neither.
+fn words(reason: &str, message: &str) -> String {
+    let reason = match reason {
+        "" => String::new(),
+        reason => format!(" {reason}"),
+    };
+    match message {
+        "" => reason,
+        message => format!("{reason}: {message}"),
+    }
+}
+
+/// Whether a 403 says what authorizers say: that the user cannot do it, or grants rights that it does not have.
+fn is_of_authorization(message: &str) -> bool {
+    let lacks = message.contains("forbidden: User \"") && message.contains(" cannot ");
+    lacks || message.contains("is attempting to grant RBAC permissions not currently held")
 }
 
 /// The beginning of an answer that is not Kubernetes'.
@@ -193,6 +276,99 @@ mod tests {
         let want =
             "API server answered 502 Bad Gateway: it begins with \"<html>no backend</html>\"";
         assert_eq!(error.to_string(), want);
+    }
+
+    fn answer(code: u16, reason: &str, message: &str) -> ApiError {
+        let body = json!({ "kind": "Status", "code": code, "reason": reason, "message": message });
+        ApiError::from_status(code, None, body.to_string().as_bytes())
+    }
+
+    #[test]
+    fn an_answer_is_told_in_its_own_words() {
+        let schema =
+            "failed to create typed patch object: .spec.mdoe: field not declared in schema";
+        let cases = [
+            (answer(500, "", schema), format!("500: {schema}")),
+            (
+                answer(500, "InternalError", "no webhook"),
+                "500 InternalError: no webhook".into(),
+            ),
+            (
+                answer(503, "ServiceUnavailable", ""),
+                "503 ServiceUnavailable".into(),
+            ),
+        ];
+        for (error, want) in cases {
+            assert_eq!(error.to_string(), format!("API server answered {want}"));
+        }
+    }
+
+    #[test]
+    fn a_refusal_is_of_authorization_only_if_its_sentence_says_so() {
+        let rights = [
+            r#"pods is forbidden: User "system:serviceaccount:windlass:windlass" cannot list resource "pods" in API group "" at the cluster scope"#,
+            r#"pods "x" is forbidden: User "bob" cannot get resource "pods/log" in API group "" in the namespace "a": RBAC: role "r" not found"#,
+            r#"forbidden: User "bob" cannot get path "/version""#,
+            "roles.rbac.authorization.k8s.io \"new\" is forbidden: user \"bob\" (groups=[\"a\"]) is attempting to grant RBAC permissions not currently held:\n{APIGroups:[\"\"]}",
+        ];
+        let admission = [
+            r#"pods "x" is forbidden: exceeded quota: small, requested: pods=1, used: pods=3, limited: pods=3"#,
+            r#"configmaps "x" is forbidden: unable to create new content in namespace a because it is being terminated"#,
+            r#"pods "x" is forbidden: violates PodSecurity "restricted:latest": host namespaces (hostNetwork=true)"#,
+            r#"pods "x" is forbidden: error looking up service account a/b: serviceaccount "b" not found"#,
+            r#"admission webhook "x.example.dev" denied the request: you cannot do that"#,
+            "",
+        ];
+        for message in rights {
+            assert_eq!(
+                answer(403, "Forbidden", message).refusal(),
+                Some(Refusal::Rights),
+                "{message}"
+            );
+        }
+        for message in admission {
+            assert_eq!(
+                answer(403, "Forbidden", message).refusal(),
+                Some(Refusal::Admission),
+                "{message}"
+            );
+        }
+        assert_eq!(
+            answer(401, "Unauthorized", rights[0]).refusal(),
+            Some(Refusal::Credentials)
+        );
+        assert_eq!(answer(500, "InternalError", rights[0]).refusal(), None);
+        assert_eq!(ApiError::Unreachable(rights[0].into()).refusal(), None);
+    }
+
+    #[test]
+    fn what_client_go_sends_again_is_retryable_and_no_other_5xx() {
+        let after = |code| ApiError::from_status(code, Some(1), b"{}");
+        let cases = [
+            (answer(500, "", "field not declared in schema"), false),
+            (
+                answer(500, "InternalError", "failed calling webhook"),
+                false,
+            ),
+            (answer(500, "ServerTimeout", ""), true),
+            (after(500), true),
+            (answer(501, "", ""), false),
+            (answer(503, "ServiceUnavailable", ""), true),
+            (answer(504, "Timeout", ""), true),
+            (
+                ApiError::from_status(502, None, b"<html>no backend</html>"),
+                true,
+            ),
+            (answer(429, "TooManyRequests", ""), true),
+            (after(403), false),
+            (answer(409, "Conflict", ""), false),
+            (ApiError::Unreachable(String::new()), true),
+            (ApiError::Garbled(String::new()), true),
+            (ApiError::TooLarge, false),
+        ];
+        for (error, want) in cases {
+            assert_eq!(error.is_retryable(), want, "{error:?}");
+        }
     }
 
     #[test]

@@ -99,6 +99,7 @@ impl Record {
         let option = |text: &Option<String>| text.as_ref().map_or(0, String::len);
         let reads = self.journal.reads.iter().map(Saw::bytes);
         let writes = self.journal.writes.iter().map(Wrote::bytes);
+        let failed = self.journal.failed.iter().map(String::len);
         size_of::<Self>()
             + self.key.name.len()
             + self.output.len()
@@ -116,6 +117,7 @@ impl Record {
                 .iter()
                 .map(String::len)
                 .sum::<usize>()
+            + failed.sum::<usize>()
             + reads.sum::<usize>()
             + writes.sum::<usize>()
     }
@@ -240,6 +242,12 @@ impl Records {
     pub fn failing(&self, most: usize) -> Vec<Failing> {
         let ring = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         ring.failing.newest(most)
+    }
+
+    /// The last pass over this primary, if it failed and is kept.
+    pub(super) fn last_failure(&self, key: &Key) -> Option<Arc<Record>> {
+        let ring = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        ring.failing.get(key)?.record
     }
 
     /// The newest pass over this primary.

@@ -11,10 +11,12 @@ use crate::events::{Note, Severity};
 use crate::plugin::cluster::{Door, Primary};
 use crate::plugin::{CallError, Failure};
 use crate::text::clean;
-use crate::view::{End, Key, Wrote};
+use crate::view::{End, Journal, Key, Wrote};
 
 /// The longest piece of a guest's output in one log line.
 const OUTPUT: usize = 4 << 10;
+/// The longest piece of a failure that was logged before.
+const SAME: usize = 200;
 
 /// How a pass ended, in a word.
 pub(super) fn label(outcome: &Result<Done, PassError>) -> &'static str {
@@ -26,8 +28,15 @@ pub(super) fn label(outcome: &Result<Done, PassError>) -> &'static str {
     }
 }
 
-/// The one log line of the pass, and an Event on the primary if it failed.
-pub(super) fn pass(door: &Door, primary: &Primary, pass: &Pass, record: &Record) {
+/// The one log line of the pass, and an Event on the primary if it failed. `last` is the failure of the pass before, if
+/// it failed: what that said is not logged in full again.
+pub(super) fn pass(
+    door: &Door,
+    primary: &Primary,
+    pass: &Pass,
+    record: &Record,
+    last: Option<&Record>,
+) {
     let plugin = &*door.plugin;
     let object = primary.to_string();
     let why = record.whys.first.first().map(ToString::to_string);
@@ -50,7 +59,8 @@ pub(super) fn pass(door: &Door, primary: &Primary, pass: &Pass, record: &Record)
     };
     let retry_ms = record.next.map(millis);
     let output = clean(pass.output.trim(), OUTPUT);
-    let cause = Chain(error);
+    let cause = with_answers(&Chain(error).to_string(), &record.journal);
+    let told = told(&cause, record, last);
     tracing::warn!(
         plugin,
         object,
@@ -65,10 +75,9 @@ pub(super) fn pass(door: &Door, primary: &Primary, pass: &Pass, record: &Record)
         retry_ms,
         output,
         trace_id,
-        "pass failed: {cause}"
+        "pass failed: {told}"
     );
     if let Some(reason) = event_reason(error) {
-        let cause = cause.to_string();
         let denied = record.journal.denied.first();
         let denied = denied.map_or_else(String::new, |what| format!("; it may not {what}"));
         let note = match output.is_empty() {
@@ -76,6 +85,22 @@ pub(super) fn pass(door: &Door, primary: &Primary, pass: &Pass, record: &Record)
             false => format!("{cause}{denied}; its output: {output}"),
         };
         warn(door, primary, reason, &note);
+    }
+}
+
+/// Why a pass failed, and what the API server answered that this does not say.
+fn with_answers(cause: &str, journal: &Journal) -> String {
+    let untold = journal.untold(cause);
+    let parts: Vec<&str> = std::iter::once(cause).chain(untold).collect();
+    parts.join("; ")
+}
+
+/// The part of `cause` that is logged: its beginning, if the last pass failed in the same words.
+fn told(cause: &str, record: &Record, last: Option<&Record>) -> String {
+    let words = |record: &Record| (record.error.clone(), record.journal.failed.clone());
+    match last {
+        Some(last) if words(last) == words(record) => clean(cause, SAME),
+        Some(_) | None => cause.to_owned(),
     }
 }
 
@@ -218,6 +243,46 @@ fn millis(duration: Duration) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn failed(error: &str, answers: &[&str]) -> Record {
+        let answers = answers.iter().map(|words| (*words).to_owned());
+        let journal = Journal {
+            failed: answers.collect(),
+            ..Journal::default()
+        };
+        Record {
+            journal,
+            error: Some(error.to_owned()),
+            ..Record::settled()
+        }
+    }
+
+    #[test]
+    fn a_failed_pass_tells_what_the_api_server_answered_once() {
+        let answer = "API server answered 503 ServiceUnavailable: etcd is away";
+        let journal = failed("", &[answer]).journal;
+        let vague = "cannot apply ConfigMap/n/a: the API server is not available";
+        let whole = format!("{vague}; {answer}");
+        assert_eq!(with_answers(vague, &journal), whole);
+        assert_eq!(with_answers(&whole, &journal), whole);
+    }
+
+    #[test]
+    fn a_long_failure_is_logged_in_full_once_until_it_changes() {
+        let long = format!("exceeded quota: {}", "x".repeat(4000));
+        let record = failed(&long, &[&long]);
+        let short = clean(&long, SAME);
+        let other = failed("no luck", &[]);
+        let cases = [
+            (None, &long),
+            (Some(&record), &short),
+            (Some(&other), &long),
+        ];
+        for (last, want) in cases {
+            assert_eq!(&told(&long, &record, last), want);
+        }
+        assert_eq!(told("no luck", &other, Some(&other)), "no luck");
+    }
 
     #[test]
     fn a_hot_loop_names_the_object_the_field_and_the_rival() {

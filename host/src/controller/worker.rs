@@ -194,7 +194,8 @@ impl Worker {
         };
         spans::passed(&span, &record);
         count(&self.meters, &pass, &record);
-        report::pass(door, &primary, &pass, &record);
+        let last = self.records.last_failure(key);
+        report::pass(door, &primary, &pass, &record, last.as_deref());
         self.records.push(record);
         self.count_failing();
     }

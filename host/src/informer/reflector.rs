@@ -21,7 +21,7 @@ use tokio::time::Instant;
 use super::feed::{Feed, Origin};
 use super::store::Cut;
 use super::{Means, Phase, Watched};
-use crate::api::{Accept, ApiError, Lines};
+use crate::api::{Accept, ApiError, Lines, Refusal};
 use crate::error::Chain;
 use crate::seams::{Either, first};
 use crate::text::clean;
@@ -315,11 +315,8 @@ fn words(end: &End) -> Option<String> {
         }
         End::Absent => "the cluster does not serve it; it counts as empty until it does".to_owned(),
         End::Failed(error) => {
-            let lacks = match error.is_forbidden() {
-                true => "; `windlass` itself lacks the right",
-                false => "",
-            };
-            format!("{}{lacks}", clean(&Chain(error).to_string(), TEXT))
+            let hint = error.refusal().map_or("", Refusal::hint);
+            format!("{}{hint}", clean(&Chain(error).to_string(), TEXT))
         }
     })
 }
@@ -330,13 +327,18 @@ mod tests {
 
     #[test]
     fn an_answer_of_the_api_server_is_shown_as_a_sentence() {
-        let body =
-            br#"{"kind":"Status","code":403,"reason":"Forbidden","message":"pods is forbidden"}"#;
-        let error = ApiError::from_status(403, None, body);
-        assert_eq!(
-            words(&End::Failed(error)).unwrap(),
-            "API server answered 403 Forbidden: pods is forbidden; `windlass` itself lacks the right"
-        );
+        let user = r#"pods is forbidden: User \"w\" cannot list resource \"pods\""#;
+        let lacks = r#"pods is forbidden: User "w" cannot list resource "pods"; `windlass` itself lacks the right"#;
+        for (message, want) in [(user, lacks), ("it is closed", "it is closed")] {
+            let body = format!(
+                r#"{{"kind":"Status","code":403,"reason":"Forbidden","message":"{message}"}}"#
+            );
+            let error = ApiError::from_status(403, None, body.as_bytes());
+            assert_eq!(
+                words(&End::Failed(error)).unwrap(),
+                format!("API server answered 403 Forbidden: {want}")
+            );
+        }
     }
 
     #[test]

@@ -14,6 +14,7 @@ mod events;
 mod memory;
 mod patch;
 mod read;
+mod remarks;
 mod retry;
 mod set;
 #[cfg(test)]
@@ -29,6 +30,7 @@ use super::bindings::cluster::Error;
 use super::bindings::types::ObjectRef;
 use super::calls::HostCalls;
 use super::measures::Measures;
+use super::redact::Redactor;
 use super::shares::Share;
 use super::tape::Tape;
 use super::waited::Waited;
@@ -39,15 +41,11 @@ use crate::memory::{Account, Charge};
 use crate::metrics::Throttled;
 use crate::seams::Rng;
 use crate::spans;
-use crate::text::clean;
 use crate::view::{Hide, Key, Object, View};
 
 use captured::Captured;
 pub use captured::{Sheet, Unsent};
 pub use check::owned_by;
-
-/// Lines that the host writes about what a call may not do or does not find.
-const REMARKS: u32 = 20;
 
 /// What all calls of one plugin share.
 pub struct Door {
@@ -136,6 +134,8 @@ pub struct Call {
     share: Option<Arc<Share>>,
     /// How long it waits for its host.
     waited: Option<Waited>,
+    /// Hides the Secrets that the call sees in what people are told of it.
+    redactor: Redactor,
 }
 
 #[derive(Clone, Debug)]
@@ -187,12 +187,13 @@ impl Call {
             lookups: 0,
             seen: HashMap::from([(own, seen)]),
             slow_down: None,
-            remarks_left: REMARKS,
+            remarks_left: remarks::MOST,
             captured: Captured::default(),
             set_applied: false,
             tape: None,
             share: None,
             waited: None,
+            redactor: Redactor::default(),
         }
     }
 
@@ -318,56 +319,6 @@ impl Call {
             return Ok(());
         }
         Err(self.deny(&format!("{access}: add it to grants")))
-    }
-
-    /// Logs what the plugin may not do, and what would change that.
-    fn deny(&mut self, what: &str) -> Error {
-        self.door.view.denied(&self.primary.key, what);
-        if !self.may_remark() {
-            return Error::Denied;
-        }
-        let (plugin, object) = (&*self.door.plugin, self.primary.to_string());
-        tracing::warn!(plugin, object, "plugin {plugin} may not {what}");
-        Error::Denied
-    }
-
-    fn remark(&mut self, what: &str) {
-        if !self.may_remark() {
-            return;
-        }
-        let (plugin, object) = (&*self.door.plugin, self.primary.to_string());
-        tracing::info!(plugin, object, "{what}");
-    }
-
-    /// Whether one more line may be written: a guest can repeat what it may not do without end.
-    fn may_remark(&mut self) -> bool {
-        let left = self.remarks_left;
-        self.remarks_left = left.saturating_sub(1);
-        left > 0 && self.may_log()
-    }
-
-    /// Logs a failed request, and gives the guest its part of the news.
-    fn failed(&mut self, doing: &str, error: &ApiError) -> Error {
-        self.slow_down = self.slow_down.max(error.slow_down());
-        let (plugin, object) = (self.door.plugin.clone(), self.primary.to_string());
-        let plugin = &*plugin;
-        let text = clean(&error.to_string(), 1 << 10);
-        tracing::debug!(plugin, object, "cannot {doing}: {text}");
-        if error.is_forbidden() {
-            let what = format!("{doing}, since `windlass` itself lacks the right: {text}");
-            self.door.view.denied(&self.primary.key, &what);
-        }
-        if error.is_forbidden() && self.may_remark() {
-            tracing::warn!(
-                plugin,
-                object,
-                "the API server forbids plugin {plugin} to {doing}: {text}; `windlass` itself lacks the right"
-            );
-        }
-        match error {
-            ApiError::NoRoom(exceeded) => self.exceeded(*exceeded),
-            error => answer::error(error),
-        }
     }
 
     /// Remembers an object that the call has met. There is room for it: see [`Call::remember_one`].

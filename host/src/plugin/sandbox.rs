@@ -115,6 +115,7 @@ pub(super) fn sandbox(engine: &Engine, start: Start) -> wasmtime::Result<(Store<
         Party::Cluster(call) => {
             let call = call.hiding(redactor.hide());
             let call = call.of_share(start.share.clone());
+            let call = call.hiding(redactor.clone());
             (Some(call.waiting(start.waited)), None)
         }
         Party::Recording(player) => (None, Some(player)),

@@ -1,6 +1,7 @@
 //! What the run of a key has read and written so far: for people, and to judge a run.
 
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::difference::{Difference, Hide};
 use super::key::Key;
@@ -13,6 +14,12 @@ const BYTES: usize = 64 << 10;
 const SELECTOR: usize = 253;
 /// So many things that one run was not allowed to do.
 const DENIED: usize = 5;
+/// So many different things that went wrong in one run are known in the next.
+const TOLD: usize = 20;
+/// So many requests of one run that failed.
+const FAILED: usize = 5;
+/// So many bytes of an answer tell it from others.
+const HEAD: usize = 256;
 /// So many objects that one run wanted and may not take.
 const CONFLICTS: usize = 5;
 
@@ -29,6 +36,19 @@ pub struct Journal {
     pub denied: Vec<String>,
     /// Which objects its set may not take, why, and what to do: each once.
     pub conflicts: Vec<String>,
+    /// Why requests of it failed, in the API server's words: each once.
+    pub failed: Vec<String>,
+}
+
+impl Journal {
+    /// Why requests failed that `error`, with which the run ended, does not say.
+    pub fn untold(&self, error: &str) -> impl Iterator<Item = &str> {
+        let is_untold = |words: &&str| {
+            let head = words.get(..words.floor_char_boundary(HEAD));
+            !error.contains(head.unwrap_or_default())
+        };
+        self.failed.iter().map(String::as_str).filter(is_untold)
+    }
 }
 
 /// A read, and its answer.
@@ -135,7 +155,10 @@ impl Wrote {
 
 /// The journals of the runs that are under way.
 #[derive(Default)]
-pub(super) struct Journals(HashMap<Key, Run>);
+pub(super) struct Journals {
+    under_way: HashMap<Key, Run>,
+    told: Told,
+}
 
 /// The journal of a run that is under way.
 #[derive(Default)]
@@ -146,22 +169,58 @@ struct Run {
     hide: Option<Hide>,
 }
 
+/// What went wrong in this run of a key and in the one before it, as hashes: it is logged once, until it changes.
+#[derive(Debug, Default)]
+struct Told(HashMap<Key, [Vec<u64>; 2]>);
+
+impl Told {
+    fn begin(&mut self, key: &Key) {
+        if let Some([last, now]) = self.0.get_mut(key) {
+            *last = std::mem::take(now);
+            if last.is_empty() {
+                self.0.remove(key);
+            }
+        }
+    }
+
+    /// Whether neither of them has told it.
+    fn is_news(&mut self, key: &Key, what: &str) -> bool {
+        let mut hasher = DefaultHasher::new();
+        what.hash(&mut hasher);
+        let hash = hasher.finish();
+        let [last, now] = self.0.entry(key.clone()).or_default();
+        if now.contains(&hash) {
+            return false;
+        }
+        if now.len() < TOLD {
+            now.push(hash);
+        }
+        !last.contains(&hash)
+    }
+}
+
 impl Journals {
     /// A run of `key` begins.
     pub(super) fn begin(&mut self, key: &Key) {
-        self.0.insert(key.clone(), Run::default());
+        self.told.begin(key);
+        self.under_way.insert(key.clone(), Run::default());
+    }
+
+    /// `key` is gone.
+    pub(super) fn forget(&mut self, key: &Key) {
+        self.told.0.remove(key);
     }
 
     /// Of the values that the run of `key` writes only what `hide` leaves is shown.
     pub(super) fn hides(&mut self, key: &Key, hide: Hide) {
-        if let Some(run) = self.0.get_mut(key) {
+        if let Some(run) = self.under_way.get_mut(key) {
             run.hide = Some(hide);
         }
     }
 
     /// What is to be made of the values that the run of `key` writes.
     pub(super) fn hide(&self, key: &Key) -> Option<Hide> {
-        self.0.get(key)?.hide.clone()
+        self.under_way.get(key)?.hide.clone()
     }
 
     /// The run of `key` has read something.
@@ -193,14 +252,26 @@ impl Journals {
         });
     }
 
-    /// The run of `key` was not allowed to do something.
-    pub(super) fn denied(&mut self, key: &Key, what: &str) {
+    /// The run of `key` was not allowed to do something. Answers whether that is news.
+    pub(super) fn denied(&mut self, key: &Key, what: &str) -> bool {
         self.note(key, 0, |journal| {
             let denied = &mut journal.denied;
             if denied.len() < DENIED && !denied.iter().any(|known| known == what) {
                 denied.push(what.to_owned());
             }
         });
+        self.told.is_news(key, what)
+    }
+
+    /// A request of the run of `key` failed, with these words of the API server. Answers whether that is news.
+    pub(super) fn failed(&mut self, key: &Key, words: &str) -> bool {
+        self.note(key, 0, |journal| {
+            let failed = &mut journal.failed;
+            if failed.len() < FAILED && !failed.iter().any(|known| known == words) {
+                failed.push(words.to_owned());
+            }
+        });
+        self.told.is_news(key, words)
     }
 
     /// The set of the run of `key` may not take an object.
@@ -214,12 +285,12 @@ impl Journals {
 
     /// The run of `key` has ended.
     pub(super) fn end(&mut self, key: &Key) -> Journal {
-        self.0.remove(key).unwrap_or_default().journal
+        self.under_way.remove(key).unwrap_or_default().journal
     }
 
     /// Notes something of so many bytes, if there is room for it.
     fn note(&mut self, key: &Key, bytes: usize, note: impl FnOnce(&mut Journal)) {
-        let Some(Run { journal, held, .. }) = self.0.get_mut(key) else {
+        let Some(Run { journal, held, .. }) = self.under_way.get_mut(key) else {
             return;
         };
         if *held + bytes > BYTES {
@@ -234,6 +305,47 @@ impl Journals {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_failed_request_is_told_once_and_only_if_the_error_does_not_tell_it() {
+        let (mut journals, key) = (Journals::default(), Key::new(None, "a"));
+        let long = "w".repeat(2 * HEAD);
+        journals.begin(&key);
+        for words in ["away", "busy", "busy", &long] {
+            journals.failed(&key, words);
+        }
+        let journal = journals.end(&key);
+        let untold =
+            |error: &str| -> Vec<String> { journal.untold(error).map(str::to_owned).collect() };
+        assert_eq!(untold("no luck"), ["away", "busy", &long]);
+        assert_eq!(untold("the server is busy"), ["away", &long]);
+        assert_eq!(untold(&long[..HEAD + 1]), ["away", "busy"], "it is cut");
+    }
+
+    #[test]
+    fn what_goes_wrong_again_is_news_when_it_has_changed() {
+        let (mut journals, key) = (Journals::default(), Key::new(None, "a"));
+        let mut run = |denied: &[&str]| -> Vec<bool> {
+            journals.begin(&key);
+            denied
+                .iter()
+                .map(|what| journals.denied(&key, what))
+                .collect()
+        };
+        assert_eq!(run(&["get pods", "get pods"]), [true, false]);
+        assert_eq!(run(&["get pods"]), [false], "the next run says the same");
+        assert_eq!(run(&["get pods"]), [false]);
+        assert_eq!(run(&["get nodes", "get pods"]), [true, false]);
+        assert_eq!(run(&["get pods"]), [false]);
+        assert_eq!(run(&[]), [false; 0]);
+        assert_eq!(run(&["get pods"]), [true], "it went well meanwhile");
+        journals.begin(&key);
+        journals.begin(&key);
+        assert!(journals.told.0.is_empty());
+        journals.denied(&key, "get pods");
+        journals.forget(&key);
+        assert!(journals.told.0.is_empty());
+    }
 
     #[test]
     fn a_journal_takes_no_more_than_its_room() {

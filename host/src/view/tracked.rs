@@ -26,9 +26,14 @@ impl View {
         self.journals().saw(by, saw);
     }
 
-    /// The run of `by` was not allowed to do this.
-    pub fn denied(&self, by: &Key, what: &str) {
-        self.journals().denied(by, what);
+    /// The run of `by` was not allowed to do this. Answers whether that is news.
+    pub fn denied(&self, by: &Key, what: &str) -> bool {
+        self.journals().denied(by, what)
+    }
+
+    /// A request of the run of `by` failed, with these words of the API server. Answers whether that is news.
+    pub fn failed(&self, by: &Key, words: &str) -> bool {
+        self.journals().failed(by, words)
     }
 
     /// The set of the run of `by` may not take an object: which, and why.
@@ -50,6 +55,7 @@ impl View {
     pub fn forgets(&self, by: &Key) {
         self.reads().forget(by);
         self.forget_author(by);
+        self.journals().forget(by);
     }
 
     /// The run of `by` is about to read one object that it may read, or one of a kind that is not served.

@@ -113,6 +113,9 @@ pub struct PassAnswer {
     /// Which objects its set may not take, why, and what to do.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conflicts: Vec<String>,
+    /// Why requests of it failed, in the API server's words, where the error does not say so.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failed: Vec<String>,
     /// How it ended.
     pub returned: String,
     /// What went wrong.
@@ -269,6 +272,10 @@ impl PassAnswer {
                 .conflicts
                 .iter()
                 .map(|what| clean(what, TEXT))
+                .collect(),
+            failed: journal
+                .untold(record.error.as_deref().unwrap_or_default())
+                .map(|words| clean(words, TEXT))
                 .collect(),
             returned: record.outcome.to_owned(),
             error: record.error.as_deref().map(|error| clean(error, TEXT)),

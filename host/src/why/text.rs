@@ -178,6 +178,7 @@ fn pass(last: &PassAnswer, out: &mut String) {
     }
     rows(out, "DENIED", &last.denied);
     rows(out, "CONFLICT", &last.conflicts);
+    rows(out, "FAILED", &last.failed);
     let used = format!(
         "{}   {}, {} API calls, {} peak",
         last.returned,

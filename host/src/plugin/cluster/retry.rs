@@ -2,6 +2,7 @@
 //!
 //! - What the server has surely not done may always be sent again; what it may have done only if doing it
 //!   twice is as doing it once.
+//! - What failed for a reason that stays is not sent again: only what client-go would send again is.
 //! - A server that asks for a long pause gets it from the whole plugin, between calls.
 
 use std::time::Duration;
@@ -82,7 +83,8 @@ fn wait(error: &ApiError, repeat: Repeat, repeats: u32) -> Option<Duration> {
         (Fate::Undone, Repeat::IfUndone | Repeat::Harmless | Repeat::Unconditional) => true,
         (Fate::Raced, Repeat::Unconditional) => true,
         (Fate::Raced, Repeat::IfUndone | Repeat::Harmless) => false,
-        (Fate::Unclear, Repeat::Harmless | Repeat::Unconditional) => true,
+        // A 5xx that names what is wrong with the request names it the next time as well.
+        (Fate::Unclear, Repeat::Harmless | Repeat::Unconditional) => error.is_retryable(),
         (Fate::Unclear, Repeat::IfUndone) => false,
     };
     let asked = error
@@ -155,13 +157,14 @@ mod tests {
     #[test]
     fn a_write_is_sent_again_only_where_that_is_safe() {
         use Repeat::{Harmless, IfUndone, Never, Unconditional};
-        let rows: [(ApiError, &[Repeat]); 16] = [
+        let rows: [(ApiError, &[Repeat]); 17] = [
             (status(429, Some(1)), &[IfUndone, Harmless, Unconditional]),
             (status(429, None), &[IfUndone, Harmless, Unconditional]),
             (status(429, Some(30)), &[]),
             (status(409, None), &[Unconditional]),
             (status(408, None), &[Harmless, Unconditional]),
-            (status(500, None), &[Harmless, Unconditional]),
+            (status(500, None), &[]),
+            (status(500, Some(1)), &[Harmless, Unconditional]),
             (status(503, Some(2)), &[Harmless, Unconditional]),
             (status(503, Some(9)), &[]),
             (status(504, None), &[Harmless, Unconditional]),
@@ -189,8 +192,8 @@ mod tests {
     fn waits_are_what_the_server_asks_for_or_grow() {
         let wait = |error: &ApiError, repeats| wait(error, Repeat::Harmless, repeats).unwrap();
         assert_eq!(wait(&status(429, Some(2)), 1), Duration::from_secs(2));
-        assert_eq!(wait(&status(500, None), 0), FIRST_WAIT);
-        assert_eq!(wait(&status(500, None), 1), FIRST_WAIT * 2);
+        assert_eq!(wait(&status(503, None), 0), FIRST_WAIT);
+        assert_eq!(wait(&status(503, None), 1), FIRST_WAIT * 2);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The door on the embedded server: what it sends, and what becomes of it there.
 
+mod answers;
 mod applied;
 mod arbitrary;
 mod create;

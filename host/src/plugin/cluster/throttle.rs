@@ -9,6 +9,7 @@ use super::Call;
 use crate::api::{ApiError, Request};
 use crate::metrics::Throttled;
 use crate::plugin::bindings::cluster::Error;
+use crate::plugin::redact::Redactor;
 use crate::plugin::shares::{Logged, Share};
 use crate::plugin::waited::{Waited, Waiting};
 
@@ -37,6 +38,11 @@ impl Call {
     pub(in crate::plugin) fn waiting(self, waited: Waited) -> Self {
         let waited = Some(waited);
         Self { waited, ..self }
+    }
+
+    /// What people are told of it goes through `redactor`.
+    pub(in crate::plugin) fn hiding(self, redactor: Redactor) -> Self {
+        Self { redactor, ..self }
     }
 
     /// It waits for the API server until the answer is dropped.

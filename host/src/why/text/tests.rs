@@ -35,6 +35,7 @@ fn answer() -> Answer {
                     with(node("Deployment", "ada"), json!({ "end": "created", "fields": [], "followed": [added] })),
                 ],
                 "leftOut": 0, "returned": "transient", "error": "no luck",
+                "failed": ["API server answered 500: it is full"],
                 "cpuUs": 300, "memory": 1_258_291, "requests": 2, "output": "",
             }],
         }],
@@ -67,6 +68,7 @@ WROTE      ConfigMap/n/ada-greeting   .data.text: \"x\" -> \"Ahoy\"
            ConfigMap/n/ada-greeting   .data.more: <none> -> 1
            Deployment/n/ada   created
              because of it   .data.more: <none> -> 1
+FAILED     API server answered 500: it is full
 RETURNED   transient   3 ms, 2 API calls, 1.2 MiB peak
 ERROR      no luck
 BEFORE     reconcile 60 s ago, since ConfigMap n/ada-greeting has changed: rest

@@ -125,13 +125,22 @@ async fn what_was_perhaps_done_is_sent_again_only_where_that_is_harmless() {
             _ => (write, "ok", 1),
         })
         .collect();
-    for fault in [
-        Fault::Refuse(500),
-        Fault::Refuse(503),
-        Fault::Refuse(504),
-        Fault::Reset,
-    ] {
+    for fault in [Fault::Refuse(503), Fault::Refuse(504), Fault::Reset] {
         under(fault, &undone).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_5xx_that_stays_is_told_in_its_own_words_after_one_request() {
+    let words = "API server answered 500 InternalError: this fault was made on purpose";
+    for kind in ALL {
+        let world = world().await;
+        fault(&world, &Fault::Refuse(500), u64::MAX);
+        let (answer, requests, writes) = write(&world, kind).await;
+        let Err(Error::Other(text)) = answer else {
+            panic!("{kind:?}: {answer:?}")
+        };
+        assert_eq!((&*text, requests, writes), (words, 1, 0), "{kind:?}");
     }
 }
 
@@ -145,7 +154,7 @@ async fn what_was_done_without_a_word_is_not_done_twice() {
         })
         .collect();
     for fault in [
-        Fault::RefuseDone(500),
+        Fault::RefuseDone(503),
         Fault::RefuseDone(504),
         Fault::ResetDone,
     ] {
@@ -208,7 +217,7 @@ async fn an_apply_without_conditions_outlives_a_conflict_and_one_with_a_uid_tell
 #[tokio::test(start_paused = true)]
 async fn repetitions_count_as_requests_of_the_call() {
     let world = world().await;
-    fault(&world, &Fault::Refuse(500), u64::MAX);
+    fault(&world, &Fault::Refuse(503), u64::MAX);
     let mut call = world.call().await;
     for _ in 0..40 {
         let object = config_map("page", &json!({})).to_string();
@@ -229,7 +238,7 @@ async fn a_delete_that_was_done_without_a_word_succeeds_also_under_finalizers() 
     let page = || reference("v1", "ConfigMap", "page");
     // Read from the store, so its version is a condition that the first attempt breaks.
     call.get(page(), None, Consistency::Stored).await.unwrap();
-    fault(&world, &Fault::RefuseDone(500), 1);
+    fault(&world, &Fault::RefuseDone(503), 1);
     call.delete(page(), NO_OPTIONS).await.unwrap();
     assert_eq!(world.writes().len(), 1);
     let stored = parsed(call.get(page(), None, Consistency::Stored).await);
@@ -258,7 +267,7 @@ async fn a_delete_of_what_was_not_read_takes_one_request_and_means_what_is_there
 
 #[tokio::test(start_paused = true)]
 async fn a_patch_of_one_version_that_was_perhaps_done_is_told_so() {
-    for given in [Fault::RefuseDone(500), Fault::ResetDone] {
+    for given in [Fault::RefuseDone(503), Fault::ResetDone] {
         let world = world().await;
         let mut call = world.call().await;
         let page = || reference("v1", "ConfigMap", "page");

@@ -327,7 +327,8 @@ async fn a_delete_that_fails_is_an_error_of_no_child() {
         fault: Fault::Refuse(403),
     });
     let errors = errors(set(&world, &["c"]).await);
-    assert_eq!(errors, [(None, "Error::Denied".to_owned())]);
+    let text = "API server answered 403 Forbidden: this fault was made on purpose";
+    assert_eq!(errors, [(None, format!("Error::Other({text:?})"))]);
     assert_eq!(names(&world).await, ["a", "c"], "the others are deleted");
 }
 

@@ -1,0 +1,77 @@
+//! What the host says about a call: what it may not do, what it does not find, and which of its requests failed.
+//!
+//! - A text that the last pass was told as well is not logged again.
+
+use super::{Call, answer};
+use crate::api::{ApiError, Refusal};
+use crate::plugin::bindings::cluster::Error;
+
+/// So many lines are written about one call.
+pub(super) const MOST: u32 = 20;
+/// The longest answer of the API server that people are told.
+const WORDS: usize = 1 << 10;
+
+impl Call {
+    /// Logs what the plugin may not do, and what would change that: not again if the last pass was told the same.
+    pub(super) fn deny(&mut self, what: &str) -> Error {
+        let is_news = self.door.view.denied(&self.primary.key, what);
+        if !is_news || !self.may_remark() {
+            return Error::Denied;
+        }
+        let (plugin, object) = (&*self.door.plugin, self.primary.to_string());
+        tracing::warn!(plugin, object, "plugin {plugin} may not {what}");
+        Error::Denied
+    }
+
+    pub(super) fn remark(&mut self, what: &str) {
+        if !self.may_remark() {
+            return;
+        }
+        let (plugin, object) = (&*self.door.plugin, self.primary.to_string());
+        tracing::info!(plugin, object, "{what}");
+    }
+
+    /// Whether one more line may be written: a guest can repeat what it may not do without end.
+    pub(super) fn may_remark(&mut self) -> bool {
+        let left = self.remarks_left;
+        self.remarks_left = left.saturating_sub(1);
+        left > 0 && self.may_log()
+    }
+
+    /// Logs a failed request, and gives the guest its part of the news.
+    pub(super) fn failed(&mut self, doing: &str, error: &ApiError) -> Error {
+        self.slow_down = self.slow_down.max(error.slow_down());
+        let (plugin, object) = (self.door.plugin.clone(), self.primary.to_string());
+        let plugin = &*plugin;
+        let text = self.redactor.line(&error.to_string(), WORDS);
+        let answer = match error {
+            ApiError::NoRoom(exceeded) => return self.exceeded(*exceeded),
+            error => answer::error(error),
+        };
+        tracing::debug!(plugin, object, "cannot {doing}: {text}");
+        let is_ours = matches!(
+            error.refusal(),
+            Some(Refusal::Credentials | Refusal::Rights)
+        );
+        let is_news = match &answer {
+            Error::Denied => {
+                let what = format!("{doing}, since `windlass` itself lacks the right: {text}");
+                self.door.view.denied(&self.primary.key, &what)
+            }
+            answer => answer::words(error, answer).is_some_and(|words| {
+                let words = self.redactor.line(&words, WORDS);
+                self.door.view.failed(&self.primary.key, &words)
+            }),
+        };
+        // What else went wrong the plugin is told in full, and its answer is logged.
+        if is_ours && is_news && self.may_remark() {
+            let hint = error.refusal().map_or("", Refusal::hint);
+            tracing::warn!(
+                plugin,
+                object,
+                "the API server forbids plugin {plugin} to {doing}: {text}{hint}"
+            );
+        }
+        answer
+    }
+}

@@ -1,0 +1,115 @@
+//! What the guest and people are told of requests that fail, in the API server's words.
+
+use super::*;
+use crate::api::ApiError;
+use crate::view::Journal;
+
+const QUOTA: &str = "pods \"a\" is forbidden: exceeded quota: small, requested: pods=1, used: pods=3, limited: pods=3";
+const RBAC: &str = "configmaps \"a\" is forbidden: User \"windlass\" cannot patch resource \"configmaps\" in API group \"\" in the namespace \"default\"";
+
+fn answer(code: u16, reason: &str, message: &str) -> ApiError {
+    let status = json!({ "kind": "Status", "code": code, "reason": reason, "message": message });
+    ApiError::from_status(code, None, status.to_string().as_bytes())
+}
+
+/// What one call tells of these answers: the guest, and people.
+async fn told(answers: &[ApiError]) -> (Vec<Error>, Journal) {
+    let world = World::new().await;
+    let mut call = world.call().await;
+    let answers = answers.iter();
+    let errors = answers.map(|answer| call.failed("do it", answer)).collect();
+    let key = call.primary().key.clone();
+    (errors, world.door.view.ends(&key))
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_field_that_the_schema_does_not_know_is_named() {
+    let world = World::new().await;
+    let mut call = world.call().await;
+    let mut object = config_map("page", &json!({}));
+    object["mdoe"] = "slow".into();
+    let answer = call.apply(object.to_string()).await;
+    let Err(Error::Other(text)) = answer else {
+        panic!("{answer:?}")
+    };
+    let field = ".mdoe: field not declared in schema";
+    assert!(text.contains(field), "{text}");
+    assert_eq!(call.traffic().requests, 1, "no use to try again");
+    let key = call.primary().key.clone();
+    assert_eq!(world.door.view.ends(&key).failed, [text]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_refused_is_told() {
+    let other = |code: u16, words: &str| format!("API server answered {code} {words}");
+    let forbidden = |message: &str| answer(403, "Forbidden", message);
+    let (errors, journal) = told(&[forbidden(QUOTA), forbidden(QUOTA)]).await;
+    let words = other(403, &format!("Forbidden: {QUOTA}"));
+    for error in errors {
+        assert!(
+            matches!(&error, Error::Other(text) if *text == words),
+            "{error:?}"
+        );
+    }
+    assert_eq!((journal.denied, journal.failed), (Vec::new(), vec![words]));
+
+    let (errors, journal) = told(&[forbidden(RBAC), forbidden(RBAC)]).await;
+    assert!(errors.iter().all(|error| matches!(error, Error::Denied)));
+    let lacks = format!(
+        "do it, since `windlass` itself lacks the right: {}",
+        other(403, &format!("Forbidden: {RBAC}"))
+    );
+    assert_eq!((journal.denied, journal.failed), (vec![lacks], Vec::new()));
+
+    let (errors, journal) = told(&[answer(401, "Unauthorized", "Unauthorized")]).await;
+    assert!(matches!(errors[..], [Error::Other(_)]), "{errors:?}");
+    let expired = other(401, "Unauthorized: Unauthorized");
+    assert_eq!(
+        (journal.denied, journal.failed),
+        (Vec::new(), vec![expired])
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn people_are_told_what_unavailable_and_gone_leave_out() {
+    let mut terminating = answer(403, "Forbidden", "it is being terminated");
+    if let ApiError::Status { causes, .. } = &mut terminating {
+        causes.push("NamespaceTerminating".into());
+    }
+    let budget = answer(
+        429,
+        "TooManyRequests",
+        "it would violate the disruption budget",
+    );
+    let away = ApiError::Unreachable("connection refused".into());
+    let everyday = [answer(404, "NotFound", "no"), answer(409, "Conflict", "no")];
+    let (errors, journal) = told(&[terminating, budget, away]).await;
+    assert!(
+        matches!(
+            errors[..],
+            [Error::Gone, Error::Unavailable, Error::Unavailable]
+        ),
+        "{errors:?}"
+    );
+    let failed = [
+        "API server answered 403 Forbidden: it is being terminated",
+        "API server answered 429 TooManyRequests: it would violate the disruption budget",
+        "cannot reach the API server: connection refused",
+    ];
+    assert_eq!(journal.failed, failed);
+    let (_, journal) = told(&everyday).await;
+    assert_eq!(journal, Journal::default(), "a plugin decides by them");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_about_a_secret_is_told_without_its_values() {
+    let world = World::new().await;
+    let redactor = crate::plugin::redact::Redactor::default();
+    let secret = json!({ "kind": "Secret", "stringData": { "a": "hunter2" } });
+    redactor.sees(&secret.to_string());
+    let mut call = world.call().await.hiding(redactor);
+    let error = call.failed("do it", &answer(422, "Invalid", "it is hunter2"));
+    assert!(matches!(error, Error::Invalid(text) if text == "it is hunter2"));
+    let key = call.primary().key.clone();
+    assert_eq!(world.door.view.ends(&key).failed, ["it is hidden"]);
+}
