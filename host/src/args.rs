@@ -2,6 +2,7 @@
 
 mod ask;
 mod author;
+mod environment;
 mod examples;
 mod objects;
 mod shares;
@@ -20,6 +21,7 @@ use crate::manifest::is_dns_label;
 pub use ask::{AskedHost, Top, WhyFlags, WhyOutput};
 pub use author::*;
 pub use objects::{AnnotateFlags, Release, named};
+pub use environment::{https_proxy, user_code_cache};
 pub use shares::ShareFlags;
 pub use traces::{Endpoint, TraceFlags};
 
@@ -348,21 +350,6 @@ fn dns_subdomain(text: &str) -> Result<String, String> {
     } else {
         Err("must be DNS labels with dots between them, such as windlass".into())
     }
-}
-
-/// The folder for compiled code, if no flag names one: in `XDG_CACHE_HOME`, or `~/.cache`.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "this is the place that reads the environment"
-)]
-pub fn user_code_cache() -> Option<PathBuf> {
-    let cache = match std::env::var_os("XDG_CACHE_HOME") {
-        Some(cache) if !cache.is_empty() => PathBuf::from(cache),
-        _ => {
-            PathBuf::from(std::env::var_os("HOME").filter(|home| !home.is_empty())?).join(".cache")
-        }
-    };
-    Some(cache.join("windlass").join("code"))
 }
 
 #[cfg(test)]

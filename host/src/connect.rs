@@ -1,7 +1,11 @@
 //! From flags to a door: which cluster, as whom, and whether it answers.
 
 mod client;
+mod exec;
+mod proxy;
+mod server;
 mod shared;
+mod token;
 mod watches;
 
 use std::time::Duration;
@@ -9,12 +13,15 @@ use std::time::Duration;
 use anyhow::bail;
 use http::HeaderValue;
 use http::header::USER_AGENT;
+use hyper_util::client::proxy::matcher::Matcher;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 
 use crate::api::{Api, ApiError, Request};
-use crate::args::Cluster;
+use crate::args::{Cluster, https_proxy};
 use crate::error::Chain;
 use crate::seams::Seams;
+use proxy::{Proxy, Unsupported};
+use token::Token;
 
 /// What the API server's audit log knows the host by.
 const AGENT: HeaderValue =
@@ -53,13 +60,13 @@ pub async fn connect(cluster: &Cluster, seams: &Seams) -> anyhow::Result<(Api, S
     config.connect_timeout = Some(Duration::from_secs(10));
     // Longer than a watch that only gets bookmarks is silent, if it has a connection of its own.
     config.read_timeout = Some(Duration::from_secs(300));
+    let client = client_of(&mut config, seams).map_err(|error| unusable(&*error))?;
     let server = config.cluster_url.to_string();
     let server = server.trim_end_matches('/');
     let namespace = cluster
         .namespace
         .clone()
         .unwrap_or_else(|| config.default_namespace.clone());
-    let client = client::client(config).map_err(|error| unusable(&error))?;
     let api = Api::new(client, seams.clone());
     api.requests().go_to(address(server));
     match api.send(Request::get("/apis".to_owned())).await {
@@ -88,6 +95,37 @@ pub async fn connect(cluster: &Cluster, seams: &Seams) -> anyhow::Result<(Api, S
             "the API server {server} of {source} does not answer: is it running, and are its address and its certificate authority right? ({})",
             Chain(&error)
         ),
+    }
+}
+
+fn client_of(config: &mut kube::Config, seams: &Seams) -> anyhow::Result<kube::Client> {
+    config.cluster_url = server::url(&config.cluster_url, has_tls(config))?;
+    let proxy = proxy_of(config)?;
+    let token = Token::take(&mut config.auth_info, seams.clock)?;
+    client::client(config, proxy, token).map_err(|error| told(error, config))
+}
+
+/// Whether the kubeconfig has anything to do with TLS.
+fn has_tls(config: &kube::Config) -> bool {
+    let user = &config.auth_info;
+    let certificate = user.client_certificate.is_some() || user.client_certificate_data.is_some();
+    let authority = config.root_cert.is_some() || config.root_cert_file.is_some();
+    authority || certificate || config.accept_invalid_certs
+}
+
+/// The proxy through which the server is reached. kube takes that of the environment for one of the kubeconfig.
+fn proxy_of(config: &mut kube::Config) -> Result<Option<Proxy>, Unsupported> {
+    let environment = https_proxy().and_then(|url| url.parse::<http::Uri>().ok());
+    let named = config.proxy_url.take();
+    let named = named.filter(|named| Some(named) != environment.as_ref());
+    proxy::proxy(&config.cluster_url, named.as_ref(), &Matcher::from_env())
+}
+
+/// Why there is no client, with the name of the program that should have given credentials.
+fn told(error: kube::Error, config: &kube::Config) -> anyhow::Error {
+    match (&error, &config.auth_info.exec) {
+        (kube::Error::Auth(error), Some(exec)) => anyhow::anyhow!(exec::told(exec, error)),
+        _ => error.into(),
     }
 }
 

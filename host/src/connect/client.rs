@@ -8,33 +8,79 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use http::Uri;
+use hyper::rt::{Read, Write};
 use hyper_rustls::{
     DefaultServerNameResolver, FixedServerNameResolver, HttpsConnector, ResolveServerName,
 };
 use hyper_timeout::TimeoutConnector;
 use hyper_util::client::legacy::Client;
-use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::client::legacy::connect::proxy::{SocksV5, Tunnel};
+use hyper_util::client::legacy::connect::{Connection, HttpConnector};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use kube::client::{Body, ClientBuilder, ConfigExt, RustlsTlsError};
 use kube::config::Config;
+use tower::{BoxError, Service};
 
+use super::proxy::Proxy;
 use super::shared::Shared;
+use super::token::Token;
 use super::watches::Connections;
 
 /// How long a connection is kept that nobody needs. The one that was used last is used next, so that what a burst of
 /// requests has left behind rests; without a timer it would do so for ever, with 30 KB of buffers.
 const IDLE: Duration = Duration::from_secs(15);
 
-/// A client for the cluster of `config`, which has no retries of its own.
+/// A client for the cluster of `config`, through `proxy` and with `token` if there are any. It has no retries of its own.
 ///
 /// # Errors
 /// The configuration cannot be used.
-pub(super) fn client(config: Config) -> kube::Result<kube::Client> {
-    if config.proxy_url.is_some() {
-        // It answers why not: support for proxies is not compiled in.
-        return kube::Client::try_from(config);
+pub(super) fn client(
+    config: &Config,
+    proxy: Option<Proxy>,
+    token: Option<Token>,
+) -> kube::Result<kube::Client> {
+    let mut sockets = HttpConnector::new();
+    sockets.enforce_http(false);
+    sockets.set_nodelay(true);
+    match proxy {
+        None => over(&sockets, config, token),
+        Some(Proxy::Http { url, credentials }) => {
+            let mut tunnel = Tunnel::new(url, sockets);
+            if let Some(credentials) = credentials {
+                tunnel = tunnel.with_auth(credentials);
+            }
+            over(&tunnel, config, token)
+        }
+        Some(Proxy::Https { url, credentials }) => {
+            let tls = config.rustls_client_config()?;
+            let name = Arc::new(DefaultServerNameResolver::default());
+            let secured = HttpsConnector::new(sockets, tls, true, name);
+            let mut tunnel = Tunnel::new(url, secured);
+            if let Some(credentials) = credentials {
+                tunnel = tunnel.with_auth(credentials);
+            }
+            over(&tunnel, config, token)
+        }
+        Some(Proxy::Socks { url, credentials }) => {
+            let mut socks = SocksV5::new(url, sockets);
+            if let Some((user, password)) = credentials {
+                socks = socks.with_auth(user, password);
+            }
+            over(&socks, config, token)
+        }
     }
-    let [own, shared] = connectors(&config)?;
+}
+
+/// As [`client`], over what opens connections to the server's port.
+fn over<S>(sockets: &S, config: &Config, token: Option<Token>) -> kube::Result<kube::Client>
+where
+    S: Service<Uri> + Clone + Send + Sync + 'static,
+    S::Response: Connection + Read + Write + Send + Unpin + 'static,
+    S::Future: Send + 'static,
+    S::Error: Into<BoxError>,
+{
+    let [own, shared] = connectors(sockets, config)?;
     let own: Client<_, Body> = Client::builder(TokioExecutor::new())
         .pool_idle_timeout(IDLE)
         .pool_timer(TokioTimer::new())
@@ -44,19 +90,23 @@ pub(super) fn client(config: Config) -> kube::Result<kube::Client> {
     let builder = ClientBuilder::new(Connections::new(own, shared), namespace)
         .with_layer(&config.extra_headers_layer()?);
     let base = config.base_uri_layer();
-    Ok(match config.auth_layer()? {
-        Some(auth) => builder.with_layer(&auth).with_layer(&base).build(),
-        None => builder.with_layer(&base).build(),
+    Ok(match (token, config.auth_layer()?) {
+        (Some(token), _) => builder.with_layer(&token).with_layer(&base).build(),
+        (None, Some(auth)) => builder.with_layer(&auth).with_layer(&base).build(),
+        (None, None) => builder.with_layer(&base).build(),
     })
 }
 
-type Connector = TimeoutConnector<HttpsConnector<HttpConnector>>;
+type Connector<S> = TimeoutConnector<HttpsConnector<S>>;
 
 /// What opens connections: of one's own, and such as are shared if the server knows how.
-fn connectors(config: &Config) -> kube::Result<[Connector; 2]> {
-    let mut sockets = HttpConnector::new();
-    sockets.enforce_http(false);
-    sockets.set_nodelay(true);
+fn connectors<S>(sockets: &S, config: &Config) -> kube::Result<[Connector<S>; 2]>
+where
+    S: Service<Uri> + Clone + Send,
+    S::Response: Connection + Read + Write + Send + Unpin + 'static,
+    S::Future: Send + 'static,
+    S::Error: Into<BoxError>,
+{
     let name: Arc<dyn ResolveServerName + Send + Sync> = match config.tls_server_name.clone() {
         Some(name) => {
             let name = name.try_into().map_err(RustlsTlsError::InvalidServerName);

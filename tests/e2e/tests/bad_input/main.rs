@@ -136,6 +136,85 @@ async fn a_cluster_that_cannot_be_reached_is_one_line_that_says_why() {
     }
 }
 
+/// What an operator writes into a kubeconfig, and what the host says of it.
+#[tokio::test]
+async fn a_part_of_a_kubeconfig_that_cannot_be_used_is_named() {
+    let control_plane = control_plane().unwrap();
+    let plugins = Plugins::new("default").unwrap().greeter().unwrap();
+    let folder = plugins.folder();
+    let text = std::fs::read_to_string(control_plane.kubeconfig_admin()).unwrap();
+    let config: Value = serde_json::from_str(&text).unwrap();
+    let (user, cluster) = ("/users/0/user", "/clusters/0/cluster");
+    let exec = json!({
+        "apiVersion": "client.authentication.k8s.io/v1", "interactiveMode": "Never",
+        "command": "nope-cmd", "installHint": "install nope",
+    });
+    let empty = folder.join("empty-token");
+    std::fs::write(&empty, "\n").unwrap();
+    let cases: [(&str, &str, Value, &[&str]); 7] = [
+        (
+            user,
+            "token",
+            json!("abc\n"),
+            &["has a character that no HTTP header may have"],
+        ),
+        (
+            user,
+            "tokenFile",
+            json!(empty),
+            &["its token file", "is empty"],
+        ),
+        (
+            user,
+            "exec",
+            exec,
+            &[
+                "its credential plugin nope-cmd cannot be run",
+                "install nope",
+            ],
+        ),
+        (
+            cluster,
+            "server",
+            json!("127.0.0.1:1"),
+            &["https://127.0.0.1:1 ", "does not answer"],
+        ),
+        (
+            cluster,
+            "server",
+            json!("/api"),
+            &["must be a URL, such as https://host:6443"],
+        ),
+        (
+            cluster,
+            "proxy-url",
+            json!("http://127.0.0.1:1"),
+            &["does not answer", "tunnel error"],
+        ),
+        (
+            cluster,
+            "proxy-url",
+            json!("ftp://127.0.0.1:1"),
+            &["its proxy must begin with http://, https:// or socks5://"],
+        ),
+    ];
+    for (number, (part, field, value, words)) in cases.into_iter().enumerate() {
+        let mut config = config.clone();
+        let part = config.pointer_mut(part).unwrap().as_object_mut().unwrap();
+        if field == "exec" || field.starts_with("token") {
+            // A client certificate is no reason to leave a token out.
+            part.clear();
+        }
+        part.insert(field.to_owned(), value);
+        let file = folder.join(format!("kubeconfig-{number}"));
+        std::fs::write(&file, config.to_string()).unwrap();
+        let said = last_words(folder, &file, &[]).await;
+        for word in words {
+            assert!(said.contains(word), "{field} lacks {word:?}: {said}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_config_folder_that_cannot_be_read_is_one_line_that_says_why() {
     let kubeconfig = control_plane().unwrap().kubeconfig_admin();
