@@ -22,7 +22,7 @@ use crate::shutdown;
 /// The first line of a kubeconfig that may be replaced.
 const MARK: &str = "# Written by windlass apiserver, and gone when that ends.\n";
 
-/// Serves until SIGTERM or SIGINT.
+/// Serves until SIGTERM, SIGINT or SIGHUP.
 ///
 /// # Errors
 /// The port or the kubeconfig's file cannot be had.

@@ -78,7 +78,6 @@ pub async fn run(flags: Dev, threads: usize, seams: Seams) -> anyhow::Result<()>
     let teller = Teller::new(flags.output, seams.clock, zone);
     let (phase, phases, _signals) =
         shutdown::listen(&seams).context("cannot listen for signals")?;
-    let gone = shutdown::hung_up().context("cannot listen for signals")?;
     let own = targets
         .first()
         .context("name a project's folder or a component");
@@ -140,8 +139,7 @@ pub async fn run(flags: Dev, threads: usize, seams: Seams) -> anyhow::Result<()>
         own_server: kubeconfig.is_some(),
     };
     let work = session.work(&flags, targets, kubeconfig.as_deref());
-    let alone = first(gone, session.teller.alone());
-    let stopped = first(reached(&phases, Phase::Drain), alone);
+    let stopped = first(reached(&phases, Phase::Drain), session.teller.alone());
     let ended = match first(work, stopped).await {
         Either::Left(ended) => ended,
         Either::Right(_) => Ok(()),

@@ -1,4 +1,8 @@
-//! SIGTERM or SIGINT drains; the second one aborts.
+//! SIGTERM, SIGINT or SIGHUP drains; the second one aborts.
+//!
+//! - A host that was started with SIGHUP ignored, such as by `nohup`, goes on when its terminal is gone.
+
+use std::future::pending;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
@@ -25,14 +29,13 @@ pub type Phases = watch::Receiver<Phase>;
 /// The operating system refused.
 pub fn listen(seams: &Seams) -> std::io::Result<(watch::Sender<Phase>, Phases, Task)> {
     let (sender, phases) = watch::channel(Phase::Run);
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut signals = Signals::listen()?;
     let announce = sender.clone();
     let task = seams.spawn.task(async move {
-        either(&mut terminate, &mut interrupt).await;
+        signals.next().await;
         tracing::info!("stopping: running passes may end; signal again to abort them");
         advance(&announce, Phase::Drain);
-        either(&mut terminate, &mut interrupt).await;
+        signals.next().await;
         tracing::warn!("aborting running passes");
         advance(&announce, Phase::Abort);
     });
@@ -44,20 +47,8 @@ pub fn listen(seams: &Seams) -> std::io::Result<(watch::Sender<Phase>, Phases, T
 /// # Errors
 /// The operating system refused.
 pub fn signalled() -> std::io::Result<impl Future<Output = ()>> {
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    Ok(async move { either(&mut terminate, &mut interrupt).await })
-}
-
-/// Waits until the terminal is gone.
-///
-/// # Errors
-/// The operating system refused.
-pub fn hung_up() -> std::io::Result<impl Future<Output = ()>> {
-    let mut hangup = signal(SignalKind::hangup())?;
-    Ok(async move {
-        hangup.recv().await;
-    })
+    let mut signals = Signals::listen()?;
+    Ok(async move { signals.next().await })
 }
 
 /// Moves on to `phase`; never back.
@@ -74,10 +65,72 @@ pub async fn reached(phases: &Phases, phase: Phase) {
     let mut phases = phases.clone();
     if phases.wait_for(|held| *held >= phase).await.is_err() {
         // Nobody can end the host any more, so nobody has.
-        std::future::pending::<()>().await;
+        pending::<()>().await;
     }
 }
 
-async fn either(one: &mut Signal, other: &mut Signal) {
-    first(one.recv(), other.recv()).await;
+/// The signals that end the host.
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+    /// None if SIGHUP is ignored.
+    hangup: Option<Signal>,
+}
+
+impl Signals {
+    fn listen() -> std::io::Result<Self> {
+        // Who cannot be asked ignores nothing.
+        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let hangup = match ignores_hangup(&status) {
+            true => None,
+            false => Some(signal(SignalKind::hangup())?),
+        };
+        Ok(Self {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+            hangup,
+        })
+    }
+
+    async fn next(&mut self) {
+        let hangup = async {
+            match &mut self.hangup {
+                Some(hangup) => hangup.recv().await,
+                None => pending().await,
+            }
+        };
+        first(first(self.terminate.recv(), self.interrupt.recv()), hangup).await;
+    }
+}
+
+/// Whether the process ignores SIGHUP, as `/proc/PID/status` says: the first of 64 bits.
+fn ignores_hangup(status: &str) -> bool {
+    let mut lines = status.lines();
+    let ignored = lines.find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|bits| u64::from_str_radix(bits.trim(), 16).ok());
+    ignored.is_some_and(|bits| bits & 1 == 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_that_ignores_hangups_says_so() {
+        let cases = [
+            (
+                "Name:\twindlass\nSigIgn:\t0000000000001001\nSigCgt:\t0\n",
+                true,
+            ),
+            (
+                "Name:\twindlass\nSigIgn:\t0000000000001000\nSigCgt:\t1\n",
+                false,
+            ),
+            ("Name:\twindlass\n", false),
+            ("SigIgn:\tx\n", false),
+        ];
+        for (status, want) in cases {
+            assert_eq!(ignores_hangup(status), want, "{status}");
+        }
+    }
 }

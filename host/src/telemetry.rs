@@ -132,7 +132,8 @@ where
         return log.without_time().with_writer(|| Held).boxed();
     }
     let terminal = stderr().is_terminal();
-    let log = fmt::layer().with_writer(stderr);
+    // A terminal that is gone takes no complaints either: saying so on it would panic.
+    let log = fmt::layer().with_writer(stderr).log_internal_errors(false);
     let usual = match terminal {
         true => LogFormat::Text,
         false => LogFormat::Json,

@@ -224,6 +224,14 @@ impl Host {
         Ok(kill_process(self.process.group, Signal::TERM)?)
     }
 
+    /// Sends SIGHUP, as a terminal does that is closed.
+    ///
+    /// # Errors
+    /// There is no such process any more.
+    pub fn hang_up(&self) -> Result<()> {
+        Ok(kill_process(self.process.group, Signal::HUP)?)
+    }
+
     /// Waits for the end.
     ///
     /// # Errors

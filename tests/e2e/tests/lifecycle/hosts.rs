@@ -20,6 +20,7 @@ for_each_greeter!(Result<()> =>
     a_pass_has_one_line_in_the_log_which_counts_its_requests,
     after_sigterm_a_running_pass_ends_and_the_host_exits_with_0,
     a_second_sigterm_aborts_a_running_pass,
+    after_sighup_the_lease_is_given_up_and_the_host_exits_with_0,
     of_two_hosts_one_runs_the_plugin_and_the_other_takes_over_when_it_stops,
     of_two_hosts_one_runs_the_plugin_and_the_other_takes_over_when_it_dies,
 );
@@ -111,6 +112,32 @@ async fn a_second_sigterm_aborts_a_running_pass(greeter: Greeter) -> Result<()> 
     let greeting = read(&scene.cluster, "Greeting", "ada").await?;
     assert!(greeting.get("status").is_none(), "the pass did not end");
     Ok(())
+}
+
+async fn after_sighup_the_lease_is_given_up_and_the_host_exits_with_0(
+    greeter: Greeter,
+) -> Result<()> {
+    let (scene, _proxy) = Scene::greeter_behind_proxy(greeter, "hangup").await?;
+    scene.cluster.greet("ada", json!({ "name": "Ada" })).await?;
+    scene.cluster.until_ready("ada").await?;
+    assert_ne!(holder(&scene.cluster).await?, "");
+    scene.host.hang_up()?;
+    if ignores_hangups()? {
+        // So does the host, which is our child.
+        scene.host.terminate()?;
+    }
+    let status = scene.host.ended().await?;
+    assert_eq!(status.code(), Some(0), "{:#?}", scene.host.log());
+    assert_eq!(holder(&scene.cluster).await?, "", "the lease is given up");
+    Ok(())
+}
+
+/// Whether this test was started by `nohup`.
+fn ignores_hangups() -> Result<bool> {
+    let status = std::fs::read_to_string("/proc/self/status")?;
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = u64::from_str_radix(ignored.unwrap_or_default().trim(), 16)?;
+    Ok(ignored & 1 == 1)
 }
 
 /// Makes a Greeting, and holds the pass that is about to report its status.
