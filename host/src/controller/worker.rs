@@ -194,7 +194,7 @@ impl Worker {
         };
         spans::passed(&span, &record);
         count(&self.meters, &pass, &record);
-        let last = self.records.last_failure(key);
+        let last = error.and_then(|_| self.records.last_failure(key));
         report::pass(door, &primary, &pass, &record, last.as_deref());
         self.records.push(record);
         self.count_failing();

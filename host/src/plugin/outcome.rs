@@ -12,7 +12,7 @@ use super::cluster::Traffic;
 use super::limiter::Denied;
 use super::redact::Redactor;
 use super::sandbox::State;
-use super::wasi::Output;
+use super::wasi::{OnlyWaits, Output};
 use crate::crashes::Activity;
 use crate::manifest::Limits;
 use crate::seams::Spawn;
@@ -310,6 +310,9 @@ fn classify(error: &wasmtime::Error, denied: Option<Denied>, limits: &Limits) ->
         Some(Stop::Cancelled) => return CallError::Stopped,
         Some(Stop::Cpu) => return CallError::CpuExceeded(limits.cpu),
         None => {}
+    }
+    if let Some(waits) = error.downcast_ref::<OnlyWaits>() {
+        return CallError::Trapped(waits.to_string());
     }
     if let Some(I32Exit(code)) = error.downcast_ref::<I32Exit>() {
         return CallError::Trapped(format!("it exited with code {code} instead of answering"));

@@ -16,7 +16,7 @@ use super::redact::Redactor;
 use super::shares::Share;
 use super::tape::Player;
 use super::waited::Waited;
-use super::wasi::{self, Output};
+use super::wasi::{self, Output, Sleeps};
 use crate::manifest::Limits;
 use crate::memory::Account;
 
@@ -36,6 +36,7 @@ pub(super) const SPANS: u32 = 200;
 pub(super) struct State {
     pub(super) wasi: WasiCtx,
     pub(super) table: ResourceTable,
+    pub(super) sleeps: Sleeps,
     pub(super) limiter: Limiter,
     pub(super) cancel: Cancel,
     /// The door to the cluster; none while the guest describes itself.
@@ -127,6 +128,7 @@ pub(super) fn sandbox(engine: &Engine, start: Start) -> wasmtime::Result<(Store<
     let state = State {
         wasi,
         table: ResourceTable::new(),
+        sleeps: Sleeps::default(),
         limiter: Limiter::new(start.limits.memory, &start.account),
         cancel: start.cancel.clone(),
         call,

@@ -1,7 +1,9 @@
 //! WASI with nothing in it: no environment, no files, no sockets, output kept, time standing still.
 //!
 //! - Clocks show the instant at which the call began, so a guest cannot time what it does.
-//! - A guest that sleeps sleeps until its call is stopped: there is nothing worth waiting for.
+//! - A guest that only waits for time to pass traps ([`sleep`]).
+
+mod sleep;
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -11,15 +13,14 @@ use jiff::Timestamp;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use tokio::io::AsyncWrite;
-use wasmtime::component::{HasData, Linker, Resource, ResourceTable};
+use wasmtime::component::Linker;
 use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
 use wasmtime_wasi::clocks::{HostMonotonicClock, HostWallClock};
-use wasmtime_wasi::p2::bindings::clocks::monotonic_clock;
-use wasmtime_wasi::p2::{DynPollable, OutputStream, Pollable, StreamResult, subscribe};
+use wasmtime_wasi::p2::{OutputStream, Pollable, StreamResult};
 use wasmtime_wasi::{WasiCtx, async_trait};
 
-use super::cancel::Cancel;
 use super::sandbox::State;
+pub(super) use sleep::{OnlyWaits, Sleeps};
 
 /// Where the monotonic clock stands, in nanoseconds. Not at zero, which Go's runtime takes for a clock
 /// that is broken.
@@ -108,10 +109,7 @@ pub(super) fn context(now: Timestamp, seed: [u8; 32]) -> (WasiCtx, Output) {
 pub(super) fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
     wasmtime_wasi::p2::add_to_linker_async(linker)?;
     linker.allow_shadowing(true);
-    monotonic_clock::add_to_linker::<State, SleepForever>(linker, |state| Sleeper {
-        table: &mut state.table,
-        cancel: &state.cancel,
-    })?;
+    sleep::link(linker)?;
     linker.allow_shadowing(false);
     Ok(())
 }
@@ -135,58 +133,5 @@ impl HostMonotonicClock for Frozen {
 
     fn now(&self) -> u64 {
         STANDS
-    }
-}
-
-struct SleepForever;
-
-impl HasData for SleepForever {
-    type Data<'a> = Sleeper<'a>;
-}
-
-struct Sleeper<'a> {
-    table: &'a mut ResourceTable,
-    cancel: &'a Cancel,
-}
-
-impl Sleeper<'_> {
-    fn sleep(&mut self, over: bool) -> wasmtime::Result<Resource<DynPollable>> {
-        let sleep = self.table.push(Sleep {
-            over,
-            cancel: self.cancel.clone(),
-        })?;
-        subscribe(self.table, sleep)
-    }
-}
-
-impl monotonic_clock::Host for Sleeper<'_> {
-    fn now(&mut self) -> wasmtime::Result<u64> {
-        Ok(STANDS)
-    }
-
-    fn resolution(&mut self) -> wasmtime::Result<u64> {
-        Ok(1_000_000)
-    }
-
-    fn subscribe_instant(&mut self, when: u64) -> wasmtime::Result<Resource<DynPollable>> {
-        self.sleep(when <= STANDS)
-    }
-
-    fn subscribe_duration(&mut self, when: u64) -> wasmtime::Result<Resource<DynPollable>> {
-        self.sleep(when == 0)
-    }
-}
-
-struct Sleep {
-    over: bool,
-    cancel: Cancel,
-}
-
-#[async_trait]
-impl Pollable for Sleep {
-    async fn ready(&mut self) {
-        if !self.over {
-            self.cancel.stopped().await;
-        }
     }
 }

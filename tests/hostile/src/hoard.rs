@@ -27,7 +27,7 @@ pub(crate) fn spin_log(_: &Primary) -> Outcome {
     }
 }
 
-/// Sleeps without end.
+/// Wants to sleep without end.
 pub(crate) fn spin_sleep(_: &Primary) -> Outcome {
     loop {
         std::thread::sleep(Duration::from_secs(3600));

@@ -31,16 +31,14 @@ attacks! {
         neighbours: NINE,
         ..HOSTILE
     },
-    eight_plugins_that_sleep_leave_their_neighbours_a_slot => Attack {
+    eight_plugins_that_sleep_end_at_once => Attack {
         config: r#"{ "attack": "spin_sleep" }"#,
-        limits: r#"{ "deadline": "20s" }"#,
         attackers: 8,
         objects: 8,
         passes: 8,
-        most_passes: 128,
         signs: &[
-            Sign::Log("raise spec.limits.deadline"),
-            Sign::Metric(r#"windlass_failures_total\{CONTROLLER,reason="deadline_exceeded"\}"#),
+            Sign::Log("time does not advance during a call; return requeue-after"),
+            Sign::Metric(r#"windlass_failures_total\{CONTROLLER,reason="trapped"\}"#),
         ],
         neighbours: NINE,
         ..HOSTILE

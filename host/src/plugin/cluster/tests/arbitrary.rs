@@ -281,6 +281,7 @@ fn state(call: Call, account: &Account) -> State {
     State {
         wasi,
         table: ResourceTable::new(),
+        sleeps: crate::plugin::wasi::Sleeps::default(),
         limiter: Limiter::new(64 << 20, account),
         cancel: Cancel::default(),
         object: call.primary().to_string(),
