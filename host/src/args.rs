@@ -20,8 +20,8 @@ use crate::manifest::is_dns_label;
 
 pub use ask::{AskedHost, Top, WhyFlags, WhyOutput};
 pub use author::*;
-pub use objects::{AnnotateFlags, Release, named};
 pub use environment::{https_proxy, user_code_cache};
+pub use objects::{AnnotateFlags, Release, named};
 pub use shares::ShareFlags;
 pub use traces::{Endpoint, TraceFlags};
 
