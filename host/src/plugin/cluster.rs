@@ -34,14 +34,14 @@ use super::redact::Redactor;
 use super::shares::Share;
 use super::tape::Tape;
 use super::waited::Waited;
-use crate::api::{Api, ApiError, Discovery, Resource, group_of};
+use crate::api::{Api, Discovery, Resource, group_of};
 use crate::events::Recorder;
 use crate::grants::{Access, Grants, Used};
 use crate::memory::{Account, Charge};
 use crate::metrics::Throttled;
 use crate::seams::Rng;
 use crate::spans;
-use crate::view::{Hide, Key, Object, View};
+use crate::view::{Key, Object, View};
 
 use captured::Captured;
 pub use captured::{Sheet, Unsent};
@@ -202,13 +202,6 @@ impl Call {
     pub fn noted_on(self, tape: Tape) -> Self {
         let tape = Some(tape);
         Self { tape, ..self }
-    }
-
-    /// Of the values that it writes people are shown what `hide` leaves of them.
-    #[must_use]
-    pub(super) fn hiding(self, hide: Hide) -> Self {
-        self.door.view.hides(&self.primary.key, hide);
-        self
     }
 
     /// Its plugin's numbers go to `measures`, and not to where they go now.

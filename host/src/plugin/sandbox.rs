@@ -114,7 +114,6 @@ pub(super) fn sandbox(engine: &Engine, start: Start) -> wasmtime::Result<(Store<
     let (call, player) = match start.party {
         Party::Nobody => (None, None),
         Party::Cluster(call) => {
-            let call = call.hiding(redactor.hide());
             let call = call.of_share(start.share.clone());
             let call = call.hiding(redactor.clone());
             (Some(call.waiting(start.waited)), None)

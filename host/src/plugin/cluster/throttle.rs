@@ -40,8 +40,9 @@ impl Call {
         Self { waited, ..self }
     }
 
-    /// What people are told of it goes through `redactor`.
+    /// What people are told of it, and of what it writes, goes through `redactor`.
     pub(in crate::plugin) fn hiding(self, redactor: Redactor) -> Self {
+        self.door.view.hides(&self.primary.key, redactor.hide());
         Self { redactor, ..self }
     }
 

@@ -60,7 +60,7 @@ fn the_defaults_of_what_was_made_are_told_apart() {
             "type": "ClusterIP",
         } }),
     );
-    let Effect { applied, followed } = of_creation(&made, &sent(&object, ""));
+    let Effect { applied, followed } = of_creation(&made, &sent(&object, ""), None);
     let mut applied = told(&applied);
     applied.sort();
     let want = [
@@ -89,7 +89,7 @@ fn many_defaults_hide_nothing_that_was_sent() {
     spec.insert("replicas".into(), json!(2));
     let made = service("1", json!({ "spec": spec }));
     let object = json!({ "spec": { "replicas": 2 } });
-    let effect = of_creation(&made, &sent(&object, ""));
+    let effect = of_creation(&made, &sent(&object, ""), None);
     assert_eq!(told(&effect.applied), [".spec.replicas - 2"]);
     assert_eq!(effect.followed.len(), 32);
 }
@@ -128,7 +128,7 @@ fn what_somebody_else_has_changed_is_no_effect() {
         // An atomic field: all that is in it.
         ("other", json!({ "f:status": {} })),
     ]);
-    let effect = of_change(&before, &after, None, &sent(&object, &answer));
+    let effect = of_change(&before, &after, None, &sent(&object, &answer), None);
     let mut applied = told(&effect.applied);
     applied.sort();
     let want = [
@@ -148,7 +148,7 @@ fn what_is_not_applied_any_more_has_changed_because_of_the_write() {
     let before = service("1", json!({ "spec": { "type": "A", "old": 1 } }));
     let after = service("2", json!({ "spec": { "type": "A" } }));
     let object = json!({ "spec": { "type": "A" } });
-    let effect = of_change(&before, &after, None, &sent(&object, ""));
+    let effect = of_change(&before, &after, None, &sent(&object, ""), None);
     assert_eq!(told(&effect.applied), [""; 0]);
     assert_eq!(told(&effect.followed), [".spec.old 1 -"]);
 }
@@ -167,13 +167,19 @@ fn of_fields_that_are_not_read_only_those_that_were_sent_are_told() {
     };
     let before = whole("1", "a").cut_to(&fields);
     let object = json!({ "metadata": { "labels": { "pool": "b" } } });
-    let effect = of_change(&before, &whole("2", "b"), Some(&fields), &sent(&object, ""));
+    let effect = of_change(
+        &before,
+        &whole("2", "b"),
+        Some(&fields),
+        &sent(&object, ""),
+        None,
+    );
     assert_eq!(told(&effect.applied), [".metadata.labels.pool \"a\" \"b\""]);
     assert_eq!(told(&effect.followed), [""; 0]);
     // A status that was sent, of which it is not known what it was.
     let object = json!({ "status": { "phase": "Ready" } });
     let of = |after: &Object| {
-        let effect = of_change(&before, after, Some(&fields), &sent(&object, ""));
+        let effect = of_change(&before, after, Some(&fields), &sent(&object, ""), None);
         (told(&effect.applied), told(&effect.followed))
     };
     let unknown = vec![".status.phase … \"Ready\"".to_owned()];
@@ -190,14 +196,20 @@ fn nothing_of_a_secret_is_shown() {
     };
     let (before, after) = (secret("MQ=="), secret("Mg=="));
     let objects = [&before, &after].map(|object| Object::new(object).unwrap());
-    let effect = of_change(&objects[0], &objects[1], None, &sent(&after, ""));
+    let effect = of_change(&objects[0], &objects[1], None, &sent(&after, ""), None);
     assert_eq!(told(&effect.applied), [".data.key … …"]);
-    let effect = of_creation(&objects[1], &sent(&json!({}), ""));
+    let effect = of_creation(&objects[1], &sent(&json!({}), ""), None);
     assert_eq!(told(&effect.followed), [".data.key - …"]);
     // A patch does not say what it is of.
     let patch = json!({ "data": { "key": "Mg==" } });
     let fields = Fields::parse([".type"]).unwrap();
-    let effect = of_change(&objects[0], &objects[1], Some(&fields), &sent(&patch, ""));
+    let effect = of_change(
+        &objects[0],
+        &objects[1],
+        Some(&fields),
+        &sent(&patch, ""),
+        None,
+    );
     assert_eq!(told(&effect.applied), [".data.key … …"]);
 }
 
@@ -215,6 +227,6 @@ fn the_work_has_an_end_whatever_is_there() {
         service("2", json!({ "list": items })),
     );
     let object = json!({ "list": [{ "n": -1 }] });
-    let effect = of_change(&before, &after, None, &sent(&object, &managers));
+    let effect = of_change(&before, &after, None, &sent(&object, &managers), None);
     assert!(effect.applied.len() <= 32 && effect.followed.len() <= 32);
 }
