@@ -84,16 +84,16 @@ mod tests {
                 "- { apiGroups: [a], resources: [x], verbs: [get] }, - { apiGroups: [b], resources: [x], verbs: [get] }",
             ),
             (
-                "[{ apiGroups: [a], resources: [x], verbs: [get] }, { apiGroups: [a], resources: [y], verbs: [list] }]",
-                "- { apiGroups: [a], resources: [x], verbs: [get] }, - { apiGroups: [a], resources: [y], verbs: [list] }",
+                "[{ apiGroups: [a], resources: [x], verbs: [get] }, { apiGroups: [a], resources: [z], verbs: [list] }]",
+                "- { apiGroups: [a], resources: [x], verbs: [get] }, - { apiGroups: [a], resources: [z], verbs: [list] }",
             ),
             (
-                "[{ apiGroups: [a], resources: [x], verbs: [get], namespaces: all }, { apiGroups: [a], resources: [y], verbs: [get] }]",
-                "- { apiGroups: [a], resources: [x], verbs: [get], namespaces: all }, - { apiGroups: [a], resources: [y], verbs: [get] }",
+                "[{ apiGroups: [a], resources: [x], verbs: [get], namespaces: all }, { apiGroups: [a], resources: [z], verbs: [get] }]",
+                "- { apiGroups: [a], resources: [x], verbs: [get], namespaces: all }, - { apiGroups: [a], resources: [z], verbs: [get] }",
             ),
             (
-                "[{ apiGroups: [a], resources: [x], resourceNames: [n], verbs: [get] }, { apiGroups: [a], resources: [x], verbs: [get] }]",
-                "- { apiGroups: [a], resources: [x], resourceNames: [n], verbs: [get] }, - { apiGroups: [a], resources: [x], verbs: [get] }",
+                "[{ apiGroups: [a], resources: [x], resourceNames: [m], verbs: [get] }, { apiGroups: [a], resources: [x], verbs: [get] }]",
+                "- { apiGroups: [a], resources: [x], resourceNames: [m], verbs: [get] }, - { apiGroups: [a], resources: [x], verbs: [get] }",
             ),
             // What is powerful says so, and alone.
             (

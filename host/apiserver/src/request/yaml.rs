@@ -217,11 +217,11 @@ mod tests {
 
     #[test]
     fn keys_that_are_there_twice_are_named_with_their_lines() {
-        let decoded = read(b"m:\n  a: 1\n  a: 2\nn: 1\nn: 2\n").unwrap();
-        assert_eq!(decoded.value, json!({ "m": { "a": 2 }, "n": 2 }));
+        let decoded = read(b"m:\n  a: 1\n  a: 2\nb: 1\nb: 2\n").unwrap();
+        assert_eq!(decoded.value, json!({ "m": { "a": 2 }, "b": 2 }));
         let lines = [
             "line 3: key \"a\" already set in map",
-            "line 5: key \"n\" already set in map",
+            "line 5: key \"b\" already set in map",
         ];
         assert_eq!(warnings(&decoded.doubled[0]), lines);
         assert_eq!(warnings("other\ntext"), ["other\ntext"]);
