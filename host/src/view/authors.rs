@@ -11,6 +11,7 @@ use std::sync::{MutexGuard, PoisonError};
 
 use super::owned::{Tag, changed, managers};
 use super::{Key, Object, View};
+use crate::bugs::{self, Bug};
 use crate::informer::Change;
 use crate::memory::{Account, Charge, Exceeded};
 
@@ -93,6 +94,7 @@ impl View {
                 sides.flat_map(|object| managers(object.owned())).collect()
             }
         };
+        let old = old.filter(|_| new.is_none() || !bugs::is(Bug::OldOwnersAreNotWoken));
         let sides = [old, new].into_iter().flatten();
         self.authors_by(&concerned, sides)
     }
