@@ -53,7 +53,7 @@ fn generated_values_are_the_same_in_each_run_and_no_difference() -> Result<()> {
     let text = fs::read_to_string(&fixture)?;
     let deletes = text.matches("delete: Pod/default/q").count();
     assert_eq!(deletes, 1, "a call is one write: {text}");
-    ensure!(text.contains("text: 10.0."), "{text}");
+    ensure!(text.contains("text: \"10.0."), "{text}");
     let first = report(home.path())?;
     // Four writes, each of which fails twice.
     assert_eq!(first["cases"][0]["failingWrites"], 8, "{first}");
