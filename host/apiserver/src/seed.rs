@@ -75,8 +75,11 @@ impl Server {
         if !namespace.is_empty() {
             self.give_namespace(namespace)?;
         }
-        if let Some(account) = object.pointer("/spec/serviceAccountName") {
-            self.give_account_called(namespace, account.as_str().unwrap_or_default());
+        let account = object.pointer("/spec/serviceAccountName");
+        match account.and_then(Value::as_str) {
+            Some(account) => self.give_account_called(namespace, account),
+            None if (api_version, kind) == ("v1", "Pod") => self.give_account(namespace),
+            None => {}
         }
         let key = Key::new(namespace, meta::text(object, "name"));
         let mut body = object.clone();

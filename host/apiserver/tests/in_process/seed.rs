@@ -119,6 +119,13 @@ async fn pods_find_the_account_that_they_run_as() {
     });
     server.give(&pod).unwrap();
     assert!(server.called("Pod", "far", "a").is_some());
+    // Also in a namespace that was there, and whose account no controller has made yet.
+    let pod = json!({
+        "apiVersion": "v1", "kind": "Pod", "metadata": { "name": "a" },
+        "spec": { "containers": [{ "name": "a", "image": "a" }] },
+    });
+    server.give(&pod).unwrap();
+    assert!(server.called("Pod", "default", "a").is_some());
 }
 
 #[tokio::test(start_paused = true)]
