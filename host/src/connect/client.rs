@@ -90,11 +90,14 @@ where
     let builder = ClientBuilder::new(Connections::new(own, shared), namespace)
         .with_layer(&config.extra_headers_layer()?);
     let base = config.base_uri_layer();
-    Ok(match (token, config.auth_layer()?) {
-        (Some(token), _) => builder.with_layer(&token).with_layer(&base).build(),
-        (None, Some(auth)) => builder.with_layer(&auth).with_layer(&base).build(),
-        (None, None) => builder.with_layer(&base).build(),
-    })
+    let Some(token) = token else {
+        return Ok(match config.auth_layer()? {
+            Some(auth) => builder.with_layer(&auth).with_layer(&base).build(),
+            None => builder.with_layer(&base).build(),
+        });
+    };
+    // A credential plugin beside a token is not asked.
+    Ok(builder.with_layer(&token).with_layer(&base).build())
 }
 
 type Connector<S> = TimeoutConnector<HttpsConnector<S>>;

@@ -62,8 +62,11 @@ impl Token {
         if user.auth_provider.is_some() || has_password {
             return Ok(None);
         }
-        let file = user.token_file.take().map(PathBuf::from);
+        // An empty one is none: so templates leave them out.
+        let file = user.token_file.take().filter(|file| !file.is_empty());
+        let file = file.map(PathBuf::from);
         let written = user.token.take();
+        let written = written.filter(|token| !token.expose_secret().is_empty());
         let written = written.map(|token| header(token.expose_secret()));
         let header = match (&file, written) {
             (None, None) => return Ok(None),
@@ -186,8 +189,12 @@ mod tests {
             file("inner", "a\nb"),
         ];
         let absent = folder.path().join("absent");
+        let nothing = PathBuf::new();
         let cases = [
             (None, None, "none"),
+            (Some(""), None, "none"),
+            (Some(""), Some(&nothing), "none"),
+            (Some("xyz"), Some(&nothing), "Bearer xyz"),
             (Some("xyz"), None, "Bearer xyz"),
             (Some("xyz\n"), None, "has a character"),
             (None, Some(&plain), "Bearer abc"),

@@ -253,9 +253,11 @@ impl Applier<'_> {
         let request = Request::json(Method::POST, uri, &as_author(&wanted.object));
         let answer: Result<Value, ApiError> = self.api.send(request).await;
         match answer {
-            // It would be there, were it not there already.
-            Ok(_) | Err(ApiError::Status { code: 409, .. }) => Ok(()),
-            Err(error) => Err(format!("{}: {}", wanted.title(), Chain(&error))),
+            Err(error) if is_invalid(&error) => {
+                Err(format!("{}: {}", wanted.title(), Chain(&error)))
+            }
+            // It would be there, were it not there already; or nobody knows.
+            Ok(_) | Err(_) => Ok(()),
         }
     }
 
@@ -339,6 +341,18 @@ fn lacks_account(error: &ApiError) -> bool {
 /// Whether the kind may be one that is being installed: the groups of definitions have a dot.
 fn is_defined(version: &str) -> bool {
     group_of(version).contains('.')
+}
+
+/// Whether the API server says that an object does not conform to its kind: not that the server is away or busy, nor that
+/// somebody may not make the object.
+fn is_invalid(error: &ApiError) -> bool {
+    match error {
+        ApiError::Status { code: 422, .. } => true,
+        ApiError::Status {
+            code: 400, message, ..
+        } => message.contains("decoding error"),
+        _ => false,
+    }
 }
 
 #[cfg(test)]

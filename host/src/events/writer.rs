@@ -161,7 +161,6 @@ impl Writer {
         let Some(series) = self.series.get_mut(key) else {
             return Ok(());
         };
-        series.text = hash_of(&note.note);
         let name = series.name.clone();
         let series = json!({ "count": count, "lastObservedTime": self.time() });
         let patch = json!({ "message": note.note, "series": series });
@@ -175,7 +174,11 @@ impl Writer {
             }
             sent => sent,
         };
-        sent.map(drop)
+        sent?;
+        if let Some(series) = self.series.get_mut(key) {
+            series.text = hash_of(&note.note);
+        }
+        Ok(())
     }
 
     fn time(&self) -> String {

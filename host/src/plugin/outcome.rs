@@ -15,6 +15,7 @@ use super::sandbox::State;
 use super::wasi::{OnlyWaits, Output};
 use crate::crashes::Activity;
 use crate::manifest::Limits;
+use crate::memory::Exceeded;
 use crate::seams::Spawn;
 use crate::text::clean;
 
@@ -329,10 +330,32 @@ fn classify(error: &wasmtime::Error, denied: Option<Denied>, limits: &Limits) ->
             let limit = limits.memory >> 20;
             text.push_str(&format!(" (after it was refused memory beyond its limit of {limit} MiB: raise spec.limits.memory if that is right)"));
         }
-        Some(Denied::Account(exceeded)) => {
+        // What others use is not the plugin's doing.
+        Some(Denied::Account(exceeded @ Exceeded::Host(_))) => {
+            text.push_str(&format!(" (after it was refused memory: {exceeded})"));
+            return CallError::Host(clean(&text, TEXT));
+        }
+        Some(Denied::Account(exceeded @ Exceeded::Plugin(_))) => {
             text.push_str(&format!(" (after it was refused memory: {exceeded})"));
         }
         None => {}
     }
     CallError::Trapped(clean(&text, TEXT))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plugin_is_not_to_blame_for_what_others_use() {
+        let trap = || wasmtime::Error::msg("unreachable");
+        let of = |denied| classify(&trap(), Some(denied), &Limits::default());
+        let full = of(Denied::Account(Exceeded::Host(1 << 20)));
+        assert!(matches!(full, CallError::Host(_)), "{full:?}");
+        for own in [Denied::Call, Denied::Account(Exceeded::Plugin(1 << 20))] {
+            let own = of(own);
+            assert!(matches!(own, CallError::Trapped(_)), "{own:?}");
+        }
+    }
 }

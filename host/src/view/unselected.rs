@@ -132,6 +132,26 @@ impl View {
         keys.chain(self.authors_of(change)).collect()
     }
 
+    /// The key `by` has deleted an object: the other keys that this concerns run.
+    pub(super) fn wake_for_unselected(&self, change: &Change, by: &Key) {
+        let why = why::changed(&self.outlook.primary, change);
+        let keys = self.woken_by_unselected(change).into_iter();
+        let others = keys.filter(|key| key != by);
+        others.for_each(|key| self.wake(key, why.clone()));
+    }
+
+    /// The informer of the whole kind that tells of this object, if there is one.
+    pub(super) fn unselected_informer(
+        &self,
+        resource: &Resource,
+        key: &Key,
+    ) -> Option<Arc<Subscription>> {
+        let is_primary = *resource == self.outlook.primary;
+        let informers = self.unselected.informers().into_iter();
+        let mut informers = informers.filter(|_| is_primary);
+        informers.find(|informer| answers(informer, key.namespace.as_deref()))
+    }
+
     /// A write to `object`, which no store holds, was answered with `version`: what `then` is to make of that.
     /// Nothing else is heard of the object meanwhile.
     pub(super) fn unheld(
@@ -140,10 +160,7 @@ impl View {
         version: u64,
         then: impl FnOnce(Answer),
     ) {
-        let is_primary = *resource == self.outlook.primary;
-        let informers = self.unselected.informers();
-        let mut informers = informers.iter().filter(|_| is_primary);
-        match informers.find(|informer| answers(informer, key.namespace.as_deref())) {
+        match self.unselected_informer(resource, key) {
             Some(informer) => informer.look(key, |held| {
                 then(Answer::to(version, held));
             }),

@@ -152,12 +152,20 @@ impl Write {
         let view = self.view.clone();
         self.note(End::Deleted, Vec::new(), None);
         let (resource, key) = self.object.clone();
-        let Some(informer) = view.informer(&resource, key.namespace.as_deref()) else {
+        let unselected = match view.holds(&resource, &key) {
+            true => None,
+            false => view.unselected_informer(&resource, &key),
+        };
+        let is_unselected = unselected.is_some();
+        let informer = unselected.or_else(|| view.informer(&resource, key.namespace.as_deref()));
+        let Some(informer) = informer else {
             return;
         };
         informer.forget(&key, uid, u64::MAX, |change| {
-            if let Some(change) = change {
-                self.view.changed(&resource, change, |key| *key != self.by);
+            match change {
+                Some(change) if is_unselected => view.wake_for_unselected(change, &self.by),
+                Some(change) => view.changed(&resource, change, |key| *key != self.by),
+                None => {}
             }
             self.end(Answer::Deleted);
         });

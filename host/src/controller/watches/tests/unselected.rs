@@ -188,7 +188,15 @@ async fn an_own_write_outside_the_selector_wakes_only_others() {
         }
         assert_eq!(it.woken().await, "", "the echo");
     }
-    it.world.change("copy", "somebody").await;
+    let object = it.world.change("copy", "somebody").await;
+    assert_eq!(it.woken().await, "a");
+    let write = it
+        .view
+        .write(&resource, &key("copy"), &key("a"), Extent::Whole);
+    it.send("DELETE", "/copy", &Value::Null).await;
+    write.deleted(&object.metadata.uid);
+    assert_eq!(it.woken().await, "", "its own delete");
+    it.world.create("copy").await;
     assert_eq!(it.woken().await, "a");
 }
 
