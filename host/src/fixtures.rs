@@ -12,7 +12,9 @@ mod fixture;
 mod generated;
 mod report;
 mod run;
+mod title;
 mod update;
+mod wait;
 mod world;
 
 use std::collections::BTreeMap;
@@ -24,9 +26,9 @@ use serde_json::Map;
 use tokio::sync::Mutex;
 
 use crate::args::{InspectOutput, Test};
-use crate::dev::apply::objects;
 use crate::dev::inputs::{Held, saved};
 use crate::dev::target::{Target, Version};
+use crate::dev::wanted::objects;
 use crate::error::Chain;
 use crate::project::{Failed, Maker};
 use crate::runtime::{code_cache, sandboxes};

@@ -1,20 +1,15 @@
-//! Applies the objects of a project: its kinds first, and examples of them.
-//!
-//! - They may be as `kubectl get -o yaml` shows them: in a List, and with what only the server writes.
+//! Applies the objects that are wanted: waits until their kinds are served, and says how it went.
 
-use std::path::Path;
 use std::time::Duration;
 
 use http::Method;
 use serde_json::{Value, json};
-use windlass_apiserver::yaml::{self, Untyped};
 
 use super::news::News;
+use super::wanted::Wanted;
 use crate::api::{Api, ApiError, Discovery, Request, Resource, group_of};
 use crate::error::Chain;
-use crate::manifest::explain;
 use crate::seams::Clock;
-use crate::text::clean;
 use crate::why::Node;
 
 /// The field manager.
@@ -23,133 +18,6 @@ const MANAGER: &str = "windlass-dev";
 const SERVED: Duration = Duration::from_secs(10);
 /// How often that is looked for.
 const LOOK: Duration = Duration::from_millis(20);
-/// The longest text of a server that is shown.
-const TEXT: usize = 2 << 10;
-/// What only the server writes into metadata: it refuses some of that, and none of it is the author's.
-const OF_THE_SERVER: [&str; 8] = [
-    "uid",
-    "resourceVersion",
-    "generation",
-    "creationTimestamp",
-    "deletionTimestamp",
-    "deletionGracePeriodSeconds",
-    "managedFields",
-    "selfLink",
-];
-
-/// An object, and the file that holds it.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Wanted {
-    file: String,
-    object: Value,
-    from: Source,
-}
-
-/// Who says that an object is wanted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Source {
-    /// The author, in a file: the fields are taken over from whoever has them.
-    Author,
-    /// A component: what somebody else manages stays as it is.
-    Component,
-}
-
-/// The CustomResourceDefinitions that the component in `file` carries.
-///
-/// # Errors
-/// One of them is something else.
-pub(super) fn carried(file: &Path, crds: &[String]) -> Result<Vec<Wanted>, String> {
-    let file = file.file_name().unwrap_or_default().to_string_lossy();
-    let numbered = (1..).zip(crds);
-    let wanted = numbered.map(|(number, crd)| {
-        let wrong = |why: &str| {
-            format!("{file}: number {number} of the CustomResourceDefinitions that the component carries {why}")
-        };
-        let object: Value = serde_json::from_str(crd)
-            .map_err(|error| wrong(&format!("is not JSON: {error}")))?;
-        let wanted = Wanted {
-            file: file.to_string(),
-            object,
-            from: Source::Component,
-        };
-        let version = wanted.text("/apiVersion");
-        match (version, wanted.text("/kind")) {
-            ("apiextensions.k8s.io/v1", "CustomResourceDefinition") => Ok(wanted),
-            _ => Err(wrong("is not a CustomResourceDefinition of apiextensions.k8s.io/v1")),
-        }
-    });
-    wanted.collect()
-}
-
-/// The objects of a file that belong into a cluster, in the file's order.
-///
-/// # Errors
-/// It is no YAML.
-pub(crate) fn objects(path: &Path, text: &str) -> Result<Vec<Wanted>, String> {
-    let documents: Vec<Untyped> =
-        yaml::documents(text).map_err(|error| explain(path, &error).to_string())?;
-    let documents = documents.into_iter().map(|Untyped(document)| document);
-    let file = path.file_name().unwrap_or_default().to_string_lossy();
-    let belongs = |object: &Value| {
-        // A plugin's document is this program's, a kustomization is kubectl's.
-        object
-            .get("kind")
-            .is_some_and(|kind| kind != "Plugin" && kind != "Kustomization")
-    };
-    let objects = documents.flat_map(items).filter(belongs);
-    let wanted = objects.map(|object| Wanted {
-        file: file.to_string(),
-        object,
-        from: Source::Author,
-    });
-    Ok(wanted.collect())
-}
-
-/// The objects of a document: of a List its items, which may leave out what the List says of them all. A List has no
-/// name: a kind whose own name ends so is none.
-fn items(mut document: Value) -> Vec<Value> {
-    if document.pointer("/metadata/name").is_some() {
-        return vec![document];
-    }
-    let text = |field: &str| document.get(field).and_then(Value::as_str);
-    let kind = text("kind").and_then(|kind| kind.strip_suffix("List"));
-    let (Some(kind), version) = (
-        kind.map(str::to_owned),
-        text("apiVersion").map(str::to_owned),
-    ) else {
-        return vec![document];
-    };
-    let Some(Value::Array(all)) = document.get_mut("items").map(Value::take) else {
-        return vec![document];
-    };
-    let mut objects = Vec::new();
-    for mut item in all {
-        if let Some(fields) = item.as_object_mut().filter(|_| !kind.is_empty()) {
-            fields.entry("kind").or_insert_with(|| json!(kind));
-            fields.entry("apiVersion").or_insert_with(|| json!(version));
-        }
-        objects.extend(items(item));
-    }
-    objects
-}
-
-/// An object without what only the server writes.
-fn as_author(object: &Value) -> Value {
-    let mut object = object.clone();
-    if let Some(Value::Object(metadata)) = object.get_mut("metadata") {
-        metadata.retain(|field, _| !OF_THE_SERVER.contains(&field.as_str()));
-    }
-    object
-}
-
-/// Sorts kinds and namespaces before what needs them.
-pub(super) fn in_order<T>(all: &mut [T], wanted: impl Fn(&T) -> &Wanted) {
-    all.sort_by_key(|one| match wanted(one).text("/kind") {
-        "CustomResourceDefinition" => 0,
-        "Namespace" => 1,
-        _ => 2,
-    });
-}
 
 /// Where objects are applied.
 pub(super) struct Applier<'a> {
@@ -160,80 +28,11 @@ pub(super) struct Applier<'a> {
     pub(super) is_own: bool,
 }
 
-impl Wanted {
-    /// Whether it is a kind or a namespace, which other objects need.
-    pub(super) fn is_surroundings(&self) -> bool {
-        matches!(self.text("/kind"), "CustomResourceDefinition" | "Namespace")
-    }
-
-    /// Whether it defines a kind.
-    pub(super) fn is_definition(&self) -> bool {
-        self.text("/kind") == "CustomResourceDefinition"
-    }
-
-    /// The object, if it defines a kind.
-    pub(crate) fn definition(self) -> Option<Value> {
-        self.is_definition().then_some(self.object)
-    }
-
-    /// Whether it is of a kind that one of these definitions defines.
-    pub(super) fn is_of_any(&self, definitions: &[Self]) -> bool {
-        let (group, kind) = (group_of(self.text("/apiVersion")), self.text("/kind"));
-        let defines =
-            |one: &Self| (one.text("/spec/group"), one.text("/spec/names/kind")) == (group, kind);
-        definitions.iter().any(defines)
-    }
-
-    /// As it is in its file.
-    pub(super) fn object(&self) -> &Value {
-        &self.object
-    }
-
-    /// Says what is wrong with it.
-    pub(super) fn refused(&self, message: &str) -> News {
-        News::NotApplied {
-            file: self.file.clone(),
-            message: clean(message, TEXT),
-        }
-    }
-
-    /// `Greeting/ada`.
-    pub(super) fn title(&self) -> String {
-        format!("{}/{}", self.text("/kind"), self.text("/metadata/name"))
-    }
-
-    /// Says that its kind is not there.
-    pub(super) fn unserved(&self) -> String {
-        let (title, kind, version) = (self.title(), self.text("/kind"), self.text("/apiVersion"));
-        format!(
-            "{title}: the API server does not serve {kind} of {version}: is its CustomResourceDefinition there, with that group, version and kind?"
-        )
-    }
-
-    /// Whether it has this kind and name.
-    pub(super) fn names(&self, object: &Node) -> bool {
-        (self.text("/kind"), self.text("/metadata/name")) == (&*object.kind, &*object.name)
-    }
-
-    /// Its apiVersion and kind.
-    pub(super) fn kind(&self) -> (&str, &str) {
-        (self.text("/apiVersion"), self.text("/kind"))
-    }
-
-    fn text(&self, pointer: &str) -> &str {
-        let text = self.object.pointer(pointer).and_then(Value::as_str);
-        text.unwrap_or_default()
-    }
-}
-
 impl Applier<'_> {
     /// Applies an object, and says how that went.
     pub(super) async fn apply(&self, wanted: &Wanted) -> News {
         match self.applied(wanted).await {
-            Ok(object) => News::Applied {
-                object,
-                file: wanted.file.clone(),
-            },
+            Ok(object) => wanted.applied(object),
             Err(message) => wanted.refused(&message),
         }
     }
@@ -250,7 +49,7 @@ impl Applier<'_> {
         let path = resource.path(namespace, None, None);
         let path = path.map_err(|error| error.to_string())?;
         let uri = format!("{path}?fieldManager={MANAGER}&fieldValidation=Strict&dryRun=All");
-        let request = Request::json(Method::POST, uri, &as_author(&wanted.object));
+        let request = Request::json(Method::POST, uri, &wanted.as_author());
         let answer: Result<Value, ApiError> = self.api.send(request).await;
         match answer {
             Err(error) if is_invalid(&error) => {
@@ -266,12 +65,13 @@ impl Applier<'_> {
         let name = wanted.text("/metadata/name");
         let path = resource.path(namespace, Some(name), None);
         let path = path.map_err(|error| error.to_string())?;
-        let force = match wanted.from {
-            Source::Author => "&force=true",
-            Source::Component => "",
+        let force = if wanted.is_forced() {
+            "&force=true"
+        } else {
+            ""
         };
         let uri = format!("{path}?fieldManager={MANAGER}{force}");
-        let object = as_author(&wanted.object);
+        let object = wanted.as_author();
         let (mut is_made, until) = (false, self.clock.now() + SERVED);
         loop {
             let answer: Result<Value, ApiError> =
@@ -352,91 +152,5 @@ fn is_invalid(error: &ApiError) -> bool {
             code: 400, message, ..
         } => message.contains("decoding error"),
         _ => false,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn kinds_come_first_and_other_programs_files_are_left_out() {
-        let text = "kind: Greeting\n---\nkind: Plugin\n---\nkind: Namespace\n---\nkind: CustomResourceDefinition\n---\nkind: Kustomization\n";
-        let mut wanted = objects(Path::new("a b/all.yaml"), text).unwrap();
-        in_order(&mut wanted, |wanted| wanted);
-        let kinds: Vec<_> = wanted.iter().map(|wanted| wanted.text("/kind")).collect();
-        assert_eq!(kinds, ["CustomResourceDefinition", "Namespace", "Greeting"]);
-        assert_eq!(wanted[0].file, "all.yaml");
-    }
-
-    #[test]
-    fn of_a_list_the_items_are_taken_without_what_the_server_wrote() {
-        let text = "kind: List
-apiVersion: v1
-items:
-- { apiVersion: v1, kind: Pod, metadata: { name: a, uid: u, resourceVersion: '7', managedFields: [], labels: { a: b } } }
-- { kind: PodList, apiVersion: v1, items: [{ metadata: { name: b } }] }
----
-kind: PodList
----
-{ kind: BuyList, metadata: { name: c }, items: [] }
-";
-        let wanted = objects(Path::new("all.yaml"), text).unwrap();
-        let all: Vec<Value> = wanted.iter().map(|one| as_author(one.object())).collect();
-        let pod =
-            |metadata: Value| json!({ "apiVersion": "v1", "kind": "Pod", "metadata": metadata });
-        let want = [
-            pod(json!({ "name": "a", "labels": { "a": "b" } })),
-            pod(json!({ "name": "b" })),
-            json!({ "kind": "PodList" }),
-            json!({ "kind": "BuyList", "metadata": { "name": "c" }, "items": [] }),
-        ];
-        assert_eq!(all, want);
-    }
-
-    #[test]
-    fn an_object_is_read_as_kubectl_reads_it_also_if_it_was_written_here() {
-        let object = |text: &str| objects(Path::new("a.yaml"), text).unwrap().remove(0).object;
-        let text = "kind: Deployment\nmode: 0400\nlarge: 1_000\nlabels: {y: no, 'on': '0644'}\n";
-        let want = serde_json::json!({
-            "kind": "Deployment", "mode": 256, "large": 1000,
-            "labels": { "true": false, "on": "0644" },
-        });
-        assert_eq!(object(text), want);
-        let words = [
-            "y", "no", "ON", "0400", "0o17", "1_000", "0899", "~", "null", ".5", "1e3",
-        ];
-        let mut odd = serde_json::json!({ "kind": "ConfigMap", "data": {} });
-        for word in words {
-            odd["data"][word] = word.into();
-        }
-        let text = serde_saphyr::to_string(&odd).unwrap();
-        assert_eq!(object(&text), odd, "{text}");
-    }
-
-    #[test]
-    fn a_component_carries_definitions_and_nothing_else() {
-        let crd = r#"{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition"}"#;
-        let carried = |crds: &[&str]| {
-            let crds: Vec<String> = crds.iter().map(|&crd| crd.to_owned()).collect();
-            carried(Path::new("a b/x.wasm"), &crds)
-        };
-        let two = carried(&[crd, crd]).unwrap();
-        assert_eq!(two.len(), 2);
-        assert!(two.iter().all(Wanted::is_surroundings));
-        for (text, want) in [
-            ("{", "is not JSON"),
-            (r#"{"kind":"Secret"}"#, "is not a Custom"),
-        ] {
-            let error = carried(&[crd, text]).unwrap_err();
-            assert!(error.starts_with("x.wasm: number 2"), "{error}");
-            assert!(error.contains(want), "{error}");
-        }
-    }
-
-    #[test]
-    fn what_is_no_yaml_is_said_with_its_place() {
-        let error = objects(Path::new("x/bad.yaml"), "a: [1\nb: }").unwrap_err();
-        assert!(error.starts_with("x/bad.yaml:2"), "{error}");
     }
 }

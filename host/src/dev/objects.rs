@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use super::apply::{Applier, Wanted, in_order, objects};
+use super::apply::Applier;
 use super::inputs::Held;
 use super::news::News;
 use super::tell::Teller;
+use super::wanted::{Wanted, in_order, objects};
 use crate::project::DOCUMENT;
 use crate::source::{Digest, text_of};
 use crate::why::Node;

@@ -14,9 +14,10 @@ use windlass_apiserver::options::Options;
 use windlass_apiserver::seams as server;
 use windlass_apiserver::server::Server;
 
-use super::apply::{Applier, Wanted, in_order, objects};
+use super::apply::Applier;
 use super::news::News;
 use super::target::{Target, Version};
+use super::wanted::{Wanted, in_order, objects};
 use crate::api::{Api, Request, Resource};
 use crate::args::{Output, Render};
 use crate::error::Chain;

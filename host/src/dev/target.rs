@@ -7,10 +7,11 @@ use std::sync::Arc;
 use anyhow::{Context, bail};
 use serde_json::Value;
 
-use super::apply::{Applier, Wanted, carried};
+use super::apply::Applier;
 use super::grant;
 use super::inputs::Inputs;
 use super::news::News;
+use super::wanted::{Wanted, carried};
 use crate::api::{Discovery, Resource};
 use crate::error::Chain;
 use crate::grants::{self, Grants, entries};

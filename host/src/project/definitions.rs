@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::Context;
 use serde_json::Value;
 
-use crate::dev::apply::objects;
+use crate::dev::wanted::objects;
 use crate::source::text_of;
 
 /// A kind of a project.

@@ -7,7 +7,7 @@ use anyhow::{Context, anyhow, bail};
 use serde_json::{Map, Value, json};
 
 use super::words::Kind;
-use crate::dev::apply::objects;
+use crate::dev::wanted::objects;
 
 /// How deep an example is made.
 const DEPTH: usize = 32;
