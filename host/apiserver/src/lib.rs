@@ -38,6 +38,7 @@ pub mod strategy;
 pub mod subresource;
 pub mod table;
 pub mod tokens;
+mod untyped;
 pub mod verbs;
 pub mod write;
 pub mod yaml;

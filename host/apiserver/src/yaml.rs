@@ -7,13 +7,12 @@
 use std::fmt;
 
 use serde::Deserialize;
-use serde::de::{
-    DeserializeOwned, DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor,
-};
-use serde_json::{Map, Number, Value};
+use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, Error, Visitor};
+use serde_json::{Map, Value};
 use serde_saphyr::{Options, Spanned};
 
-use crate::request::decode::whole_numbers;
+use crate::request::decode::whole;
+use crate::untyped::{Notation, Seed, float};
 
 /// Deeper than this nothing is read.
 const MAX_DEPTH: usize = 10_000;
@@ -48,8 +47,7 @@ pub struct Untyped(pub Value);
 
 impl<'de> Deserialize<'de> for Untyped {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        let value = Seed(&mut Seen::default()).deserialize(from)?;
-        Ok(Self(whole_numbers(value)))
+        Seed(&mut Yaml::default()).deserialize(from).map(Self)
     }
 }
 
@@ -67,15 +65,23 @@ where
     Ok(read.unwrap_or_default())
 }
 
-/// What is noticed while a value is read.
+/// YAML as a [`Notation`]: floats that are whole become integers, as on their way through Go's JSON.
 #[derive(Debug, Default)]
-pub(crate) struct Seen {
+pub(crate) struct Yaml {
     depth: usize,
     /// The keys that are there twice, in the words of Go's parser.
     pub(crate) doubled: Vec<String>,
 }
 
-impl Seen {
+impl Notation for Yaml {
+    type Key = Key;
+
+    const EXPECTED: &'static str = "a YAML value";
+
+    fn number<E: Error>(number: f64) -> Result<Value, E> {
+        Ok(whole(number).map_or_else(|| float(number), Value::Number))
+    }
+
     fn enter<E: Error>(&mut self) -> Result<(), E> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
@@ -83,90 +89,51 @@ impl Seen {
         }
         Ok(())
     }
+
+    fn leave(&mut self) {
+        self.depth -= 1;
+    }
+
+    fn field_was_read(&mut self, key: &Key, map: &Map<String, Value>) {
+        let Key { text, line } = key;
+        if map.contains_key(text) {
+            let doubled = format!("  line {line}: key {text:?} already set in map");
+            self.doubled.push(doubled);
+        }
+    }
 }
 
-/// Reads a value; numbers are as the parser has them.
-pub(crate) struct Seed<'a>(pub(crate) &'a mut Seen);
+/// A key, and the line that it is in.
+pub(crate) struct Key {
+    text: String,
+    line: u64,
+}
 
-impl<'de> DeserializeSeed<'de> for Seed<'_> {
-    type Value = Value;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
-        deserializer.deserialize_any(self)
+impl AsRef<str> for Key {
+    fn as_ref(&self) -> &str {
+        &self.text
     }
 }
 
-impl<'de> Visitor<'de> for Seed<'_> {
-    type Value = Value;
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("a YAML value")
+impl From<Key> for String {
+    fn from(key: Key) -> Self {
+        key.text
     }
+}
 
-    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
-        Ok(Number::from_f64(value).map_or(Value::Null, Value::Number))
-    }
-
-    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_unit<E>(self) -> Result<Value, E> {
-        Ok(Value::Null)
-    }
-
-    fn visit_none<E>(self) -> Result<Value, E> {
-        Ok(Value::Null)
-    }
-
-    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
-        deserializer.deserialize_any(self)
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
-        self.0.enter::<A::Error>()?;
-        let mut list = Vec::new();
-        while let Some(item) = items.next_element_seed(Seed(self.0))? {
-            list.push(item);
-        }
-        self.0.depth -= 1;
-        Ok(Value::Array(list))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Value, A::Error> {
-        self.0.enter::<A::Error>()?;
-        let mut map = Map::new();
-        while let Some(key) = fields.next_key::<Spanned<Key>>()? {
-            let Key(name) = key.value;
-            let value = fields.next_value_seed(Seed(self.0))?;
-            if map.contains_key(&name) {
-                let line = key.referenced.line();
-                let doubled = format!("  line {line}: key {name:?} already set in map");
-                self.0.doubled.push(doubled);
-            }
-            map.insert(name, value);
-        }
-        self.0.depth -= 1;
-        Ok(Value::Object(map))
+impl<'de> Deserialize<'de> for Key {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let key = Spanned::<KeyText>::deserialize(from)?;
+        let line = key.referenced.line();
+        let KeyText(text) = key.value;
+        Ok(Self { text, line })
     }
 }
 
 /// A key as JSON has it.
-struct Key(String);
+struct KeyText(String);
 
-impl<'de> Deserialize<'de> for Key {
+impl<'de> Deserialize<'de> for KeyText {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         from.deserialize_any(KeyVisitor)
     }
@@ -175,30 +142,30 @@ impl<'de> Deserialize<'de> for Key {
 struct KeyVisitor;
 
 impl Visitor<'_> for KeyVisitor {
-    type Value = Key;
+    type Value = KeyText;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("a string, a number or a boolean as a key")
     }
 
-    fn visit_bool<E>(self, key: bool) -> Result<Key, E> {
-        Ok(Key(key.to_string()))
+    fn visit_bool<E>(self, key: bool) -> Result<KeyText, E> {
+        Ok(KeyText(key.to_string()))
     }
 
-    fn visit_i64<E>(self, key: i64) -> Result<Key, E> {
-        Ok(Key(key.to_string()))
+    fn visit_i64<E>(self, key: i64) -> Result<KeyText, E> {
+        Ok(KeyText(key.to_string()))
     }
 
-    fn visit_u64<E>(self, key: u64) -> Result<Key, E> {
-        Ok(Key(key.to_string()))
+    fn visit_u64<E>(self, key: u64) -> Result<KeyText, E> {
+        Ok(KeyText(key.to_string()))
     }
 
-    fn visit_f64<E>(self, key: f64) -> Result<Key, E> {
-        Ok(Key(key.to_string()))
+    fn visit_f64<E>(self, key: f64) -> Result<KeyText, E> {
+        Ok(KeyText(key.to_string()))
     }
 
-    fn visit_str<E>(self, key: &str) -> Result<Key, E> {
-        Ok(Key(key.to_owned()))
+    fn visit_str<E>(self, key: &str) -> Result<KeyText, E> {
+        Ok(KeyText(key.to_owned()))
     }
 }
 
@@ -237,6 +204,13 @@ mod tests {
             (".5", json!(0.5)),
             ("0.50", json!(0.5)),
             ("9223372036854775807", json!(i64::MAX)),
+            // What Go keeps of a larger number is a float.
+            ("9223372036854775808", json!(9_223_372_036_854_776_000_u64)),
+            (
+                "12345678901234567890",
+                json!(12_345_678_901_234_567_000_u64),
+            ),
+            ("0xFFFFFFFFFFFFFFFF", json!(1.844_674_407_370_955_2e19)),
             ("y", json!(true)),
             ("Y", json!(true)),
             ("yes", json!(true)),

@@ -1,18 +1,22 @@
 //! A body becomes an object: JSON or YAML, with what is wrong in it as the real server says it.
 
-use std::collections::BTreeSet;
 use std::fmt;
 
 use http::StatusCode;
-use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Error};
 use serde_json::{Map, Number, Value};
 
 use super::golang;
 use crate::patch::json_word;
 use crate::status::Refusal;
+use crate::untyped::{Notation, Seed, float};
 
 /// Deeper than this nothing is read: the real server's JSON decoder has the same limit.
 const MAX_DEPTH: usize = 10_000;
+/// More fields that are there twice are not named: the real server's JSON decoder has the same limit.
+const MAX_DOUBLED: usize = 100;
+/// More keys that are there again are not looked at: each costs the time to write its whole path.
+const MAX_REPEATS: usize = 1_000;
 
 /// What a body holds.
 #[derive(Clone, Debug, PartialEq)]
@@ -80,16 +84,13 @@ fn read(body: &[u8]) -> Result<Decoded, serde_json::Error> {
     let mut deserializer = serde_json::Deserializer::from_slice(body);
     // Depth is bounded by `Seed` below; whoever calls has a stack for it (`crate::deep`).
     deserializer.disable_recursion_limit();
-    let mut seen = Seen::default();
-    let value = Seed(&mut seen)
+    let mut notation = Json::default();
+    let value = Seed(&mut notation)
         .deserialize(&mut deserializer)
         .and_then(|value| deserializer.end().map(|()| value))?;
-    let doubled = seen.duplicates.iter();
     Ok(Decoded {
         value,
-        doubled: doubled
-            .map(|field| format!("duplicate field {field:?}"))
-            .collect(),
+        doubled: notation.doubled,
     })
 }
 
@@ -99,7 +100,7 @@ fn read(body: &[u8]) -> Result<Decoded, serde_json::Error> {
     clippy::cast_possible_truncation,
     reason = "within these bounds it is exact, or what Go writes"
 )]
-fn whole(float: f64) -> Option<Number> {
+pub(crate) fn whole(float: f64) -> Option<Number> {
     if float.fract() != 0.0 {
         return None;
     }
@@ -162,106 +163,83 @@ pub fn type_error(value: &Value) -> Option<String> {
     None
 }
 
+/// JSON as a [`Notation`]: floats stay floats until they are kept.
 #[derive(Default)]
-struct Seen {
-    path: Vec<String>,
-    duplicates: Vec<String>,
+struct Json {
+    path: Vec<Step>,
+    /// How often a key was there before.
+    repeats: usize,
+    /// The fields that are there twice, in the real server's words.
+    doubled: Vec<String>,
 }
 
-struct Seed<'a>(&'a mut Seen);
-
-impl<'de> DeserializeSeed<'de> for Seed<'_> {
-    type Value = Value;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
-        deserializer.deserialize_any(self)
-    }
+/// A part of a path.
+enum Step {
+    Field(String),
+    Item(usize),
 }
 
-impl<'de> Visitor<'de> for Seed<'_> {
-    type Value = Value;
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("a JSON value")
-    }
-
-    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
-        Ok(match i64::try_from(value) {
-            Ok(value) => value.into(),
-            Err(_) => Number::from_f64(value as f64).map_or(Value::Null, Value::Number),
-        })
-    }
-
-    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
-        Ok(Number::from_f64(value).map_or(Value::Null, Value::Number))
-    }
-
-    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_string<E>(self, value: String) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_unit<E>(self) -> Result<Value, E> {
-        Ok(Value::Null)
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
-        let mut list = Vec::new();
-        self.0.enter::<A::Error>()?;
-        loop {
-            self.0.name(format!("[{}]", list.len()));
-            match items.next_element_seed(Seed(self.0))? {
-                Some(item) => list.push(item),
-                None => break,
-            }
+impl fmt::Display for Step {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Field(name) => write!(out, ".{name}"),
+            Self::Item(index) => write!(out, "[{index}]"),
         }
-        self.0.path.pop();
-        Ok(Value::Array(list))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Value, A::Error> {
-        let mut map = Map::new();
-        let mut twice = BTreeSet::new();
-        self.0.enter::<A::Error>()?;
-        while let Some(name) = fields.next_key::<String>()? {
-            self.0.name(format!(".{name}"));
-            let value = fields.next_value_seed(Seed(self.0))?;
-            if map.contains_key(&name) && twice.insert(name.clone()) {
-                let path = self.0.path.concat();
-                self.0
-                    .duplicates
-                    .push(path.trim_start_matches('.').to_owned());
-            }
-            map.insert(name, value);
-        }
-        self.0.path.pop();
-        Ok(Value::Object(map))
     }
 }
 
-impl Seen {
-    fn enter<E: serde::de::Error>(&mut self) -> Result<(), E> {
+impl Notation for Json {
+    type Key = String;
+
+    const EXPECTED: &'static str = "a JSON value";
+
+    fn number<E>(number: f64) -> Result<Value, E> {
+        Ok(float(number))
+    }
+
+    fn enter<E: Error>(&mut self) -> Result<(), E> {
         if self.path.len() >= MAX_DEPTH {
             return Err(E::custom("exceeded max depth"));
         }
-        self.path.push(String::new());
+        self.path.push(Step::Item(0));
         Ok(())
     }
 
-    fn name(&mut self, name: String) {
+    fn leave(&mut self) {
+        self.path.pop();
+    }
+
+    fn item(&mut self, index: usize) {
+        self.name(Step::Item(index));
+    }
+
+    fn field<E>(&mut self, key: &String, map: &Map<String, Value>) -> Result<(), E> {
+        self.name(Step::Field(key.clone()));
+        if map.contains_key(key) {
+            self.note();
+        }
+        Ok(())
+    }
+}
+
+impl Json {
+    fn name(&mut self, step: Step) {
         if let Some(last) = self.path.last_mut() {
-            *last = name;
+            *last = step;
+        }
+    }
+
+    /// Notes that the field at the path is there twice.
+    fn note(&mut self) {
+        self.repeats += 1;
+        if self.repeats > MAX_REPEATS || self.doubled.len() >= MAX_DOUBLED {
+            return;
+        }
+        let path: String = self.path.iter().map(Step::to_string).collect();
+        let path = path.strip_prefix('.').unwrap_or(&path);
+        let doubled = format!("duplicate field {path:?}");
+        if !self.doubled.contains(&doubled) {
+            self.doubled.push(doubled);
         }
     }
 }
@@ -286,6 +264,39 @@ mod tests {
             "duplicate field \"a\"",
         ];
         assert_eq!(decoded.doubled, doubled);
+    }
+
+    #[test]
+    fn fields_that_are_there_twice_are_noted_once_and_in_the_order_of_their_keys() {
+        let doubled = |body: &str| json(body.as_bytes()).unwrap().doubled;
+        let cases = [
+            (
+                r#"{"a":{},"a":{"x":1,"x":2}}"#,
+                vec!["duplicate field \"a\"", "duplicate field \"a.x\""],
+            ),
+            (r#"{"a":1,"a":2,"a":3}"#, vec!["duplicate field \"a\""]),
+            (
+                r#"{"l":[{"x":1,"x":2},[{"y":1,"y":2}]]}"#,
+                vec![
+                    "duplicate field \"l[0].x\"",
+                    "duplicate field \"l[1][0].y\"",
+                ],
+            ),
+            (r#"{".a":1,".a":2}"#, vec!["duplicate field \".a\""]),
+        ];
+        for (body, want) in cases {
+            assert_eq!(doubled(body), want, "{body}");
+        }
+        let many = (0..101).map(|number| format!(r#""f{number}":1,"f{number}":2"#));
+        let many = format!("{{{}}}", many.collect::<Vec<_>>().join(","));
+        let many = doubled(&many);
+        assert_eq!(many.len(), 100);
+        assert_eq!(many[99], "duplicate field \"f99\"");
+        let again = format!(
+            r#"{{"a":0{},"b":1,"b":2}}"#,
+            r#","a":1"#.repeat(MAX_REPEATS)
+        );
+        assert_eq!(doubled(&again), ["duplicate field \"a\""]);
     }
 
     #[test]

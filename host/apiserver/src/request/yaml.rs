@@ -7,8 +7,9 @@ use serde::de::DeserializeSeed;
 use serde_json::Value;
 use serde_saphyr::DuplicateKeyPolicy;
 
-use super::decode::{Decoded, whole_numbers};
-use crate::yaml::{Seed, Seen, options};
+use super::decode::Decoded;
+use crate::untyped::Seed;
+use crate::yaml::{Yaml, options};
 
 /// What Go's `yaml` says before a list of keys that are there twice.
 const DOUBLED: &str = "yaml: unmarshal errors:\n";
@@ -27,12 +28,12 @@ pub fn read(body: &[u8]) -> Result<Decoded, String> {
         });
     }
     let text = first_document(text);
-    let mut seen = Seen::default();
+    let mut notation = Yaml::default();
     let mut options = options();
     options.duplicate_keys = DuplicateKeyPolicy::LastWins;
     options.with_snippet = false;
     let read = serde_saphyr::with_deserializer_from_str_with_options(text, options, |yaml| {
-        Seed(&mut seen).deserialize(yaml)
+        Seed(&mut notation).deserialize(yaml)
     });
     let value = match read {
         Ok(value) => value,
@@ -43,13 +44,10 @@ pub fn read(body: &[u8]) -> Result<Decoded, String> {
         }
     };
     let mut doubled = Vec::new();
-    if !seen.doubled.is_empty() {
-        doubled.push(format!("{DOUBLED}{}", seen.doubled.join("\n")));
+    if !notation.doubled.is_empty() {
+        doubled.push(format!("{DOUBLED}{}", notation.doubled.join("\n")));
     }
-    Ok(Decoded {
-        value: whole_numbers(value),
-        doubled,
-    })
+    Ok(Decoded { value, doubled })
 }
 
 /// The single warnings in what is wrong with a YAML text; other texts are one.

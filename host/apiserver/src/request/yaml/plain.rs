@@ -4,10 +4,10 @@
 //! that not every text may have, some escapes, numbers but for integers, merge keys, keys that are too long
 //! or there twice, and what is nested too deeply.
 
-use std::fmt;
-
-use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Error};
 use serde_json::{Map, Value};
+
+use crate::untyped::{Notation, Seed};
 
 /// In YAML, a longer one must be announced.
 const LONGEST_KEY: usize = 512;
@@ -23,66 +23,35 @@ pub(super) fn read(text: &str) -> Option<Value> {
         return None;
     }
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    let value = Seed.deserialize(&mut deserializer).ok()?;
+    let value = Seed(&mut Plain).deserialize(&mut deserializer).ok()?;
     deserializer.end().ok()?;
     Some(value)
 }
 
-struct Seed;
+/// Takes only what means the same in both formats.
+struct Plain;
 
-impl<'de> DeserializeSeed<'de> for Seed {
-    type Value = Value;
+impl Notation for Plain {
+    type Key = String;
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
+    const EXPECTED: &'static str = "what is the same in JSON and YAML";
 
-impl<'de> Visitor<'de> for Seed {
-    type Value = Value;
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("what is the same in JSON and YAML")
+    fn number<E: Error>(_number: f64) -> Result<Value, E> {
+        Err(E::custom("a number for the parser of YAML"))
     }
 
-    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
-        Ok(value.into())
+    /// The parser of JSON has a limit of its own.
+    fn enter<E: Error>(&mut self) -> Result<(), E> {
+        Ok(())
     }
 
-    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
-        Ok(value.into())
-    }
+    fn leave(&mut self) {}
 
-    fn visit_u64<E: Error>(self, value: u64) -> Result<Value, E> {
-        let value = i64::try_from(value).map_err(E::custom)?;
-        Ok(value.into())
-    }
-
-    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_unit<E>(self) -> Result<Value, E> {
-        Ok(Value::Null)
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
-        let mut list = Vec::new();
-        while let Some(item) = items.next_element_seed(Self)? {
-            list.push(item);
+    fn field<E: Error>(&mut self, key: &String, map: &Map<String, Value>) -> Result<(), E> {
+        if key.len() > LONGEST_KEY || key == MERGE || map.contains_key(key) {
+            return Err(E::custom("a key for the parser of YAML"));
         }
-        Ok(Value::Array(list))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Value, A::Error> {
-        let mut map = Map::new();
-        while let Some(name) = fields.next_key::<String>()? {
-            if name.len() > LONGEST_KEY || name == MERGE || map.contains_key(&name) {
-                return Err(A::Error::custom("a key for the parser of YAML"));
-            }
-            map.insert(name, fields.next_value_seed(Self)?);
-        }
-        Ok(Value::Object(map))
+        Ok(())
     }
 }
 
