@@ -38,7 +38,7 @@ pub struct Windlass {
         help_heading = "Global options"
     )]
     pub log_format: Option<LogFormat>,
-    /// What is logged: a level, or a filter such as info,plugin=debug [default: info; of dev and test, what they do not tell themselves]
+    /// What is logged: a level, or a filter such as info,plugin=debug [default: info; dev and test log only what their own output does not show]
     #[arg(
         long,
         global = true,
@@ -53,7 +53,7 @@ pub struct Windlass {
     pub command: Command,
 }
 
-/// The command line, as it explains itself.
+/// The command line with its help.
 pub fn command() -> clap::Command {
     examples::explained(Windlass::command())
 }
@@ -112,43 +112,43 @@ pub enum LogFormat {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Make a project for a new plugin, in a folder of its name
+    /// Create a project for a new plugin, in a folder with its name
     New(New),
-    /// Run projects or components on an API server inside, and again whenever a file changes
+    /// Run projects or components on an embedded API server, and again when a file changes
     Dev(Box<Dev>),
     /// Build the component of a project, and check that a host would load it
     Build(BuildFlags),
     /// Print the grants that a plugin needs and its plugin.yaml lacks, or add them
     Grants(GrantsFlags),
-    /// Run the fixtures of a project on its component, and again with each write failing once
+    /// Run a project's fixtures on its component, and again with each write failing once
     Test(Test),
     /// Run every plugin of a config folder against a cluster
     Run(Box<Run>),
-    /// Look whether this machine can build and run plugins, and say what is missing
+    /// Check whether this machine can build and run plugins, and list what is missing
     Doctor(Doctor),
     /// Print what a plugin would write for objects, and write nothing
     Render(Render),
-    /// Make a recorded pass again, and say where its decisions differ
+    /// Replay a recorded pass, and show where its decisions differ
     Replay(Replay),
-    /// Take a plugin's finalizers off all objects, once no host runs it any more
+    /// Remove a plugin's finalizers from all objects, when no host runs it any more
     Release(Release),
     /// Stop reconciling and finalizing an object, until it is resumed
     Pause(AnnotateFlags),
-    /// Reconcile an object again that was paused
+    /// Resume the reconciling and finalizing of a paused object
     Resume(AnnotateFlags),
-    /// Reconcile an object now, with a fresh backoff
+    /// Reconcile an object now, and reset its backoff
     Reconcile(AnnotateFlags),
     /// Print the roles that the grants of a config folder need, for `kubectl apply -f -`
     Rbac(Rbac),
-    /// Say why an object was reconciled, or was not: what woke it, what it read, wrote and waits for
+    /// Explain why an object was reconciled or not: what woke it, what it read and wrote, what it waits for
     Why(WhyFlags),
-    /// Show what each plugin of a host does, again every two seconds
+    /// Show what each plugin of a host does, refreshed every two seconds
     Top(Top),
-    /// Say what a component is: what it reconciles, and what it wants to touch
+    /// Describe a component: what it reconciles, and which access it needs
     Inspect(Inspect),
     /// Print the completions of a shell, for example `source <(windlass completion bash)`
     Completion(Completion),
-    /// Serve a Kubernetes API from memory on this machine, to try plugins on; not for production
+    /// Serve an in-memory Kubernetes API on this machine, to try plugins; not for production
     Apiserver(ApiServer),
     /// Compile a component from standard input to standard output, for a host that started this
     #[command(hide = true)]
@@ -161,13 +161,13 @@ pub struct Run {
     /// Folder with Plugin documents (*.yaml) and their components (*.wasm, *.wasm.gz)
     #[arg(long, env = "WINDLASS_CONFIG", value_name = "DIR")]
     pub config: PathBuf,
-    /// Private folder for compiled code; made if absent [default: windlass/code in the user's cache folder]
+    /// Private folder for compiled code; created if absent [default: windlass/code in the user's cache folder]
     #[arg(long, env = "WINDLASS_CODE_CACHE", value_name = "DIR")]
     pub code_cache: Option<PathBuf>,
-    /// Private folder that keeps the last good version of each plugin, to be run after a restart when what the config folder holds is refused, and which plugins were at work when the host crashed [default: nothing is kept]
+    /// Private folder that keeps the last good version of each plugin, for a restart that refuses the config folder's version, and a record of crashes [default: nothing is kept]
     #[arg(long, env = "WINDLASS_STATE_DIR", value_name = "DIR")]
     pub state_dir: Option<PathBuf>,
-    /// Private folder for recordings of failed passes, for `windlass replay`; made if absent [default: none are made]
+    /// Private folder for recordings of failed passes, for `windlass replay`; created if absent [default: nothing is recorded]
     #[arg(long, env = "WINDLASS_RECORD_FAILURES", value_name = "DIR")]
     pub record_failures: Option<PathBuf>,
     /// Threads that run plugins [default: one for each processor]
@@ -176,10 +176,10 @@ pub struct Run {
     /// How long running passes may take to end after SIGTERM, for example 30s
     #[arg(long, env = "WINDLASS_GRACEFUL_SHUTDOWN_TIMEOUT", default_value = "30s", value_parser = duration, value_name = "DURATION")]
     pub graceful_shutdown_timeout: Duration,
-    /// Name of this host in leases and Events [default: host name and a random suffix]
+    /// Name of this host in Leases and Events [default: host name and a random suffix]
     #[arg(long, env = "WINDLASS_IDENTITY", value_name = "NAME")]
     pub identity: Option<String>,
-    /// Where /metrics is served, such as :8080; 0 for nowhere
+    /// Address that serves /metrics, such as :8080; 0 to turn it off
     #[arg(
         long,
         env = "WINDLASS_METRICS_BIND_ADDRESS",
@@ -187,7 +187,7 @@ pub struct Run {
         value_name = "ADDRESS"
     )]
     pub metrics_bind_address: BindAddress,
-    /// Where /livez and /readyz are served, such as :8081; 0 for nowhere
+    /// Address that serves /livez and /readyz, such as :8081; 0 to turn them off
     #[arg(
         long,
         env = "WINDLASS_HEALTH_PROBE_BIND_ADDRESS",
@@ -195,13 +195,13 @@ pub struct Run {
         value_name = "ADDRESS"
     )]
     pub health_probe_bind_address: BindAddress,
-    /// Where the status of this host is served, and `windlass why` asks; 0 for nowhere [default: 127.0.0.1:8082, or any free port if that is taken]
+    /// Address that serves the status of this host, which `windlass why` asks; 0 to turn it off [default: 127.0.0.1:8082, or any free port if that is taken]
     #[arg(long, env = "WINDLASS_ADMIN_BIND_ADDRESS", value_name = "ADDRESS")]
     pub admin_bind_address: Option<BindAddress>,
     /// Which cluster
     #[command(flatten)]
     pub cluster: Cluster,
-    /// Times of the leases
+    /// Times of the Leases
     #[command(flatten)]
     pub leases: Leases,
     /// What plugins may do
@@ -227,15 +227,15 @@ pub struct Rbac {
     /// How the roles are written
     #[arg(long, short, default_value = "yaml", value_name = "FORMAT")]
     pub output: Output,
-    /// Private folder for compiled code; made if absent [default: windlass/code in the user's cache folder]
+    /// Private folder for compiled code; created if absent [default: windlass/code in the user's cache folder]
     #[arg(long, env = "WINDLASS_CODE_CACHE", value_name = "DIR")]
     pub code_cache: Option<PathBuf>,
 }
 
-/// Serve a Kubernetes API from memory on this machine.
+/// Serve an in-memory Kubernetes API on this machine.
 #[derive(Debug, Args)]
 pub struct ApiServer {
-    /// Port of 127.0.0.1; 0 takes any that is free
+    /// Port of 127.0.0.1; 0 for any free port
     #[arg(
         long,
         env = "WINDLASS_APISERVER_PORT",
@@ -243,10 +243,10 @@ pub struct ApiServer {
         value_name = "PORT"
     )]
     pub port: u16,
-    /// Simulate a node: pods run, and workloads are as if theirs did
+    /// Simulate a node: pods run, and the status of a workload is as if its pods ran
     #[arg(long)]
     pub node: bool,
-    /// Let roles and their bindings decide who may do what; without this, everybody may do everything
+    /// Enforce RBAC; without this, every user may do everything
     #[arg(long)]
     pub rbac: bool,
     /// File for the kubeconfig: written when the server is ready, removed when it ends
@@ -281,22 +281,22 @@ pub struct Cluster {
     /// Context of the kubeconfig
     #[arg(long, value_name = "NAME")]
     pub context: Option<String>,
-    /// Namespace of the leases [default: the context's, or the pod's]
+    /// Namespace of the Leases [default: the context's, or the pod's]
     #[arg(long, short, env = "WINDLASS_NAMESPACE", value_name = "NAMESPACE")]
     pub namespace: Option<String>,
 }
 
-/// Times of the leases, as kube-controller-manager names them.
+/// Times of the Leases, as kube-controller-manager names them.
 #[derive(Clone, Copy, Debug, Args)]
 #[command(next_help_heading = "Leader election")]
 pub struct Leases {
-    /// How long others wait after the last renewal before they take over
+    /// How long other hosts wait after the last renewal before they take over
     #[arg(long, default_value = "15s", value_parser = duration, value_name = "DURATION")]
     pub leader_elect_lease_duration: Duration,
     /// How long the holder tries to renew before it gives up
     #[arg(long, default_value = "10s", value_parser = duration, value_name = "DURATION")]
     pub leader_elect_renew_deadline: Duration,
-    /// How long to wait between tries
+    /// How long a host waits between tries
     #[arg(long, default_value = "2s", value_parser = duration, value_name = "DURATION")]
     pub leader_elect_retry_period: Duration,
 }

@@ -4,16 +4,16 @@ use clap::{Args, ValueEnum};
 
 use super::InspectOutput;
 
-/// Say why an object was reconciled, or was not.
+/// Explain why an object was reconciled or not.
 #[derive(Debug, Args)]
 pub struct WhyFlags {
-    /// The object, as KIND/NAME or KIND NAME; a kind, its plural or short name, with .GROUP behind it if one likes
+    /// The object, as KIND/NAME or KIND NAME; KIND is a kind, its plural or its short name, optionally with .GROUP
     #[arg(required = true, num_args = 1..=2, value_name = "KIND/NAME")]
     pub object: Vec<String>,
-    /// The object's namespace [default: the one that has an object of that name]
+    /// The object's namespace [default: the namespace with an object of that name]
     #[arg(long, short, value_name = "NAMESPACE")]
     pub namespace: Option<String>,
-    /// How the answer is written
+    /// Output format
     #[arg(long, short, default_value = "text", value_name = "FORMAT")]
     pub output: WhyOutput,
     /// Which host
@@ -24,7 +24,7 @@ pub struct WhyFlags {
 /// Show what each plugin of a host does.
 #[derive(Debug, Args)]
 pub struct Top {
-    /// How it is written, once [default: shown again and again; text where there is no terminal]
+    /// Print once, in this format [default: a view that refreshes; text once if there is no terminal]
     #[arg(long, short, value_name = "FORMAT")]
     pub output: Option<InspectOutput>,
     /// Which host
@@ -35,7 +35,7 @@ pub struct Top {
 /// Which host is asked.
 #[derive(Clone, Debug, Args)]
 pub struct AskedHost {
-    /// Where the host's status page is [default: of the host that `windlass dev` runs in this folder, or http://127.0.0.1:8082]
+    /// URL of the host's status page [default: the host that `windlass dev` runs in this folder, or http://127.0.0.1:8082]
     #[arg(long, env = "WINDLASS_ADMIN_URL", value_name = "URL")]
     pub admin_url: Option<String>,
 }

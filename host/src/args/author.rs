@@ -9,25 +9,25 @@ use super::{Output, TraceFlags, duration};
 use crate::admin::BindAddress;
 use crate::project::{group_name, kind_name, plugin_name};
 
-/// Make a project for a new plugin.
+/// Create a project for a new plugin.
 #[derive(Debug, Args)]
 pub struct New {
-    /// The plugin's name: a-z, 0-9 and `-`, with a letter first
+    /// The plugin's name: a-z, 0-9 and `-`; the first character is a letter
     #[arg(value_parser = plugin_name, value_name = "NAME")]
     pub name: String,
-    /// The language that it is written in
+    /// The language of the plugin
     #[arg(long, default_value = "rust", value_name = "LANGUAGE")]
     pub lang: Language,
-    /// The kind that it reconciles, in CamelCase [default: Greeting]
+    /// The kind that the plugin reconciles, in CamelCase [default: Greeting]
     #[arg(long, value_parser = kind_name, value_name = "KIND")]
     pub kind: Option<String>,
     /// The API group of the kind [default: NAME.example.dev]
     #[arg(long, value_parser = group_name, conflicts_with = "from", value_name = "GROUP")]
     pub group: Option<String>,
-    /// Objects of the kind are in no namespace
+    /// The kind is cluster-scoped
     #[arg(long, conflicts_with = "from")]
     pub cluster_scoped: bool,
-    /// File with the CustomResourceDefinition of a kind that is there already; of several, --kind chooses one
+    /// File with the CustomResourceDefinition of an existing kind; if it has several, --kind selects one
     #[arg(long, value_name = "CRD.yaml")]
     pub from: Option<PathBuf>,
 }
@@ -41,28 +41,28 @@ pub enum Language {
     Js,
 }
 
-/// Run projects or components on an API server inside.
+/// Run projects or components on an embedded API server.
 #[derive(Debug, Args)]
 pub struct Dev {
     /// Projects (folders with a plugin.yaml), or components (.wasm or .wasm.gz files)
     #[arg(default_value = ".", value_name = "FOLDER | FILE.wasm")]
     pub targets: Vec<PathBuf>,
-    /// End when everything is settled, with exit code 1 if the last pass over an object failed
+    /// Exit when everything is settled, with exit code 1 if the last pass over an object failed
     #[arg(long)]
     pub once: bool,
-    /// How long --once waits until everything is settled, builds not counted
+    /// How long --once waits until everything is settled, without the time for builds
     #[arg(long, default_value = "60s", value_parser = duration, value_name = "DURATION")]
     pub timeout: Duration,
     /// Go on if the first build fails
     #[arg(long)]
     pub keep_going: bool,
-    /// How it is told what happens: text on standard error, or json lines on standard output
+    /// Output format: text on standard error, or JSON lines on standard output
     #[arg(long, short, default_value = "text", value_name = "FORMAT")]
     pub output: DevOutput,
-    /// Time zone of the times that are shown, such as Europe/Berlin [default: that of this machine]
+    /// Time zone of the times in the output, such as Europe/Berlin [default: this machine's]
     #[arg(long, env = "TZ", value_name = "ZONE")]
     pub time_zone: Option<String>,
-    /// Port of the API server inside, on 127.0.0.1; 0 takes any that is free
+    /// Port of the embedded API server, on 127.0.0.1; 0 for any free port
     #[arg(
         long,
         env = "WINDLASS_APISERVER_PORT",
@@ -70,19 +70,19 @@ pub struct Dev {
         value_name = "PORT"
     )]
     pub port: u16,
-    /// File for the kubeconfig of the API server inside [default: .windlass/kubeconfig in the first folder]
+    /// File for the kubeconfig of the embedded API server [default: .windlass/kubeconfig in the first folder]
     #[arg(long, env = "WINDLASS_APISERVER_KUBECONFIG_OUT", value_name = "FILE")]
     pub kubeconfig_out: Option<PathBuf>,
-    /// Where the status is served; 0 for nowhere [default: 127.0.0.1:8082, or any free port if that is taken]
+    /// Address that serves the status; 0 to turn it off [default: 127.0.0.1:8082, or any free port if that is taken]
     #[arg(long, env = "WINDLASS_ADMIN_BIND_ADDRESS", value_name = "ADDRESS")]
     pub admin_bind_address: Option<BindAddress>,
-    /// Private folder for compiled code; made if absent [default: windlass/code in the user's cache folder]
+    /// Private folder for compiled code; created if absent [default: windlass/code in the user's cache folder]
     #[arg(long, env = "WINDLASS_CODE_CACHE", value_name = "DIR")]
     pub code_cache: Option<PathBuf>,
-    /// Kubeconfig file of a cluster to use in place of the API server inside; KUBECONFIG is not looked at
+    /// Kubeconfig file of a cluster to use instead of the embedded API server; KUBECONFIG is ignored
     #[arg(long, value_name = "FILE", help_heading = "Cluster")]
     pub kubeconfig: Option<PathBuf>,
-    /// Context of a cluster to use in place of the API server inside
+    /// Context of a cluster to use instead of the embedded API server
     #[arg(long, value_name = "NAME", help_heading = "Cluster")]
     pub context: Option<String>,
     /// Where traces go
@@ -90,7 +90,7 @@ pub struct Dev {
     pub traces: TraceFlags,
 }
 
-/// How it is told what happens.
+/// How the output of `windlass dev` is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum DevOutput {
     /// For people.
@@ -99,16 +99,16 @@ pub enum DevOutput {
     Json,
 }
 
-/// Look whether this machine can build and run plugins.
+/// Check whether this machine can build and run plugins.
 #[derive(Debug, Args)]
 pub struct Doctor {
-    /// A project's folder, whose tools are needed; without a project, what is missing is only named
+    /// A project's folder: a missing tool of the project is an error; without a project, missing tools are only listed
     #[arg(default_value = ".", value_name = "FOLDER")]
     pub folder: PathBuf,
-    /// How it is written
+    /// Output format
     #[arg(long, short, default_value = "text", value_name = "FORMAT")]
     pub output: InspectOutput,
-    /// Private folder for compiled code; made if absent [default: windlass/code in the user's cache folder]
+    /// Private folder for compiled code; created if absent [default: windlass/code in the user's cache folder]
     #[arg(long, env = "WINDLASS_CODE_CACHE", value_name = "DIR")]
     pub code_cache: Option<PathBuf>,
 }
@@ -119,16 +119,16 @@ pub struct Render {
     /// A project (a folder with a plugin.yaml), or a component (a .wasm or .wasm.gz file)
     #[arg(default_value = ".", value_name = "FOLDER | FILE.wasm")]
     pub target: PathBuf,
-    /// File with objects, - for standard input: those that are rendered, and what they find; without any, the project's own
+    /// File with objects, or - for standard input: the objects to render, and the objects that the plugin can read [default: the project's own]
     #[arg(long, short, value_name = "FILE")]
     pub filename: Vec<PathBuf>,
-    /// Call finalize in place of reconcile
+    /// Call finalize instead of reconcile
     #[arg(long)]
     pub finalize: bool,
-    /// How the writes are written: yaml for kubectl apply -f -, or json with all that is known
+    /// Output format: yaml for kubectl apply -f -, or json with all details
     #[arg(long, short, default_value = "yaml", value_name = "FORMAT")]
     pub output: Output,
-    /// Private folder for compiled code; made if absent [default: windlass/code in the user's cache folder]
+    /// Private folder for compiled code; created if absent [default: windlass/code in the user's cache folder]
     #[arg(long, env = "WINDLASS_CODE_CACHE", value_name = "DIR")]
     pub code_cache: Option<PathBuf>,
 }
@@ -142,39 +142,39 @@ pub struct Test {
     /// Fixture, or folder of fixtures (*.yaml) [default: the project's folder tests]
     #[arg(long, short, value_name = "FILE")]
     pub filename: Vec<PathBuf>,
-    /// Write into the fixtures what came of their calls
+    /// Write the results of the calls into the fixtures
     #[arg(long)]
     pub update: bool,
-    /// Run them again whenever a file changes
+    /// Run the fixtures again when a file changes
     #[arg(long, short)]
     pub watch: bool,
-    /// Also write what came of them to a file, as JUnit's XML
+    /// Also write the results to a file, as JUnit XML
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,
-    /// How it is written
+    /// Output format
     #[arg(long, short, default_value = "text", value_name = "FORMAT")]
     pub output: InspectOutput,
-    /// Private folder for compiled code; made if absent [default: windlass/code in the user's cache folder]
+    /// Private folder for compiled code; created if absent [default: windlass/code in the user's cache folder]
     #[arg(long, env = "WINDLASS_CODE_CACHE", value_name = "DIR")]
     pub code_cache: Option<PathBuf>,
 }
 
-/// Make a recorded pass again. Exit codes: 0 the same decisions, 1 others, 2 it cannot be made again.
+/// Replay a recorded pass. Exit codes: 0 the same decisions, 1 different decisions, 2 the pass cannot be replayed.
 #[derive(Debug, Args)]
 pub struct Replay {
     /// The recording of a pass
     #[arg(value_name = "FILE")]
     pub recording: PathBuf,
-    /// A project or a component to make it with [default: the component that made it, which is kept beside it]
+    /// A project or a component to replay it with [default: the component that made the pass, which is kept beside the recording]
     #[arg(long, value_name = "FOLDER | FILE.wasm")]
     pub with: Option<PathBuf>,
-    /// Plugin document whose spec.config is used in place of the recorded configuration, such as plugin.yaml
+    /// Plugin document whose spec.config replaces the recorded configuration, such as plugin.yaml
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// How it is written
+    /// Output format
     #[arg(long, short, default_value = "text", value_name = "FORMAT")]
     pub output: InspectOutput,
-    /// Private folder for compiled code; made if absent [default: windlass/code in the user's cache folder]
+    /// Private folder for compiled code; created if absent [default: windlass/code in the user's cache folder]
     #[arg(long, env = "WINDLASS_CODE_CACHE", value_name = "DIR")]
     pub code_cache: Option<PathBuf>,
 }
@@ -185,7 +185,7 @@ pub struct BuildFlags {
     /// The project's folder, with its plugin.yaml
     #[arg(default_value = ".", value_name = "FOLDER")]
     pub folder: PathBuf,
-    /// Private folder for compiled code; made if absent [default: windlass/code in the user's cache folder]
+    /// Private folder for compiled code; created if absent [default: windlass/code in the user's cache folder]
     #[arg(long, env = "WINDLASS_CODE_CACHE", value_name = "DIR")]
     pub code_cache: Option<PathBuf>,
 }
@@ -196,24 +196,24 @@ pub struct GrantsFlags {
     /// The project's folder, with its plugin.yaml
     #[arg(default_value = ".", value_name = "FOLDER")]
     pub folder: PathBuf,
-    /// Add them to plugin.yaml, whose comments stay
+    /// Add them to plugin.yaml, and keep its comments
     #[arg(long)]
     pub write: bool,
-    /// Private folder for compiled code; made if absent [default: windlass/code in the user's cache folder]
+    /// Private folder for compiled code; created if absent [default: windlass/code in the user's cache folder]
     #[arg(long, env = "WINDLASS_CODE_CACHE", value_name = "DIR")]
     pub code_cache: Option<PathBuf>,
 }
 
-/// Say what a component is.
+/// Describe a component.
 #[derive(Debug, Args)]
 pub struct Inspect {
     /// The component, a .wasm or .wasm.gz file
     #[arg(value_name = "FILE")]
     pub component: PathBuf,
-    /// How it is written
+    /// Output format
     #[arg(long, short, default_value = "text", value_name = "FORMAT")]
     pub output: InspectOutput,
-    /// Private folder for compiled code; made if absent [default: windlass/code in the user's cache folder]
+    /// Private folder for compiled code; created if absent [default: windlass/code in the user's cache folder]
     #[arg(long, env = "WINDLASS_CODE_CACHE", value_name = "DIR")]
     pub code_cache: Option<PathBuf>,
 }

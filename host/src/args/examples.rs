@@ -1,18 +1,18 @@
-//! What each command is for, by example: shown before its flags.
+//! The examples in the help of each command.
 
 use clap::{Arg, ArgAction, Command};
 
-/// How a command explains itself.
+/// The layout of a command's help.
 const LAYOUT: &str = "{about}\n\n{before-help}{usage-heading} {usage}\n\n{all-args}{after-help}";
 
-/// Where there is more to read.
-const MORE: &str = "Guides are in docs/ of the project: tutorial.md, testing.md, metrics.md, concepts.md.\nExit codes: 0 all is well, 1 something failed, 2 a flag is wrong.";
+/// What the help of each command ends with.
+const MORE: &str = "Guides are in docs/ of the project: tutorial.md, testing.md, metrics.md, concepts.md.\nExit codes: 0 success, 1 failure, 2 wrong flags.";
 
 /// Examples of a command: a comment, and the command line below it.
 const EXAMPLES: [(&str, &str); 20] = [
     (
         "windlass",
-        "# From nothing to a controller that works, without a cluster
+        "# Create a plugin and run it, without a cluster
 windlass new greeter && cd greeter && windlass dev
 
 # Run the plugins of a folder against a cluster
@@ -29,19 +29,19 @@ windlass new greeter
 # The same in JavaScript
 windlass new greeter --lang js
 
-# For a kind of your own, and for one that is there already
+# For a new kind, and for an existing kind
 windlass new dba --kind Database --group db.example.com --cluster-scoped
 windlass new dba --from database.crd.yaml",
     ),
     (
         "dev",
-        "# Build and run the project in this folder, and again whenever a file is saved
+        "# Build and run the project in this folder, and again when a file is saved
 windlass dev
 
-# End when everything is settled, for a script
+# Exit when everything is settled, for a script
 windlass dev --once -o json
 
-# On a cluster, in place of the API server inside
+# Use a cluster instead of the embedded API server
 windlass dev --context kind-kind",
     ),
     (
@@ -65,10 +65,10 @@ windlass grants --write",
         "# The fixtures in tests/ of the project in this folder
 windlass test
 
-# Take over what came of the calls, after reading it
+# Write the results of the calls into the fixtures
 windlass test --update
 
-# One fixture, and again whenever a file is saved
+# One fixture, and again when a file is saved
 windlass test -f tests/created.yaml --watch",
     ),
     (
@@ -94,15 +94,15 @@ windlass render greeter.wasm -f greeting.crd.yaml -f ada.yaml | kubectl diff -f 
     ),
     (
         "replay",
-        "# A failed pass again, with the component that made it
+        "# Replay a failed pass with the component that made it
 windlass replay .windlass/failures/greeter/bob-2.json
 
-# With the project as it is now: is it mended?
+# Replay it with the current project: is the bug fixed?
 windlass replay .windlass/failures/greeter/bob-2.json --with .",
     ),
     (
         "release",
-        "# Look at what would be released
+        "# Print the objects that would be released
 windlass release greeter --dry-run
 
 # Release it
@@ -110,17 +110,17 @@ windlass release greeter",
     ),
     (
         "pause",
-        "# While somebody looks at what is wrong
+        "# Stop reconciling an object during an investigation
 windlass pause greeting/ada -n team-a",
     ),
     (
         "resume",
-        "# It is reconciled at once
+        "# Reconcile it again, at once
 windlass resume greeting/ada -n team-a",
     ),
     (
         "reconcile",
-        "# Whatever has changed, and without waiting for the next try
+        "# Reconcile it now, without waiting for a change or the next retry
 windlass reconcile greeting/ada -n team-a",
     ),
     (
@@ -149,7 +149,7 @@ windlass top -o json",
     ),
     (
         "inspect",
-        "# What a component reconciles, and what it wants to touch
+        "# What a component reconciles, and which access it needs
 windlass inspect greeter.wasm",
     ),
     (
@@ -159,13 +159,13 @@ source <(windlass completion bash)",
     ),
     (
         "apiserver",
-        "# Serve, and speak to it with kubectl
+        "# Serve an API, and use it with kubectl
 windlass apiserver --kubeconfig-out kubeconfig
 kubectl --kubeconfig kubeconfig get namespaces",
     ),
 ];
 
-/// Lets `command` and what is below it explain themselves alike.
+/// Gives `command` and its subcommands the same layout of help.
 pub(super) fn explained(command: Command) -> Command {
     let command = with_examples(command);
     let help = Arg::new("help")

@@ -9,7 +9,7 @@ use super::Cluster;
 /// Annotate an object, for the host that reconciles it.
 #[derive(Debug, Args)]
 pub struct AnnotateFlags {
-    /// The object, as KIND/NAME or KIND NAME; a kind, its plural or short name, with .GROUP behind it if one likes
+    /// The object, as KIND/NAME or KIND NAME; KIND is a kind, its plural or its short name, optionally with .GROUP
     #[arg(required = true, num_args = 1..=2, value_name = "KIND/NAME")]
     pub object: Vec<String>,
     /// The object's namespace [default: the context's]
@@ -45,15 +45,15 @@ pub fn named(object: &[String]) -> Option<(&str, &str)> {
     (!kind.is_empty() && !name.is_empty() && !name.contains('/')).then_some(named)
 }
 
-/// Take a plugin's finalizers off all objects.
+/// Remove a plugin's finalizers from all objects.
 #[derive(Debug, Args)]
 pub struct Release {
     /// The plugin's name
     pub plugin: String,
-    /// Look at this resource only, for example greetings.examples.windlass.dev
+    /// Release objects of this resource only, for example greetings.examples.windlass.dev
     #[arg(long, value_name = "RESOURCE")]
     pub resource: Option<String>,
-    /// Print what would be released, and change nothing
+    /// Print the objects that would be released, and change nothing
     #[arg(long)]
     pub dry_run: bool,
     /// Which cluster

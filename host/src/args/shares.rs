@@ -5,7 +5,7 @@ use clap::Args;
 use crate::flowcontrol::Rate;
 use crate::plugin::Maxima;
 
-/// What all plugins of a host may do over time, together. They share it by the weights of their documents.
+/// Rates for all plugins of a host together. They share them by the weights of their documents.
 #[derive(Clone, Copy, Debug, Args)]
 #[command(next_help_heading = "Limits for all plugins together")]
 pub struct ShareFlags {

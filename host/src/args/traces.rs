@@ -9,7 +9,7 @@ use http::Uri;
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Traces")]
 pub struct TraceFlags {
-    /// Collector that is sent a trace of each pass, over OTLP (HTTP), such as http://localhost:4318 [default: none is sent]
+    /// Collector for a trace of each pass, over OTLP (HTTP), such as http://localhost:4318 [default: no traces]
     // What is no address is refused by `endpoint`: clap would print it, whatever secret stands in it.
     #[arg(
         long,
