@@ -36,28 +36,28 @@ $(NPM): package-lock.json | node
 	@cp package-lock.json $@
 
 .PHONY: demo demo-cluster demo-built
-demo: toolchain demo-built ## Make a plugin, run it with windlass dev, change it, and mend it
+demo: toolchain demo-built ## Make a plugin, run it with windlass dev, break it and fix it
 	@WINDLASS_TEST_SERVER=embedded target/debug/demo
-demo-cluster: toolchain go demo-built ## Watch a Greeting live and die on a real control plane, which is built from source
+demo-cluster: toolchain go demo-built ## Show the life cycle of a Greeting on a real control plane, which is built from source
 	@target/debug/demo
 demo-built: toolchain
 	cargo build --workspace --bins
 	cargo build -p greeter --profile guest --target wasm32-wasip2 --target-dir target/guests
 
 .PHONY: up down
-up: toolchain go ## Start a control plane, and print the path of its kubeconfig
+up: toolchain go ## Start a real control plane, and print the path of its kubeconfig
 	@cargo build --quiet --workspace --bins
 	@target/debug/controlplane up
-down: toolchain ## End that control plane
+down: toolchain ## Stop that control plane
 	@cargo build --quiet --workspace --bins
 	@target/debug/controlplane down
 
 .PHONY: apiserver-data
-apiserver-data: toolchain go ## Capture from the real API server what the embedded one knows of built-in kinds
+apiserver-data: toolchain go ## Record the data of built-in kinds from a real API server, for the embedded one
 	@cargo run --quiet -p windlass-capture
 
 .PHONY: check fmt clippy docs deny audit typos manifests javascript
-check: fmt clippy docs deny audit typos manifests javascript ## Everything that can be checked without running it
+check: fmt clippy docs deny audit typos manifests javascript ## Run all static checks
 fmt: toolchain
 	cargo fmt --all --check
 clippy: toolchain
@@ -68,7 +68,7 @@ docs: toolchain
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
 deny: toolchain $(TOOLS)/bin/cargo-deny-$(DENY)
 	$(TOOLS)/bin/cargo-deny check licenses bans sources
-audit: toolchain ## Hold the advisories of wasmtime against their proofs, and look for a newer patch release
+audit: toolchain ## Check that each advisory of wasmtime has a proof, and that no newer patch release exists
 	@cargo run --quiet -p windlass-audit
 typos: toolchain $(TOOLS)/bin/typos-$(TYPOS)
 	$(TOOLS)/bin/typos
@@ -97,14 +97,14 @@ $(TOOLS)/bin/typos-$(TYPOS):
 	@touch $@
 
 .PHONY: static image
-static: toolchain ## Build the host as one static program, and see that it starts with nothing around it
+static: toolchain ## Build the host as one static binary, and check that it starts in an empty root
 	@rustup target list --installed | grep -q '^$(STATIC)$$' || rustup target add $(STATIC)
 	@command -v musl-gcc >/dev/null || $(call debian,musl-tools)
 	CC_$(subst -,_,$(STATIC))=musl-gcc cargo build --release --target $(STATIC) -p windlass
 	@rm -rf target/image && mkdir -p target/image
 	@cp target/$(STATIC)/release/windlass target/image/windlass
 	@unshare --map-root-user --root=target/image /windlass --version
-image: static ## Build the image from that program alone, with buildah
+image: static ## Build the image with that binary, with buildah
 	@command -v buildah >/dev/null || $(call debian,buildah)
 	buildah build --isolation chroot --storage-driver vfs --build-arg VERSION=$(VERSION) \
 	  --file deploy/Containerfile --tag windlass:$(VERSION) target/image
@@ -126,19 +126,19 @@ screenshots: demo-built chromium $(NPM) ## Take the pictures of the status page 
 
 # One build for all suites: `--workspace` everywhere, so that no crate is built with other features.
 .PHONY: test-fast test test-embedded contract mutants kube-rs-suite test-long
-test-fast: toolchain $(NPM) ## Everything that needs no Go
+test-fast: toolchain $(NPM) ## Run the tests that need no Go
 	@tests/summary --workspace --lib --test sandbox --test in_process --test controllers --test rbac --test port
-test: toolchain go demo-built chromium $(NPM) ## Everything that decides right or wrong, on a real control plane and on the embedded server
+test: toolchain go demo-built chromium $(NPM) ## Run all tests, on a real control plane and on the embedded API server
 	@NODE_SUITES=tests/page-js tests/summary --workspace -- --test-threads 4
 	@$(MAKE) --no-print-directory test-embedded
 # `windlass dev` brings its own server. The embedded server has no Pod Security admission, and no controllers that make pods of Deployments.
 REAL_ONLY := a_pod_with_more_rights_than_restricted_allows_is_refused its_pods_are_admitted_and_its_budget_counts_them
 E2E := $(filter-out dev,$(basename $(notdir $(wildcard tests/e2e/tests/*.rs) $(patsubst %/,%,$(dir $(wildcard tests/e2e/tests/*/main.rs))))))
-test-embedded: toolchain go $(NPM) ## The end-to-end tests on the embedded API server
+test-embedded: toolchain go $(NPM) ## Run the end-to-end tests on the embedded API server
 	@WINDLASS_TEST_SERVER=embedded tests/summary --workspace $(E2E:%=--test %) -- --test-threads 4 $(REAL_ONLY:%=--skip %)
-contract: toolchain go ## Play the contract's scenarios on a real API server and on the embedded one
+contract: toolchain go ## Compare the embedded API server with a real one, by the contract's scenarios
 	cargo test --workspace --test contract --test kubectl
-mutants: toolchain go ## Give the embedded API server one bug after the other, and see that the contract catches each
+mutants: toolchain go ## Put one bug after the other into the embedded API server, and check that the contract finds each
 	cargo test -p windlass-contract --features mutants --test mutants
 kube-rs-suite: toolchain ## Run kube-rs's own integration tests on the embedded API server
 	@cargo build --quiet --workspace --bins
@@ -147,14 +147,14 @@ kube-rs-suite: toolchain ## Run kube-rs's own integration tests on the embedded 
 .PHONY: simulate judge-the-judge
 SEED := 0
 RUNS := 1000
-simulate: toolchain ## Run hosts with faults in one thread, from seeds: RUNS of them from SEED
+simulate: toolchain ## Simulate hosts with faults, in one thread: RUNS seeds from SEED on
 	@cargo build --quiet --workspace --bins
 	@target/debug/simulate --seed $(SEED) --runs $(RUNS) $(if $(FAULTS),--faults $(FAULTS)) $(if $(BUG),--bug $(BUG)) $(if $(TRACE),--trace)
-judge-the-judge: toolchain ## Give simulated hosts one bug after the other, and see that the simulation finds each
+judge-the-judge: toolchain ## Put one bug after the other into simulated hosts, and check that the simulation finds each
 	@cargo build --quiet --workspace --bins
 	@target/debug/simulate --bug all --runs 2000
 LEADERS := while_leaders_are_killed_and_frozen_nobody_writes_but_the_holder_of_the_lease
-test-long: toolchain go $(NPM) languages kube-rs-suite mutants judge-the-judge bench-check bench-smoke ## Every suite again, at other speeds, and other languages' plugins
+test-long: toolchain go $(NPM) languages kube-rs-suite mutants judge-the-judge bench-check bench-smoke ## Run every suite with other thread counts, and plugins in other languages
 	@target/debug/simulate --runs 10000
 	@target/debug/simulate --days 30
 	@for threads in 1 2 8; do tests/summary --workspace -- --test-threads $$threads; done
@@ -168,7 +168,7 @@ test-long: toolchain go $(NPM) languages kube-rs-suite mutants judge-the-judge b
 .PHONY: fuzz
 SECONDS_OF_FUZZING := 60
 COVERAGE := -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table -Ccodegen-units=1
-fuzz: toolchain ## Send the embedded API server what a fuzzer makes up
+fuzz: toolchain ## Fuzz the embedded API server
 	@command -v c++ >/dev/null || $(call debian,g++)
 	@mkdir -p target/fuzz/corpus
 	RUSTFLAGS="$(COVERAGE)" cargo run --manifest-path host/apiserver/fuzz/Cargo.toml --target-dir target/fuzz \
@@ -177,7 +177,7 @@ fuzz: toolchain ## Send the embedded API server what a fuzzer makes up
 
 # The same plugin in each language, built from source by its own toolchain; in the last three by raw bindings.
 .PHONY: languages languages-built
-languages: languages-built ## Build one plugin in each of five languages, and run them in the sandbox
+languages: languages-built ## Build a plugin in each of five languages, and run them in the sandbox
 	@cargo build --quiet --workspace --bins
 	@target/debug/languages $(LANGUAGES:%=target/guests/languages/%.wasm)
 languages-built: toolchain go $(NPM)
@@ -189,7 +189,7 @@ languages-built: toolchain go $(NPM)
 
 # The peers, and what measures them, are built as they would be for use.
 .PHONY: bench bench-scale bench-built
-bench: bench-built ## Measure Windlass beside controllers on controller-runtime and on kube-rs (`make bench-ring` measures one workload)
+bench: bench-built ## Compare Windlass with controllers on controller-runtime and kube-rs (`make bench-ring` measures one workload)
 	@target/release/bench
 bench-%: bench-built
 	@target/release/bench $*
@@ -213,14 +213,14 @@ bench-smoke: bench-built
 	@target/release/bench --scale --growth 1 --output target/bench/smoke.json
 # As in a release, but for the minutes that it takes to link one.
 .PHONY: bench-neighbours
-bench-neighbours: toolchain go ## Measure nine healthy plugins, undisturbed and beside each attack
+bench-neighbours: toolchain go ## Measure nine healthy plugins, alone and beside each attack
 	@cargo test --quiet --profile measured --workspace --test attacks -- --ignored --nocapture
 .PHONY: bench-report
-bench-report: ## Make docs/benchmarks.md and its charts of what bench and bench-scale measured last
+bench-report: ## Write docs/benchmarks.md and its charts from the last results of bench and bench-scale
 	@target/release/bench --report docs
 
 .PHONY: measure
-measure: toolchain go $(NPM) ## Measure a release build by itself: latency, memory, an author's loop, the page; the embedded API server
+measure: toolchain go $(NPM) ## Measure a release build: latency, memory, an author's loop, the status page, the embedded API server
 	cargo build --quiet --release -p windlass
 	cargo build --quiet --release -p windlass-controlplane --bin measure-apiserver
 	cargo build --quiet --workspace --bins
@@ -228,11 +228,11 @@ measure: toolchain go $(NPM) ## Measure a release build by itself: latency, memo
 	@target/release/measure-apiserver
 
 .PHONY: bench-check bench-baseline bench-steps
-bench-check: measured ## Count what each step of the machinery executes: a tenth more than the committed baseline fails
+bench-check: measured ## Count the instructions of each step, and fail at 10 % more than the committed baseline
 	@target/measured/instructions
-bench-baseline: measured ## What is counted now is the baseline from now on
+bench-baseline: measured ## Write the current counts as the new baseline
 	@target/measured/instructions --update
-bench-steps: measured ## Take the time of each step of the machinery
+bench-steps: measured ## Measure the time of each step
 	@target/measured/instructions --time
 .PHONY: measured
 measured: toolchain
