@@ -207,7 +207,7 @@ impl Session {
             let asked = runner.asked(&target, made).await?;
             (runner.document, runner.definitions) = (asked.candidate.document, asked.definitions);
         }
-        // What no fixture can mend is said once.
+        // What no fixture can fix is reported once.
         runner.admits().await?;
         Ok(runner)
     }

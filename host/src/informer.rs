@@ -249,7 +249,7 @@ impl Subscription {
         self.informer.auditor.barrier(wanted).await;
     }
 
-    /// How many objects were found not to be as on the server, and were mended.
+    /// How many objects differed from the server's, and were repaired.
     pub fn divergences(&self) -> u64 {
         self.informer.feed.divergences()
     }

@@ -61,7 +61,7 @@ pub struct Build {
     pub watch: Vec<String>,
 }
 
-/// A document that cannot be used, with everything that a person needs to mend it.
+/// A document that cannot be used, with everything that a person needs to fix it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct ManifestError(String);

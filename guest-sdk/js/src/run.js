@@ -12,7 +12,7 @@ import { place } from "./place.js";
  *
  * A cluster error is terminal only if it is `invalid` (of a set, if every part is): all others can end without anything changing
  * that this call has read, so they are transient. So is everything else that was not meant as a
- * failure, such as a TypeError: it gets its file and line, and newer code may mend it.
+ * failure, such as a TypeError: it gets its file and line, and newer code may fix it.
  * @param {import("@windlass/sdk").Declaration} plugin
  * @param {"reconcile" | "finalize"} step
  * @param {any} object

@@ -154,7 +154,7 @@ function survivesFailures(plugin, step, before, after, writes) {
     call(plugin, step, cluster);
     cluster.attempt += 1;
     call(plugin, step, cluster);
-    const text = `after write ${nth} has failed once, another call does not mend it`;
+    const text = `after write ${nth} has failed once, another call does not repair it`;
     same(text, state(cluster), state(after));
   }
 }

@@ -31,7 +31,7 @@ pub enum Progress {
 /// the next time either. A cluster error is terminal only if it is [`Code::Invalid`]. All others
 /// can end without anything changing that this call has read (an administrator adds a role, a
 /// namespace is made or made again), so they are transient, also [`Code::Denied`]: the growing
-/// delay makes waiting cheap, and a terminal failure would sleep through the mend.
+/// delay makes waiting cheap, and a terminal failure would sleep through the fix.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
     /// May work later: the host calls again with growing delays.

@@ -85,7 +85,7 @@ mutants! {
     ValuesOfMapsAreNotDefaulted,
     /// A transition rule compares the items of a keyed list by their place, not by their key.
     ItemsAreComparedByTheirPlace,
-    /// An update must mend what was invalid before, too.
+    /// An update must fix what was invalid before, too.
     OldFaultsAreNotForgiven,
 
     // Lists and selectors.

@@ -31,7 +31,7 @@ pub struct Failing {
 pub struct Trouble {
     /// How many.
     pub count: usize,
-    /// Of those, the ones that only a change can mend.
+    /// Of those, the ones that only a change can fix.
     pub terminal: usize,
     /// One of those.
     pub for_good: Option<Key>,

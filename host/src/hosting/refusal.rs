@@ -17,7 +17,7 @@ const MUCH_LATER: Duration = Duration::from_secs(300);
 /// Why a version is not let in.
 #[derive(Clone, Debug)]
 pub(super) struct Refusal {
-    /// Everything that a person needs to mend it.
+    /// Everything that a person needs to fix it.
     pub(super) why: String,
     /// When it may be let in as it is, if that could be: the machine or the API server is to blame.
     pub(super) again: Option<Duration>,

@@ -1,4 +1,4 @@
-//! Compares an informer's store with the server from time to time, and mends it.
+//! Compares an informer's store with the server from time to time, and repairs it.
 //!
 //! - A watch that loses an event says nothing of it, and etcd has lost some: client-go's resync never
 //!   asks the server, so what is lost there stays lost.

@@ -304,7 +304,7 @@ fn refuses(error: &ApiError) -> bool {
 /// What went wrong, in a sentence; none if nothing did that people want to hear of.
 fn words(end: &End) -> Option<String> {
     Some(match end {
-        // Everyday business: the next request mends it.
+        // This is common: the next request repairs it.
         End::Listed(_) | End::Closed | End::Expired | End::Asked | End::Refused => return None,
         End::Short => "the server closes each watch at once".to_owned(),
         End::Silent => "the connection was dead".to_owned(),

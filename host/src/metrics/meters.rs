@@ -56,7 +56,7 @@ pub struct Meters {
     pub(crate) requeue: Counter,
     /// Passes that are to run again after a time.
     pub(crate) requeue_after: Counter,
-    /// Failures that only a change can mend.
+    /// Failures that only a change can fix.
     pub(crate) terminal: Counter,
     /// Calls that trapped.
     pub(crate) panics: Counter,

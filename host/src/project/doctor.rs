@@ -1,4 +1,4 @@
-//! `windlass doctor`: whether this machine can build and run plugins, and the one line that mends it.
+//! `windlass doctor`: whether this machine can build and run plugins, and the one line that fixes it.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -31,7 +31,7 @@ struct Check {
     state: &'static str,
     /// What is wrong.
     message: Option<String>,
-    /// What mends it.
+    /// What fixes it.
     cure: Option<String>,
 }
 

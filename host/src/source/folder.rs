@@ -220,7 +220,7 @@ impl Reader {
                 None => coming.push(name),
             }
         }
-        // A document that is broken names no component, and will when it is mended.
+        // A broken document names no component. It will when it is fixed.
         if problems.is_empty() {
             self.components.retain(&components);
         }

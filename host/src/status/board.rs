@@ -18,7 +18,7 @@ use crate::text::clean;
 
 /// The longest text that is shown.
 const TEXT: usize = 1 << 10;
-/// What was so long ago may be mended.
+/// What was so long ago may be fixed.
 const RECENT: SignedDuration = SignedDuration::from_mins(10);
 /// So many objects are named.
 const KEYS: usize = 20;

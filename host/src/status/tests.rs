@@ -249,7 +249,7 @@ fn what_is_as_it_should_be_is_not_warned_of() {
             known.recent = known.records.clone();
             known
         },
-        // Long ago is mended, for all that is known.
+        // What failed long ago may be fixed.
         Known {
             recent: Vec::new(),
             memory_limit: Some(64 * MIB),

@@ -33,7 +33,7 @@ pub(super) struct Known {
     pub(super) slowed_down: Option<String>,
     /// Its passes, the oldest first.
     pub(super) records: Vec<Arc<Record>>,
-    /// Of those, the ones of the last ten minutes: what was long ago may be mended.
+    /// Of those, the ones of the last ten minutes: what failed long ago may be fixed.
     pub(super) recent: Vec<Arc<Record>>,
     /// The objects that fail now.
     pub(super) trouble: Trouble,
@@ -111,7 +111,7 @@ fn fails(known: &Known) -> Told {
 fn fails_for_good(known: &Known) -> Told {
     let (number, one) = (known.trouble.terminal, known.trouble.for_good.as_ref()?);
     (number > 0).then(|| {
-        let text = format!("{number} objects have failed in a way that only a change can mend, {one} among them: ask `windlass why` about it");
+        let text = format!("{number} objects failed in a way that only a change can fix, {one} among them: ask `windlass why` about it");
         ("FailsForGood", text)
     })
 }

@@ -79,7 +79,7 @@ pub enum Reason {
     HeldByOthers(Vec<String>),
     /// The object is on its way out, and the plugin never had a finalizer on it.
     LeavesWithoutUs,
-    /// It failed in a way that only a change can mend.
+    /// It failed in a way that only a change can fix.
     Terminal,
     /// Its last pass was told to stop.
     Interrupted,

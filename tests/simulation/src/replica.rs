@@ -22,7 +22,7 @@ use crate::logs;
 use crate::wire::Wire;
 use crate::world::{NAMESPACE, World};
 
-/// How often the stores are compared with the server: what a watch has lost is mended while the run heals.
+/// How often the stores are compared with the server: what a watch has lost is repaired while the run heals.
 const AUDIT: Duration = Duration::from_secs(60);
 
 /// How long a host that stops waits for its passes.

@@ -80,7 +80,8 @@ fn survives_failures<R: Reconciler>(
         cluster.attempt = cluster.attempt.saturating_add(1);
         call::<R>(step, &mut cluster);
         if state(&cluster) != state(after) {
-            let text = format!("after write {nth} has failed once, another call does not mend it");
+            let text =
+                format!("after write {nth} has failed once, another call does not repair it");
             return Err(FixtureError(text));
         }
     }

@@ -185,7 +185,7 @@ fn a_plugin_that_does_not_survive_a_failing_write_fails() -> Result<()> {
         "write 2, `applyStatus Greeting/default/ada`, has failed",
     ] {
         let shown = format!(
-            "step 1: after {what} once, another pass, which answered awaitChange, does not mend it:\n    Greeting/default/ada\n"
+            "step 1: after {what} once, another pass, which answered awaitChange, does not repair it:\n    Greeting/default/ada\n"
         );
         ensure!(
             failed.status.code() == Some(1) && said.contains(&shown),
