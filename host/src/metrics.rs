@@ -137,7 +137,7 @@ impl Collector for Metrics {
         let problems = ConstGauge::new(u64::try_from(self.problems().len()).unwrap_or(u64::MAX));
         let (name, help) = (
             "windlass_config_problems",
-            "Things that are wrong with the config folder, such as documents that cannot be read",
+            "Problems of the config folder, such as documents that cannot be read",
         );
         problems.encode(encoder.encode_descriptor(name, help, None, MetricType::Gauge)?)?;
         self.0.stores.encode(&mut encoder)?;

@@ -152,7 +152,7 @@ export class Cluster {
   }
 
   /**
-   * Writes one line for whoever runs the plugin.
+   * Writes one line for the operator of the plugin.
    * @param {string} message
    * @param {Record<string, unknown>} [fields]
    */

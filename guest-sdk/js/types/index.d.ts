@@ -231,7 +231,7 @@ export class Cluster {
   event(event: Event): void;
   /** Writes one line into the host's log. */
   log(level: Level, message: string, fields?: Record<string, unknown>): void;
-  /** Writes one line for whoever runs the plugin. */
+  /** Writes one line for the operator of the plugin. */
   info(message: string, fields?: Record<string, unknown>): void;
   /** Adds to a counter of the plugin's own, on `/metrics` of the host. */
   count(name: string, labels?: Record<string, unknown>, by?: number): void;

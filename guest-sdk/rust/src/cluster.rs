@@ -234,7 +234,7 @@ impl dyn Cluster + '_ {
         }
     }
 
-    /// Writes one line for whoever runs the plugin.
+    /// Writes one line for the operator of the plugin.
     pub fn info(&self, message: impl fmt::Display) {
         self.log(Level::Info, &message.to_string(), &[]);
     }

@@ -18,7 +18,7 @@ pub enum Code {
     NotFound,
     /// A grant or a role is missing.
     Denied,
-    /// Somebody else was first. Read again and decide anew, best in the next pass.
+    /// Somebody else was first. Read and decide again, best in the next pass.
     Conflict,
     /// The request or the object is wrong as it stands.
     Invalid(String),

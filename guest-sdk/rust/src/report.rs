@@ -117,9 +117,9 @@ impl Metric {
 pub enum Level {
     /// Every step.
     Trace,
-    /// For whoever hunts a bug.
+    /// For somebody who looks for a bug.
     Debug,
-    /// For whoever runs the plugin.
+    /// For the operator of the plugin.
     Info,
     /// Wrong, but handled.
     Warn,

@@ -199,7 +199,7 @@ pub(super) const FAMILIES: &[Family] = &[
     },
     Family {
         name: "leader_election_master_status",
-        help: "Whether this host has the Lease of the plugin: 1 means that it has, 0 that it stands by",
+        help: "Whether this host has the Lease of the plugin: 1 if it has, 0 if it stands by",
         kind: MetricType::Gauge,
         labelled: Labelled::Name,
         rows: |meters, rows| rows.row(&[], &meters.leads),
@@ -224,7 +224,7 @@ pub(super) const FAMILIES: &[Family] = &[
     },
     Family {
         name: "windlass_plugin_state",
-        help: "How far the plugin is: 1 for that state",
+        help: "State of the plugin: 1 for the current state",
         kind: MetricType::Gauge,
         labelled: Labelled::Controller,
         rows: |meters, rows| {
@@ -235,14 +235,14 @@ pub(super) const FAMILIES: &[Family] = &[
     },
     Family {
         name: "windlass_plugin_quarantined",
-        help: "Whether the newest version of the plugin may not run, since it is suspected of harm",
+        help: "Whether the newest version of the plugin may not run, because it is suspected of harming the host",
         kind: MetricType::Gauge,
         labelled: Labelled::Controller,
         rows: |meters, rows| rows.level(&[], u64::from(meters.is_quarantined())),
     },
     Family {
         name: "windlass_failures",
-        help: "Passes that failed, by how they did",
+        help: "Passes that failed, by reason",
         kind: MetricType::Counter,
         labelled: Labelled::Controller,
         rows: |meters, rows| {
@@ -256,7 +256,7 @@ pub(super) const FAMILIES: &[Family] = &[
     },
     Family {
         name: "windlass_host_calls",
-        help: "Calls of the plugin to its host, by import and by how they ended",
+        help: "Calls of the plugin to its host, by import and by result",
         kind: MetricType::Counter,
         labelled: Labelled::Controller,
         rows: |meters, rows| {
@@ -276,7 +276,7 @@ pub(super) const FAMILIES: &[Family] = &[
     },
     Family {
         name: "windlass_host_memory_bytes",
-        help: "Memory that the plugin takes in the host now: its calls, what it makes the host remember, and its share of the stores",
+        help: "Memory that the host uses for the plugin now: its calls, its tracked state, and its share of the stores",
         kind: MetricType::Gauge,
         labelled: Labelled::Controller,
         rows: |meters, rows| {
@@ -293,7 +293,7 @@ pub(super) const FAMILIES: &[Family] = &[
     },
     Family {
         name: "windlass_guest_memory_peak_bytes",
-        help: "The most memory that a call of the plugin took so far",
+        help: "Peak memory of a call of the plugin so far",
         kind: MetricType::Gauge,
         labelled: Labelled::Controller,
         rows: |meters, rows| rows.row(&[], &meters.memory),
@@ -314,7 +314,7 @@ pub(super) const FAMILIES: &[Family] = &[
     },
     Family {
         name: "windlass_slot_wait_seconds",
-        help: "How long calls of the plugin waited until one more might be in flight",
+        help: "How long calls of the plugin waited for a call slot",
         kind: MetricType::Counter,
         labelled: Labelled::Controller,
         rows: |meters, rows| rows.row(&[], meters.throttled.slots()),
@@ -335,7 +335,7 @@ pub(super) const FAMILIES: &[Family] = &[
     },
     Family {
         name: "windlass_events_failed",
-        help: "Events of the plugin that were sent, and that the API server did not take",
+        help: "Events of the plugin that were sent, and that the API server refused",
         kind: MetricType::Counter,
         labelled: Labelled::Controller,
         rows: |meters, rows| rows.count(&[], meters.throttled.failed_events()),
@@ -349,7 +349,7 @@ pub(super) const FAMILIES: &[Family] = &[
     },
     Family {
         name: "windlass_reloads",
-        help: "New versions of the plugin, by what became of them",
+        help: "New versions of the plugin, by result",
         kind: MetricType::Counter,
         labelled: Labelled::Controller,
         rows: |meters, rows| {
@@ -359,7 +359,7 @@ pub(super) const FAMILIES: &[Family] = &[
     },
     Family {
         name: "windlass_delayed_keys",
-        help: "Keys that wait for their time: a retry, or what the plugin asked for",
+        help: "Keys that wait for a retry, or for the time that the plugin asked for",
         kind: MetricType::Gauge,
         labelled: Labelled::Controller,
         rows: |meters, rows| rows.level(&[], number(meters.waiting().delayed)),
@@ -373,21 +373,21 @@ pub(super) const FAMILIES: &[Family] = &[
     },
     Family {
         name: "windlass_paused_objects",
-        help: "Objects that are not reconciled, since somebody has paused them",
+        help: "Objects that are not reconciled, because they are paused",
         kind: MetricType::Gauge,
         labelled: Labelled::Controller,
         rows: |meters, rows| rows.row(&[], &meters.paused),
     },
     Family {
         name: "windlass_plugin_metrics_dropped",
-        help: "Numbers of the plugin's own that were dropped: beyond the bounds, or none",
+        help: "Metrics of the plugin that were dropped: beyond the bounds, or not a number",
         kind: MetricType::Counter,
         labelled: Labelled::Controller,
         rows: |meters, rows| rows.count(&[], meters.measures.dropped()),
     },
     Family {
         name: "windlass_oldest_key_seconds",
-        help: "How long the key has waited that has waited longest for a worker",
+        help: "How long the oldest key has waited for a worker",
         kind: MetricType::Gauge,
         labelled: Labelled::Controller,
         rows: |meters, rows| rows.gauge(meters.waiting().oldest.as_secs_f64()),

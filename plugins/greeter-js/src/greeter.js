@@ -1,4 +1,4 @@
-// The example plugin in JavaScript: greets whoever a `Greeting` names.
+// The example plugin in JavaScript: greets the person that a `Greeting` names.
 //
 // Each Greeting has two children, a ConfigMap with the text and a Deployment that serves it, and
 // an entry in the register: a ConfigMap in the namespace `greetings`. An owner reference may not

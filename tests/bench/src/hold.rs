@@ -201,7 +201,7 @@ async fn held(
         .collect()
 }
 
-/// What a process holds now; its peak is counted anew from here on.
+/// What a process holds now; its peak is counted again from here on.
 fn settled(stage: &Stage, synced: Duration) -> Result<Held> {
     let process = running(stage)?.id();
     let held = Held {

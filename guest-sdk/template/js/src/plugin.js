@@ -1,4 +1,4 @@
-// Greets whoever a `Greeting` names.
+// Greets the person that a `Greeting` names.
 
 import { child, controller, manage } from "@windlass/sdk";
 

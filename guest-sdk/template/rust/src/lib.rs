@@ -1,10 +1,10 @@
-//! Greets whoever a `Greeting` names.
+//! Greets the person that a `Greeting` names.
 
 use serde::Deserialize;
 use serde_json::json;
 use windlass_sdk::{Action, Cluster, Failure, Needs, Object, Reconciler, export, manage};
 
-/// What somebody wants, as greeting.crd.yaml says.
+/// The spec of a Greeting, as in greeting.crd.yaml.
 #[derive(Deserialize)]
 pub struct Spec {
     name: String,
