@@ -37,7 +37,7 @@ pub(super) fn verdict(
         );
     }
     if refused {
-        bail!("the API server refused some of the project's objects, as said above");
+        bail!("the API server refused some of the project's objects, see above");
     }
     Ok(())
 }

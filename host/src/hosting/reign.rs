@@ -166,10 +166,7 @@ impl<'a> Reign<'a> {
     /// Ends what has moved. The same version is next, with the kind as it is served now.
     async fn start_anew(&mut self) {
         let plugin = self.plugin;
-        tracing::warn!(
-            plugin,
-            "its kind is served as something else: starting anew"
-        );
+        tracing::warn!(plugin, "its kind is served in another way: starting again");
         if self.next.take().is_none()
             && let Some((_, old)) = self.running.take()
         {

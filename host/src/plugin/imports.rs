@@ -27,7 +27,7 @@ struct NothingHere;
 
 /// A recording that says something else than its call asks for.
 #[derive(Debug, thiserror::Error)]
-#[error("the recording's answer to `{0}` is none that it can have")]
+#[error("the recorded answer to `{0}` does not fit this import")]
 struct Unreadable(&'static str);
 
 impl State {

@@ -94,8 +94,8 @@ pub async fn doctor(flags: Doctor, threads: usize, seams: Seams) -> anyhow::Resu
     std::io::stdout().lock().write_all(shown.as_bytes())?;
     match missing {
         0 => Ok(()),
-        1 => bail!("1 thing is missing, as said above"),
-        many => bail!("{many} things are missing, as said above"),
+        1 => bail!("1 thing is missing, see above"),
+        many => bail!("{many} things are missing, see above"),
     }
 }
 

@@ -150,7 +150,7 @@ async fn of_a_plugin_that_is_refused_it_says_so() -> Result<()> {
         let text = why(host, namespace, "pod/ada", "text").await?;
         let nobody = text.contains("no plugin of this host reconciles pod");
         let unclear =
-            text.contains("UNCLEAR    bad: the plugin does not run, since it was refused: ");
+            text.contains("UNCLEAR    bad: the plugin does not run, because it was refused: ");
         ensure!(
             nobody && unclear && text.contains("the file is not WebAssembly"),
             "{text}"

@@ -122,7 +122,7 @@ impl Reflector {
                 return unreadable("what should be a list has no version".into());
             }
             Ok(list) => list,
-            Err(error) => return unreadable(format!("what should be a list is none: {error}")),
+            Err(error) => return unreadable(format!("the answer is not a list: {error}")),
         };
         let taken = Taken {
             version: list.version().to_owned(),
