@@ -220,7 +220,7 @@ impl Plugins {
             );
             let candidate = Some(Arc::new(candidate));
             match self.hosted.get_mut(&name) {
-                // Asked for again before it has stopped: it starts anew when it has.
+                // Asked for again before it has stopped: it starts again when it has.
                 Some(hosted) if hosted.stopping => {}
                 Some(hosted) => {
                     hosted.file = file;

@@ -134,7 +134,7 @@ impl ApiError {
         self.code() == Some(404)
     }
 
-    /// Whether somebody else was first, so that reading again and deciding anew may help: a
+    /// Whether somebody else was first, so that reading again and deciding again may help: a
     /// conflict, or a failed `test` of a JSON patch.
     pub fn is_race(&self) -> bool {
         matches!(self.code(), Some(409 | 422))

@@ -302,7 +302,7 @@ mod tests {
         assert_eq!(built(0, "a.rs"), None);
         assert_eq!(built(1, "a.rs"), None);
         assert_eq!(built(2, "a.rs"), Some("a.rs".into()));
-        assert_eq!(built(3, "b.rs"), None, "it is counted anew");
+        assert_eq!(built(3, "b.rs"), None, "it is counted again");
         assert_eq!(built(4, "b.rs"), None);
         assert_eq!(built(20, "b.rs"), None, "somebody saved it, now and then");
     }

@@ -125,7 +125,7 @@ async fn repetitions_are_one_series_which_begins_anew_when_its_event_is_gone() {
     assert_eq!(
         events(&api).await.len(),
         1,
-        "the one that could not be changed is made anew"
+        "the one that could not be changed is made again"
     );
 }
 

@@ -102,7 +102,7 @@ impl Writer {
         if self.series.len() >= SERIES {
             self.series
                 .retain(|_, series| now - series.last < SERIES_END / 2);
-            // All of them are young: a flood. Those who repeat themselves begin anew.
+            // All of them are young: a flood. Those who repeat themselves begin again.
             if self.series.len() >= SERIES {
                 self.series.clear();
             }

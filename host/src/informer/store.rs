@@ -134,7 +134,7 @@ impl Store {
         self.cut.clone()
     }
 
-    /// From now on `fields` are kept of objects. What is there is cut anew when a list shows it.
+    /// From now on `fields` are kept of objects. What is there is cut again when a list shows it.
     pub(super) fn keep(&mut self, fields: Fields) {
         if *self.cut.fields != fields {
             self.cut.fields = Arc::new(fields);

@@ -34,7 +34,7 @@ pub struct Measures {
 
 #[derive(Debug, Default)]
 struct Held {
-    /// How often they have begun anew. What is said for another edition is dropped: that version is gone.
+    /// How often they have begun again. What is said for another edition is dropped: that version is gone.
     edition: u64,
     families: BTreeMap<String, Family>,
     series: usize,
@@ -107,7 +107,7 @@ impl Measures {
         self.held().dropped
     }
 
-    /// They begin anew: what is said for [`now`](Self::now) of before comes too late.
+    /// They begin again: what is said for [`now`](Self::now) of before comes too late.
     pub(crate) fn clear(&self) {
         let mut held = self.held();
         let edition = held.edition + 1;
@@ -117,7 +117,7 @@ impl Measures {
         };
     }
 
-    /// Where the version that runs says its numbers, until they begin anew.
+    /// Where the version that runs says its numbers, until they begin again.
     pub(crate) fn now(&self) -> Self {
         let edition = self.held().edition;
         Self {

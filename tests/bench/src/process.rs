@@ -54,7 +54,7 @@ fn mebibytes(bytes: u64) -> f64 {
     bytes as f64 / f64::from(1 << 20)
 }
 
-/// Lets the kernel count a process's peak anew.
+/// Lets the kernel count a process's peak again.
 ///
 /// # Errors
 /// It has ended.

@@ -37,7 +37,7 @@ pub fn host_binary() -> Result<PathBuf> {
         cargo.args(["build", "--quiet", "--workspace", "--bins"]);
         cargo.args(["--profile", profile]);
         cargo.current_dir(workspace());
-        // What cargo says to a test about its package would make crates that look at it build anew.
+        // What cargo says to a test about its package would make crates that look at it build again.
         for (name, _) in std::env::vars_os() {
             let name = name.to_string_lossy();
             if name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_") {

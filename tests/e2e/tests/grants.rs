@@ -262,7 +262,7 @@ async fn what_is_granted_but_forbidden_by_the_api_server_is_denied_and_the_log_s
     wider.is_refused("configmaps", "transient").await;
     let is_there = wider.cluster.get("ConfigMap", "ada-ok").await.unwrap();
     assert!(is_there.is_none());
-    // What the line asks for helps, and the host need not be started anew for it.
+    // What the line asks for helps, and the host need not be started again for it.
     wider.account.allow(wider.wide.folder()).unwrap();
     wider
         .cluster

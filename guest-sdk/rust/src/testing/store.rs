@@ -211,7 +211,7 @@ impl FakeCluster {
         &self.writes
     }
 
-    /// Hands out what was recorded, and begins anew.
+    /// Hands out what was recorded, and begins again.
     pub fn take_writes(&mut self) -> Vec<Write> {
         std::mem::take(&mut self.writes)
     }

@@ -11,7 +11,7 @@ use crate::store::{Change, Entry, Gone, Happened, Key, Listener, Place};
 /// Something that the controllers learn.
 #[derive(Debug)]
 pub(super) enum News {
-    /// What was learnt before may be wrong: everything follows anew.
+    /// What was learnt before may be wrong: everything follows again.
     Lost,
     /// Other kinds are served than before.
     Kinds,

@@ -1,4 +1,4 @@
-//! The policy of a server at each moment, read anew when a role or a binding has changed.
+//! The policy of a server at each moment, read again when a role or a binding has changed.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -128,7 +128,7 @@ impl Held {
             };
             let snapshot = store.list(&place, None);
             objects.extend(snapshot.entries.iter().map(|entry| entry.value()));
-            // Compacted in between: without its events it is read anew each time.
+            // Compacted in between: without its events it is read again each time.
             events.extend(store.follow(&place, snapshot.revision));
         }
         Self {

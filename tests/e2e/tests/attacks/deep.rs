@@ -61,7 +61,7 @@ async fn an_object_that_is_nested_deep_is_not_absent_and_is_not_listed_again() -
     stage.end().await
 }
 
-/// How often these objects have been listed or watched anew.
+/// How often these objects have been listed or watched again.
 fn listed(path: &str) -> Result<usize> {
     let events = control_plane()?.audit()?.into_iter();
     let lists = events.filter(|event| {

@@ -5,7 +5,7 @@ use windlass_simulation::run::Case;
 use windlass_simulation::suite::judge_all;
 
 /// The first seed that finds each bug, and one of the properties that do not hold then:
-/// `make judge-the-judge` searches anew.
+/// `make judge-the-judge` searches again.
 const FOUND: &[(Bug, u64, &str)] = &[
     (Bug::RelistsLoseTombstones, 702, "O5 wake-ups"),
     (Bug::RelistsGoBack, 123, "O5 back in time"),

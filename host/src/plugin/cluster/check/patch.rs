@@ -14,7 +14,7 @@ const DEPTH: usize = 128;
 /// The fields of metadata that are not the guest's to patch.
 const GUARDED: [&str; 3] = ["finalizers", "ownerReferences", "managedFields"];
 
-/// A patch, read: what is sent is written anew from it.
+/// A patch, read: what is sent is written again from it.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::plugin::cluster) enum Patch {
     Json(Vec<Value>),
