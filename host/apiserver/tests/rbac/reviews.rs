@@ -1,6 +1,6 @@
 //! Reviews: what somebody may do, and whom a token stands for.
 
-use serde_json::{Value, json};
+use serde_json::json;
 use windlass_apiserver::options::Authorization;
 use windlass_apiserver::request::User;
 
