@@ -10,7 +10,7 @@ use serde_json::{Map, Number, Value};
 /// How a format writes values, and what is noticed while one is read.
 pub(crate) trait Notation {
     /// What a key is read as.
-    type Key: DeserializeOwned + AsRef<str> + Into<String>;
+    type Key: DeserializeOwned + Into<String>;
 
     /// What is read, for a message.
     const EXPECTED: &'static str;

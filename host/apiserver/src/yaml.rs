@@ -109,12 +109,6 @@ pub(crate) struct Key {
     line: u64,
 }
 
-impl AsRef<str> for Key {
-    fn as_ref(&self) -> &str {
-        &self.text
-    }
-}
-
 impl From<Key> for String {
     fn from(key: Key) -> Self {
         key.text
