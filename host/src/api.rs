@@ -256,7 +256,7 @@ where
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
     let mut body = pin!(Limited::new(body, longest));
-    let mut charge = account.map(|(account, held)| (account.charge(), *held));
+    let mut charge = account.map(|(account, held)| (account.passing(), *held));
     let (mut chunks, mut length) = (Vec::new(), 0_usize);
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|error| ApiError::from_body(&*error))?;
