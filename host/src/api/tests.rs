@@ -60,7 +60,12 @@ async fn an_answer_counts_while_it_is_read_and_no_more_of_it_is_read_than_there_
         let paying = (account.clone(), held << 20);
         let answer = whole(body, LARGEST_ANSWER, Some(&paying)).await;
         match answer {
-            Ok(bytes) => assert!(fits && bytes.len() == wanted << 20),
+            Ok((bytes, charge)) => {
+                assert!(fits && bytes.len() == wanted << 20);
+                let counted = 2 * (wanted.saturating_sub(held) << 20);
+                assert_eq!(account.used(), counted, "until it is taken apart");
+                drop(charge);
+            }
             Err(error) => assert!(!fits && matches!(error, ApiError::NoRoom(_)), "{error}"),
         }
         assert_eq!((read.load(Ordering::Relaxed), account.used()), (wanted, 0));
