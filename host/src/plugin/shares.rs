@@ -279,7 +279,8 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn only_the_wait_for_the_others_is_a_wait_for_the_host() {
         // (the plugin's own limit, that of all; after how many seconds the third one is sent; how many of those count)
-        let rows = [
+        type Row = ((u32, u32), (f64, f64), u64, u128);
+        let rows: [Row; 3] = [
             ((1, 1), (1000.0, 1000.0), 2, 0),
             ((100, 100), (1.0, 1.0), 2, 2),
             ((1, 2), (0.5, 2.0), 2, 1),
