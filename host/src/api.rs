@@ -33,7 +33,7 @@ pub use resource::{BadName, Resource, api_path, group_of, segment};
 
 use crate::bugs::{self, Bug};
 use crate::lease::Gate;
-use crate::memory::Account;
+use crate::memory::{Account, Charge};
 use crate::metrics::{Counted, Requests};
 use crate::seams::{Clock, Rng, Seams};
 use crate::spans;
@@ -115,7 +115,8 @@ impl Api {
                 return Ok(Lines::new(response.into_body(), longest));
             }
             let (head, body) = response.into_parts();
-            Err(refusal(&head, &whole(body, LARGEST_ANSWER, None).await?))
+            let (body, _) = whole(body, LARGEST_ANSWER, None).await?;
+            Err(refusal(&head, &body))
         };
         let clock = self.seams.clock;
         let opened = clock.within(REQUEST_DEADLINE, opened).await;
@@ -235,7 +236,8 @@ async fn exchange<T: DeserializeOwned>(
         .await
         .map_err(|error| ApiError::from_client(&error))?;
     let (head, body) = response.into_parts();
-    let body = whole(body, longest, account.as_ref()).await?;
+    // It counts until it is taken apart.
+    let (body, _charge) = whole(body, longest, account.as_ref()).await?;
     counted.answered(head.status);
     spans::status(head.status);
     if head.status.is_success() {
@@ -245,18 +247,18 @@ async fn exchange<T: DeserializeOwned>(
 }
 
 /// Reads a body of at most `longest` bytes. What is more than there is room for counts on the account as it comes, until
-/// all is read: twice, since it is taken apart then.
+/// what is returned with it is dropped: twice, since it is taken apart then.
 async fn whole<B>(
     body: B,
     longest: usize,
     account: Option<&(Account, usize)>,
-) -> Result<Bytes, ApiError>
+) -> Result<(Bytes, Option<Charge>), ApiError>
 where
     B: hyper::body::Body<Data = Bytes>,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
     let mut body = pin!(Limited::new(body, longest));
-    let mut charge = account.map(|(account, held)| (account.charge(), *held));
+    let mut charge = account.map(|(account, held)| (account.passing(), *held));
     let (mut chunks, mut length) = (Vec::new(), 0_usize);
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|error| ApiError::from_body(&*error))?;
@@ -275,10 +277,11 @@ where
         chunks.push(data);
     }
     // A short answer is one chunk, which is not copied.
-    Ok(match <[Bytes; 1]>::try_from(chunks) {
+    let body = match <[Bytes; 1]>::try_from(chunks) {
         Ok([only]) => only,
         Err(chunks) => chunks.concat().into(),
-    })
+    };
+    Ok((body, charge.map(|(charge, _)| charge)))
 }
 
 fn late(deadline: Duration) -> ApiError {

@@ -8,6 +8,7 @@
 //! - A version that is refused costs nothing: the one before it makes every pass.
 //! - Calls in flight end on the code that they began with; no key is in two calls at once.
 
+mod admissions;
 mod admit;
 mod coming;
 mod last_good;

@@ -5,15 +5,17 @@ mod account;
 mod accounts;
 mod bounds;
 mod budget;
+mod charge;
 mod tree;
 
 use std::fs;
 use std::path::Path;
 
-pub use account::{Account, Charge, Exceeded, Room};
+pub use account::{Account, Exceeded, Room};
 pub use accounts::Accounts;
 pub use bounds::Bounds;
 pub use budget::Budget;
+pub use charge::Charge;
 pub use tree::{tree, tree_of};
 
 /// Where cgroups and the machine say how much memory there is.

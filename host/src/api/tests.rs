@@ -41,7 +41,7 @@ async fn a_call_on_a_guests_thread_can_wait_before_it_asks_again() {
 async fn an_answer_counts_while_it_is_read_and_no_more_of_it_is_read_than_there_is_room_for() {
     let chunk = || Ok::<_, Infallible>(Frame::data(Bytes::from(vec![b'x'; 1 << 20])));
     // With room for so many chunks beside the account, which has room for four.
-    let rows = [
+    let rows: [(usize, usize, bool, usize); 4] = [
         (0, 64, false, 5),
         (0, 4, true, 4),
         (3, 64, false, 8),
@@ -60,7 +60,12 @@ async fn an_answer_counts_while_it_is_read_and_no_more_of_it_is_read_than_there_
         let paying = (account.clone(), held << 20);
         let answer = whole(body, LARGEST_ANSWER, Some(&paying)).await;
         match answer {
-            Ok(bytes) => assert!(fits && bytes.len() == wanted << 20),
+            Ok((bytes, charge)) => {
+                assert!(fits && bytes.len() == wanted << 20);
+                let counted = 2 * (wanted.saturating_sub(held) << 20);
+                assert_eq!(account.used(), counted, "until it is taken apart");
+                drop(charge);
+            }
             Err(error) => assert!(!fits && matches!(error, ApiError::NoRoom(_)), "{error}"),
         }
         assert_eq!((read.load(Ordering::Relaxed), account.used()), (wanted, 0));

@@ -93,10 +93,14 @@ impl<W> FairQueue<W> {
         self.waiting
     }
 
+    /// How many wait for a service of `plugin`.
+    pub(crate) fn waiting_for(&self, plugin: &str) -> usize {
+        self.flows.get(plugin).map_or(0, |flow| flow.waiters.len())
+    }
+
     /// Whether somebody waits for a service of `plugin`.
     pub(crate) fn waits(&self, plugin: &str) -> bool {
-        let flow = self.flows.get(plugin);
-        flow.is_some_and(|flow| !flow.waiters.is_empty())
+        self.waiting_for(plugin) > 0
     }
 
     /// The plugin is gone. Whoever waits for it is dropped.

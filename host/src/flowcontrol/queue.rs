@@ -67,10 +67,13 @@ impl<W> Queue<W> {
         true
     }
 
-    /// Lets `waiter` wait for a token.
-    pub(super) fn push(&mut self, now: Instant, claim: &Claim, waiter: W) {
-        self.account(now, claim);
+    /// Lets `waiter` wait for a token. Answers how long it waits because of the plugin's own limit: the plugin's tokens
+    /// go to those of its requests first that wait already. What it waits beyond that is because of the others.
+    pub(super) fn push(&mut self, now: Instant, claim: &Claim, waiter: W) -> Duration {
         self.waiters.push(&claim.plugin, 0, waiter);
+        let tokens = u32::try_from(self.waiters.waiting_for(&claim.plugin)).unwrap_or(u32::MAX);
+        let account = self.account(now, claim);
+        account.bucket.wait(claim.rate, f64::from(tokens))
     }
 
     /// Who gets a token now, and whose it is.
@@ -254,6 +257,24 @@ mod tests {
         queue.give_back(&plugin);
         assert_eq!(queue.next(start).unwrap().1, "there");
         assert_eq!(queue.wait(), None);
+    }
+
+    #[test]
+    fn a_request_waits_for_its_plugins_own_tokens_and_then_for_the_others() {
+        let start = Clock::system().now();
+        let mut queue = Queue::new(Rate {
+            per_second: 1.0,
+            burst: 1.0,
+        });
+        let (one, other) = (claim("a", 10, 2.0), claim("b", 10, 100.0));
+        let millis: Vec<_> = (0..4)
+            .map(|number| queue.push(start, &one, number).as_millis())
+            .collect();
+        assert_eq!(millis, [0, 0, 500, 1000], "two at once, and two a second");
+        assert_eq!(queue.push(start, &other, 4), Duration::ZERO);
+        assert_eq!(queue.wait(), Some(Duration::ZERO));
+        queue.next(start).unwrap();
+        assert_eq!(queue.wait(), Some(Duration::from_secs(1)), "the others'");
     }
 
     #[test]

@@ -56,16 +56,17 @@ impl RateLimiter {
     }
 
     /// Waits until the plugin may send one more request. Who stops waiting takes nothing. The wait needs no
-    /// timer of the thread that waits.
-    pub async fn wait(&self, claim: &Claim) {
+    /// timer of the thread that waits. `waits` is told from when on it is the others that keep the plugin waiting, and not
+    /// its own limit any more; what it answers is dropped when the wait ends.
+    pub async fn wait<T>(&self, claim: &Claim, waits: impl FnOnce(Instant) -> T) {
         let now = self.seams.clock.now();
-        let (token, dealt) = {
+        let (token, own, dealt) = {
             let mut state = self.state();
             if state.queue.take(now, claim) {
                 return;
             }
             let (sender, token) = oneshot::channel();
-            state.queue.push(now, claim, sender);
+            let own = state.queue.push(now, claim, sender);
             let dealt = state.wakes;
             if let Some(wakes) = dealt {
                 // The others may wait for tokens of their own.
@@ -76,8 +77,9 @@ impl RateLimiter {
             } else {
                 state.wakes = Some(now);
             }
-            (token, dealt.is_some())
+            (token, own, dealt.is_some())
         };
+        let _waits = now.checked_add(own).map(waits);
         if !dealt {
             let dealer = self.clone();
             self.seams
@@ -138,6 +140,10 @@ mod tests {
         RateLimiter::new(Rate { per_second, burst }, seams)
     }
 
+    async fn wait(limiter: &RateLimiter, claim: &Claim) {
+        limiter.wait(claim, |_| ()).await;
+    }
+
     fn claim(plugin: &str) -> Claim {
         let (per_second, burst) = (10.0, 20.0);
         Claim {
@@ -153,24 +159,24 @@ mod tests {
         let clock = limiter.seams.clock;
         let began = clock.now();
         for _ in 0..20 {
-            assert!(limiter.wait(&claim("a")).now_or_never().is_some());
+            assert!(wait(&limiter, &claim("a")).now_or_never().is_some());
         }
         for _ in 0..30 {
-            limiter.wait(&claim("a")).await;
+            wait(&limiter, &claim("a")).await;
         }
         assert_eq!((clock.now() - began).as_secs(), 3);
         let other = claim("b");
-        assert!(limiter.wait(&other).now_or_never().is_some());
+        assert!(wait(&limiter, &other).now_or_never().is_some());
     }
 
     #[tokio::test(start_paused = true)]
     async fn who_is_within_its_limit_does_not_wait_for_who_is_not() {
         let limiter = limiter(1000.0, 1000.0);
         let (flood, other) = (claim("flood"), claim("other"));
-        let mut flooding = Box::pin(join_all((0..100).map(|_| limiter.wait(&flood))));
+        let mut flooding = Box::pin(join_all((0..100).map(|_| wait(&limiter, &flood))));
         assert!((&mut flooding).now_or_never().is_none());
         tokio::task::yield_now().await;
-        assert!(limiter.wait(&other).now_or_never().is_some());
+        assert!(wait(&limiter, &other).now_or_never().is_some());
         flooding.await;
     }
 
@@ -186,13 +192,13 @@ mod tests {
             ..claim("slow")
         };
         let fast = claim("fast");
-        limiter.wait(&slow).await;
-        join_all((0..20).map(|_| limiter.wait(&fast))).await;
+        wait(&limiter, &slow).await;
+        join_all((0..20).map(|_| wait(&limiter, &fast))).await;
         let began = clock.now();
-        let mut waits = Box::pin(limiter.wait(&slow));
+        let mut waits = Box::pin(wait(&limiter, &slow));
         assert!((&mut waits).now_or_never().is_none());
         tokio::task::yield_now().await;
-        limiter.wait(&fast).await;
+        wait(&limiter, &fast).await;
         let millis = (clock.now() - began).as_millis();
         assert!((100..=102).contains(&millis), "{millis}");
         waits.await;
@@ -204,14 +210,14 @@ mod tests {
         let limiter = limiter(1000.0, 1000.0);
         let clock = limiter.seams.clock;
         let one = claim("a");
-        join_all((0..20).map(|_| limiter.wait(&one))).await;
-        let mut gone: Vec<_> = (0..50).map(|_| Box::pin(limiter.wait(&one))).collect();
+        join_all((0..20).map(|_| wait(&limiter, &one))).await;
+        let mut gone: Vec<_> = (0..50).map(|_| Box::pin(wait(&limiter, &one))).collect();
         for waiter in &mut gone {
             assert!(waiter.now_or_never().is_none());
         }
         drop(gone);
         let began = clock.now();
-        join_all((0..10).map(|_| limiter.wait(&one))).await;
+        join_all((0..10).map(|_| wait(&limiter, &one))).await;
         assert_eq!((clock.now() - began).as_secs(), 1);
         assert_eq!(limiter.state().wakes, None, "nobody waits");
     }
@@ -228,7 +234,7 @@ mod tests {
         );
         let counts = [std::cell::Cell::new(0), std::cell::Cell::new(0)];
         let flood = async |claim: &Claim, count: &std::cell::Cell<u32>| loop {
-            limiter.wait(claim).await;
+            wait(&limiter, claim).await;
             count.set(count.get() + 1);
         };
         let both = async {

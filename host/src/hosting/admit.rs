@@ -1,163 +1,42 @@
 //! Lets versions in, or refuses them: check, compile, describe, grants, smoke test.
 
-use std::convert::Infallible;
-use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::watch;
-
+use super::admissions::Judged;
 use super::quarantine::Stopped;
-use super::refusal::{AGAIN, Refusal, again};
+use super::refusal::{AGAIN, Refusal, again, passes};
 use super::smoke::Smoke;
 use super::version::Version;
-use super::{Asked, Host, LastGood};
+use super::{Host, LastGood};
 use crate::error::Chain;
 use crate::grants::{Scope, entries};
-use crate::plugin::{CallError, Description};
+use crate::plugin::Description;
 use crate::release::carriers;
-use crate::seams::{Either, first};
 use crate::source::{Candidate, digest};
 use crate::view::finalizer_of;
 
 /// When a file is read again that changed while it was.
 const SOON: Duration = Duration::from_secs(1);
 
-/// So many versions of a plugin that were stopped are remembered.
-const STOPPED: usize = 4;
-
-/// How long a disk may take to keep a version.
-const PATIENCE: Duration = Duration::from_secs(30);
-
 impl Host {
-    /// Lets in what is asked for, one after the other; what is refused leaves the version before
-    /// it in place. The first one is the last good one of an earlier run of the host, if there is one.
-    pub(super) async fn admissions(
-        &self,
-        name: &str,
-        mut asked: Asked,
-        accept: &watch::Sender<Option<Arc<Version>>>,
-    ) -> Infallible {
-        let mut quarantine = self.quarantine.news();
-        let mut stopped = Stopped::new();
-        let mut current: Option<Arc<Version>> = None;
-        // Which refusal was told last, and of what: a version that has changed is told of even if it changed nothing.
-        let mut said = (None, String::new());
-        Box::pin(self.exchange_crashes(name, &asked)).await;
-        loop {
-            let candidate = asked.borrow_and_update().clone();
-            if let Some((version, refusal)) = self.to_stop(name, current.as_ref()) {
-                accept.send_replace(None);
-                self.tell(name, &refusal, None);
-                said = (candidate.clone(), refusal.why.clone());
-                stopped.retain(|(it, _)| *it != version);
-                stopped.push((version, refusal));
-                let many = stopped.len().saturating_sub(STOPPED);
-                stopped.drain(..many);
-                current = None;
-            }
-            // In a box, here and elsewhere: what is awaited once is not to be room in every plugin's task for ever.
-            let resumed = match &current {
-                Some(_) => Ok(None),
-                None => Box::pin(self.resume(name, candidate.as_deref(), &stopped)).await,
-            };
-            let admitted = match resumed {
-                Ok(resumed) => {
-                    if let Some(version) = resumed {
-                        accept.send_replace(Some(version.clone()));
-                        current = Some(version);
-                    }
-                    // What runs may have to stop while the candidate is compiled, also what was resumed just now.
-                    let next = self.next(candidate.clone(), current.as_ref(), (accept, &stopped));
-                    let stops = self.stops(current.as_ref(), &mut quarantine);
-                    match first(Box::pin(next), Box::pin(stops)).await {
-                        Either::Left(admitted) => admitted,
-                        Either::Right(()) => continue,
-                    }
-                }
-                Err(refusal) => Err((None, refusal)),
-            };
-            let refused = match admitted {
-                Ok(version) => {
-                    current = version;
-                    said = (None, String::new());
-                    self.metrics.of(name).refuses(None);
-                    None
-                }
-                Err((version, refusal)) => {
-                    current = version;
-                    let news = (candidate, refusal.why.clone());
-                    if news != said {
-                        self.tell(name, &refusal, current.as_ref());
-                    }
-                    said = news;
-                    Some(refusal)
-                }
-            };
-            let (current, refused) = (current.as_ref(), refused.as_ref());
-            self.wait_for_news(&mut asked, current, refused, &mut quarantine)
-                .await;
-        }
-    }
-
-    /// What runs after `candidate` was asked for while `current` runs, and why it is not the
-    /// candidate, if it is not.
-    async fn next(
+    /// What is to take the place of `current` now that `candidate` is asked for, if it is another version.
+    pub(super) async fn next(
         &self,
         candidate: Option<Arc<Candidate>>,
         current: Option<&Arc<Version>>,
-        (accept, stopped): (&watch::Sender<Option<Arc<Version>>>, &Stopped),
-    ) -> Result<Option<Arc<Version>>, (Option<Arc<Version>>, Refusal)> {
-        let current = current.cloned();
-        let Some(candidate) = candidate else {
-            return Ok(current);
+        stopped: &Stopped,
+    ) -> Result<Option<Judged>, Refusal> {
+        let is_current =
+            |asked: &Arc<Candidate>| current.is_some_and(|it| *it.candidate == **asked);
+        let Some(candidate) = candidate.filter(|asked| !is_current(asked)) else {
+            return Ok(None);
         };
-        if current
-            .as_ref()
-            .is_some_and(|it| *it.candidate == *candidate)
-        {
-            return Ok(current);
-        }
         let stopped = stopped.iter().find(|(it, _)| *it == candidate);
         if let Some((_, refusal)) = stopped.filter(|(_, refusal)| !refusal.may_be_over()) {
-            return Err((current, refusal.clone()));
+            return Err(refusal.clone());
         }
-        match self.admit_asked(&candidate, current.as_ref()).await {
-            Ok((version, bytes)) => {
-                // What has run can be run again after a crash: the first version is kept before it runs. The next
-                // one runs at once, since to keep it waits for the disk, four times; the one before it is kept.
-                if current.is_some() {
-                    accept.send_replace(Some(version.clone()));
-                }
-                self.keep(&candidate, bytes).await;
-                if current.is_none() {
-                    accept.send_replace(Some(version.clone()));
-                }
-                Ok(Some(version))
-            }
-            Err(refusal) => Err((current, refusal)),
-        }
-    }
-
-    /// Keeps what was let in as the last good version.
-    async fn keep(&self, candidate: &Arc<Candidate>, bytes: Vec<u8>) {
-        let plugin = &*candidate.document.name;
-        if let Some(last_good) = self.last_good.clone() {
-            let candidate = candidate.clone();
-            let keep = move || last_good.keep(&candidate, &bytes);
-            let keeping = self.seams.spawn.blocking(keep);
-            let kept = match self.seams.clock.within(PATIENCE, keeping).await {
-                Some(kept) => kept.unwrap_or_else(|lost| Err(io::Error::other(lost))),
-                None => Err(io::Error::other("the disk is too slow")),
-            };
-            if let Err(error) = kept {
-                tracing::warn!(
-                    plugin,
-                    "its last good version cannot be kept in the state folder: {error}"
-                );
-            }
-        }
-        tracing::debug!(plugin, reached = "kept", "loading");
+        self.admit_asked(&candidate, current).await.map(Some)
     }
 
     /// Lets in what somebody asks for; answers also its component.
@@ -165,7 +44,7 @@ impl Host {
         &self,
         candidate: &Arc<Candidate>,
         current: Option<&Arc<Version>>,
-    ) -> Result<(Arc<Version>, Vec<u8>), Refusal> {
+    ) -> Result<Judged, Refusal> {
         let asked = candidate.component.clone().map_err(Refusal::new)?;
         let read = candidate.read_component();
         // What was judged whole is what is run.
@@ -183,6 +62,7 @@ impl Host {
         // Without a version to fall back on there is nothing to lose: its failures are its own.
         if let Some(current) = current {
             self.check_kind(current, &version).await?;
+            let _room = version.plugin.make_room();
             self.smoke(&version).await?;
         }
         Ok((version, bytes.into_owned()))
@@ -190,7 +70,7 @@ impl Host {
 
     /// The last good version of an earlier run, unless it is what is asked for anyway. It is lost when
     /// it is not let in for good; a reason that may pass holds back what would replace it.
-    async fn resume(
+    pub(super) async fn resume(
         &self,
         name: &str,
         asked: Option<&Candidate>,
@@ -260,6 +140,8 @@ impl Host {
         tracing::debug!(plugin = name, reached = "read", "loading");
         let component = digest(bytes);
         self.check_component(&component)?;
+        let account = self.sandboxes.accounts().of(name);
+        let before = account.refused();
         let loading =
             self.sandboxes
                 .load(name, bytes, &document.config, document.limits, &self.cache);
@@ -267,7 +149,7 @@ impl Host {
             self.note_load_error(component, &error);
             let path = document.component.display();
             Refusal {
-                again: again(&error),
+                again: again(&error, account.was_short_since(before)),
                 ..Refusal::new(format!("{file}: component {path}: {}", Chain(&error)))
             }
         })?;
@@ -345,6 +227,8 @@ impl Host {
     /// One call that is not meant: a trap or a missed limit refuses the version, a failure that the
     /// plugin reports does not.
     async fn smoke(&self, version: &Version) -> Result<(), Refusal> {
+        let account = version.plugin.account();
+        let before = account.refused();
         let tested = Smoke::test(self, version).await;
         tracing::debug!(
             plugin = &*version.plugin.name,
@@ -358,11 +242,7 @@ impl Host {
                 "{file}: the new version cannot be tested, since no object can be read for it: {error}"
             ))),
             Smoke::Failed(object, error) => {
-                // Late may be the API server, and the other two are the host.
-                let passes = matches!(
-                    error,
-                    CallError::DeadlineExceeded { .. } | CallError::Host(_) | CallError::Stopped
-                );
+                let passes = passes(&error, account.was_short_since(before));
                 Err(Refusal {
                     again: passes.then_some(AGAIN),
                     ..Refusal::new(format!(

@@ -144,7 +144,8 @@ impl Host {
         first(news(asked), first(again, moves)).await;
     }
 
-    fn is_to_stop(&self, version: &Version) -> bool {
+    /// Whether `version`, which runs, may not any more.
+    pub(super) fn is_to_stop(&self, version: &Version) -> bool {
         let orders = self.quarantine.orders.lock();
         let orders = orders.unwrap_or_else(PoisonError::into_inner);
         let is_ordered = orders.contains_key(&*version.plugin.name);

@@ -74,19 +74,27 @@ impl Refusal {
     }
 }
 
-/// When a component that was refused for this could be let in as it is.
-pub(super) fn again(error: &LoadError) -> Option<Duration> {
+/// When a component that was refused for this could be let in as it is. `was_short`: its plugin's account had no room
+/// meanwhile, and others held something on it.
+pub(super) fn again(error: &LoadError, was_short: bool) -> Option<Duration> {
     match error {
         LoadError::Compile(CompileError::Starved(_) | CompileError::Died(_)) => Some(MUCH_LATER),
-        LoadError::Compile(CompileError::Failed(_))
-        | LoadError::Cache(_)
-        | LoadError::Describe(
-            CallError::DeadlineExceeded { .. } | CallError::Host(_) | CallError::Stopped,
-        ) => Some(AGAIN),
+        LoadError::Compile(CompileError::Failed(_)) | LoadError::Cache(_) => Some(AGAIN),
+        LoadError::Describe(error) => passes(error, was_short).then_some(AGAIN),
         LoadError::Compile(CompileError::Refused(_) | CompileError::Exhausted(_))
         | LoadError::Refused(_)
-        | LoadError::Describe(_)
         | LoadError::Description(_) => None,
+    }
+}
+
+/// Whether a call of a version that is tried may end otherwise the next time. `was_short` as in [`again`]: then the version
+/// that runs may have filled the account of both.
+pub(super) fn passes(error: &CallError, was_short: bool) -> bool {
+    match error {
+        // Late may be the API server, and the other two are the host.
+        CallError::DeadlineExceeded { .. } | CallError::Host(_) | CallError::Stopped => true,
+        CallError::Trapped(_) => was_short,
+        CallError::Failed(_) | CallError::CpuExceeded(_) => false,
     }
 }
 
@@ -98,5 +106,31 @@ pub(super) fn say(plugin: &str, refusal: &Refusal, runs: Option<&Arc<Version>>) 
             tracing::error!(plugin, digest, "{why}; the last good version runs on");
         }
         None => tracing::error!(plugin, "{why}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_is_tried_again_if_others_had_filled_its_account() {
+        let trapped = || CallError::Trapped("unreachable".into());
+        let cpu = || CallError::CpuExceeded(Duration::from_secs(1));
+        let host = || CallError::Host("full".into());
+        // (how its call ended; whether it is tried again; the same if its account had no room)
+        let rows = [
+            (trapped(), false, true),
+            (cpu(), false, false),
+            (host(), true, true),
+            (CallError::Stopped, true, true),
+        ];
+        for (error, with_room, without) in rows {
+            for (was_short, wanted) in [(false, with_room), (true, without)] {
+                assert_eq!(passes(&error, was_short), wanted, "{error} {was_short}");
+                let described = LoadError::Describe(error.clone());
+                assert_eq!(again(&described, was_short).is_some(), wanted, "{error}");
+            }
+        }
     }
 }

@@ -6,15 +6,19 @@
 
 mod charges;
 mod news;
+mod state;
+mod subscribers;
 
 use std::collections::HashSet;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 
 pub use news::{Known, News, Origin};
+pub use state::Phase;
+pub(super) use state::State;
 
 use super::census::{Census, Name};
 use super::store::{Change, Cut, Shown, Store};
@@ -23,20 +27,7 @@ use crate::projection::Fields;
 use crate::selector::LabelSelector;
 use crate::view::{Key, Object};
 use charges::Share;
-
-/// By so many bytes the weight of a store changes before its subscribers are charged again.
-const STEP: usize = 64 << 10;
-
-/// How far an informer is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Phase {
-    /// Its first list is not in yet.
-    Starting,
-    /// It has its first list.
-    Synced,
-    /// The kind is not served, so there is nothing.
-    Absent,
-}
+use subscribers::{Subscriber, Subscribers};
 
 /// Who is told.
 pub type Heard = Box<dyn Fn(News<'_>) + Send + Sync>;
@@ -44,36 +35,12 @@ pub type Heard = Box<dyn Fn(News<'_>) + Send + Sync>;
 /// One informer's store and subscribers.
 pub(super) struct Feed {
     store: Mutex<Store>,
-    subscribers: Mutex<Vec<Arc<Subscriber>>>,
+    subscribers: Subscribers,
     ids: AtomicU64,
     state: watch::Sender<State>,
     /// Rings when everything is to be listed again.
     again: Notify,
     divergences: AtomicU64,
-    /// The weight of the store that its subscribers were charged for.
-    charged: AtomicUsize,
-}
-
-/// How far an informer is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct State {
-    pub(super) phase: Phase,
-    /// The edition of the fields that the last complete list kept.
-    pub(super) listed: u32,
-    /// When the server was last asked for a list of the newest state that has come.
-    pub(super) asked: Option<Instant>,
-}
-
-struct Subscriber {
-    id: u64,
-    /// What it reads.
-    fields: Fields,
-    /// Nothing is told before a list has kept the fields of this edition.
-    needs: u32,
-    hears: AtomicBool,
-    heard: Heard,
-    /// What it pays for the store.
-    share: Mutex<Share>,
 }
 
 /// A subscriber's name, and what it waits for.
@@ -90,17 +57,11 @@ impl Feed {
         store.keep(fields);
         Self {
             store: Mutex::new(store),
-            subscribers: Mutex::default(),
+            subscribers: Subscribers::default(),
             ids: AtomicU64::new(0),
-            state: watch::channel(State {
-                phase: Phase::Starting,
-                listed: 0,
-                asked: None,
-            })
-            .0,
+            state: watch::channel(State::starting()).0,
             again: Notify::new(),
             divergences: AtomicU64::new(0),
-            charged: AtomicUsize::new(0),
         }
     }
 
@@ -130,18 +91,14 @@ impl Feed {
         if phase == Phase::Synced && covered || phase == Phase::Absent {
             subscriber.begin(&store);
         }
-        self.subscribers().push(Arc::new(subscriber));
+        self.subscribers.add(subscriber);
         self.share_out(&store);
         Ticket { id, needs }
     }
 
     /// Tells it no more. If the others read less than it did, everything is listed again with what they read.
     pub(super) fn leave(&self, id: u64) {
-        let mut all = self.subscribers();
-        let before = union(&all);
-        all.retain(|subscriber| subscriber.id != id);
-        let after = union(&all);
-        drop(all);
+        let (before, after) = self.subscribers.remove(id);
         if let (Some(before), Some(after)) = (before, after)
             && !after.covers(&before)
             && self.state.borrow().listed > 0
@@ -149,25 +106,22 @@ impl Feed {
             self.list_again();
         }
         // It may leave while it is told, under the store's lock. Then the next change of the store is shared out.
-        match self.store.try_lock() {
-            Ok(store) => self.share_out(&store),
-            Err(_) => self.charged.store(0, Ordering::Relaxed),
+        if let Ok(store) = self.store.try_lock() {
+            self.share_out(&store);
         }
     }
 
-    /// The store has changed: charges its subscribers anew, if it has become much larger or smaller.
+    /// The store has changed: charges its subscribers again, if it has become much larger or smaller, or they are others.
     fn weigh(&self, store: &Store) {
-        let charged = self.charged.load(Ordering::Relaxed);
-        if store.weight().abs_diff(charged) >= STEP {
+        if self.subscribers.are_due(store.weight()) {
             self.share_out(store);
         }
     }
 
     /// Charges each subscriber for its share.
     fn share_out(&self, store: &Store) {
-        let subscribers = self.subscribers().clone();
-        self.charged.store(store.weight(), Ordering::Relaxed);
-        charges::share_out(store, &subscribers);
+        let payers = self.subscribers.payers(store.weight());
+        charges::share_out(store, &payers);
     }
 
     /// How far the informer is.
@@ -275,8 +229,7 @@ impl Feed {
     pub(super) fn begin_list(&self) -> Cut {
         let mut store = self.store();
         // Who has left reads nothing any more.
-        let all = union(&self.subscribers());
-        if let Some(all) = all {
+        if let Some(all) = self.subscribers.fields() {
             store.keep(all);
         }
         store.begin_list();
@@ -297,7 +250,7 @@ impl Feed {
             self.tell_shown(&shown, version, Origin::List, false);
         }
         self.share_out(&store);
-        let waiting = self.subscribers().clone().into_iter();
+        let waiting = self.subscribers.all().into_iter();
         let waiting = waiting.filter(|one| one.needs <= listed && !one.hears());
         waiting.for_each(|one| one.begin(&store));
         let phase = Phase::Synced;
@@ -345,7 +298,7 @@ impl Feed {
             self.tell_shown(&shown, 0, Origin::Watch, false);
         }
         self.share_out(&store);
-        let waiting = self.subscribers().clone();
+        let waiting = self.subscribers.all();
         waiting.iter().for_each(|one| one.begin(&store));
         let phase = Phase::Absent;
         self.state.send_modify(|state| state.phase = phase);
@@ -411,44 +364,14 @@ impl Feed {
 
     fn tell(&self, news: News<'_>, but: Option<u64>) {
         // One who is told may drop its subscription.
-        let subscribers = self.subscribers().clone();
-        let told = |one: &&Arc<Subscriber>| one.hears() && Some(one.id) != but;
-        for subscriber in subscribers.iter().filter(told) {
-            (subscriber.heard)(news);
+        for subscriber in self.subscribers.all() {
+            if subscriber.hears() && Some(subscriber.id) != but {
+                (subscriber.heard)(news);
+            }
         }
     }
 
     fn store(&self) -> MutexGuard<'_, Store> {
         self.store.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn subscribers(&self) -> MutexGuard<'_, Vec<Arc<Subscriber>>> {
-        self.subscribers
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// What all of them read; none if there is nobody.
-fn union(subscribers: &[Arc<Subscriber>]) -> Option<Fields> {
-    let all = subscribers.iter().map(|subscriber| &subscriber.fields);
-    all.cloned().reduce(Fields::union)
-}
-
-impl Subscriber {
-    fn hears(&self) -> bool {
-        self.hears.load(Ordering::Relaxed)
-    }
-
-    /// Tells it of all that is there; from now on it hears of every change.
-    fn begin(&self, store: &Store) {
-        self.hears.store(true, Ordering::Relaxed);
-        for object in store.objects() {
-            let change = Change {
-                old: None,
-                new: Some(object.clone()),
-            };
-            (self.heard)(News::Changed(&change, Origin::List));
-        }
     }
 }

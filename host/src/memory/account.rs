@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::bounds::{Bounds, Limits};
 use super::budget::Budget;
+use super::charge::Charge;
 
 /// The account of one plugin. Clones are the same.
 #[derive(Clone, Debug)]
@@ -19,12 +20,14 @@ pub struct Account(pub(super) Arc<Inner>);
 /// What clones share.
 #[derive(Debug)]
 pub(super) struct Inner {
-    budget: Budget,
+    pub(super) budget: Budget,
     limits: Mutex<Limits>,
     /// What `limits` say together.
-    soft: AtomicUsize,
+    pub(super) soft: AtomicUsize,
     hard: AtomicUsize,
     used: Arc<AtomicUsize>,
+    /// What of `used` ends with the calls that run.
+    pub(super) passing: AtomicUsize,
     refused: AtomicU64,
 }
 
@@ -83,6 +86,7 @@ impl Account {
             soft: AtomicUsize::new(bounds.soft),
             hard: AtomicUsize::new(bounds.hard),
             used,
+            passing: AtomicUsize::new(0),
             refused: AtomicU64::new(0),
         }))
     }
@@ -102,13 +106,18 @@ impl Account {
         self.0.refused.load(Ordering::Relaxed)
     }
 
+    /// Whether something was refused since [`Account::refused`] was `before`, while others hold something too.
+    pub fn was_short_since(&self, before: u64) -> bool {
+        self.refused() > before && self.used() > 0
+    }
+
     /// The limits of the version that runs, from now on.
     pub fn bound(&self, bounds: Bounds) {
         self.rebound(|limits| limits.running = Some(bounds));
     }
 
-    /// Makes room for a version that is to take over, until what is returned is dropped: while both are here each limit
-    /// is that of the version that has the larger one.
+    /// Makes room for a version that is to take over, until what is returned is dropped: while both are here, each limit
+    /// is the sum of theirs.
     pub fn make_room(&self, bounds: Bounds) -> Room {
         let mut id = 0;
         self.rebound(|limits| {
@@ -131,22 +140,24 @@ impl Account {
         self.look();
     }
 
-    /// Takes `bytes`, until what is returned is dropped.
+    /// Takes `bytes` for a call, until what is returned is dropped.
     ///
     /// # Errors
     /// The limit that does not allow it.
     pub fn take(&self, bytes: usize) -> Result<Charge, Exceeded> {
-        let mut charge = self.charge();
+        let mut charge = self.passing();
         charge.grow(bytes)?;
         Ok(charge)
     }
 
-    /// A charge of nothing yet.
+    /// A charge of nothing yet, for what stays after a call.
     pub fn charge(&self) -> Charge {
-        Charge {
-            account: self.clone(),
-            bytes: 0,
-        }
+        Charge::new(self, false)
+    }
+
+    /// A charge of nothing yet, for what ends with a call.
+    pub fn passing(&self) -> Charge {
+        Charge::new(self, true)
     }
 
     /// Waits until the hard limit is exceeded; answers what is used then, and the limit.
@@ -167,7 +178,7 @@ impl Account {
         }
     }
 
-    fn add(&self, bytes: usize) -> Result<(), Exceeded> {
+    pub(super) fn add(&self, bytes: usize) -> Result<(), Exceeded> {
         let inner = &*self.0;
         let soft = inner.soft.load(Ordering::Relaxed);
         let more = |used: usize| used.checked_add(bytes).filter(|sum| *sum <= soft);
@@ -186,13 +197,13 @@ impl Account {
         Err(exceeded)
     }
 
-    fn force(&self, bytes: usize) {
+    pub(super) fn force(&self, bytes: usize) {
         self.0.used.fetch_add(bytes, Ordering::AcqRel);
         self.0.budget.force(bytes);
         self.look();
     }
 
-    fn give_back(&self, bytes: usize) {
+    pub(super) fn give_back(&self, bytes: usize) {
         self.0.used.fetch_sub(bytes, Ordering::AcqRel);
         self.0.budget.give_back(bytes);
     }
@@ -208,53 +219,6 @@ impl Account {
 impl Drop for Inner {
     fn drop(&mut self) {
         self.budget.closed();
-    }
-}
-
-/// Bytes of an account. Dropping it gives them back.
-#[derive(Debug)]
-pub struct Charge {
-    account: Account,
-    bytes: usize,
-}
-
-impl Charge {
-    /// The bytes.
-    pub fn bytes(&self) -> usize {
-        self.bytes
-    }
-
-    /// Whether the account would be above its soft limit with so many bytes instead, or the host's budget is overdrawn.
-    pub fn is_short_at(&self, bytes: usize) -> bool {
-        let others = self.account.used().saturating_sub(self.bytes);
-        let soft = self.account.0.soft.load(Ordering::Relaxed);
-        others.saturating_add(bytes) > soft || self.account.0.budget.is_overdrawn()
-    }
-
-    /// So many more.
-    ///
-    /// # Errors
-    /// The limit that does not allow it. Nothing has changed then.
-    pub fn grow(&mut self, bytes: usize) -> Result<(), Exceeded> {
-        self.account.add(bytes)?;
-        self.bytes += bytes;
-        Ok(())
-    }
-
-    /// It is so many bytes now, whatever the limits.
-    pub fn set(&mut self, bytes: usize) {
-        match bytes.checked_sub(self.bytes) {
-            Some(more) if more > 0 => self.account.force(more),
-            Some(_) => {}
-            None => self.account.give_back(self.bytes - bytes),
-        }
-        self.bytes = bytes;
-    }
-}
-
-impl Drop for Charge {
-    fn drop(&mut self) {
-        self.account.give_back(self.bytes);
     }
 }
 
@@ -352,7 +316,7 @@ mod tests {
 
     /// The version that runs keeps its limits until another one takes over, and is not stopped for what that one needs.
     #[test]
-    fn a_version_that_is_to_come_makes_no_limit_smaller() {
+    fn a_version_that_is_to_come_has_room_of_its_own() {
         let steps = |account: &Account| {
             let soft = account.0.soft.load(Ordering::Relaxed) / MIB;
             (soft, account.0.hard.load(Ordering::Relaxed) / MIB)
@@ -362,20 +326,41 @@ mod tests {
         assert_eq!(steps(&account), (64, 96), "nothing else is here");
         account.bound(bounds(64, 96));
         drop(first);
+        // Both may have full stores.
         let mut stores = account.charge();
         stores.set(90 * MIB);
         let smaller = account.make_room(bounds(32, 48));
-        assert_eq!(steps(&account), (64, 96));
+        assert_eq!(steps(&account), (96, 144));
+        let mut others = account.charge();
+        others.set(45 * MIB);
         assert!(account.exceeded().now_or_never().is_none());
         let larger = account.make_room(bounds(128, 192));
-        assert_eq!(steps(&account), (128, 192));
-        drop(larger);
-        assert_eq!(steps(&account), (64, 96), "it never came");
+        assert_eq!(steps(&account), (224, 336));
+        let unlimited = account.make_room(Bounds::NONE);
+        assert_eq!(account.0.soft.load(Ordering::Relaxed), usize::MAX);
+        drop((larger, unlimited));
+        assert_eq!(steps(&account), (96, 144), "they never came");
+        drop(others);
         account.bound(bounds(32, 48));
         drop(smaller);
         assert_eq!(
             account.exceeded().now_or_never(),
             Some((90 * MIB, 48 * MIB))
         );
+    }
+
+    #[test]
+    fn what_others_hold_is_told_from_what_does_not_fit_at_all() {
+        let account = Account::new(Budget::new(usize::MAX), bounds(64, 96));
+        let before = account.refused();
+        assert!(account.take(65 * MIB).is_err());
+        assert!(!account.was_short_since(before), "nobody else is there");
+        let mut stores = account.charge();
+        stores.set(MIB);
+        let before = account.refused();
+        assert!(account.take(63 * MIB).is_ok());
+        assert!(!account.was_short_since(before), "there was room");
+        assert!(account.take(64 * MIB).is_err());
+        assert!(account.was_short_since(before));
     }
 }

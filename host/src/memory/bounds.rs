@@ -29,14 +29,14 @@ pub(super) struct Limits {
 }
 
 impl Limits {
-    /// The larger ones; none if there is no version.
+    /// Their sum: each of them may have full stores of its own. No limits if there is no version.
     pub(super) fn bounds(&self) -> Bounds {
         let coming = self.coming.iter().map(|(_, bounds)| *bounds);
-        let larger = |one: Bounds, other: Bounds| Bounds {
-            soft: one.soft.max(other.soft),
-            hard: one.hard.max(other.hard),
+        let sum = |one: Bounds, other: Bounds| Bounds {
+            soft: one.soft.saturating_add(other.soft),
+            hard: one.hard.saturating_add(other.hard),
         };
         let all = self.running.into_iter().chain(coming);
-        all.reduce(larger).unwrap_or(Bounds::NONE)
+        all.reduce(sum).unwrap_or(Bounds::NONE)
     }
 }

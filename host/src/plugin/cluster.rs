@@ -177,8 +177,8 @@ impl Call {
         };
         Self {
             measures: door.measures.now(),
-            memory: door.account.charge(),
-            answer: door.account.charge(),
+            memory: door.account.passing(),
+            answer: door.account.passing(),
             exceeded: false,
             rng: chance(&door, &primary),
             door,

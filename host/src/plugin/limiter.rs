@@ -31,7 +31,7 @@ impl Limiter {
     /// At most `limit` bytes, on `account`.
     pub(super) fn new(limit: usize, account: &Account) -> Self {
         Self {
-            charge: account.charge(),
+            charge: account.passing(),
             limit,
             denied: None,
         }

@@ -69,6 +69,8 @@ impl Sandboxes {
             share: Arc::new(self.shares.join(describes, &limits)),
         };
         let cancel = Cancel::default();
+        // Beside a version that runs, which may have filled its own.
+        let _room = guest.account.make_room(limits.host_memory);
         let called = self
             .call(&guest, Asked::Describe, Party::Nobody, &cancel)
             .await;

@@ -36,7 +36,8 @@ pub enum CallError {
     DeadlineExceeded {
         /// `spec.limits.deadline`.
         deadline: Duration,
-        /// How long the call waited for its host meanwhile: for answers of the API server, and for its turns to run.
+        /// How long the call waited for its host meanwhile: for answers of the API server, and
+        /// for its turns to run and to send requests.
         waited: Duration,
     },
     /// The plugin used up its CPU time.
@@ -77,7 +78,9 @@ pub(crate) fn is_own_time(deadline: Duration, waited: Duration) -> bool {
 fn waits_text(deadline: Duration, waited: Duration) -> &'static str {
     match is_own_time(deadline, waited) {
         true => "",
-        false => ", and waited for the API server or for its turn to run for most of that",
+        false => {
+            ", and waited for the API server or for its turn among the plugins for most of that"
+        }
     }
 }
 

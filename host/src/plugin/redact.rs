@@ -59,7 +59,7 @@ struct Seen {
 impl Redactor {
     /// One whose Secrets count on `account`.
     pub(super) fn on(account: &Account) -> Self {
-        let charge = Some(account.charge());
+        let charge = Some(account.passing());
         Self(Arc::new(Mutex::new(Seen {
             charge,
             ..Seen::default()

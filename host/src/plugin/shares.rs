@@ -9,6 +9,7 @@ use tokio::time::Instant;
 use super::engine::SLOTS;
 use super::slots::{Slot, Slots};
 use super::turns::{Line, Turns};
+use super::waited::Waited;
 use crate::flowcontrol::{Claim, Quota, Rate, RateLimiter, Taken};
 use crate::manifest::Limits;
 use crate::metrics::Throttled;
@@ -152,10 +153,12 @@ impl Share {
         self.line.clone()
     }
 
-    /// Waits until one more request may be sent. The wait holds no turn.
-    pub(super) async fn request(&self, throttled: &Throttled) {
+    /// Waits until one more request may be sent. The wait holds no turn. What of it is because of the others counts into
+    /// `waited`.
+    pub(super) async fn request(&self, throttled: &Throttled, waited: Option<&Waited>) {
         let _waits = throttled.waits_for_request(self.shares.clock);
-        self.shares.requests.wait(&self.requests).await;
+        let others = |from| waited.map(|waited| waited.begin_at(from));
+        self.shares.requests.wait(&self.requests, others).await;
     }
 
     /// Whether a line of so many bytes may be written to the log.
@@ -272,6 +275,51 @@ mod tests {
         assert!(written <= 61 << 20, "{written} in 60 s");
     }
 
+    /// Three requests, one after the other.
+    #[tokio::test(start_paused = true)]
+    async fn only_the_wait_for_the_others_is_a_wait_for_the_host() {
+        // (the plugin's own limit, that of all; after how many seconds the third one is sent; how many of those count)
+        type Row = ((u32, u32), (f64, f64), u64, u128);
+        let rows: [Row; 3] = [
+            ((1, 1), (1000.0, 1000.0), 2, 0),
+            ((100, 100), (1.0, 1.0), 2, 2),
+            ((1, 2), (0.5, 2.0), 2, 1),
+        ];
+        for ((api_qps, api_burst), (per_second, burst), seconds, count) in rows {
+            let (shares, clock) = shares();
+            let requests = Rate { per_second, burst };
+            shares.limit(Some(Maxima {
+                requests,
+                ..Maxima::default()
+            }));
+            let limits = Limits {
+                api_qps,
+                api_burst,
+                ..Limits::default()
+            };
+            let share = shares.join("a".into(), &limits);
+            let (throttled, waited) = (Throttled::default(), Waited::new(clock));
+            let began = clock.now();
+            let requests = async {
+                for _ in 0..3 {
+                    share.request(&throttled, Some(&waited)).await;
+                }
+            };
+            // As a deadline does that passes meanwhile: what goes on counts too.
+            let half = Duration::from_millis(seconds * 1000 - 500);
+            let mut requests = Box::pin(requests);
+            assert!(clock.within(half, &mut requests).await.is_none());
+            let late = waited.total();
+            requests.await;
+            let took = (clock.now() - began).as_millis();
+            assert!(took.abs_diff(u128::from(seconds) * 1000) <= 5, "{took}");
+            let counted = waited.total().as_millis();
+            assert!(counted.abs_diff(count * 1000) <= 5, "{counted} of {took}");
+            let wanted = (count * 1000).saturating_sub(500);
+            assert!(late.as_millis().abs_diff(wanted) <= 5, "{late:?}");
+        }
+    }
+
     #[tokio::test(start_paused = true)]
     async fn a_plugin_that_is_gone_leaves_nothing_and_no_limit_is_none() {
         let (shares, _) = shares();
@@ -282,14 +330,14 @@ mod tests {
             ..Limits::default()
         };
         let share = shares.join("a".into(), &few);
-        assert!(share.request(&throttled).now_or_never().is_some());
-        assert!(share.request(&throttled).now_or_never().is_none());
+        assert!(share.request(&throttled, None).now_or_never().is_some());
+        assert!(share.request(&throttled, None).now_or_never().is_none());
         drop(share);
         let share = shares.join("a".into(), &few);
-        assert!(share.request(&throttled).now_or_never().is_some());
+        assert!(share.request(&throttled, None).now_or_never().is_some());
         shares.limit(None);
         for _ in 0..100 {
-            assert!(share.request(&throttled).now_or_never().is_some());
+            assert!(share.request(&throttled, None).now_or_never().is_some());
             assert_eq!(share.log(1 << 20), Logged::Yes);
         }
     }

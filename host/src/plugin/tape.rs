@@ -116,7 +116,7 @@ impl Tape {
             seed: [0; 32],
             drafts: Vec::new(),
             bytes: 0,
-            charge: account.charge(),
+            charge: account.passing(),
         })))
     }
 

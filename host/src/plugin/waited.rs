@@ -1,4 +1,5 @@
-//! How long a call waits for its host: for answers of the API server, and for its turns to run.
+//! How long a call waits for its host: for answers of the API server, for its turns to run, and for its share of the
+//! requests that all plugins may send.
 //!
 //! - Waits that overlap count once.
 //! - The wait for a token of the plugin's own `apiQPS` does not count: the plugin sends more requests than it may.
@@ -17,48 +18,69 @@ pub(super) struct Waited {
     state: Arc<Mutex<State>>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct State {
-    /// What the waits that are over took.
-    over: Duration,
-    /// How many waits go on now.
-    open: usize,
-    /// When the first of those began.
-    since: Option<Instant>,
+    /// How long it had waited by `at`.
+    total: Duration,
+    at: Instant,
+    /// When the waits that go on begin to count.
+    open: Vec<Instant>,
+}
+
+impl State {
+    /// How long the call has waited by `now`.
+    fn total(&self, now: Instant) -> Duration {
+        let first = self.open.iter().min();
+        let since = first.map(|first| now.saturating_duration_since(self.at.max(*first)));
+        self.total + since.unwrap_or_default()
+    }
+
+    fn reach(&mut self, now: Instant) {
+        self.total = self.total(now);
+        self.at = self.at.max(now);
+    }
 }
 
 /// A wait. It ends when this is dropped.
 #[derive(Debug)]
 #[must_use = "the wait ends when this is dropped"]
-pub(super) struct Waiting(Waited);
+pub(super) struct Waiting {
+    waited: Waited,
+    from: Instant,
+}
 
 impl Waited {
     /// Nothing so far.
     pub(super) fn new(clock: Clock) -> Self {
+        let state = State {
+            total: Duration::ZERO,
+            at: clock.now(),
+            open: Vec::new(),
+        };
         Self {
             clock,
-            state: Arc::default(),
+            state: Arc::new(Mutex::new(state)),
         }
     }
 
     /// The call waits from now on.
     pub(super) fn begin(&self) -> Waiting {
-        let now = self.clock.now();
+        self.begin_at(self.clock.now())
+    }
+
+    /// The call waits, and that counts from `from` on, which may be still to come.
+    pub(super) fn begin_at(&self, from: Instant) -> Waiting {
         let mut state = self.state();
-        state.open += 1;
-        state.since.get_or_insert(now);
+        state.reach(self.clock.now());
+        state.open.push(from);
         drop(state);
-        Waiting(self.clone())
+        let waited = self.clone();
+        Waiting { waited, from }
     }
 
     /// How long the call has waited, with the waits that go on now.
     pub(super) fn total(&self) -> Duration {
-        let now = self.clock.now();
-        let state = self.state();
-        let open = state
-            .since
-            .map(|since| now.saturating_duration_since(since));
-        state.over + open.unwrap_or_default()
+        self.state().total(self.clock.now())
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -68,13 +90,11 @@ impl Waited {
 
 impl Drop for Waiting {
     fn drop(&mut self) {
-        let now = self.0.clock.now();
-        let mut state = self.0.state();
-        state.open = state.open.saturating_sub(1);
-        if state.open == 0
-            && let Some(since) = state.since.take()
-        {
-            state.over += now.saturating_duration_since(since);
+        let mut state = self.waited.state();
+        state.reach(self.waited.clock.now());
+        let its = state.open.iter().position(|from| *from == self.from);
+        if let Some(its) = its {
+            state.open.swap_remove(its);
         }
     }
 }
@@ -105,5 +125,31 @@ mod tests {
         second(32).await;
         drop(again);
         assert_eq!(waited.total().as_secs(), 46);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_wait_counts_from_when_it_is_to_count() {
+        let clock = Clock::starting_at("2026-11-21T09:30:00Z".parse().unwrap());
+        let second = |seconds| clock.sleep(Duration::from_secs(seconds));
+        let waited = Waited::new(clock);
+        let soon = clock.now() + Duration::from_secs(4);
+        let late = waited.begin_at(soon);
+        second(3).await;
+        assert_eq!(waited.total(), Duration::ZERO);
+        second(3).await;
+        assert_eq!(waited.total().as_secs(), 2, "it goes on");
+        let never = waited.begin_at(clock.now() + Duration::from_secs(60));
+        drop(late);
+        second(5).await;
+        drop(never);
+        assert_eq!(waited.total().as_secs(), 2);
+        // Beside one that counts from the beginning.
+        let now = waited.begin();
+        let late = waited.begin_at(clock.now() + Duration::from_secs(4));
+        second(3).await;
+        drop(now);
+        second(3).await;
+        drop(late);
+        assert_eq!(waited.total().as_secs(), 7);
     }
 }

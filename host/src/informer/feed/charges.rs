@@ -7,7 +7,7 @@
 
 use std::sync::{Arc, MutexGuard, PoisonError};
 
-use super::Subscriber;
+use super::subscribers::Subscriber;
 use crate::informer::store::Store;
 use crate::memory::{Account, Charge};
 use crate::projection::Fields;

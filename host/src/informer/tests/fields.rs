@@ -103,14 +103,17 @@ async fn large_world() -> World {
     world
 }
 
+const KIB: usize = 1 << 10;
+
+/// An account with these limits in KiB.
+fn account(soft: usize, hard: usize) -> Account {
+    let (soft, hard) = (soft * KIB, hard * KIB);
+    Account::new(Budget::new(usize::MAX), Bounds { soft, hard })
+}
+
 /// Of 2 MB each of two would pay 1 MB: the one that reads little has room for half of that.
 #[tokio::test(start_paused = true)]
 async fn who_reads_little_pays_little_whoever_comes_and_leaves() {
-    const KIB: usize = 1 << 10;
-    let account = |soft: usize, hard: usize| {
-        let (soft, hard) = (soft * KIB, hard * KIB);
-        Account::new(Budget::new(usize::MAX), Bounds { soft, hard })
-    };
     let world = large_world().await;
     let mine = account(256, 512);
     let (alone, _) = world.subscribe_on(&mine, config_maps(), &[".data.x"]);
@@ -135,4 +138,18 @@ async fn who_reads_little_pays_little_whoever_comes_and_leaves() {
     assert_eq!(wide.used(), 0);
     assert!(!exceeded.is_finished(), "it is stopped");
     assert_eq!(world.requests().0, 3, "each time everything is listed once");
+}
+
+/// Of 2 MB each of two would pay 1 MB, which is just below the limit of the one that reads little.
+#[tokio::test(start_paused = true)]
+async fn who_shares_a_store_has_room_for_its_calls() {
+    let world = large_world().await;
+    let wide = account(1 << 20, 1 << 20);
+    let (other, _) = world.subscribe_on(&wide, config_maps(), &[]);
+    world.within(other.synced()).await;
+    let soft = wide.used() / 2 / KIB + 16;
+    let mine = account(soft, 2 * soft);
+    let (_maps, _) = world.subscribe_on(&mine, config_maps(), &[".data.x"]);
+    let call = mine.take(soft * KIB / 2);
+    assert!(call.is_ok(), "{} of {soft} KiB", mine.used() / KIB);
 }

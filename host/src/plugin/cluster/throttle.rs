@@ -56,10 +56,11 @@ impl Call {
         &self.door.throttled
     }
 
-    /// Waits until the plugin may send one more request.
+    /// Waits until the plugin may send one more request. That the others keep it waiting is no time of its own.
     pub(super) async fn throttle(&self) {
         if let Some(share) = &self.share {
-            share.request(&self.door.throttled).await;
+            let waited = self.waited.as_ref();
+            share.request(&self.door.throttled, waited).await;
         }
     }
 

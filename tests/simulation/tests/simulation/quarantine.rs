@@ -7,6 +7,7 @@ use jiff::SignedDuration;
 use serde_json::{Value, json};
 use windlass::hosting::LastGood;
 use windlass::lease::Lease;
+use windlass::memory::Bounds;
 use windlass::source::{Candidate, Digest, Folder};
 use windlass_apiserver::faults::{Fault, Matcher, Switch};
 use windlass_apiserver::request::route::Verb;
@@ -160,6 +161,33 @@ fn a_version_that_was_resumed_can_be_stopped_while_the_next_one_is_let_in() {
         let says = |text: &str| log.iter().any(|log| log.message.contains(text));
         assert!(!says("swapped"), "the next one is let in already");
         assert!(says("is quarantined: it holds more memory"), "{log:#?}");
+    });
+}
+
+/// The version that runs holds more than both have room for: that is no fault of the next one.
+#[test]
+fn a_version_that_finds_no_room_beside_the_one_that_runs_is_tried_again() {
+    play(async |world| {
+        let host = Host::start(world, 0).await;
+        user::follow(world, &[Action::Create("ada"), Action::Settle("ada")]).await;
+        let hosting = host.alive.host.get().and_then(Weak::upgrade).unwrap();
+        let account = hosting.sandboxes.accounts().of("greeter");
+        let Bounds { soft, hard } = world.plugin().document.limits.host_memory;
+        let mut charge = account.charge();
+        charge.set(hard - (1 << 20) - account.used());
+
+        let mut next = another_digest(&world.plugin());
+        next.document.limits.host_memory = Bounds {
+            soft: (hard - soft) / 2,
+            hard: hard - soft,
+        };
+        host.alive.folder.send(folder(&[next])).unwrap();
+        let full = "the plugin would exceed its limit for memory in the host";
+        host.says(world, full, 1).await;
+        let from = world.trace.lines().len();
+        drop(charge);
+        let swapped = |log: &Log| log.message.starts_with("swapped");
+        until(world, || host.log(world, from).iter().any(swapped)).await;
     });
 }
 

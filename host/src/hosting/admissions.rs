@@ -1,0 +1,222 @@
+//! One plugin's versions, let in one after the other, until each is replaced or stopped.
+
+use std::convert::Infallible;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::watch;
+
+use super::quarantine::Stopped;
+use super::refusal::Refusal;
+use super::version::Version;
+use super::{Asked, Host};
+use crate::seams::{Either, first};
+use crate::source::Candidate;
+
+/// So many versions of a plugin that were stopped are remembered.
+const STOPPED: usize = 4;
+
+/// How long a disk may take to keep a version.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A version that was let in, and its component.
+pub(super) type Judged = (Arc<Version>, Vec<u8>);
+
+/// What runs of a plugin, and what may not run.
+struct Admissions<'a> {
+    host: &'a Host,
+    name: &'a str,
+    /// Tells the plugin's controller what runs.
+    accept: &'a watch::Sender<Option<Arc<Version>>>,
+    current: Option<Arc<Version>>,
+    stopped: Stopped,
+    /// Which refusal was told last, and of what: a version that has changed is told of even if it changed nothing.
+    said: (Option<Arc<Candidate>>, String),
+    quarantine: (watch::Receiver<()>, watch::Receiver<()>),
+}
+
+impl Host {
+    /// Lets in what is asked for, one after the other; what is refused leaves the version before
+    /// it in place. The first one is the last good one of an earlier run of the host, if there is one.
+    pub(super) async fn admissions(
+        &self,
+        name: &str,
+        mut asked: Asked,
+        accept: &watch::Sender<Option<Arc<Version>>>,
+    ) -> Infallible {
+        let mut all = Admissions {
+            host: self,
+            name,
+            accept,
+            current: None,
+            stopped: Stopped::new(),
+            said: (None, String::new()),
+            quarantine: self.quarantine.news(),
+        };
+        Box::pin(self.exchange_crashes(name, &asked)).await;
+        loop {
+            let candidate = asked.borrow_and_update().clone();
+            all.stop_as_ordered(candidate.as_ref());
+            // In a box, here and elsewhere: what is awaited once is not to be room in every plugin's task for ever.
+            let refused = match Box::pin(all.judge(candidate.clone())).await {
+                Some(Ok(judged)) => {
+                    Box::pin(all.take_in(judged)).await;
+                    None
+                }
+                Some(Err(refusal)) => Some(all.refuse(candidate, refusal)),
+                None => continue,
+            };
+            let (current, quarantine) = (all.current.as_ref(), &mut all.quarantine);
+            self.wait_for_news(&mut asked, current, refused.as_ref(), quarantine)
+                .await;
+        }
+    }
+
+    /// Keeps what was let in as the last good version.
+    async fn keep(&self, candidate: &Arc<Candidate>, bytes: Vec<u8>) {
+        let plugin = &*candidate.document.name;
+        if let Some(last_good) = self.last_good.clone() {
+            let candidate = candidate.clone();
+            let keep = move || last_good.keep(&candidate, &bytes);
+            let keeping = self.seams.spawn.blocking(keep);
+            let kept = match self.seams.clock.within(PATIENCE, keeping).await {
+                Some(kept) => kept.unwrap_or_else(|lost| Err(io::Error::other(lost))),
+                None => Err(io::Error::other("the disk is too slow")),
+            };
+            if let Err(error) = kept {
+                tracing::warn!(
+                    plugin,
+                    "its last good version cannot be kept in the state folder: {error}"
+                );
+            }
+        }
+        tracing::debug!(plugin, reached = "kept", "loading");
+    }
+}
+
+impl Admissions<'_> {
+    /// Stops what runs, if it may not run any more.
+    fn stop_as_ordered(&mut self, candidate: Option<&Arc<Candidate>>) {
+        let to_stop = self.host.to_stop(self.name, self.current.as_ref());
+        let Some((version, refusal)) = to_stop else {
+            return;
+        };
+        self.accept.send_replace(None);
+        self.host.tell(self.name, &refusal, None);
+        self.said = (candidate.cloned(), refusal.why.clone());
+        self.stopped.retain(|(it, _)| *it != version);
+        self.stopped.push((version, refusal));
+        let many = self.stopped.len().saturating_sub(STOPPED);
+        self.stopped.drain(..many);
+        self.current = None;
+    }
+
+    /// What is to take the place of what runs, if anything is, or why `candidate` may not; none if what runs must stop
+    /// first. If nothing runs, the last good version does from now on.
+    async fn judge(
+        &mut self,
+        candidate: Option<Arc<Candidate>>,
+    ) -> Option<Result<Option<Judged>, Refusal>> {
+        let host = self.host;
+        if self.current.is_none() {
+            let resumed = host.resume(self.name, candidate.as_deref(), &self.stopped);
+            let resumed = Box::pin(resumed).await;
+            match resumed {
+                Ok(Some(version)) => self.begin(version),
+                Ok(None) => {}
+                Err(refusal) => return Some(Err(refusal)),
+            }
+        }
+        // What runs may have to stop while the candidate is compiled, also what was resumed just now.
+        let current = self.current.as_ref();
+        let next = host.next(candidate, current, &self.stopped);
+        let stops = host.stops(current, &mut self.quarantine);
+        let next = first(Box::pin(next), Box::pin(stops)).await;
+        // An order that came together with the answer is not for the candidate.
+        match next {
+            Either::Left(next) if !current.is_some_and(|it| host.is_to_stop(it)) => Some(next),
+            Either::Left(_) | Either::Right(()) => None,
+        }
+    }
+
+    /// Runs what was let in, and keeps it.
+    async fn take_in(&mut self, judged: Option<Judged>) {
+        if let Some((version, bytes)) = judged {
+            let candidate = version.candidate.clone();
+            let keep = self.host.keep(&candidate, bytes);
+            if self.current.is_some() {
+                let stops = self.host.stops(Some(&version), &mut self.quarantine);
+                let current = &mut self.current;
+                replace(current, version.clone(), self.accept, keep, stops).await;
+            } else {
+                // What has run can be run again after a crash: the first version is kept before it runs.
+                keep.await;
+                self.begin(version);
+            }
+        }
+        self.said = (None, String::new());
+        self.host.metrics.of(self.name).refuses(None);
+    }
+
+    /// Runs `version` where nothing ran. An order to stop that came before is not for it.
+    fn begin(&mut self, version: Arc<Version>) {
+        drop(self.host.quarantine.order(self.name));
+        self.accept.send_replace(Some(version.clone()));
+        self.current = Some(version);
+    }
+
+    /// Tells people why `candidate` does not run, once.
+    fn refuse(&mut self, candidate: Option<Arc<Candidate>>, refusal: Refusal) -> Refusal {
+        let news = (candidate, refusal.why.clone());
+        if news != self.said {
+            self.host.tell(self.name, &refusal, self.current.as_ref());
+        }
+        self.said = news;
+        refusal
+    }
+}
+
+/// Runs `next` in the place of what runs, and then keeps it until it `stops`. It runs at once, since to keep it waits for
+/// the disk, four times; the one before it is kept. From here on an order to stop is for `next`.
+async fn replace<V: Clone>(
+    current: &mut Option<V>,
+    next: V,
+    accept: &watch::Sender<Option<V>>,
+    keep: impl Future<Output = ()>,
+    stops: impl Future<Output = ()>,
+) {
+    *current = Some(next.clone());
+    accept.send_replace(Some(next));
+    first(keep, stops).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::{pending, ready};
+
+    use futures::FutureExt;
+
+    use super::*;
+
+    #[test]
+    fn an_order_to_stop_that_comes_while_a_version_is_kept_is_for_that_version() {
+        let (accept, accepted) = watch::channel(Some("old"));
+        let mut current = Some("old");
+        let stops = async {
+            assert_eq!(*accepted.borrow(), Some("new"), "it is kept before it runs");
+        };
+        let replaced = replace(&mut current, "new", &accept, pending(), stops);
+        assert!(replaced.now_or_never().is_some(), "the disk is waited for");
+        assert_eq!(current, Some("new"));
+    }
+
+    #[test]
+    fn what_is_kept_runs_on() {
+        let (accept, accepted) = watch::channel(Some("old"));
+        let mut current = Some("old");
+        let replaced = replace(&mut current, "new", &accept, ready(()), pending());
+        assert!(replaced.now_or_never().is_some());
+        assert_eq!((current, *accepted.borrow()), (Some("new"), Some("new")));
+    }
+}
