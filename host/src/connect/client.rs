@@ -82,7 +82,11 @@ pub(super) fn client(
 }
 
 /// As [`client`], over what opens connections to the server's port.
-fn over<S>(sockets: &S, config: &Config, token: Option<Token>) -> kube::Result<kube::Client>
+fn over<S>(
+    sockets: &S,
+    config: &Config,
+    credentials: Option<Credentials>,
+) -> kube::Result<kube::Client>
 where
     S: Service<Uri> + Clone + Send + Sync + 'static,
     S::Response: Connection + Read + Write + Send + Unpin + 'static,

@@ -368,7 +368,6 @@ fn one_plugin_is_told_line_by_line() {
         state: "running".into(),
         message: Some("refused: bad".into()),
         failing: 1,
-        paused: 3,
         warnings: vec![Warning {
             reason: "Refused".into(),
             message: "the newest is refused: bad".into(),
@@ -389,7 +388,7 @@ fn one_plugin_is_told_line_by_line() {
     let want = "\
 greeter   running, <none>, version <none>
 PASSES     0, of which 0 failed; 0 in the last minute
-QUEUE      0 wait, the oldest for 0 ms; 0 wait for their time; 0 run; 1 fail; 3 are paused
+QUEUE      0 wait, the oldest for 0 ms; 0 wait for their time; 0 run; 1 fail; 0 are paused
 USED       0.0 MiB of memory at most, 0 ms of CPU time
 WARNING    Refused: the newest is refused: bad
 FAILING    n/ada   3 ms   4 failures since 2026-11-22T10:00:00Z, again in 20 s   no luck
