@@ -154,6 +154,7 @@ where
     S::Future: Send,
     S::Error: Into<BoxError>,
     B: Send + 'static,
+    R: Send + 'static,
 {
     type Response = Response<R>;
     type Error = BoxError;
@@ -171,7 +172,7 @@ where
         Box::pin(async move {
             let header = credentials.header().await?;
             request.headers_mut().insert(AUTHORIZATION, header.clone());
-            let response = inner.call(request).await.map_err(Into::into)?;
+            let response = inner.call(request).await.map_err(Into::<BoxError>::into)?;
             if let Credentials::Plugin(plugin) = &credentials
                 && response.status() == StatusCode::UNAUTHORIZED
             {

@@ -147,7 +147,7 @@ fn read(printed: &[u8]) -> Result<Given, Failure> {
     if token.is_none() && identity.is_none() {
         return Err(wrong("it printed neither a token nor a certificate"));
     }
-    let expires = set(status.expiration_timestamp).map(|time| time.parse());
+    let expires = set(status.expiration_timestamp).map(|time| time.parse::<Timestamp>());
     let expires = expires.transpose();
     Ok(Given {
         token,
