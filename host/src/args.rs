@@ -20,7 +20,7 @@ use crate::manifest::is_dns_label;
 
 pub use ask::{AskedHost, Top, WhyFlags, WhyOutput};
 pub use author::*;
-pub use environment::{https_proxy, user_code_cache};
+pub use environment::{Proxies, proxies, user_code_cache};
 pub use objects::{AnnotateFlags, Release, named};
 pub use shares::ShareFlags;
 pub use traces::{Endpoint, TraceFlags};

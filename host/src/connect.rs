@@ -1,7 +1,10 @@
 //! From flags to a door: which cluster, as whom, and whether it answers.
 
 mod client;
+mod config;
+mod credentials;
 mod exec;
+mod no_proxy;
 mod proxy;
 mod server;
 mod shared;
@@ -13,21 +16,18 @@ use std::time::Duration;
 use anyhow::bail;
 use http::HeaderValue;
 use http::header::USER_AGENT;
-use hyper_util::client::proxy::matcher::Matcher;
-use kube::config::{KubeConfigOptions, Kubeconfig};
 
 use crate::api::{Api, ApiError, Request};
-use crate::args::{Cluster, https_proxy};
+use crate::args::{Cluster, proxies};
 use crate::error::Chain;
 use crate::seams::Seams;
-use proxy::{Proxy, Unsupported};
-use token::Token;
+use proxy::{proxy, with_port};
 
 /// What the API server's audit log knows the host by.
 const AGENT: HeaderValue =
     HeaderValue::from_static(concat!("windlass/", env!("CARGO_PKG_VERSION")));
 
-/// A kubeconfig may name a program that fetches credentials.
+/// A kubeconfig may be on a file system that does not answer.
 const CONFIG: Duration = Duration::from_secs(60);
 
 /// Opens the door to the cluster that `cluster` names, and asks it one question. Answers the
@@ -48,9 +48,9 @@ pub async fn connect(cluster: &Cluster, seams: &Seams) -> anyhow::Result<(Api, S
             "cannot use {source}: {cause}; correct it, or name another with --kubeconfig or --context"
         )
     };
-    let mut config = seams
+    let (mut config, named) = seams
         .clock
-        .within(CONFIG, config(cluster))
+        .within(CONFIG, config::config(cluster))
         .await
         .unwrap_or_else(|| Err(anyhow::anyhow!("it took too long")))
         .map_err(|error| unusable(&*error))?;
@@ -60,7 +60,8 @@ pub async fn connect(cluster: &Cluster, seams: &Seams) -> anyhow::Result<(Api, S
     config.connect_timeout = Some(Duration::from_secs(10));
     // Longer than a watch that only gets bookmarks is silent, if it has a connection of its own.
     config.read_timeout = Some(Duration::from_secs(300));
-    let client = client_of(&mut config, seams).map_err(|error| unusable(&*error))?;
+    let client = client_of(&mut config, named.as_deref(), seams).await;
+    let client = client.map_err(|error| unusable(&*error))?;
     let server = config.cluster_url.to_string();
     let server = server.trim_end_matches('/');
     let namespace = cluster
@@ -98,11 +99,20 @@ pub async fn connect(cluster: &Cluster, seams: &Seams) -> anyhow::Result<(Api, S
     }
 }
 
-fn client_of(config: &mut kube::Config, seams: &Seams) -> anyhow::Result<kube::Client> {
+/// A client for the cluster of `config`, whose kubeconfig names the proxy `named`.
+async fn client_of(
+    config: &mut kube::Config,
+    named: Option<&str>,
+    seams: &Seams,
+) -> anyhow::Result<kube::Client> {
     config.cluster_url = server::url(&config.cluster_url, has_tls(config))?;
-    let proxy = proxy_of(config)?;
-    let token = Token::take(&mut config.auth_info, seams.clock)?;
-    client::client(config, proxy, token).map_err(|error| told(error, config))
+    let proxy = proxy(&config.cluster_url, named, &proxies())?;
+    // Without one, a proxy would be asked for port 443.
+    if proxy.is_some() && config.cluster_url.scheme_str() == Some("http") {
+        config.cluster_url = with_port(&config.cluster_url, 80);
+    }
+    let credentials = credentials::take(&mut config.auth_info, seams).await?;
+    Ok(client::client(config, proxy, credentials)?)
 }
 
 /// Whether the kubeconfig has anything to do with TLS.
@@ -113,43 +123,8 @@ fn has_tls(config: &kube::Config) -> bool {
     authority || certificate || config.accept_invalid_certs
 }
 
-/// The proxy through which the server is reached. kube takes that of the environment for one of the kubeconfig.
-fn proxy_of(config: &mut kube::Config) -> Result<Option<Proxy>, Unsupported> {
-    let environment = https_proxy().and_then(|url| url.parse::<http::Uri>().ok());
-    let named = config.proxy_url.take();
-    let named = named.filter(|named| Some(named) != environment.as_ref());
-    proxy::proxy(&config.cluster_url, named.as_ref(), &Matcher::from_env())
-}
-
-/// Why there is no client, with the name of the program that should have given credentials.
-fn told(error: kube::Error, config: &kube::Config) -> anyhow::Error {
-    match (&error, &config.auth_info.exec) {
-        (kube::Error::Auth(error), Some(exec)) => anyhow::anyhow!(exec::told(exec, error)),
-        _ => error.into(),
-    }
-}
-
 /// Host and port of a URL, as client-go names a server in metrics.
 fn address(server: &str) -> &str {
     let rest = server.split_once("://").map_or(server, |(_, rest)| rest);
     rest.split('/').next().unwrap_or(rest)
-}
-
-async fn config(cluster: &Cluster) -> anyhow::Result<kube::Config> {
-    let options = KubeConfigOptions {
-        context: cluster.context.clone(),
-        ..KubeConfigOptions::default()
-    };
-    let config = match &cluster.kubeconfig {
-        Some(file) => {
-            if !file.exists() {
-                bail!("there is no such file");
-            }
-            let kubeconfig = Kubeconfig::read_from(file)?;
-            kube::Config::from_custom_kubeconfig(kubeconfig, &options).await?
-        }
-        None if cluster.context.is_some() => kube::Config::from_kubeconfig(&options).await?,
-        None => kube::Config::infer().await?,
-    };
-    Ok(config)
 }

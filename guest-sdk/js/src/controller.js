@@ -4,6 +4,8 @@ import { group, need, plural } from "./needs.js";
 
 /** @typedef {import("@windlass/sdk").Declaration} Declaration */
 
+const DEFINITION = "CustomResourceDefinition";
+
 /** Every field that a declaration can have. */
 const FIELDS = [
   "watches",
@@ -16,6 +18,7 @@ const FIELDS = [
   "reconcile",
   "finalize",
   "writesStatus",
+  "crds",
 ];
 
 /**
@@ -71,7 +74,7 @@ export function describe(plugin, { name, version }) {
       verbs: rule.verbs,
       fields: rule.fields ?? [],
     })),
-    crds: [],
+    crds: (plugin.crds ?? []).map((crd) => JSON.stringify(crd)),
   };
 }
 
@@ -82,7 +85,7 @@ export function describe(plugin, { name, version }) {
 function mistake(declaration) {
   const unknown = Object.keys(declaration).find((field) => !FIELDS.includes(field));
   if (unknown) return `there is no ${unknown}; there are ${FIELDS.join(", ")}`;
-  const { watches, trigger, needs, reconcile, finalize, writesStatus } = declaration;
+  const { watches, trigger, needs, reconcile, finalize, writesStatus, crds } = declaration;
   const isKind = Array.isArray(watches) && watches.length === 2;
   if (!isKind || !watches.every((word) => typeof word === "string" && word)) {
     return 'watches must be an API version and a kind: ["apps/v1", "Deployment"]';
@@ -100,6 +103,12 @@ function mistake(declaration) {
   }
   if (writesStatus !== undefined && typeof writesStatus !== "boolean") {
     return "writesStatus must be true or false";
+  }
+  /** @param {unknown} crd */
+  const isDefinition = (crd) =>
+    typeof crd === "object" && crd !== null && "kind" in crd && crd.kind === DEFINITION;
+  if (crds !== undefined && !(Array.isArray(crds) && crds.every(isDefinition))) {
+    return `crds must be a list of objects of kind ${DEFINITION}`;
   }
   return undefined;
 }

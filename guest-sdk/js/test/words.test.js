@@ -146,6 +146,20 @@ test("the primary is among the needs, finalizing takes patch, and a status is as
   ]);
 });
 
+test("definitions are carried as JSON", () => {
+  const crd = {
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: { name: "policies.x.dev" },
+  };
+  const carried = (/** @type {sdk.KubernetesObject[] | undefined} */ crds) => {
+    const plugin = sdk.controller({ watches: ["x.dev/v1", "Policy"], crds, reconcile() {} });
+    return describe(plugin, { name: "p", version: "1" }).crds;
+  };
+  assert.deepEqual(carried(undefined), []);
+  assert.deepEqual(carried([crd]), [JSON.stringify(crd)]);
+});
+
 test("a wrong declaration is refused with what is wrong", () => {
   const right = { watches: ["x.dev/v1", "X"], reconcile() {} };
   const cases = /** @type {const} */ ([
@@ -156,6 +170,10 @@ test("a wrong declaration is refused with what is wrong", () => {
     [{ ...right, reconcile: undefined }, /reconcile must be/],
     [{ ...right, finalize: true }, /finalize must be/],
     [{ ...right, writesStatus: "yes" }, /writesStatus must be/],
+    [{ ...right, crds: "{}" }, /crds must be a list of objects of kind CustomResourceDefinition/],
+    [{ ...right, crds: ['{ "kind": "CustomResourceDefinition" }'] }, /crds must be/],
+    [{ ...right, crds: [{ kind: "ConfigMap" }] }, /crds must be/],
+    [{ ...right, crds: [null] }, /crds must be/],
     [{ ...right, needs: sdk.manage("v1", "Secret") }, /needs must be a list/],
   ]);
   for (const [declaration, want] of cases) {

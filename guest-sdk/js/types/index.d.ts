@@ -291,6 +291,11 @@ export interface Declaration<T extends KubernetesObject = KubernetesObject> {
   needs?: Need[];
   /** Whether it writes the status of its primary, which an operator then grants; false if absent. */
   writesStatus?: boolean;
+  /**
+   * The CustomResourceDefinitions that the component carries. `windlass dev`, `render` and `test` of the component alone
+   * serve them; a host in a cluster installs none.
+   */
+  crds?: KubernetesObject[];
   /** Brings the cluster toward what `object` asks for. Must be safe to repeat. */
   reconcile(object: T, cluster: Cluster): Action | undefined | void;
   /**

@@ -73,7 +73,7 @@ fn describe<R: Reconciler>(name: &str, version: &str) -> wit::Description {
         },
         finalizes: R::FINALIZE.is_some(),
         needs: all_needs::<R>().into_rules().map(Into::into).collect(),
-        crds: Vec::new(),
+        crds: R::CRDS.iter().map(|&crd| crd.to_owned()).collect(),
     }
 }
 
@@ -101,6 +101,7 @@ mod tests {
         const WATCHES: (&'static str, &'static str) = Rests::WATCHES;
         const FINALIZE: Option<crate::Finalize<Self>> = Some(|_, _, _| Ok(Progress::Done));
         const WRITES_STATUS: bool = true;
+        const CRDS: &'static [&'static str] = &[r#"{ "kind": "CustomResourceDefinition" }"#];
         type Object = Object<serde_json::Value>;
 
         fn needs() -> Needs {
@@ -132,5 +133,11 @@ mod tests {
             ],
         );
         assert!(cleans.finalizes);
+    }
+
+    #[test]
+    fn definitions_are_carried_as_they_are_written() {
+        assert!(describe::<Rests>("rests", "1.0.0").crds.is_empty());
+        assert_eq!(describe::<Cleans>("cleans", "1.0.0").crds, Cleans::CRDS);
     }
 }

@@ -32,7 +32,8 @@
 //! A [`Reconciler`] gets its object and the [`Cluster`], and answers with an [`Action`] or a
 //! [`Failure`]; [`Adapter`] and [`export!`] make it a component. What it reads through the cluster
 //! is tracked by the host: when that changes, it runs again. Nothing else is kept between calls.
-//! One that writes the status of its object says `const WRITES_STATUS: bool = true`.
+//! One that writes the status of its object says `const WRITES_STATUS: bool = true`. One whose component carries the
+//! CustomResourceDefinition of its kind names the text in `CRDS`.
 //!
 //! The stack is small in a new project, 128 KiB (`.cargo/config.toml`): a call is cheaper if all that it touches lies in
 //! few pages. What recurses deeply or holds large arrays traps, and the host says that the stack may have overflowed;

@@ -19,6 +19,10 @@ pub trait Reconciler: Default {
     /// operator has to grant. By default it does not: many kinds, such as Secrets, have no status.
     const WRITES_STATUS: bool = false;
 
+    /// The CustomResourceDefinitions that the component carries, each as JSON: `&[include_str!("../order.crd.json")]`.
+    /// `windlass dev`, `render` and `test` of the component alone serve them; a host in a cluster installs none.
+    const CRDS: &'static [&'static str] = &[];
+
     /// The object: usually an [`Object`](crate::Object), whose unknown fields survive a round
     /// trip.
     type Object: DeserializeOwned;

@@ -22,58 +22,71 @@ use kube::client::{Body, ClientBuilder, ConfigExt, RustlsTlsError};
 use kube::config::Config;
 use tower::{BoxError, Service};
 
+use super::credentials::Credentials;
 use super::proxy::Proxy;
 use super::shared::Shared;
-use super::token::Token;
 use super::watches::Connections;
 
 /// How long a connection is kept that nobody needs. The one that was used last is used next, so that what a burst of
 /// requests has left behind rests; without a timer it would do so for ever, with 30 KB of buffers.
 const IDLE: Duration = Duration::from_secs(15);
 
-/// A client for the cluster of `config`, through `proxy` and with `token` if there are any. It has no retries of its own.
+/// A client for the cluster of `config`, through `proxy` and with `credentials` if there are any. It has no retries of its own.
 ///
 /// # Errors
 /// The configuration cannot be used.
 pub(super) fn client(
     config: &Config,
     proxy: Option<Proxy>,
-    token: Option<Token>,
+    credentials: Option<Credentials>,
 ) -> kube::Result<kube::Client> {
     let mut sockets = HttpConnector::new();
     sockets.enforce_http(false);
     sockets.set_nodelay(true);
     match proxy {
-        None => over(&sockets, config, token),
-        Some(Proxy::Http { url, credentials }) => {
+        None => over(&sockets, config, credentials),
+        Some(Proxy::Http {
+            url,
+            credentials: own,
+        }) => {
             let mut tunnel = Tunnel::new(url, sockets);
-            if let Some(credentials) = credentials {
-                tunnel = tunnel.with_auth(credentials);
+            if let Some(own) = own {
+                tunnel = tunnel.with_auth(own);
             }
-            over(&tunnel, config, token)
+            over(&tunnel, config, credentials)
         }
-        Some(Proxy::Https { url, credentials }) => {
+        Some(Proxy::Https {
+            url,
+            credentials: own,
+        }) => {
             let tls = config.rustls_client_config()?;
             let name = Arc::new(DefaultServerNameResolver::default());
             let secured = HttpsConnector::new(sockets, tls, true, name);
             let mut tunnel = Tunnel::new(url, secured);
-            if let Some(credentials) = credentials {
-                tunnel = tunnel.with_auth(credentials);
+            if let Some(own) = own {
+                tunnel = tunnel.with_auth(own);
             }
-            over(&tunnel, config, token)
+            over(&tunnel, config, credentials)
         }
-        Some(Proxy::Socks { url, credentials }) => {
+        Some(Proxy::Socks {
+            url,
+            credentials: own,
+        }) => {
             let mut socks = SocksV5::new(url, sockets);
-            if let Some((user, password)) = credentials {
+            if let Some((user, password)) = own {
                 socks = socks.with_auth(user, password);
             }
-            over(&socks, config, token)
+            over(&socks, config, credentials)
         }
     }
 }
 
 /// As [`client`], over what opens connections to the server's port.
-fn over<S>(sockets: &S, config: &Config, token: Option<Token>) -> kube::Result<kube::Client>
+fn over<S>(
+    sockets: &S,
+    config: &Config,
+    credentials: Option<Credentials>,
+) -> kube::Result<kube::Client>
 where
     S: Service<Uri> + Clone + Send + Sync + 'static,
     S::Response: Connection + Read + Write + Send + Unpin + 'static,
@@ -90,14 +103,10 @@ where
     let builder = ClientBuilder::new(Connections::new(own, shared), namespace)
         .with_layer(&config.extra_headers_layer()?);
     let base = config.base_uri_layer();
-    let Some(token) = token else {
-        return Ok(match config.auth_layer()? {
-            Some(auth) => builder.with_layer(&auth).with_layer(&base).build(),
-            None => builder.with_layer(&base).build(),
-        });
-    };
-    // A credential plugin beside a token is not asked.
-    Ok(builder.with_layer(&token).with_layer(&base).build())
+    Ok(match credentials {
+        Some(credentials) => builder.with_layer(&credentials).with_layer(&base).build(),
+        None => builder.with_layer(&base).build(),
+    })
 }
 
 type Connector<S> = TimeoutConnector<HttpsConnector<S>>;
@@ -118,7 +127,7 @@ where
         }
         None => Arc::new(DefaultServerNameResolver::default()),
     };
-    // Once for both: a kubeconfig may name a program that fetches the certificate.
+    // Once for both: it reads files.
     let own = config.rustls_client_config()?;
     let mut shared = own.clone();
     shared.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];

@@ -1,10 +1,15 @@
 //! The proxy through which the API server is reached, as client-go finds it.
 //!
 //! - `proxy-url` of the kubeconfig goes before the environment, and knows no exceptions.
-//! - `HTTPS_PROXY` and `HTTP_PROXY` do not hold for what `NO_PROXY` names, nor for this machine.
+//! - `HTTPS_PROXY` and `HTTP_PROXY` do not hold for what `NO_PROXY` names ([`no_proxy`](super::no_proxy)), nor for
+//!   this machine. `ALL_PROXY` is not read.
+//! - A server without TLS is reached through CONNECT as well; Go would send the proxy the whole URL.
 
 use http::{HeaderValue, Uri};
 use hyper_util::client::proxy::matcher::{Intercept, Matcher};
+
+use super::no_proxy::is_direct;
+use crate::args::Proxies;
 
 /// A proxy.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,10 +37,19 @@ pub(super) enum Proxy {
     },
 }
 
-/// A proxy of a kind that is not supported.
+/// A proxy that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("its proxy must begin with http://, https:// or socks5://")]
-pub(super) struct Unsupported;
+pub(super) enum WrongProxy {
+    /// It is of a kind that is not supported. It is not shown: it may have a password.
+    #[error("its proxy must begin with http://, https:// or socks5://")]
+    Kubeconfig,
+    /// The same, of the environment.
+    #[error("the proxy of the environment ({0}) must begin with http://, https:// or socks5://")]
+    Environment(&'static str),
+    /// Whoever sends a CGI program a request could have set `HTTP_PROXY`.
+    #[error("HTTP_PROXY does not count where REQUEST_METHOD is set")]
+    Cgi,
+}
 
 /// The proxy for `server`: `named` is what the kubeconfig says.
 ///
@@ -43,120 +57,74 @@ pub(super) struct Unsupported;
 /// It is of a kind that is not supported.
 pub(super) fn proxy(
     server: &Uri,
-    named: Option<&Uri>,
-    environment: &Matcher,
-) -> Result<Option<Proxy>, Unsupported> {
+    named: Option<&str>,
+    environment: &Proxies,
+) -> Result<Option<Proxy>, WrongProxy> {
     if let Some(named) = named {
-        let all = Matcher::builder().all(named.to_string()).build();
-        let found = all.intercept(server).ok_or(Unsupported)?;
-        return of(&found).map(Some);
+        // client-go wants a scheme here, and not in the environment.
+        let has_scheme = named.contains("://");
+        let found = read(named).filter(|_| has_scheme);
+        return found.ok_or(WrongProxy::Kubeconfig).map(Some);
     }
-    match environment.intercept(server) {
-        Some(found) if !is_here(server) => of(&found).map(Some),
-        Some(_) | None => Ok(None),
+    let is_https = server.scheme_str() == Some("https");
+    let (name, value) = match is_https {
+        true => ("HTTPS_PROXY", &environment.https),
+        false => ("HTTP_PROXY", &environment.http),
+    };
+    // What is no URL is none.
+    let is_url = |value: &str| value.parse::<Uri>().is_ok_and(|url| url.host().is_some());
+    let Some(value) = value.as_deref().filter(|value| is_url(value)) else {
+        return Ok(None);
+    };
+    if environment.cgi && !is_https {
+        return Err(WrongProxy::Cgi);
     }
+    if is_direct(server, environment.no.as_deref().unwrap_or_default()) {
+        return Ok(None);
+    }
+    let found = read(value);
+    found.ok_or(WrongProxy::Environment(name)).map(Some)
 }
 
-fn of(found: &Intercept) -> Result<Proxy, Unsupported> {
+/// Reads the URL of a proxy; without a scheme it is an `http://`.
+fn read(url: &str) -> Option<Proxy> {
+    let all = Matcher::builder().all(url).build();
+    of(&all.intercept(&Uri::from_static("http://any"))?)
+}
+
+fn of(found: &Intercept) -> Option<Proxy> {
     let url = found.uri().clone();
     let header = || found.basic_auth().cloned();
     match url.scheme_str() {
-        Some("http") => Ok(Proxy::Http {
+        Some("http") => Some(Proxy::Http {
             credentials: header(),
             url,
         }),
-        Some("https") => Ok(Proxy::Https {
+        Some("https") => Some(Proxy::Https {
             credentials: header(),
             url,
         }),
         Some("socks5" | "socks5h") => {
             let credentials = found.raw_auth();
             let credentials = credentials.map(|(user, word)| (user.to_owned(), word.to_owned()));
-            Ok(Proxy::Socks { url, credentials })
+            let url = with_port(&url, 1080);
+            Some(Proxy::Socks { url, credentials })
         }
-        _ => Err(Unsupported),
+        _ => None,
     }
 }
 
-/// Whether the server is on this machine.
-fn is_here(server: &Uri) -> bool {
-    let host = server.host().unwrap_or_default();
-    let host = host.trim_start_matches('[').trim_end_matches(']');
-    let address = host.parse::<std::net::IpAddr>();
-    host == "localhost" || address.is_ok_and(|address| address.is_loopback())
+/// `url` with `port` if it has none.
+pub(super) fn with_port(url: &Uri, port: u16) -> Uri {
+    let mut parts = url.clone().into_parts();
+    if let Some(authority) = &parts.authority
+        && authority.port().is_none()
+    {
+        let with = format!("{}:{port}", authority.as_str().trim_end_matches(':'));
+        parts.authority = with.parse().ok().or(parts.authority);
+    }
+    Uri::from_parts(parts).unwrap_or_else(|_| url.clone())
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const SERVER: &str = "https://api.example.dev:6443/";
-
-    fn found(server: &str, named: Option<&str>) -> String {
-        let environment = Matcher::builder()
-            .https("http://env:1")
-            .no("internal.example.dev")
-            .build();
-        let named = named.map(|url| url.parse::<Uri>().unwrap());
-        match proxy(&server.parse().unwrap(), named.as_ref(), &environment) {
-            Ok(Some(Proxy::Http { url, credentials })) => format!("http {url} {credentials:?}"),
-            Ok(Some(Proxy::Https { url, credentials })) => format!("https {url} {credentials:?}"),
-            Ok(Some(Proxy::Socks { url, credentials })) => format!("socks {url} {credentials:?}"),
-            Ok(None) => "none".to_owned(),
-            Err(error) => error.to_string(),
-        }
-    }
-
-    #[test]
-    fn the_kubeconfigs_proxy_goes_before_the_environments() {
-        let wrong = "its proxy must begin with http://, https:// or socks5://";
-        let cases = [
-            (SERVER, None, "http http://env:1/ None"),
-            (
-                SERVER,
-                Some("http://own:3128"),
-                "http http://own:3128/ None",
-            ),
-            (
-                SERVER,
-                Some("https://own:3128"),
-                "https https://own:3128/ None",
-            ),
-            (
-                SERVER,
-                Some("socks5://own:1080"),
-                "socks socks5://own:1080/ None",
-            ),
-            (SERVER, Some("ftp://own:21"), wrong),
-            ("http://api.example.dev/", None, "none"),
-            ("https://internal.example.dev/", None, "none"),
-            (
-                "https://internal.example.dev/",
-                Some("http://own:1"),
-                "http http://own:1/ None",
-            ),
-            ("https://127.0.0.1:6443/", None, "none"),
-            ("https://[::1]:6443/", None, "none"),
-            ("https://localhost:6443/", None, "none"),
-            (
-                "https://127.0.0.1:6443/",
-                Some("http://own:1"),
-                "http http://own:1/ None",
-            ),
-        ];
-        for (server, named, want) in cases {
-            assert_eq!(found(server, named), want, "{server} {named:?}");
-        }
-    }
-
-    #[test]
-    fn credentials_of_a_proxy_are_decoded() {
-        let named: Uri = "http://ada:s%40cret@own:1".parse().unwrap();
-        let none = Matcher::builder().build();
-        let found = proxy(&SERVER.parse().unwrap(), Some(&named), &none).unwrap();
-        let Some(Proxy::Http { credentials, .. }) = found else {
-            panic!("{found:?}")
-        };
-        assert_eq!(credentials.unwrap(), "Basic YWRhOnNAY3JldA==");
-    }
-}
+mod tests;

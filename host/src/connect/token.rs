@@ -5,15 +5,12 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::task::{Context, Poll};
 use std::time::Duration;
 
-use http::header::AUTHORIZATION;
-use http::{HeaderValue, Request};
+use http::HeaderValue;
 use kube::config::AuthInfo;
 use secrecy::ExposeSecret;
 use tokio::time::Instant;
-use tower::{Layer, Service};
 
 use crate::error::Chain;
 use crate::seams::Clock;
@@ -53,21 +50,17 @@ pub(super) enum TokenError {
 }
 
 impl Token {
-    /// Takes the token out of `user`; none if it has none, or has something that goes before it.
+    /// Takes the token out of `user`; none if it has none.
     ///
     /// # Errors
     /// There is one that cannot be used.
     pub(super) fn take(user: &mut AuthInfo, clock: Clock) -> Result<Option<Self>, TokenError> {
-        let has_password = user.username.is_some() && user.password.is_some();
-        if user.auth_provider.is_some() || has_password {
-            return Ok(None);
-        }
         // An empty one is none: so templates leave them out.
         let file = user.token_file.take().filter(|file| !file.is_empty());
         let file = file.map(PathBuf::from);
         let written = user.token.take();
         let written = written.filter(|token| !token.expose_secret().is_empty());
-        let written = written.map(|token| header(token.expose_secret()));
+        let written = written.map(|token| bearer(token.expose_secret()));
         let header = match (&file, written) {
             (None, None) => return Ok(None),
             (None, Some(written)) => written?,
@@ -86,7 +79,7 @@ impl Token {
     }
 
     /// The header that goes with a request now.
-    fn header(&self) -> HeaderValue {
+    pub(super) fn header(&self) -> HeaderValue {
         let inner = &*self.0;
         let mut held = inner.held.lock().unwrap_or_else(PoisonError::into_inner);
         let now = inner.clock.now();
@@ -111,50 +104,19 @@ fn read(file: &Path) -> Result<HeaderValue, TokenError> {
     let text = text.map_err(|error| TokenError::Unreadable(file.to_owned(), error))?;
     match text.trim() {
         "" => Err(TokenError::Empty(file.to_owned())),
-        token => header(token),
+        token => bearer(token),
     }
 }
 
-fn header(token: &str) -> Result<HeaderValue, TokenError> {
+/// The header that has `token`.
+///
+/// # Errors
+/// No header can have it.
+pub(super) fn bearer(token: &str) -> Result<HeaderValue, TokenError> {
     let header = HeaderValue::try_from(format!("Bearer {token}"));
     let mut header = header.map_err(|_| TokenError::Unsendable)?;
     header.set_sensitive(true);
     Ok(header)
-}
-
-impl<S> Layer<S> for Token {
-    type Service = Bearer<S>;
-
-    fn layer(&self, inner: S) -> Bearer<S> {
-        let token = self.clone();
-        Bearer { token, inner }
-    }
-}
-
-/// Sends requests with a token.
-#[derive(Clone, Debug)]
-pub(super) struct Bearer<S> {
-    token: Token,
-    inner: S,
-}
-
-impl<S, B> Service<Request<B>> for Bearer<S>
-where
-    S: Service<Request<B>>,
-{
-    type Response = S::Response;
-    type Error = S::Error;
-    type Future = S::Future;
-
-    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
-        self.inner.poll_ready(context)
-    }
-
-    fn call(&mut self, mut request: Request<B>) -> S::Future {
-        let headers = request.headers_mut();
-        headers.insert(AUTHORIZATION, self.token.header());
-        self.inner.call(request)
-    }
 }
 
 #[cfg(test)]
@@ -232,13 +194,5 @@ mod tests {
         std::fs::remove_file(&file).unwrap();
         clock.sleep(AGE).await;
         assert_eq!(header(), "Bearer two");
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_password_goes_before_a_token() {
-        let mut user = user(Some("xyz"), None);
-        user.username = Some("ada".into());
-        user.password = Some("secret".to_owned().into());
-        assert!(Token::take(&mut user, clock()).unwrap().is_none());
     }
 }

@@ -170,6 +170,7 @@ impl Board {
                 .map(|(api_version, _)| api_version.clone()),
             reconciles: reconciles.map(|(_, kind)| kind),
             failing: known.trouble.count,
+            paused: meters.paused.get(),
             depth: waiting.normal + waiting.low,
             low: waiting.low,
             delayed: waiting.delayed,

@@ -56,6 +56,9 @@ pub struct PluginStatus {
     /// Objects whose last pass failed.
     #[serde(default)]
     pub failing: usize,
+    /// Objects that are not reconciled, since somebody has paused them.
+    #[serde(default)]
+    pub paused: u64,
     /// What its passes did.
     pub passes: Passes,
     /// The guest's memory at its peak so far, in bytes.

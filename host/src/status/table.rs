@@ -8,7 +8,7 @@ use super::document::{KeyStatus, PluginDetails, PluginStatus, Status, Warning};
 use crate::text::{mebibytes, spell};
 
 /// The columns.
-pub const COLUMNS: [&str; 13] = [
+pub const COLUMNS: [&str; 14] = [
     "NAME",
     "STATE",
     "KIND",
@@ -20,6 +20,7 @@ pub const COLUMNS: [&str; 13] = [
     "P99",
     "FAILED",
     "FAILING",
+    "PAUSED",
     "MEMORY",
     "CPU",
 ];
@@ -66,7 +67,7 @@ pub fn table(status: &Status) -> String {
 }
 
 /// A plugin, column by column.
-pub fn cells(plugin: &PluginStatus) -> [String; 13] {
+pub fn cells(plugin: &PluginStatus) -> [String; 14] {
     let none = || "<none>".to_owned();
     let passes = &plugin.passes;
     let took = |micros: u64| match passes.total {
@@ -85,6 +86,7 @@ pub fn cells(plugin: &PluginStatus) -> [String; 13] {
         took(passes.p99_us),
         passes.failed.to_string(),
         plugin.failing.to_string(),
+        plugin.paused.to_string(),
         mebibytes(plugin.memory_peak),
         spell(Duration::try_from_secs_f64(plugin.cpu_seconds).unwrap_or_default()),
     ]
@@ -106,8 +108,8 @@ pub fn details(details: &PluginDetails) -> String {
     );
     let oldest = spell(Duration::from_millis(status.oldest_ms));
     out += &format!(
-        "QUEUE      {} wait, the oldest for {oldest}; {} wait for their time; {} run; {} fail\n",
-        status.depth, status.delayed, status.running, status.failing
+        "QUEUE      {} wait, the oldest for {oldest}; {} wait for their time; {} run; {} fail; {} are paused\n",
+        status.depth, status.delayed, status.running, status.failing, status.paused
     );
     out += &format!(
         "USED       {} of memory at most, {} of CPU time\n",

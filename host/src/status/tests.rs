@@ -293,6 +293,7 @@ fn a_status_is_a_table_and_what_is_wrong() {
         reconciles: Some("Greeting".into()),
         depth: 3,
         failing: 1,
+        paused: 2,
         oldest_ms: 1_500,
         passes: Passes {
             total: 120,
@@ -329,9 +330,9 @@ windlass 0.1.0 on host_1, up 3 min
 
 a.yaml: no YAML
 
-NAME     STATE    KIND      VERSION  QUEUE  OLDEST  PASSES/MIN     P50     P99  FAILED  FAILING   MEMORY     CPU
-greeter  running  Greeting  0.1.0        3   1.5 s          12  420 µs    9 ms       2        1  1.1 MiB  250 ms
-late     waiting  <none>    <none>       0    0 ms           0  <none>  <none>       0        0  0.0 MiB    0 ms
+NAME     STATE    KIND      VERSION  QUEUE  OLDEST  PASSES/MIN     P50     P99  FAILED  FAILING  PAUSED   MEMORY     CPU
+greeter  running  Greeting  0.1.0        3   1.5 s          12  420 µs    9 ms       2        1       2  1.1 MiB  250 ms
+late     waiting  <none>    <none>       0    0 ms           0  <none>  <none>       0        0       0  0.0 MiB    0 ms
 
 late: waiting: no kind
 greeter: HotLoop: look
@@ -387,7 +388,7 @@ fn one_plugin_is_told_line_by_line() {
     let want = "\
 greeter   running, <none>, version <none>
 PASSES     0, of which 0 failed; 0 in the last minute
-QUEUE      0 wait, the oldest for 0 ms; 0 wait for their time; 0 run; 1 fail
+QUEUE      0 wait, the oldest for 0 ms; 0 wait for their time; 0 run; 1 fail; 0 are paused
 USED       0.0 MiB of memory at most, 0 ms of CPU time
 WARNING    Refused: the newest is refused: bad
 FAILING    n/ada   3 ms   4 failures since 2026-11-22T10:00:00Z, again in 20 s   no luck

@@ -67,8 +67,8 @@ fn headline(screen: &Screen) -> String {
                 let status = &details.status;
                 let passes = &status.passes;
                 format!(
-                    "   {}, {} passes, {} failed, {} objects fail now",
-                    status.state, passes.total, passes.failed, status.failing
+                    "   {}, {} passes, {} failed, {} objects fail now, {} are paused",
+                    status.state, passes.total, passes.failed, status.failing, status.paused
                 )
             });
             format!("{name}{}", about.unwrap_or_default())

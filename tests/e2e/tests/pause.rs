@@ -2,9 +2,11 @@
 
 use anyhow::{Context, Result, ensure};
 use serde_json::json;
+use windlass::status::Status;
 use windlass::why::{Answer, PluginAnswer};
 use windlass_e2e::{
-    Cluster, DEADLINE, Host, Plugins, Scene, control_plane, eventually, windlass, windlass_alone,
+    Cluster, DEADLINE, Host, Plugins, Scene, ask, control_plane, eventually, windlass,
+    windlass_alone,
 };
 
 const PORT: &str = "--admin-bind-address=127.0.0.1:0";
@@ -45,6 +47,18 @@ async fn until_paused(host: &Host, cluster: &Cluster) -> Result<()> {
     .await
 }
 
+/// Waits until the host counts so many paused objects, as `windlass top` shows them.
+async fn until_counted(host: &Host, want: u64) -> Result<()> {
+    let address = host.serves("status").await?;
+    eventually(DEADLINE, "paused objects are counted", async || {
+        let status: Status = serde_json::from_str(&ask(&address, "/?o=json")?.1)?;
+        let paused: Vec<u64> = status.plugins.iter().map(|it| it.paused).collect();
+        ensure!(paused == [want], "{status:#?}");
+        Ok(Some(()))
+    })
+    .await
+}
+
 #[tokio::test]
 async fn a_paused_object_is_neither_reconciled_nor_finalized_until_it_is_resumed() -> Result<()> {
     let cluster = Cluster::new("pause").await?;
@@ -63,6 +77,7 @@ async fn a_paused_object_is_neither_reconciled_nor_finalized_until_it_is_resumed
     let drift = json!({ "data": { "index.html": "drift" } });
     cluster.patch("ConfigMap", "ada-greeting", drift).await?;
     until_paused(host, cluster).await?;
+    until_counted(host, 1).await?;
     let child = cluster.get("ConfigMap", "ada-greeting").await?;
     let child = child.context("the child is there")?;
     ensure!(child.data["data"]["index.html"] == "drift", "{child:?}");
@@ -77,6 +92,7 @@ async fn a_paused_object_is_neither_reconciled_nor_finalized_until_it_is_resumed
         Ok(Some(()))
     })
     .await?;
+    until_counted(host, 0).await?;
     mark(cluster, "pause")?;
     until_paused(host, cluster).await?;
     cluster.delete("Greeting", "ada").await?;
@@ -85,7 +101,7 @@ async fn a_paused_object_is_neither_reconciled_nor_finalized_until_it_is_resumed
     ensure!(held.is_some(), "finalizing waits too");
     mark(cluster, "resume")?;
     cluster.until_gone("Greeting", "ada").await?;
-    Ok(())
+    until_counted(host, 0).await
 }
 
 #[tokio::test]

@@ -82,12 +82,13 @@ export class Session {
    * Writes a Greeting into the project, where the host finds and applies it.
    * @param {string} name
    * @param {string} whom
+   * @param {Record<string, string>} annotations
    */
-  greet(name, whom) {
+  greet(name, whom, annotations = {}) {
     const greeting = {
       apiVersion: "examples.windlass.dev/v1",
       kind: "Greeting",
-      metadata: { name, namespace: "default" },
+      metadata: { name, namespace: "default", annotations },
       spec: { name: whom },
     };
     // JSON is YAML.

@@ -60,6 +60,32 @@ test("numbers change without a navigation", async () => {
   assert.deepEqual(tab.complaints, []);
 });
 
+test("paused objects are counted, here and on the plugin's own page", async () => {
+  const tab = await Tab.open(chromium, session.url);
+  assert.equal((await row(tab)).Paused, "0");
+  /** @param {string} value */
+  const shows = (value) =>
+    tab.page.waitForFunction(
+      (want) => {
+        const head = [...document.querySelectorAll("thead th")];
+        const at = head.findIndex((cell) => cell.textContent === "Paused");
+        return document.querySelectorAll("tbody td")[at]?.textContent?.trim() === want;
+      },
+      {},
+      value,
+    );
+  session.greet("cara", "Cara", { "windlass.dev/paused": "true" });
+  await shows("1");
+  const own = await Tab.open(chromium, `${session.url}plugins/greeter`);
+  const told = (await own.texts("dd")).filter((text) => text.includes("1 are paused"));
+  assert.equal(told.length, 1);
+  // A tab that nobody looks at asks for nothing.
+  await tab.page.bringToFront();
+  session.greet("cara", "Cara", { "windlass.dev/paused": "false" });
+  await shows("0");
+  assert.deepEqual(tab.complaints, []);
+});
+
 test("the keyboard stays where it is when the page refreshes itself", async () => {
   session.greet("bob", BLANK);
   const tab = await Tab.open(chromium, `${session.url}plugins/greeter`);

@@ -9,7 +9,8 @@
 //!   - claim: { apiVersion: v1, kind: ConfigMap, metadata: { name: c } } # its text is the Greeting's name
 //! ```
 //!
-//! What has no namespace is in that of the Greeting. A name that is taken, or an object that is absent, is fine.
+//! What has no namespace is in that of the Greeting. A name that is taken, or an object that is absent, is fine. Its
+//! component carries a definition of Greetings, for who runs it alone.
 
 use serde_json::{Map, Value, json};
 use windlass_sdk::{
@@ -27,6 +28,7 @@ pub struct Puppet;
 impl Reconciler for Puppet {
     const WATCHES: (&'static str, &'static str) = ("examples.windlass.dev/v1", "Greeting");
     const FINALIZE: Option<Finalize<Self>> = None;
+    const CRDS: &'static [&'static str] = &[include_str!("../greeting.crd.json")];
     type Object = Greeting;
 
     fn needs() -> Needs {

@@ -14,6 +14,7 @@ fn plugin(name: &str, depth: usize) -> PluginStatus {
         reconciles: Some("Greeting".into()),
         reconciles_api_version: Some("examples.windlass.dev/v1".into()),
         depth,
+        paused: 2,
         passes: Passes {
             total: 7,
             ..Passes::default()
@@ -61,7 +62,7 @@ fn details() -> PluginDetails {
 
 /// What the screen shows, line by line.
 fn shown(screen: &Screen) -> String {
-    let mut terminal = Terminal::new(TestBackend::new(110, 14)).unwrap();
+    let mut terminal = Terminal::new(TestBackend::new(120, 14)).unwrap();
     terminal.draw(|frame| draw(screen, frame)).unwrap();
     let buffer = terminal.backend().buffer().clone();
     let width = usize::from(buffer.area.width);
@@ -98,7 +99,7 @@ fn from_all_plugins_to_one_to_an_object_and_back() {
     screen.takes(Ok(Asked::Plugin(Box::new(details()))));
     let one = shown(&screen);
     for line in [
-        "busy   running, 7 passes, 0 failed, 0 objects fail now",
+        "busy   running, 7 passes, 0 failed, 0 objects fail now, 2 are paused",
         "FAILING  n/ada   3 ms  1         20 s  no luck",
         "SLOWEST  n/bob",
     ] {

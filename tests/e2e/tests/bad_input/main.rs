@@ -216,6 +216,40 @@ async fn a_part_of_a_kubeconfig_that_cannot_be_used_is_named() {
 }
 
 #[tokio::test]
+async fn what_no_header_can_have_is_an_error_of_the_kubeconfig() {
+    let control_plane = control_plane().unwrap();
+    let plugins = Plugins::new("default").unwrap().greeter().unwrap();
+    let folder = plugins.folder();
+    let text = std::fs::read_to_string(control_plane.kubeconfig_admin()).unwrap();
+    let config: Value = serde_json::from_str(&text).unwrap();
+    let token = json!({ "status": { "token": "a\nb" } }).to_string();
+    let exec = json!({
+        "apiVersion": "client.authentication.k8s.io/v1", "interactiveMode": "Never",
+        "command": "printf", "args": ["%s", token],
+    });
+    let oidc = json!({ "name": "oidc", "config": { "id-token": "abc\n" } });
+    let unsendable = "has a character that no HTTP header may have";
+    let cases = [
+        (
+            json!({ "exec": exec }),
+            "its credential plugin printf gave no credentials",
+        ),
+        (json!({ "auth-provider": oidc }), unsendable),
+        (json!({ "as": "a\nb" }), unsendable),
+        (json!({ "as": "a", "as-groups": ["b\nc"] }), unsendable),
+    ];
+    for (number, (user, words)) in cases.into_iter().enumerate() {
+        let mut config = config.clone();
+        *config.pointer_mut("/users/0/user").unwrap() = user;
+        let file = folder.join(format!("kubeconfig-user-{number}"));
+        std::fs::write(&file, config.to_string()).unwrap();
+        let said = last_words(folder, &file, &[]).await;
+        assert!(said.contains("cannot use kubeconfig"), "{said}");
+        assert!(said.contains(words), "it lacks {words:?}: {said}");
+    }
+}
+
+#[tokio::test]
 async fn a_config_folder_that_cannot_be_read_is_one_line_that_says_why() {
     let kubeconfig = control_plane().unwrap().kubeconfig_admin();
     let plugins = Plugins::new("default").unwrap();

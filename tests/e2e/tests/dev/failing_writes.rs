@@ -54,10 +54,18 @@ fn generated_values_are_the_same_in_each_run_and_no_difference() -> Result<()> {
     let deletes = text.matches("delete: Pod/default/q").count();
     assert_eq!(deletes, 1, "a call is one write: {text}");
     ensure!(text.contains("text: \"10.0."), "{text}");
+    // Ten times in each of ten processes: a hundred runs.
+    for copy in 1..10 {
+        fs::copy(&fixture, home.path().join(format!("tests/ada-{copy}.yaml")))?;
+    }
     let first = report(home.path())?;
-    // Four writes, each of which fails twice.
-    assert_eq!(first["cases"][0]["failingWrites"], 8, "{first}");
-    for _ in 0..20 {
+    let cases = first["cases"].as_array().context("there are cases")?;
+    assert_eq!(cases.len(), 10, "{first}");
+    for case in cases {
+        // Four writes, each of which fails twice.
+        assert_eq!(case["failingWrites"], 8, "{first}");
+    }
+    for _ in 1..10 {
         assert_eq!(report(home.path())?, first);
     }
     assert_eq!(fs::read_to_string(&fixture)?, text);

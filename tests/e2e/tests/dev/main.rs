@@ -2,6 +2,7 @@
 #![expect(clippy::indexing_slicing, reason = "a test fails by panicking")]
 
 mod bad;
+mod carried;
 mod endless;
 mod failing_writes;
 mod fixtures;
