@@ -85,6 +85,7 @@ pub async fn run(flags: Dev, threads: usize, seams: Seams) -> anyhow::Result<()>
         context: flags.context.clone(),
         namespace: None,
     };
+    let teller = teller.of(&cluster);
     let _server = server.map(|server| {
         teller.tell(&News::Serving { url: server.url() });
         server.start(&seams)

@@ -1,10 +1,12 @@
 //! Kubernetes Events (`events.k8s.io/v1`), recorded off the hot path.
 //!
-//! - Publishing never waits: what exceeds the plugin's limit, its share of the host's, or the queue is dropped and
-//!   counted.
+//! - Publishing never waits: what exceeds the plugin's limit, its share of the host's, the limit of one object, or the
+//!   queue is dropped and counted.
 //! - Repetitions become one series: the first is created, the second and every doubling after it
-//!   update the count, and so does a new text. The key of a series leaves the note out, as client-go's does.
-//! - What the API server does not take is counted, and logged once for each reason.
+//!   update the count, and so do a new text and each half hour. The key of a series leaves the note out, as client-go's
+//!   does.
+//! - What the API server does not take is counted, and logged once for each reason; but a namespace that is terminating
+//!   takes none, and nobody would read them.
 
 mod writer;
 
@@ -20,7 +22,7 @@ use crate::metrics::Throttled;
 use crate::seams::{Clock, Seams, Task};
 use crate::text::clean;
 use crate::view::Key;
-use writer::Writer;
+use writer::{Writer, Written};
 
 /// Events that wait to be sent.
 const WAITING: usize = 1000;
@@ -131,6 +133,9 @@ impl Default for Known {
 impl Shared {
     /// The API server did not take an Event of `plugin`. Counts it; answers the reason, if it is a new one.
     fn failed(&mut self, plugin: &Arc<str>, error: &ApiError) -> Option<String> {
+        if is_of_terminating_namespace(error) {
+            return None;
+        }
         let known = self.plugins.entry(plugin.clone()).or_default();
         known.throttled.failed_event();
         let reason = match error {
@@ -139,6 +144,14 @@ impl Shared {
         };
         let is_new = known.failed.len() < REASONS && known.failed.insert(reason.clone());
         is_new.then_some(reason)
+    }
+}
+
+/// Whether the namespace of an Event is terminating. client-go's recorder does not take that for an error either.
+fn is_of_terminating_namespace(error: &ApiError) -> bool {
+    match error {
+        ApiError::Status { causes, .. } => causes.iter().any(|it| it == "NamespaceTerminating"),
+        _ => false,
     }
 }
 
@@ -166,8 +179,10 @@ impl Recorder {
                 match letter {
                     Letter::Note(note) => {
                         let plugin = note.plugin.clone();
-                        if let Err(error) = writer.write(*note).await {
-                            failed(&counts, &plugin, &error);
+                        match writer.write(*note).await {
+                            Ok(Written::Told) => {}
+                            Ok(Written::AtObjectLimit) => limited(&counts, &plugin),
+                            Err(error) => failed(&counts, &plugin, &error),
                         }
                     }
                     Letter::Flush(done) => drop(done.send(())),
@@ -224,12 +239,7 @@ impl Recorder {
             Taken::OwnLimit => "the plugin is at its own limit",
             Taken::HostMaximum => "the plugins together are at the host's maximum, --event-qps",
         };
-        throttled.dropped_event();
-        let dropped = throttled.events();
-        if dropped.is_power_of_two() {
-            let plugin = &*plugin;
-            tracing::warn!(plugin, "{dropped} Events are dropped so far: {why}");
-        }
+        dropped(&plugin, &throttled, why);
     }
 
     fn shared(&self) -> MutexGuard<'_, Shared> {
@@ -245,6 +255,27 @@ impl Recorder {
             }
         };
         self.clock.within(LAST_WORDS, flushed).await;
+    }
+}
+
+/// An Event of `plugin` is dropped. Counts it, and logs each doubling.
+fn dropped(plugin: &str, throttled: &Throttled, why: &str) {
+    throttled.dropped_event();
+    let dropped = throttled.events();
+    if dropped.is_power_of_two() {
+        tracing::warn!(plugin, "{dropped} Events are dropped so far: {why}");
+    }
+}
+
+/// The object of an Event of `plugin` has had as many as it may.
+fn limited(shared: &Mutex<Shared>, plugin: &str) {
+    let shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
+    let throttled = shared.plugins.get(plugin).map(|it| it.throttled.clone());
+    drop(shared);
+    // A plugin that is gone has no counters.
+    if let Some(throttled) = throttled {
+        let why = "one object has 25 Events at once, and one more every 5 minutes";
+        dropped(plugin, &throttled, why);
     }
 }
 

@@ -40,7 +40,9 @@ use journal::Journals;
 pub use journal::{End, Journal, Saw, Wrote};
 pub(crate) use json::Packer;
 pub use key::Key;
-pub use object::{Metadata, Object, Owner, PAUSED, REQUESTED, finalizer_of, manager_of};
+pub use object::{
+    Metadata, Object, Owner, PAUSED, REQUESTED, finalizer_of, manager_for, manager_of,
+};
 use own_writes::OwnWrites;
 pub use owned::{ADOPTED_LABEL, SET_LABEL};
 pub(crate) use page::Page;

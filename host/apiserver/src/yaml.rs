@@ -17,11 +17,24 @@ use crate::untyped::{Notation, Seed, float};
 /// Deeper than this nothing is read.
 const MAX_DEPTH: usize = 10_000;
 
+/// So many values are read: more than a file of objects has, such as all of a cluster.
+const MAX_NODES: usize = 50_000_000;
+
+/// So many documents are read.
+const MAX_DOCUMENTS: usize = 1_000_000;
+
 /// How the parser reads scalars.
 pub fn options() -> Options {
     let mut options = Options::default();
     options.legacy_octal_numbers = true;
     options.strict_booleans = false;
+    // The parser's own limits are below what `kubectl get -A -o yaml` prints. It still limits how deep values are nested,
+    // how long all texts are, and what aliases come to.
+    if let Some(budget) = &mut options.budget {
+        budget.max_nodes = MAX_NODES;
+        budget.max_events = 2 * MAX_NODES;
+        budget.max_documents = MAX_DOCUMENTS;
+    }
     options
 }
 
@@ -254,6 +267,25 @@ mod tests {
         });
         assert_eq!(document::<Untyped>(text).unwrap().0, want);
         assert!(document::<Untyped>("? [a]\n: b").is_err());
+    }
+
+    #[test]
+    fn a_file_of_many_objects_is_read_whole() {
+        let long = format!("items:\n{}", "- a\n".repeat(300_000));
+        let Untyped(read) = document(&long).unwrap();
+        assert_eq!(read["items"].as_array().unwrap().len(), 300_000);
+        let many = "a: 1\n---\n".repeat(2_000);
+        assert_eq!(documents::<Untyped>(&many).unwrap().len(), 2_000);
+    }
+
+    #[test]
+    fn aliases_that_come_to_too_much_are_refused() {
+        let mut bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
+        for level in 1..9 {
+            let aliases = format!("*a{}, ", level - 1).repeat(10);
+            bomb.push_str(&format!("a{level}: &a{level} [{aliases}]\n"));
+        }
+        assert!(document::<Untyped>(&bomb).is_err());
     }
 
     #[test]

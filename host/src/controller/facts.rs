@@ -36,7 +36,7 @@ pub struct Facts {
     pub spec_change_only: bool,
     /// Whether it declared which fields of its primaries it reads.
     pub declares_fields: bool,
-    /// What the object owns of what the plugin watches; looked for only if the plugin does not reconcile the object.
+    /// What the object owns of what the plugin watches and has written; looked for only if the plugin does not reconcile the object.
     pub children: Children,
 }
 

@@ -17,7 +17,7 @@ use crate::manifest::Limits;
 use crate::metrics::Meters;
 use crate::plugin::Description;
 use crate::selector::LabelSelector;
-use crate::view::{Key, Object, View, Why};
+use crate::view::{Key, Object, View, Why, manager_for, manager_of};
 
 /// So many passes over one object are shown.
 const PASSES: usize = 20;
@@ -113,12 +113,17 @@ impl Insight {
         }
     }
 
-    /// What the object with this UID owns of what the plugin watches.
+    /// What the object with this UID owns of what the plugin watches and has written: other plugins may look after
+    /// other objects of the kind, and watch the same kinds.
     pub fn children(&self, namespace: Option<&str>, uid: &str) -> Children {
         let watched = self.watched();
+        let plugin = &*self.worker.reconciler().door().plugin;
+        let managers = [manager_of(plugin), manager_for(plugin, uid)];
+        let is_ours = |child: &Object| managers.iter().any(|it| child.is_written_by(it));
         let named = watched.iter().flat_map(|resource| {
             let owned = self.view.owned_by(resource, namespace, uid).into_iter();
-            owned.map(|child| format!("{} {}", resource.kind, child.metadata.key))
+            let ours = owned.filter(is_ours);
+            ours.map(|child| format!("{} {}", resource.kind, child.metadata.key))
         });
         let mut first: Vec<String> = named.collect();
         first.sort();

@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::screen::Tone;
-use crate::text::spell;
+use crate::text::{shell_word, spell};
 use crate::why::{Node, PassAnswer};
 use wrote::{has_effect, lines};
 
@@ -90,6 +90,8 @@ pub(super) enum News {
     Left {
         /// The object.
         object: Node,
+        /// The command that deletes it.
+        command: String,
     },
     /// A file has changed.
     Changed {
@@ -144,6 +146,16 @@ pub(super) enum News {
 pub(super) type Said = (Tone, &'static str, String);
 
 impl News {
+    /// An object is left behind. `kubectl` is how its cluster is reached.
+    pub(super) fn left(object: Node, kubectl: &str) -> Self {
+        let (kind, name) = (object.kind.to_lowercase(), shell_word(&object.name));
+        let mut command = format!("{kubectl} delete {kind} {name}");
+        if let Some(namespace) = &object.namespace {
+            command.push_str(&format!(" -n {namespace}"));
+        }
+        Self::Left { object, command }
+    }
+
     /// For people who have heard `before` about the same object: what is the same again is not said again.
     pub(super) fn said_after(&self, before: Option<&PassAnswer>) -> Said {
         match (self, before) {
@@ -208,7 +220,7 @@ impl News {
             Self::NotApplied { file, message } => {
                 (Tone::Bad, "Refused", format!("{file}: {message}"))
             }
-            Self::Left { object } => (Tone::Warning, "Left", left(object)),
+            Self::Left { object, command } => (Tone::Warning, "Left", left(object, command)),
             Self::Changed { file } => (Tone::Good, "Changed", file.clone()),
             Self::Unwatched { file } => {
                 let text = format!(
@@ -279,12 +291,7 @@ fn granted(
     (Tone::Warning, "Granted", lines.join("\n"))
 }
 
-fn left(object: &Node) -> String {
-    let kind = object.kind.to_lowercase();
-    let mut command = format!("kubectl delete {kind} {}", object.name);
-    if let Some(namespace) = &object.namespace {
-        command.push_str(&format!(" -n {namespace}"));
-    }
+fn left(object: &Node, command: &str) -> String {
     let more = match &*object.kind {
         "CustomResourceDefinition" => ", and all objects of that kind",
         _ => "",
@@ -300,6 +307,7 @@ fn ready(took_ms: u64, page: Option<&str>, kubeconfig: Option<&str>) -> Said {
         text.push_str(&format!("        page {page}"));
     }
     if let Some(kubeconfig) = kubeconfig {
+        let kubeconfig = shell_word(kubeconfig);
         text.push_str(&format!("\ntry: kubectl --kubeconfig {kubeconfig} get all"));
     }
     (Tone::Good, "Ready", text)

@@ -75,7 +75,7 @@ impl Objects {
             }
         }
         for object in self.left(earlier) {
-            teller.tell(&News::Left { object });
+            teller.tell(&News::left(object, teller.kubectl()));
         }
         is_refused
     }

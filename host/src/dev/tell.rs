@@ -10,9 +10,10 @@ use serde::Serialize;
 use tokio::sync::watch;
 
 use super::news::News;
-use crate::args::DevOutput;
+use crate::args::{Cluster, DevOutput};
 use crate::screen::{Tone, say_at};
 use crate::seams::{Clock, time_of_day};
+use crate::text::shell_word;
 use crate::why::{Node, PassAnswer};
 
 /// Whoever says it. Clones are the same.
@@ -21,6 +22,7 @@ pub(super) struct Teller {
     output: DevOutput,
     clock: Clock,
     zone: TimeZone,
+    kubectl: Arc<str>,
     heard: Arc<watch::Sender<bool>>,
     last: Arc<Mutex<Last>>,
 }
@@ -71,9 +73,21 @@ impl Teller {
             output,
             clock,
             zone,
+            kubectl: "kubectl".into(),
             heard: Arc::new(watch::Sender::new(true)),
             last: Arc::default(),
         }
+    }
+
+    /// Says from now on how kubectl reaches `cluster`: by itself it goes wherever its user works otherwise.
+    pub(super) fn of(self, cluster: &Cluster) -> Self {
+        let kubectl = kubectl(cluster).into();
+        Self { kubectl, ..self }
+    }
+
+    /// How kubectl reaches the cluster.
+    pub(super) fn kubectl(&self) -> &str {
+        &self.kubectl
     }
 
     /// Says it: to standard error for people, or a line of JSON to standard output.
@@ -122,6 +136,19 @@ impl Teller {
     }
 }
 
+/// How kubectl reaches `cluster`, for a shell.
+fn kubectl(cluster: &Cluster) -> String {
+    let mut command = "kubectl".to_owned();
+    if let Some(file) = &cluster.kubeconfig {
+        let file = file.display().to_string();
+        command.push_str(&format!(" --kubeconfig {}", shell_word(&file)));
+    }
+    if let Some(context) = &cluster.context {
+        command.push_str(&format!(" --context {}", shell_word(context)));
+    }
+    command
+}
+
 fn document(news: &News, wall: Timestamp) -> io::Result<()> {
     let document = Document {
         api_version: "windlass.dev/v1alpha1",
@@ -132,4 +159,37 @@ fn document(news: &News, wall: Timestamp) -> io::Result<()> {
     let mut line = serde_json::to_vec(&document)?;
     line.push(b'\n');
     io::stdout().lock().write_all(&line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kubectl_is_told_which_cluster_it_is() {
+        let said = |kubeconfig: Option<&str>, context: Option<&str>| {
+            let cluster = Cluster {
+                kubeconfig: kubeconfig.map(Into::into),
+                context: context.map(str::to_owned),
+                namespace: None,
+            };
+            kubectl(&cluster)
+        };
+        let rows = [
+            (None, None, "kubectl"),
+            (
+                Some(".windlass/kubeconfig"),
+                None,
+                "kubectl --kubeconfig .windlass/kubeconfig",
+            ),
+            (
+                Some("a b/k"),
+                Some("kind-c"),
+                "kubectl --kubeconfig 'a b/k' --context kind-c",
+            ),
+        ];
+        for (kubeconfig, context, want) in rows {
+            assert_eq!(said(kubeconfig, context), want);
+        }
+    }
 }

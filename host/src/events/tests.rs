@@ -231,10 +231,60 @@ fn each_reason_for_a_lost_event_is_logged_once() {
     assert_eq!(many.count(), REASONS - 2);
 }
 
+#[test]
+fn that_a_terminating_namespace_takes_no_event_is_no_failure() {
+    let (plugin, throttled): (Arc<str>, _) = ("one".into(), Throttled::default());
+    let known = Known {
+        throttled: throttled.clone(),
+        ..Known::default()
+    };
+    let mut shared = Shared {
+        quota: Quota::new(ALL),
+        plugins: HashMap::from([(plugin.clone(), known)]),
+    };
+    let forbidden = |causes: &[&str]| ApiError::Status {
+        code: 403,
+        reason: "Forbidden".to_owned(),
+        message: String::new(),
+        causes: causes.iter().map(|&cause| cause.to_owned()).collect(),
+        retry_after: None,
+    };
+    let going = forbidden(&["metadata.namespace", "NamespaceTerminating"]);
+    assert_eq!(shared.failed(&plugin, &going), None);
+    assert_eq!(throttled.failed_events(), 0);
+    // A right that is missing has the same reason, and is logged all the same.
+    let reason = shared.failed(&plugin, &forbidden(&[]));
+    assert_eq!(reason.as_deref(), Some("Forbidden"));
+    assert_eq!(throttled.failed_events(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_series_that_goes_on_is_sent_again_before_the_server_forgets_it() {
+    let (_, api, seams) = served();
+    let (recorder, _task) = Recorder::start(api.clone(), &seams, "host");
+    let mut counts = Vec::new();
+    for _ in 0..22 {
+        recorder.publish(note("ada", "Tested"));
+        recorder.flush().await;
+        let told = events(&api).await;
+        assert_eq!(told.len(), 1, "{told:#?}");
+        let count = told[0].pointer("/series/count").and_then(Value::as_u64);
+        counts.push(count.unwrap_or(1));
+        seams.clock.sleep(Duration::from_secs(300)).await;
+    }
+    // Doublings; and 14 and 22, half an hour after 8 and 16.
+    let want = [
+        1, 2, 2, 4, 4, 4, 4, 8, 8, 8, 8, 8, 8, 14, 14, 16, 16, 16, 16, 16, 16, 22,
+    ];
+    assert_eq!(counts, want);
+}
+
 #[tokio::test(start_paused = true)]
 async fn one_object_has_few_events_and_others_have_theirs() {
     let (_, api, seams) = served();
     let (recorder, _task) = Recorder::start(api.clone(), &seams, "host");
+    let throttled = Throttled::default();
+    recorder.knows(&"greeter".into(), 10, &throttled);
     for number in 0..60 {
         recorder.publish(note("ada", &format!("Reason{number}")));
     }
@@ -246,6 +296,7 @@ async fn one_object_has_few_events_and_others_have_theirs() {
         told.iter().filter(of).count()
     };
     assert_eq!((about("ada"), about("bob")), (25, 1));
+    assert_eq!(throttled.events(), 35, "the others are counted as dropped");
 }
 
 #[tokio::test(start_paused = true)]

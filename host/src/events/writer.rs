@@ -31,6 +31,10 @@ const INSTANCE: usize = 128;
 /// A series ends after this long without a repetition.
 const SERIES_END: Duration = Duration::from_secs(360);
 
+/// A series that goes on is sent again after this long: the API server keeps an Event for an hour after its last write
+/// (client-go, `tools/events`: `refreshTime`).
+const REFRESH: Duration = Duration::from_secs(30 * 60);
+
 /// Who sends them.
 pub(super) struct Writer {
     api: Api,
@@ -48,7 +52,18 @@ struct Series {
     count: u64,
     /// A hash of the text that was sent last.
     text: u64,
+    /// When it was sent last, or was to be.
+    sent: Instant,
     last: Instant,
+}
+
+/// What became of an Event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Written {
+    /// It was sent, or says nothing new.
+    Told,
+    /// Its object has had as many as it may.
+    AtObjectLimit,
 }
 
 enum Send {
@@ -90,7 +105,7 @@ impl Writer {
     ///
     /// # Errors
     /// The API server did not take it.
-    pub(super) async fn write(&mut self, note: Note) -> Result<(), ApiError> {
+    pub(super) async fn write(&mut self, note: Note) -> Result<Written, ApiError> {
         let now = self.seams.clock.now();
         let key = (
             note.plugin.clone(),
@@ -111,7 +126,8 @@ impl Writer {
             Some(series) if now - series.last < SERIES_END => {
                 series.last = now;
                 series.count += 1;
-                if series.count.is_power_of_two() || series.text != hash_of(&note.note) {
+                let is_news = series.count.is_power_of_two() || series.text != hash_of(&note.note);
+                if is_news || now - series.sent >= REFRESH {
                     Send::Update(series.count)
                 } else {
                     Send::Nothing
@@ -120,17 +136,18 @@ impl Writer {
             Some(_) | None => Send::Create,
         };
         if !matches!(sent, Send::Nothing) && !self.may(&note, now) {
-            return Ok(());
+            return Ok(Written::AtObjectLimit);
         }
         match sent {
-            Send::Nothing => Ok(()),
-            Send::Create => self.create(&note, key, now).await,
+            Send::Nothing => {}
+            Send::Create => self.create(&note, key, now).await?,
             Send::Update(count) => match self.update(&note, &key, count).await {
                 // It is gone, as Events are after an hour.
-                Err(error) if error.is_not_found() => self.create(&note, key, now).await,
-                updated => updated,
+                Err(error) if error.is_not_found() => self.create(&note, key, now).await?,
+                updated => updated?,
             },
         }
+        Ok(Written::Told)
     }
 
     /// Begins a series.
@@ -145,6 +162,7 @@ impl Writer {
                 name,
                 count: 1,
                 text: hash_of(&note.note),
+                sent: now,
                 last: now,
             };
             self.series.insert(key, series);
@@ -161,6 +179,7 @@ impl Writer {
         let Some(series) = self.series.get_mut(key) else {
             return Ok(());
         };
+        series.sent = series.last;
         let name = series.name.clone();
         let series = json!({ "count": count, "lastObservedTime": self.time() });
         let patch = json!({ "message": note.note, "series": series });

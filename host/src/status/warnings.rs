@@ -156,7 +156,7 @@ fn drops_log(known: &Known) -> Told {
 fn drops_events(known: &Known) -> Told {
     let events = known.events;
     (events > 0).then(|| {
-        let text = format!("{events} of its Events were dropped in the last ten minutes: let it publish fewer, or raise limits.weight");
+        let text = format!("{events} of its Events were dropped in the last ten minutes: let it publish fewer, also about one object, or raise limits.weight");
         ("DropsEvents", text)
     })
 }

@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 
 use super::json::Json;
 use super::key::Key;
-use super::owned::{Owned, digest, owned, owns_set_label};
+use super::owned::{Owned, Tag, digest, managers, owned, owns_set_label};
 use super::parts::{Part, Parts};
 use crate::api::Resource;
 use crate::memory::tree_of;
@@ -88,6 +88,14 @@ pub fn finalizer_of(plugin: &str) -> String {
 /// The field manager of what the primaries of the plugin called `plugin` own.
 pub fn manager_of(plugin: &str) -> String {
     format!("windlass/{plugin}")
+}
+
+/// The field manager of what the primary with this UID has the plugin write and does not own: so two primaries can
+/// share an object, and each takes back only its own part.
+pub fn manager_for(plugin: &str, uid: &str) -> String {
+    let is_digit = char::is_ascii_hexdigit;
+    let digits: String = uid.chars().filter(is_digit).take(8).collect();
+    format!("{}/{digits}", manager_of(plugin))
 }
 
 /// The annotation that pauses a primary while it is `true`: no plugin reconciles or finalizes it.
@@ -261,6 +269,12 @@ impl Object {
     /// What our field managers have written to it.
     pub(super) fn owned(&self) -> &[Owned] {
         self.owned.as_deref().unwrap_or_default()
+    }
+
+    /// Whether `manager` has written anything of it, as its managedFields say.
+    pub fn is_written_by(&self, manager: &str) -> bool {
+        let manager = Tag::of_manager(manager);
+        managers(self.owned()).any(|held| held == manager)
     }
 
     /// Whether `manager` has applied the label [`SET_LABEL`](super::SET_LABEL) to it, as its managedFields say.

@@ -235,6 +235,13 @@ async fn of_an_object_that_has_left_the_selector_it_says_what_is_left_on_it() ->
         "apiVersion": "examples.windlass.dev/v1", "kind": "Greeting", "name": "ada",
         "uid": ada.metadata.uid,
     });
+    // What somebody else has made for it is not the plugin's.
+    cluster
+        .create(json!({
+            "apiVersion": "v1", "kind": "ConfigMap",
+            "metadata": { "name": "ada-theirs", "ownerReferences": [owner] },
+        }))
+        .await?;
     let owned = json!({ "metadata": { "ownerReferences": [owner] } });
     cluster.patch("ConfigMap", "ada-marker", owned).await?;
     let unlabelled = json!({ "metadata": { "labels": null } });
@@ -249,6 +256,7 @@ async fn of_an_object_that_has_left_the_selector_it_says_what_is_left_on_it() ->
             said.reason == "NotSelectedByLabels" && names.iter().all(says),
             "{said:#?}"
         );
+        ensure!(!said.message.contains("ada-theirs"), "{said:#?}");
         Ok(Some(()))
     })
     .await

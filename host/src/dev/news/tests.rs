@@ -179,17 +179,24 @@ fn a_child_that_changes_its_owner_is_told_apart() {
 
 #[test]
 fn what_is_left_behind_is_told_with_what_deletes_it() {
-    let left = |kind: &str, namespace: Option<&str>| {
+    let named = |kind: &str, namespace: Option<&str>, name: &str| {
         let object = Node {
             kind: kind.to_owned(),
             namespace: namespace.map(str::to_owned),
-            name: "a".to_owned(),
+            name: name.to_owned(),
         };
-        News::Left { object }.said().2
+        News::left(object, "kubectl --context c").said().2
     };
+    let left = |kind: &str, namespace: Option<&str>| named(kind, namespace, "a");
+    // A name that RBAC allows, and a shell would read.
+    let role = named("ClusterRole", None, "cost$(id) a");
+    assert!(
+        role.ends_with("`kubectl --context c delete clusterrole 'cost$(id) a'` deletes it"),
+        "{role}"
+    );
     let greeting = left("Greeting", Some("n"));
     assert!(
-        greeting.ends_with("`kubectl delete greeting a -n n` deletes it"),
+        greeting.ends_with("`kubectl --context c delete greeting a -n n` deletes it"),
         "{greeting}"
     );
     let kind = left("CustomResourceDefinition", None);

@@ -18,7 +18,7 @@ use crate::api::{Request, object as json_object};
 use crate::bugs::{self, Bug};
 use crate::plugin::bindings::cluster::Error;
 use crate::plugin::bindings::types::ObjectRef;
-use crate::view::{Applied, Extent, Object, Sent, Slot, finalizer_of, manager_of};
+use crate::view::{Applied, Extent, Object, Sent, Slot, finalizer_of, manager_for, manager_of};
 
 /// How often a status is tried against others who change the object.
 const RACES: u32 = 5;
@@ -296,19 +296,11 @@ impl Call {
     /// behalf of this primary, so that two primaries can share an object and each takes back only
     /// its own part.
     pub(super) fn field_manager(&self, target: &Target, object: &Map<String, Value>) -> String {
-        let manager = manager_of(&self.door.plugin);
         let own = target.resource == self.primary.resource && target.key == self.primary.key;
         if own || owned_by(object, &self.primary) {
-            return manager;
+            return manager_of(&self.door.plugin);
         }
-        let uid: String = self
-            .primary
-            .uid
-            .chars()
-            .filter(char::is_ascii_hexdigit)
-            .take(8)
-            .collect();
-        format!("{manager}/{uid}")
+        manager_for(&self.door.plugin, &self.primary.uid)
     }
 }
 

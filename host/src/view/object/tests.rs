@@ -21,6 +21,34 @@ fn metadata_is_read_and_managed_fields_are_dropped() {
 }
 
 #[test]
+fn whoever_has_written_anything_of_an_object_is_known_if_it_is_one_of_ours() {
+    let entry = |manager: &str, operation: &str| {
+        json!({ "manager": manager, "operation": operation, "apiVersion": "v1", "fieldsType": "FieldsV1",
+            "fieldsV1": { "f:data": { "f:a": {} } } })
+    };
+    let managed = [
+        entry("windlass/greeter", "Apply"),
+        entry("windlass/other/6f1c2b5e", "Update"),
+        entry("kubectl", "Update"),
+    ];
+    let object = Object::new(&json!({
+        "apiVersion": "v1", "kind": "ConfigMap", "data": { "a": "1" },
+        "metadata": { "name": "a", "managedFields": managed },
+    }))
+    .unwrap();
+    let uid = "6f1c2b5e-0000-4000-8000-00000000ada0";
+    for (manager, want) in [
+        (manager_of("greeter"), true),
+        (manager_for("other", uid), true),
+        (manager_for("greeter", uid), false),
+        (manager_of("other"), false),
+        ("kubectl".to_owned(), false),
+    ] {
+        assert_eq!(object.is_written_by(&manager), want, "{manager}");
+    }
+}
+
+#[test]
 fn what_a_user_asks_of_the_host_is_read_from_the_annotations() {
     let of = |annotations: serde_json::Value| {
         let metadata = json!({ "name": "a", "annotations": annotations });

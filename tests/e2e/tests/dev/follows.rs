@@ -180,7 +180,12 @@ async fn a_definition_that_changes_is_compared_with_the_examples() -> Result<()>
             let object = &event["object"];
             event["event"] == "left" && object["kind"] == kind && object["name"] == name
         };
-        dev.tells("it is left behind", left).await?;
+        let told = dev.tells("it is left behind", left).await?;
+        // The server is the program's own: kubectl alone would delete it elsewhere.
+        let command = told["command"].as_str().unwrap_or_default();
+        let kind = kind.to_lowercase();
+        let want = format!("kubectl --kubeconfig .windlass/kubeconfig delete {kind} {name}");
+        assert!(command.starts_with(&want), "{command}");
     }
     Ok(())
 }
