@@ -18,10 +18,11 @@ mod own_writes;
 mod owned;
 mod page;
 mod parts;
+mod place;
 mod reads;
 mod shares;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod tracked;
 mod unselected;
 mod wakes;
@@ -47,6 +48,7 @@ use own_writes::OwnWrites;
 pub use owned::{ADOPTED_LABEL, SET_LABEL};
 pub(crate) use page::Page;
 pub(crate) use parts::Parts;
+use place::Place;
 use reads::Reads;
 use shares::{Share, answers};
 use unselected::Unselected;
@@ -291,11 +293,9 @@ impl View {
         object: &Object,
         then: impl FnOnce(Option<&Change>) -> T,
     ) -> T {
-        let key = object.metadata.key.clone();
-        let holds = self.holds(resource, &key);
-        match self.informer(resource, key.namespace.as_deref()) {
-            Some(informer) if holds => informer.learn(object.clone(), then),
-            Some(_) | None => then(None),
+        match self.place(resource, &object.metadata.key) {
+            Place::Held(store) => store.learn(object.clone(), then),
+            Place::Unselected(_) | Place::Unheld(_) => then(None),
         }
     }
 
@@ -303,9 +303,10 @@ impl View {
     fn changed(&self, resource: &Resource, change: &Change, wanted: impl Fn(&Key) -> bool) {
         self.forget_applied(resource, change);
         let keys = self.woken(resource, change).into_iter();
-        let why = why::changed(resource, change);
-        keys.filter(wanted)
-            .for_each(|key| self.wake(key, why.clone()));
+        for key in keys.filter(wanted) {
+            let why = self.wakes.why(resource, change, &key);
+            self.wake(key, why);
+        }
     }
 
     /// The object, if what `slot` would apply is what it applied last and that part of the object

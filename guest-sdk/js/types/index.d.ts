@@ -283,9 +283,15 @@ export interface Declaration<T extends KubernetesObject = KubernetesObject> {
   labelSelector?: string;
   /** Only objects whose fields match: Kubernetes' own selector text. */
   fieldSelector?: string;
-  /** Which changes of a primary run it again; `any-change` if absent. */
+  /**
+   * Which changes of a primary run it again; `any-change` if absent. `spec-change`: not those of the status alone, also
+   * of a status that it wrote itself.
+   */
   trigger?: "any-change" | "spec-change";
-  /** Reads only these parts: `.spec`, `.status.conditions`. Less memory, fewer wake-ups. */
+  /**
+   * Reads only these parts: `.spec`, `.status.conditions`. Less memory, fewer wake-ups: changes of other parts do not
+   * run it, also of a status that it wrote itself.
+   */
   fields?: string[];
   /** Everything that it touches beside its primary and the primary's status. */
   needs?: Need[];

@@ -82,14 +82,15 @@ impl Watch {
         self
     }
 
-    /// Not for changes of the status alone.
+    /// Not for changes of the status alone, also of a status that it wrote itself.
     #[must_use]
     pub fn spec_changes_only(mut self) -> Self {
         self.spec_changes_only = true;
         self
     }
 
-    /// Reads only these parts: `.spec`, `.status.conditions`. Less memory, fewer wake-ups.
+    /// Reads only these parts: `.spec`, `.status.conditions`. Less memory, fewer wake-ups: changes of other parts do not
+    /// run it, also of a status that it wrote itself.
     #[must_use]
     pub fn fields<const N: usize>(mut self, paths: [&str; N]) -> Self {
         self.fields = paths.map(str::to_owned).to_vec();

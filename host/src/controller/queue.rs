@@ -6,7 +6,7 @@
 //! - **Delays**: the earliest delay of a key wins, and an immediate add cancels it.
 //! - **Two priorities**: what is added low runs after everything else, but is never starved by it
 //!   (kubernetes-sigs/controller-runtime#3496); a retry has the priority of the run before it.
-//! - **Slowed**: a key can be held back until a moment, whoever adds it.
+//! - **Slowed**: a key can be held back until a moment, whoever adds it, unless what is noted of it is urgent.
 //!
 //! No lock, no clock, no await: [`super::work`] owns those.
 
@@ -32,12 +32,17 @@ pub(super) trait Note: Default {
     fn delay_ended(&mut self);
     /// The key runs before its delay would have ended.
     fn delay_forgotten(&mut self);
+    /// Whether the key runs now, also if it is slowed.
+    fn is_urgent(&self) -> bool;
 }
 
 /// Nothing.
 impl Note for () {
     fn delay_ended(&mut self) {}
     fn delay_forgotten(&mut self) {}
+    fn is_urgent(&self) -> bool {
+        false
+    }
 }
 
 /// A queue of keys, which are cheap to clone. `T` is a point in time, and `N` what is noted of a key until it runs.
@@ -182,7 +187,7 @@ impl<K: Clone + Ord + Hash, T: Copy + Ord, N: Note> Queue<K, T, N> {
         Some(&mut entry.note)
     }
 
-    /// Does not hand `key` out before `until`.
+    /// Does not hand `key` out before `until`, unless that is urgent.
     pub(super) fn slow(&mut self, key: K, until: T) {
         let handle = self.keys.enter(key);
         if let Some(slot) = handle.and_then(|handle| self.keys.get_mut(handle)) {
@@ -201,7 +206,8 @@ impl<K: Clone + Ord + Hash, T: Copy + Ord, N: Note> Queue<K, T, N> {
             let entry = &mut slot.entry;
             entry.dirty = false;
             let is_due = mem::take(&mut entry.due);
-            if let Some(until) = entry.slowed.filter(|until| *until > now) {
+            let is_urgent = entry.note.is_urgent();
+            if let Some(until) = entry.slowed.filter(|until| *until > now && !is_urgent) {
                 self.delay(handle, until, priority);
                 continue;
             }

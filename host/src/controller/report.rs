@@ -119,7 +119,7 @@ pub(super) fn too_soon(door: &Door, primary: &Primary, asked: u32) {
 pub(super) struct HotLoop<'a> {
     /// The last write of it.
     pub(super) wrote: &'a Wrote,
-    /// The path of the field.
+    /// The path of the field; empty if that is not known.
     pub(super) field: &'a str,
     /// Another primary of the plugin, if the same object is written for that as well.
     pub(super) rival: Option<&'a Key>,
@@ -140,7 +140,7 @@ impl HotLoop<'_> {
         let (object, key) = (&self.wrote.kind, &self.wrote.key);
         let what = match &self.wrote.end {
             End::Created(_) => format!("makes {object} {key}"),
-            End::Unseen => format!("writes {object} {key}"),
+            _ if self.field.is_empty() => format!("writes {object} {key}"),
             _ => format!("rewrites {object} {key} {}", self.field),
         };
         match self.rival {
@@ -154,7 +154,7 @@ impl HotLoop<'_> {
         let (object, key) = (&self.wrote.kind, &self.wrote.key);
         let what = match &self.wrote.end {
             End::Created(_) => format!("made {object} {key}"),
-            End::Unseen => format!("wrote {object} {key}"),
+            _ if self.field.is_empty() => format!("wrote {object} {key}"),
             _ => format!("rewrote {object} {key} {}", self.field),
         };
         let seconds = WINDOW.as_secs();
@@ -291,6 +291,7 @@ mod tests {
             key: Key::new(Some("n"), "tls"),
             end: End::Changed(Vec::new()),
             followed: Vec::new(),
+            unread: Vec::new(),
             version: None,
         };
         let rival = Key::new(Some("n"), "bob");
@@ -302,6 +303,12 @@ mod tests {
         let alone = "certs rewrote Secret n/tls .data.crt 40 times in 60 s";
         assert_eq!(seen.told("certs", "Cert", 40).0, alone);
         assert_eq!(seen.endless("Cert"), "rewrites Secret n/tls .data.crt");
+        // One that only may have changed a field.
+        seen.field = "";
+        let vague = "certs wrote Secret n/tls 40 times in 60 s";
+        assert_eq!(seen.told("certs", "Cert", 40).0, vague);
+        assert_eq!(seen.endless("Cert"), "writes Secret n/tls");
+        seen.field = ".data.crt";
         seen.rival = Some(&rival);
         let (note, remedy) = seen.told("certs", "Cert", 40);
         assert_eq!(

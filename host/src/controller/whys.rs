@@ -15,13 +15,51 @@ pub struct Whys {
 }
 
 impl Whys {
-    /// There is this reason too.
+    /// There is this reason too. That somebody asked for it comes first.
     pub(super) fn note(&mut self, why: Why) {
         self.count += 1;
-        if self.first.len() < REASONS && !self.first.contains(&why) {
+        if self.first.contains(&why) {
+            return;
+        }
+        let is_asked = why == Why::Asked;
+        if is_asked {
+            self.first.truncate(REASONS - 1);
+        }
+        if self.first.len() < REASONS {
             // Most have one: a vector that grows by itself begins with four.
             self.first.reserve_exact(1);
-            self.first.push(why);
+            let at = if is_asked { 0 } else { self.first.len() };
+            self.first.insert(at, why);
         }
+    }
+
+    /// Whether somebody asked for it.
+    pub(super) fn are_asked_for(&self) -> bool {
+        self.first.first() == Some(&Why::Asked)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::view::Key;
+
+    #[test]
+    fn the_first_reasons_are_kept_and_that_somebody_asked_comes_before_all_others() {
+        let changed = |number: usize| {
+            let key = Key::new(None, &number.to_string());
+            Why::Changed("Secret".into(), key)
+        };
+        let mut whys = Whys::default();
+        (0..20).for_each(|number| whys.note(changed(number)));
+        let first: Vec<_> = (0..REASONS).map(changed).collect();
+        assert_eq!((&whys.first, whys.count), (&first, 20));
+        assert!(!whys.are_asked_for());
+        for _ in 0..2 {
+            whys.note(Why::Asked);
+        }
+        let asked = [&[Why::Asked][..], &first[..REASONS - 1]].concat();
+        assert_eq!((&whys.first, whys.count), (&asked, 22));
+        assert!(whys.are_asked_for());
     }
 }

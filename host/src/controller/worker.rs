@@ -305,14 +305,8 @@ impl Worker {
                 self.meters.hot_loops.inc();
                 report::churns(self.reconciler.door(), primary, wrote, times);
             }
-            let (field, answer) = match &wrote.end {
-                End::Created(_) => ("", None),
-                End::Unseen => ("", wrote.version.as_deref()),
-                End::Changed(_) => match wrote.changes().next() {
-                    Some(field) => (field.path.as_str(), None),
-                    None => continue,
-                },
-                End::Deleted | End::Failed => continue,
+            let Some((field, answer)) = wrote.rewrites() else {
+                continue;
             };
             let (kind, object, path) = (wrote.kind.clone(), wrote.key.clone(), field.to_owned());
             let rival = self
@@ -349,7 +343,7 @@ impl Worker {
             }
             End::Deleted => self.churn().deleted(&object, by, now),
             // Of an apply that nobody sees it is not known whether it made the object.
-            End::Unseen | End::Changed(_) | End::Failed => Heat::Calm,
+            End::Unseen | End::Changed(_) | End::NotDeleted | End::Failed => Heat::Calm,
         }
     }
 

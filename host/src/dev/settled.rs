@@ -8,7 +8,7 @@ use super::names::Names;
 use crate::controller::Record;
 use crate::hosting::Host;
 use crate::metrics::Stage;
-use crate::view::{End, Key};
+use crate::view::Key;
 
 /// How often it is looked for.
 const LOOK: Duration = Duration::from_millis(10);
@@ -144,11 +144,7 @@ fn busy(kind: &str, times: usize, last: &Record) -> String {
         .journal
         .writes
         .iter()
-        .find_map(|wrote| match &wrote.end {
-            End::Changed(fields) => Some((wrote, fields.first()?.path.as_str())),
-            End::Created(_) | End::Unseen => Some((wrote, "")),
-            End::Deleted | End::Failed => None,
-        });
+        .find_map(|wrote| Some((wrote, wrote.rewrites()?.0)));
     if let Some((wrote, field)) = wrote {
         let what = format!("; it wrote {} {} {field}", wrote.kind, wrote.key);
         text.push_str(what.trim_end());

@@ -41,6 +41,7 @@ fn writes_status(pass: &mut Record) {
             after: time(2),
         }]),
         followed: Vec::new(),
+        unread: Vec::new(),
         version: None,
     });
 }
@@ -219,6 +220,7 @@ fn what_is_as_it_should_be_is_not_warned_of() {
                 key: key("b"),
                 end: End::Created(Vec::new()),
                 followed: Vec::new(),
+                unread: Vec::new(),
                 version: None,
             });
         }),

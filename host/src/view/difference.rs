@@ -17,7 +17,7 @@ const STEPS: usize = 20_000;
 /// To find out who is responsible for an item of a list counts as so many, for each set of fields.
 const ITEM: usize = 10;
 /// What is shown in the place of a value that is not.
-pub(super) const HIDDEN: &str = "…";
+const HIDDEN: &str = "…";
 
 /// Makes of the text of a value what people may be shown of it.
 pub type Hide = Arc<dyn Fn(&str) -> String + Send + Sync>;

@@ -2,11 +2,11 @@
 //!
 //! - What was sent tells both apart: a default of the API server is no write of the plugin.
 //! - What another field manager owns has changed because of that one, and is left out.
-//! - Of fields that the plugin does not read, nobody knows what was there.
+//! - Of fields that the plugin does not read, nobody knows what was there, or whether they have changed.
 
 use serde_json::{Map, Value};
 
-use super::difference::{Difference, HIDDEN, Hide, compared, made};
+use super::difference::{Difference, Hide, compared, made};
 use super::object::Object;
 use super::parts::Parts;
 use crate::memory::tree_of;
@@ -15,7 +15,7 @@ use crate::projection::Fields;
 /// A write as it was sent, and its answer.
 #[derive(Clone, Copy, Debug)]
 pub struct Sent<'a> {
-    /// The object, or a merge patch.
+    /// The object, a merge patch, or what a JSON patch is about, marked.
     pub object: &'a Value,
     /// The answer as it is written, with its managedFields.
     pub answer: &'a str,
@@ -40,6 +40,8 @@ pub(super) struct Effect {
     pub(super) applied: Vec<Difference>,
     /// Other fields: defaults, and what is not applied any more.
     pub(super) followed: Vec<Difference>,
+    /// Fields that were sent and that the plugin does not read, with what is there now.
+    pub(super) unread: Vec<Difference>,
 }
 
 /// What the write that made `object` did.
@@ -55,25 +57,46 @@ pub(super) fn of_change(
     sent: &Sent<'_>,
     hide: Option<&Hide>,
 ) -> Effect {
-    let (mut old, mut new) = before.unlike(after);
-    if let Some(fields) = fields {
-        (old, new) = (fields.cut(&old), fields.cut(&new));
-    }
+    let (old, whole) = before.unlike(after);
+    let cut = fields.map(|fields| (fields.cut(&old), fields.cut(&whole)));
+    let (old, new) = cut.as_ref().map_or((&old, &whole), |(old, new)| (old, new));
     let others = others(sent);
     let others = others.iter().filter_map(Value::as_object).collect();
-    let mut effect = compared([&old, &new], &new, sent.object, others, hide);
+    let mut effect = compared([old, new], new, sent.object, others, hide);
     let same_version = before.metadata.resource_version == after.metadata.resource_version;
     if let Some(fields) = fields.filter(|_| !same_version) {
-        let read = fields.cut(sent.object);
-        let unread = compared([&read, sent.object], &new, sent.object, Vec::new(), hide);
-        // What was there before is not known.
-        let unread = unread.applied.into_iter().map(|field| Difference {
-            before: Some(HIDDEN.to_owned()),
-            ..field
-        });
-        effect.applied.extend(unread);
+        let there = there(sent.object, Some(&whole));
+        let read = fields.cut(&there);
+        let unread = compared([&read, &there], new, &there, Vec::new(), hide);
+        let gone = |after: &String| after == "null";
+        effect.unread = unread
+            .applied
+            .into_iter()
+            .map(|field| Difference {
+                before: None,
+                after: field.after.filter(|after| !gone(after)),
+                ..field
+            })
+            .collect();
     }
     effect
+}
+
+/// What is there now of the fields that were sent: null if nothing is. Items of a list are as they were sent, since they
+/// may be elsewhere now.
+fn there(sent: &Value, now: Option<&Value>) -> Value {
+    match (sent, now) {
+        (Value::Object(sent), None | Some(Value::Object(_))) => {
+            let field = |(name, sent): (&String, &Value)| {
+                let now = now.and_then(|now| now.get(name));
+                (name.clone(), there(sent, now))
+            };
+            Value::Object(sent.iter().map(field).collect())
+        }
+        (Value::Array(_), Some(Value::Array(_))) => sent.clone(),
+        (_, Some(now)) => now.clone(),
+        (_, None) => Value::Null,
+    }
 }
 
 /// So many other field managers are looked at.

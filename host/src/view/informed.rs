@@ -18,13 +18,12 @@ impl View {
         self.forget_applied(resource, change);
         let keys = self.woken(resource, change);
         let found = why::is_found(change, origin);
-        let why = match found {
-            true => Why::Listed,
-            false => why::changed(resource, change),
-        };
         let wakeup = |key| Wakeup {
+            why: match found {
+                true => Why::Listed,
+                false => self.wakes.why(resource, change, &key),
+            },
             key,
-            why: why.clone(),
             low: found,
         };
         let mut own = self.own();
@@ -39,7 +38,9 @@ impl View {
                         Origin::Watch | Origin::Answer if more => Seen::More(version),
                         Origin::Watch | Origin::Answer => Seen::One(version),
                     };
-                    if !own.withhold(&name, seen, &key) {
+                    // A request is nobody's own write, whatever is under way.
+                    let is_request = self.wakes.is_request(resource, change, &key);
+                    if is_request || !own.withhold(&name, seen, &key) {
                         (self.wake)(wakeup(key));
                     }
                 }
@@ -84,7 +85,7 @@ impl View {
         // What is in the selector is woken from there.
         let selected = self.get(&self.outlook.primary, &key).is_some();
         if !selected && self.wakes.is_spec_change(change) {
-            let why = why::changed(&self.outlook.primary, change);
+            let why = self.wakes.why(&self.outlook.primary, change, &key);
             self.wake(key, why);
         }
     }

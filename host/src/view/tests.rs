@@ -1,37 +1,69 @@
 //! Two plugins' views on the embedded server, in virtual time: who is woken by what.
 
+use serde_json::json;
 use windlass_apiserver::faults::Fault;
 use windlass_apiserver::request::route::Verb;
 
 use super::*;
 use crate::grants::Scope;
+use crate::informer::Watched;
 use crate::informer::tests::{SECOND, World, config_maps, key};
 use crate::memory::Account;
+
+/// What a plugin called `p` looks at that declares nothing but its kind of primaries.
+pub(crate) fn outlook(primary: Resource) -> Outlook {
+    Outlook {
+        primary,
+        finalizer: "windlass.dev/p".into(),
+        manager: "windlass/p".into(),
+        selects: false,
+        watches_unselected: false,
+        spec_change_only: false,
+        fields: HashMap::new(),
+        watches: BTreeSet::new(),
+    }
+}
+
+/// Whom a view has woken.
+#[derive(Clone, Default)]
+pub(crate) struct Woken(Arc<Mutex<Vec<Wakeup>>>);
+
+impl Woken {
+    /// A view that wakes them.
+    pub(crate) fn by(outlook: Outlook) -> (Arc<View>, Self) {
+        let woken = Self::default();
+        let noted = woken.clone();
+        let wake = Box::new(move |wakeup: Wakeup| noted.0.lock().unwrap().push(wakeup));
+        let view = View::new(outlook, wake, &Account::unlimited());
+        (Arc::new(view), woken)
+    }
+
+    /// Their names, since the last time.
+    pub(crate) fn take(&self) -> String {
+        let names = self.wakeups().into_iter();
+        let names: Vec<_> = names.map(|one| one.key.name.to_string()).collect();
+        names.join(" ")
+    }
+
+    fn wakeups(&self) -> Vec<Wakeup> {
+        std::mem::take(&mut *self.0.lock().unwrap())
+    }
+}
 
 /// A plugin whose primaries are ConfigMaps.
 struct Plugin {
     view: Arc<View>,
-    woken: Arc<Mutex<Vec<String>>>,
+    woken: Woken,
 }
 
 impl Plugin {
     async fn new(world: &World) -> Self {
-        let resource = config_maps().resource;
-        let outlook = Outlook {
-            primary: resource.clone(),
-            finalizer: "windlass.dev/p".into(),
-            manager: "windlass/p".into(),
-            selects: false,
-            watches_unselected: false,
-            spec_change_only: false,
-            fields: HashMap::new(),
-            watches: BTreeSet::new(),
-        };
-        let woken: Arc<Mutex<Vec<String>>> = Arc::default();
-        let wake = Arc::clone(&woken);
-        let wake =
-            Box::new(move |wakeup: Wakeup| wake.lock().unwrap().push(wakeup.key.name.to_string()));
-        let view = Arc::new(View::new(outlook, wake, &Account::unlimited()));
+        Self::with(world, outlook(config_maps().resource)).await
+    }
+
+    async fn with(world: &World, outlook: Outlook) -> Self {
+        let resource = outlook.primary.clone();
+        let (view, woken) = Woken::by(outlook);
         let told = Arc::downgrade(&view);
         let heard = Box::new(move |news: crate::informer::News<'_>| {
             if let Some(view) = told.upgrade() {
@@ -54,7 +86,13 @@ impl Plugin {
 
     /// Who was woken since the last time.
     fn woken(&self) -> String {
-        std::mem::take(&mut *self.woken.lock().unwrap()).join(" ")
+        self.woken.take()
+    }
+
+    /// Why they were.
+    fn whys(&self) -> Vec<Why> {
+        let wakeups = self.woken.wakeups().into_iter();
+        wakeups.map(|one| one.why).collect()
     }
 
     /// The key `a` changes its own object.
@@ -158,4 +196,71 @@ async fn answers_in_part_and_whole_at_the_same_time_do_not_wait_for_each_other()
         let patience = std::time::Duration::from_secs(100);
         all_done.recv_timeout(patience).expect("a deadlock");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_what_a_selector_leaves_out_another_store_tells() {
+    let world = World::new();
+    world.create("a").await;
+    let resource = config_maps().resource;
+    let outlook = Outlook {
+        selects: true,
+        watches_unselected: true,
+        ..outlook(resource.clone())
+    };
+    let Plugin { view, .. } = Plugin::with(&world, outlook).await;
+    let place = |namespace: &str, name: &str| {
+        let key = Key::new(Some(namespace), name);
+        match view.place(&resource, &key) {
+            Place::Held(_) => "held",
+            Place::Unselected(_) => "unselected",
+            Place::Unheld(Some(_)) => "perhaps later",
+            Place::Unheld(None) => "nowhere",
+        }
+    };
+    let places = || {
+        [
+            place("default", "a"),
+            place("default", "b"),
+            place("away", "a"),
+        ]
+    };
+    assert_eq!(places(), ["held", "perhaps later", "nowhere"]);
+    let metadata = Watched {
+        metadata_only: true,
+        ..config_maps()
+    };
+    let nobody = Box::new(|_: crate::informer::News<'_>| {});
+    let whole =
+        world
+            .informers
+            .subscribe(metadata, Fields::default(), nobody, &Account::unlimited());
+    world.within(whole.synced()).await;
+    view.watch_unselected(vec![Arc::new(whole)]);
+    assert_eq!(places(), ["held", "unselected", "nowhere"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_asks_for_a_pass_wakes_its_object_at_once_also_while_it_is_written() {
+    let world = World::new();
+    let (author, other) = two(&world).await;
+    let ask = async |at: &str| {
+        let annotation = json!({ "metadata": { "annotations": { REQUESTED: at } } });
+        let path = "/api/v1/namespaces/default/configmaps/a";
+        assert_eq!(world.send("PATCH", path, &annotation).await.0, 200);
+    };
+    let resource = config_maps().resource;
+    let write = author
+        .view
+        .write(&resource, &key("a"), &key("a"), Extent::Whole);
+    ask("1").await;
+    world.wait(SECOND).await;
+    assert_eq!(author.whys(), [Why::Asked]);
+    assert_eq!(other.whys(), [Why::Asked]);
+    drop(write);
+    assert!(author.whys().is_empty(), "it runs for that already");
+    // The answer to an own write shows it first.
+    ask("2").await;
+    author.write(&world, "own").await;
+    assert_eq!(author.whys(), [Why::Asked]);
 }

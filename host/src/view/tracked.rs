@@ -26,14 +26,20 @@ impl View {
         self.journals().saw(by, saw);
     }
 
-    /// The run of `by` was not allowed to do this. Answers whether that is news.
+    /// The run of `by` was not allowed to do this. Answers whether that is news, until people are
+    /// [told](Self::told).
     pub fn denied(&self, by: &Key, what: &str) -> bool {
         self.journals().denied(by, what)
     }
 
-    /// A request of the run of `by` failed, with these words of the API server. Answers whether that is news.
+    /// A request of the run of `by` failed, with these words of the API server. Answers as [`View::denied`].
     pub fn failed(&self, by: &Key, words: &str) -> bool {
         self.journals().failed(by, words)
+    }
+
+    /// People were told this of the run of `by`: it is no news any more.
+    pub fn told(&self, by: &Key, what: &str) {
+        self.journals().told(by, what);
     }
 
     /// The set of the run of `by` may not take an object: which, and why.

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
 
-use super::own_writes::{Answer, Seen};
+use super::own_writes::Seen;
 use super::shares::answers;
 use super::{Key, View, Why, why};
 use crate::api::Resource;
@@ -150,21 +150,5 @@ impl View {
         let informers = self.unselected.informers().into_iter();
         let mut informers = informers.filter(|_| is_primary);
         informers.find(|informer| answers(informer, key.namespace.as_deref()))
-    }
-
-    /// A write to `object`, which no store holds, was answered with `version`: what `then` is to make of that.
-    /// Nothing else is heard of the object meanwhile.
-    pub(super) fn unheld(
-        &self,
-        (resource, key): (&Resource, &Key),
-        version: u64,
-        then: impl FnOnce(Answer),
-    ) {
-        match self.unselected_informer(resource, key) {
-            Some(informer) => informer.look(key, |held| {
-                then(Answer::to(version, held));
-            }),
-            None => then(Answer::Echoed(version)),
-        }
     }
 }

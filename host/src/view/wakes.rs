@@ -5,6 +5,7 @@
 
 use super::key::Key;
 use super::object::{Metadata, Object};
+use super::why::{self, Why};
 use crate::api::{Resource, group_of};
 use crate::bugs::{self, Bug};
 use crate::informer::Change;
@@ -80,6 +81,26 @@ impl Wakes {
             }
             _ => false,
         }
+    }
+
+    /// Why `key` runs after `change`: somebody asked for it, if the change is that of [`REQUESTED`](super::REQUESTED) on
+    /// its own object.
+    pub(super) fn why(&self, resource: &Resource, change: &Change, key: &Key) -> Why {
+        match self.is_request(resource, change, key) {
+            true => Why::Asked,
+            false => why::changed(resource, change),
+        }
+    }
+
+    /// Whether somebody asks with `change` for a pass over `key`. A plugin cannot: the annotation is none that it may
+    /// write.
+    pub(super) fn is_request(&self, resource: &Resource, change: &Change, key: &Key) -> bool {
+        let (Some(old), Some(new)) = (&change.old, &change.new) else {
+            return false;
+        };
+        let (old, new) = (&old.metadata, &new.metadata);
+        let is_own = *resource == self.primary && new.key == *key && old.uid == new.uid;
+        is_own && new.requested.is_some() && old.requested != new.requested
     }
 
     /// The primaries that own the object.
@@ -213,6 +234,50 @@ mod tests {
             !woken(&wakes(false, &[]), change(json!({}))),
             "nothing changed"
         );
+    }
+
+    #[test]
+    fn who_asks_for_a_pass_is_its_reason() {
+        let asked = |uid: &str, at: &str| {
+            let annotations = match at {
+                "" => json!({}),
+                at => json!({ "windlass.dev/reconcile-requested-at": at }),
+            };
+            let metadata =
+                json!({ "name": "a", "namespace": "n", "uid": uid, "annotations": annotations });
+            Object::new(&json!({ "metadata": metadata }))
+        };
+        let (wakes, own) = (wakes(true, &[".spec"]), Key::new(Some("n"), "a"));
+        // Before and after, as UID and time; whether that is a request.
+        let rows = [
+            (("u", ""), ("u", "1"), true),
+            (("u", "1"), ("u", "2"), true),
+            (("u", "1"), ("u", "1"), false),
+            (("u", "1"), ("u", ""), false),
+            // Another object has the name now.
+            (("u", "1"), ("v", "2"), false),
+        ];
+        for ((old_uid, old), (new_uid, new), is_request) in rows {
+            let change = Change {
+                old: asked(old_uid, old),
+                new: asked(new_uid, new),
+            };
+            let why = |resource: Resource, key: &Key| wakes.0.why(&resource, &change, key);
+            let want = match is_request {
+                true => Why::Asked,
+                false => Why::Changed("Greeting".into(), own.clone()),
+            };
+            assert_eq!(why(resource("Greeting"), &own), want, "{old} {new}");
+            let other = Key::new(Some("n"), "b");
+            let changed = |kind: &str| Why::Changed(kind.into(), own.clone());
+            assert_eq!(why(resource("Greeting"), &other), changed("Greeting"));
+            assert_eq!(why(resource("Pod"), &own), changed("Pod"));
+        }
+        let new = Change {
+            old: None,
+            new: asked("u", "1"),
+        };
+        assert!(!wakes.0.is_request(&resource("Greeting"), &new, &own));
     }
 
     #[test]

@@ -1,14 +1,15 @@
 //! A write that is under way: from before it is sent until its answer is taken in, or there is none.
 
+use std::mem::take;
 use std::sync::Arc;
 
 use super::applied::{Extent, is_idle};
-use super::difference::Difference;
 use super::effect::{Effect, Sent, of_change, of_creation};
 use super::journal::{End, Wrote};
 use super::key::Key;
 use super::object::Object;
 use super::own_writes::Answer;
+use super::place::Place;
 use super::{Name, Slot, View, Why};
 use crate::informer::Change;
 
@@ -21,6 +22,7 @@ pub struct Write {
     /// The object as it was, if the store knew that.
     before: Before,
     id: Option<u64>,
+    is_delete: bool,
     /// Whether it has been told how it ended.
     is_told: bool,
 }
@@ -51,6 +53,7 @@ impl Write {
             extent,
             before,
             id,
+            is_delete: false,
             is_told: false,
         }
     }
@@ -59,6 +62,13 @@ impl Write {
     #[must_use]
     pub fn creates(mut self) -> Self {
         self.before = Before::Absent;
+        self
+    }
+
+    /// The write deletes the object.
+    #[must_use]
+    pub fn deletes(mut self) -> Self {
+        self.is_delete = true;
         self
     }
 
@@ -71,36 +81,35 @@ impl Write {
     pub fn answered(mut self, object: &Object, sent: &Sent<'_>) {
         let hide = self.view.journals().hide(&self.by);
         let hide = hide.as_ref();
-        let (end, followed) = match &self.before {
+        let (end, effect) = match &self.before {
             Before::Absent => {
-                let Effect { applied, followed } = of_creation(object, sent, hide);
-                (End::Created(applied), followed)
+                let mut effect = of_creation(object, sent, hide);
+                (End::Created(take(&mut effect.applied)), effect)
             }
-            Before::Unknown => (End::Unseen, Vec::new()),
+            Before::Unknown => (End::Unseen, Effect::default()),
             Before::There(before) => {
                 let fields = self.view.fields_of(&self.object.0);
-                let Effect { applied, followed } = of_change(before, object, fields, sent, hide);
-                (End::Changed(applied), followed)
+                let mut effect = of_change(before, object, fields, sent, hide);
+                (End::Changed(take(&mut effect.applied)), effect)
             }
         };
-        self.note(end, followed, Some(object));
+        self.note(end, effect, Some(object));
         self.take_in(object);
     }
 
     /// The API server answered a delete with the object, which goes when its finalizers are off.
     pub fn going(mut self, object: &Object) {
-        self.note(End::Deleted, Vec::new(), Some(object));
+        self.note(End::Deleted, Effect::default(), Some(object));
         self.take_in(object);
     }
 
     fn take_in(mut self, object: &Object) {
-        let (view, version) = (self.view.clone(), object.metadata.version());
-        let (resource, key) = self.object.clone();
-        if !view.holds(&resource, &key) {
-            return view.unheld((&resource, &key), version, |answer| self.end(answer));
-        }
+        let Place::Held(store) = self.place() else {
+            return self.answered_in_part(object);
+        };
+        let version = object.metadata.version();
         // Nothing else happens to the object meanwhile: an echo comes before this or after.
-        view.take_in(&resource, object, |change| {
+        store.learn(object.clone(), |change| {
             if let Some(change) = change {
                 self.spread(change);
             }
@@ -114,16 +123,13 @@ impl Write {
 
     /// The API server answered with a part of the object, which has its version but is not it.
     pub fn answered_in_part(mut self, part: &Object) {
-        let version = part.metadata.version();
-        let view = self.view.clone();
-        let (resource, key) = self.object.clone();
-        if !view.holds(&resource, &key) {
-            return view.unheld((&resource, &key), version, |answer| self.end(answer));
-        }
-        match view.informer(&resource, key.namespace.as_deref()) {
+        let (key, version) = (self.object.1.clone(), part.metadata.version());
+        match self.place() {
             // Under the lock of the store, as everything that is heard: nothing comes in between.
-            Some(informer) => informer.look(&key, |held| self.end(Answer::to(version, held))),
-            None => self.end(Answer::Echoed(version)),
+            Place::Held(store) | Place::Unselected(store) => {
+                store.look(&key, |held| self.end(Answer::to(version, held)));
+            }
+            Place::Unheld(_) => self.end(Answer::Echoed(version)),
         }
     }
 
@@ -137,7 +143,7 @@ impl Write {
         if !idle {
             return self.answered(object, sent);
         }
-        self.note(End::Changed(Vec::new()), Vec::new(), Some(object));
+        self.note(End::Changed(Vec::new()), Effect::default(), Some(object));
         let (view, resource) = (self.view.clone(), self.object.0.clone());
         view.take_in(&resource, object, |change| {
             if let Some(change) = change {
@@ -150,18 +156,14 @@ impl Write {
     /// The API server answered that the object with this UID is gone.
     pub fn deleted(mut self, uid: &str) {
         let view = self.view.clone();
-        self.note(End::Deleted, Vec::new(), None);
+        self.note(End::Deleted, Effect::default(), None);
         let (resource, key) = self.object.clone();
-        let unselected = match view.holds(&resource, &key) {
-            true => None,
-            false => view.unselected_informer(&resource, &key),
+        let (store, is_unselected) = match self.place() {
+            Place::Held(store) | Place::Unheld(Some(store)) => (store, false),
+            Place::Unselected(store) => (store, true),
+            Place::Unheld(None) => return,
         };
-        let is_unselected = unselected.is_some();
-        let informer = unselected.or_else(|| view.informer(&resource, key.namespace.as_deref()));
-        let Some(informer) = informer else {
-            return;
-        };
-        informer.forget(&key, uid, u64::MAX, |change| {
+        store.forget(&key, uid, u64::MAX, |change| {
             match change {
                 Some(change) if is_unselected => view.wake_for_unselected(change, &self.by),
                 Some(change) => view.changed(&resource, change, |key| *key != self.by),
@@ -172,16 +174,23 @@ impl Write {
     }
 
     /// Wakes whom the answer concerns. A write of status wakes its author if its own object has changed
-    /// in more than that. After any other write only the watch can tell whose change it was.
+    /// in more than that. After any other write only the watch can tell whose change it was, but for a request.
     fn spread(&self, change: &Change) {
         let (view, resource, by) = (&self.view, &self.object.0, &self.by);
         view.changed(resource, change, |key| match self.extent {
             Extent::Status => key != by || view.wakes.is_news_to_author(resource, change, by),
-            Extent::Rest | Extent::Whole => key != by,
+            Extent::Rest | Extent::Whole => {
+                key != by || view.wakes.is_request(resource, change, by)
+            }
         });
     }
 
-    fn note(&mut self, end: End, followed: Vec<Difference>, answer: Option<&Object>) {
+    fn place(&self) -> Place {
+        self.view.place(&self.object.0, &self.object.1)
+    }
+
+    /// Notes how it ended, and what of its `effect` the end does not say.
+    fn note(&mut self, end: End, effect: Effect, answer: Option<&Object>) {
         self.is_told = true;
         let version = answer.map(|object| object.metadata.resource_version.to_string());
         let (resource, key) = &self.object;
@@ -189,7 +198,8 @@ impl Write {
             kind: resource.kind.clone(),
             key: key.clone(),
             end,
-            followed,
+            followed: effect.followed,
+            unread: effect.unread,
             version,
         };
         self.view.journals().wrote(&self.by, wrote);
@@ -209,7 +219,11 @@ impl Write {
 impl Drop for Write {
     fn drop(&mut self) {
         if self.id.is_some() && !self.is_told {
-            self.note(End::Failed, Vec::new(), None);
+            let end = match self.is_delete {
+                true => End::NotDeleted,
+                false => End::Failed,
+            };
+            self.note(end, Effect::default(), None);
         }
         self.end(Answer::None);
     }

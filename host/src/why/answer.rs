@@ -163,6 +163,10 @@ pub struct Written {
     /// What else changed because of it: defaults, and what the plugin does not apply any more.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub followed: Vec<FieldAnswer>,
+    /// What else was sent, of fields that the plugin does not read: whether these have changed is not known. `after` is
+    /// what is there now.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unread: Vec<FieldAnswer>,
 }
 
 /// A field that changed. Of a Secret no value is shown.
@@ -320,11 +324,13 @@ fn read(saw: &Saw) -> ReadAnswer {
 fn written(wrote: &Wrote) -> Written {
     let end = match &wrote.end {
         End::Created(_) => "created",
+        // Something has changed, or nothing: nobody sees it.
+        End::Changed(_) if !wrote.has_effect() && !wrote.unread.is_empty() => "unseen",
         End::Changed(_) if !wrote.has_effect() => "same",
         End::Changed(_) => "changed",
         End::Unseen => "unseen",
         End::Deleted => "deleted",
-        End::Failed => "failed",
+        End::NotDeleted | End::Failed => "failed",
     };
     let shown = |text: &Option<String>| text.as_deref().map(|text| clean(text, TEXT));
     let field = |field: &Difference| FieldAnswer {
@@ -337,6 +343,7 @@ fn written(wrote: &Wrote) -> Written {
         end: end.to_owned(),
         fields: wrote.end.differences().iter().map(field).collect(),
         followed: wrote.followed.iter().map(field).collect(),
+        unread: wrote.unread.iter().map(field).collect(),
     }
 }
 

@@ -141,9 +141,9 @@ fn earlier(pass: &PassAnswer) -> Vec<String> {
     told.iter().map(|line| line.trim_end().to_owned()).collect()
 }
 
-/// Whether it is known that a write changed something.
+/// Whether it is known that a write changed something, or may have changed what the plugin does not read.
 fn has_effect(wrote: &Written) -> bool {
-    !matches!(&*wrote.end, "same" | "unseen")
+    !matches!(&*wrote.end, "same" | "unseen") || !wrote.unread.is_empty()
 }
 
 fn pass(last: &PassAnswer, out: &mut String) {
@@ -227,13 +227,22 @@ fn wrote_lines(wrote: &Written) -> Vec<String> {
             .chain(left)
             .map(|what| format!("  because of it   {what}")),
     );
+    let sent = |field: &FieldAnswer| {
+        let after = side(field.after.as_deref());
+        format!("  sent, not read   {}: {after}", field.path)
+    };
+    lines.extend(wrote.unread.iter().map(sent));
     lines
 }
 
 fn changed(field: &FieldAnswer) -> String {
-    let side = |side: &Option<String>| side.clone().unwrap_or_else(|| "<none>".to_owned());
-    let (before, after) = (side(&field.before), side(&field.after));
+    let (before, after) = (side(field.before.as_deref()), side(field.after.as_deref()));
     format!("{}: {before} -> {after}", field.path)
+}
+
+/// What is on one side of a change.
+fn side(value: Option<&str>) -> &str {
+    value.unwrap_or("<none>")
 }
 
 fn join(nodes: &[Node]) -> String {

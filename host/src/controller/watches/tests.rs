@@ -2,14 +2,13 @@
 
 mod unselected;
 
-use std::collections::{BTreeSet, HashMap};
-
 use serde_json::{Value, json};
 
 use super::*;
 use crate::informer::tests::{SECOND, World};
 use crate::memory::Account;
-use crate::view::{Key, Outlook};
+use crate::view::Key;
+use crate::view::tests::outlook;
 
 fn thing(version: &str, namespaced: bool) -> Resource {
     Resource {
@@ -29,16 +28,7 @@ fn view() -> Arc<View> {
         plural: "configmaps".into(),
         namespaced: true,
     };
-    Arc::new(View::unwatched(Outlook {
-        primary,
-        finalizer: "windlass.dev/p".into(),
-        manager: "windlass/p".into(),
-        selects: false,
-        watches_unselected: false,
-        spec_change_only: false,
-        fields: HashMap::new(),
-        watches: BTreeSet::new(),
-    }))
+    Arc::new(View::unwatched(outlook(primary)))
 }
 
 async fn create(world: &World, path: &str, version: &str) {

@@ -29,12 +29,18 @@ impl Note for Ticket {
     fn delay_forgotten(&mut self) {
         self.delayed = None;
     }
+
+    fn is_urgent(&self) -> bool {
+        self.whys.are_asked_for()
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
     use std::time::Duration;
+
+    use futures::FutureExt;
 
     use super::super::super::facts::Place;
     use super::super::super::queue::Priority;
@@ -78,6 +84,42 @@ mod tests {
             let taken = queue.take().await.unwrap();
             assert_eq!((taken.whys.first, taken.whys.count), (vec![changed()], 1));
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_asks_for_a_key_does_not_wait_for_what_slows_it() {
+        let ask = |queue: &WorkQueue| {
+            let (key, why) = (key(), Why::Asked);
+            queue.add(Wakeup {
+                key,
+                why,
+                low: false,
+            });
+        };
+        let queue = queue();
+        change(&queue);
+        let taken = queue.take().await.unwrap();
+        queue.slow(&key(), MINUTE);
+        queue.done(&taken);
+        change(&queue);
+        assert!(queue.take().now_or_never().is_none(), "it is slowed");
+        ask(&queue);
+        let taken = queue.take().now_or_never().flatten().unwrap();
+        assert_eq!(taken.whys.first, [Why::Asked, changed()]);
+        // Somebody asks while it runs, before it is slowed.
+        ask(&queue);
+        queue.slow(&key(), MINUTE);
+        queue.done(&taken);
+        let taken = queue.take().now_or_never().flatten().unwrap();
+        assert_eq!(taken.whys.first, [Why::Asked]);
+        // That has ended what slowed it, until something slows it again.
+        queue.done(&taken);
+        change(&queue);
+        let taken = queue.take().now_or_never().flatten().unwrap();
+        queue.slow(&key(), MINUTE);
+        queue.done(&taken);
+        change(&queue);
+        assert!(queue.take().now_or_never().is_none());
     }
 
     #[tokio::test(start_paused = true)]

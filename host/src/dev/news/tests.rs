@@ -8,6 +8,7 @@ fn wrote(name: &str, end: End) -> Wrote {
         key: Key::new(Some("n"), name),
         end,
         followed: Vec::new(),
+        unread: Vec::new(),
         version: None,
     }
 }
@@ -39,15 +40,20 @@ fn a_pass_is_told_by_what_it_did_to_fields() {
         followed: vec![default; 5],
         ..wrote("made", End::Created(vec![made]))
     };
+    let not_read = Wrote {
+        unread: vec![field(".status.phase", None, Some("\"Ready\""))],
+        ..wrote("sent", End::Changed(Vec::new()))
+    };
     record.journal.writes = vec![
         with_defaults,
+        not_read,
         wrote("changed", End::Changed(vec![more])),
         wrote("same", End::Changed(Vec::new())),
         wrote("gone", End::Deleted),
     ];
     let (tone, verb, text) = pass(&record).said();
     assert_eq!((tone, verb), (Tone::Good, "Reconcile"));
-    let want = "Greeting/n/ada    3 ms  3 writes
+    let want = "Greeting/n/ada    3 ms  4 writes
 + ConfigMap/n/made
     data.text: \"Hello, Ada!\"
     because of it:
@@ -55,6 +61,9 @@ fn a_pass_is_told_by_what_it_did_to_fields() {
       spec.type: \"ClusterIP\"
       spec.type: \"ClusterIP\"
       and 2 more
+~ ConfigMap/n/sent
+    sent, not read:
+      status.phase: \"Ready\"
 ~ ConfigMap/n/changed
     text: \"a\" -> \"b\"
 - ConfigMap/n/gone";

@@ -9,9 +9,9 @@ const FOLLOWED: usize = 3;
 /// Where the owners of an object are.
 const OWNERS: &str = ".metadata.ownerReferences[";
 
-/// Whether it is known that a write changed something, or failed.
+/// Whether it is known that a write changed something, or failed, or may have changed what the plugin does not read.
 pub(super) fn has_effect(wrote: &&Written) -> bool {
-    !matches!(&*wrote.end, "same" | "unseen")
+    !matches!(&*wrote.end, "same" | "unseen") || !wrote.unread.is_empty()
 }
 
 /// What a write did, for people: the object, and its fields.
@@ -29,6 +29,10 @@ pub(super) fn lines(wrote: &Written) -> Vec<String> {
     if !wrote.followed.is_empty() {
         lines.push("    because of it:".to_owned());
         lines.extend(field_lines(&wrote.followed, FOLLOWED, "      "));
+    }
+    if !wrote.unread.is_empty() {
+        lines.push("    sent, not read:".to_owned());
+        lines.extend(field_lines(&wrote.unread, FIELDS, "      "));
     }
     lines
 }

@@ -67,6 +67,7 @@ impl Call {
             &self.primary.key,
             Extent::Whole,
         );
+        let write = write.deletes();
         self.check_requests()?;
         let answer = match self.try_write(request, Repeat::Harmless).await {
             Ok(answer) => Object::parse(answer.get()),

@@ -1,6 +1,6 @@
 //! What the host says about a call: what it may not do, what it does not find, and which of its requests failed.
 //!
-//! - A text that the last pass was told as well is not logged again.
+//! - A text that was logged for the last pass as well is not logged again.
 
 use super::{Call, answer};
 use crate::api::{ApiError, Refusal};
@@ -18,6 +18,7 @@ impl Call {
         if !is_news || !self.may_remark() {
             return Error::Denied;
         }
+        self.door.view.told(&self.primary.key, what);
         let (plugin, object) = (&*self.door.plugin, self.primary.to_string());
         tracing::warn!(plugin, object, "plugin {plugin} may not {what}");
         Error::Denied
@@ -53,18 +54,23 @@ impl Call {
             error.refusal(),
             Some(Refusal::Credentials | Refusal::Rights)
         );
-        let is_news = match &answer {
+        let news = match &answer {
             Error::Denied => {
                 let what = format!("{doing}, since `windlass` itself lacks the right: {text}");
-                self.door.view.denied(&self.primary.key, &what)
+                let is_news = self.door.view.denied(&self.primary.key, &what);
+                is_news.then_some(what)
             }
-            answer => answer::words(error, answer).is_some_and(|words| {
+            answer => answer::words(error, answer).and_then(|words| {
                 let words = self.redactor.line(&words, WORDS);
-                self.door.view.failed(&self.primary.key, &words)
+                let is_news = self.door.view.failed(&self.primary.key, &words);
+                is_news.then_some(words)
             }),
         };
         // What else went wrong the plugin is told in full, and its answer is logged.
-        if is_ours && is_news && self.may_remark() {
+        if let Some(news) = news.filter(|_| is_ours)
+            && self.may_remark()
+        {
+            self.door.view.told(&self.primary.key, &news);
             let hint = error.refusal().map_or("", Refusal::hint);
             tracing::warn!(
                 plugin,

@@ -118,7 +118,11 @@ impl World {
         let woken = Arc::<Mutex<Vec<Key>>>::default();
         let wakes = woken.clone();
         let wake = Box::new(move |wakeup: Wakeup| wakes.lock().unwrap().push(wakeup.key));
-        let view = View::new(outlook(resource.unwrap().unwrap()), wake, &setting.account);
+        let view = View::new(
+            outlook(resource.unwrap().unwrap(), &setting),
+            wake,
+            &setting.account,
+        );
         let (events, task) = Recorder::start(api.clone(), &seams, "test");
         let settings = Settings::default();
         let informers = Informers::new(api.clone(), discovery.clone(), seams, settings);
@@ -243,6 +247,10 @@ struct Setting {
     account: Account,
     /// Whether sets may take over ConfigMaps.
     adopts: bool,
+    /// What the plugin reads of a Greeting; none for all of it.
+    fields: &'static [&'static str],
+    /// Whether a change of a Greeting's status alone does not run it.
+    spec_change_only: bool,
 }
 
 impl Default for Setting {
@@ -253,6 +261,8 @@ impl Default for Setting {
             writes: Writes::Sent,
             account: Account::unlimited(),
             adopts: false,
+            fields: &[],
+            spec_change_only: false,
         }
     }
 }
@@ -261,18 +271,18 @@ fn start() -> Timestamp {
     "2026-11-21T09:30:00Z".parse().unwrap()
 }
 
-fn outlook(primary: Resource) -> Outlook {
+fn outlook(primary: Resource, setting: &Setting) -> Outlook {
+    let name = (primary.group.clone(), primary.plural.clone());
+    let fields = Fields::parse(setting.fields.iter().copied()).unwrap();
     Outlook {
-        primary,
+        fields: [(name, fields)].into(),
+        spec_change_only: setting.spec_change_only,
         finalizer: finalizer_of("greeter"),
         manager: manager_of("greeter"),
-        selects: false,
-        watches_unselected: false,
-        spec_change_only: false,
-        fields: std::collections::HashMap::new(),
         watches: [("", "configmaps"), ("apps", "deployments")]
             .map(|(group, plural)| (group.to_owned(), plural.to_owned()))
             .into(),
+        ..crate::view::tests::outlook(primary)
     }
 }
 

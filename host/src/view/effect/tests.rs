@@ -60,7 +60,9 @@ fn the_defaults_of_what_was_made_are_told_apart() {
             "type": "ClusterIP",
         } }),
     );
-    let Effect { applied, followed } = of_creation(&made, &sent(&object, ""), None);
+    let Effect {
+        applied, followed, ..
+    } = of_creation(&made, &sent(&object, ""), None);
     let mut applied = told(&applied);
     applied.sort();
     let want = [
@@ -176,16 +178,59 @@ fn of_fields_that_are_not_read_only_those_that_were_sent_are_told() {
     );
     assert_eq!(told(&effect.applied), [".metadata.labels.pool \"a\" \"b\""]);
     assert_eq!(told(&effect.followed), [""; 0]);
-    // A status that was sent, of which it is not known what it was.
+    assert_eq!(told(&effect.unread), [""; 0]);
+    // A status that was sent, of which it is not known what it was: it has not changed, for all that is known.
     let object = json!({ "status": { "phase": "Ready" } });
-    let of = |after: &Object| {
-        let effect = of_change(&before, after, Some(&fields), &sent(&object, ""), None);
-        (told(&effect.applied), told(&effect.followed))
+    let of = |object: &Value, after: &Object| {
+        let effect = of_change(&before, after, Some(&fields), &sent(object, ""), None);
+        let mut unread = told(&effect.unread);
+        unread.sort();
+        (told(&effect.applied), told(&effect.followed), unread)
     };
-    let unknown = vec![".status.phase … \"Ready\"".to_owned()];
-    assert_eq!(of(&whole("2", "a")), (unknown, Vec::new()));
-    let nothing = (Vec::new(), Vec::new());
-    assert_eq!(of(&whole("1", "a")), nothing, "the same version");
+    let only = |unread: &[&str]| {
+        let unread = unread.iter().map(|one| (*one).to_owned()).collect();
+        (Vec::new(), Vec::new(), unread)
+    };
+    let ready = only(&[".status.phase - \"Ready\""]);
+    assert_eq!(of(&object, &whole("2", "a")), ready);
+    let nothing = only(&[]);
+    assert_eq!(of(&object, &whole("1", "a")), nothing, "the same version");
+    // A JSON patch says where, and not what.
+    let marked = json!({
+        "metadata": { "labels": { "pool": true } },
+        "spec": { "taints": true, "podCIDR": true, "old": true },
+        "status": { "phase": true, "old": { "deep": true } },
+    });
+    let want = only(&[
+        ".spec.old - -",
+        ".spec.podCIDR - \"10.0.0.0/24\"",
+        ".status.old.deep - -",
+        ".status.phase - \"Ready\"",
+    ]);
+    assert_eq!(of(&marked, &whole("2", "a")), want);
+    // All of it is sent, and a part of it is read.
+    let marked = json!({ "spec": true });
+    let want = only(&[".spec.podCIDR - \"10.0.0.0/24\""]);
+    assert_eq!(of(&marked, &whole("2", "a")), want);
+}
+
+#[test]
+fn the_items_of_a_list_that_is_not_read_are_told_as_they_were_sent() {
+    let fields = Fields::parse([".spec"]).unwrap();
+    let before = service("1", json!({ "spec": {} })).cut_to(&fields);
+    let conditions = |times: Value| json!({ "status": { "conditions": times } });
+    let now = json!([{ "type": "Theirs", "status": "True" }, { "type": "Ready", "status": "True", "default": 1 }]);
+    let after = service("2", conditions(now));
+    let object = conditions(json!([{ "type": "Ready", "status": "True" }]));
+    let effect = of_change(&before, &after, Some(&fields), &sent(&object, ""), None);
+    let mut unread = told(&effect.unread);
+    unread.sort();
+    let want = [
+        ".status.conditions[0].status - \"True\"",
+        ".status.conditions[0].type - \"Ready\"",
+    ];
+    assert_eq!(unread, want);
+    assert_eq!(told(&effect.applied), [""; 0]);
 }
 
 #[test]
@@ -210,7 +255,7 @@ fn nothing_of_a_secret_is_shown() {
         &sent(&patch, ""),
         None,
     );
-    assert_eq!(told(&effect.applied), [".data.key … …"]);
+    assert_eq!(told(&effect.unread), [".data.key - …"]);
 }
 
 #[test]

@@ -110,6 +110,7 @@ fn usual() -> Vec<(Reason, Facts, Truth)> {
             key: key(),
             end: End::Changed(Vec::new()),
             followed: Vec::new(),
+            unread: Vec::new(),
             version: Some("7".into()),
         });
     };

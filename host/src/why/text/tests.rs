@@ -13,6 +13,7 @@ fn answer() -> Answer {
     };
     let change = json!({ "path": ".data.text", "before": "\"x\"", "after": "\"Ahoy\"" });
     let added = json!({ "path": ".data.more", "before": null, "after": "1" });
+    let sent = json!({ "path": ".status.phase", "before": null, "after": "\"Ready\"" });
     let answer = json!({
         "apiVersion": "windlass.dev/v1alpha1",
         "kind": "Why",
@@ -32,7 +33,7 @@ fn answer() -> Answer {
                 ],
                 "wrote": [
                     with(node("ConfigMap", "ada-greeting"), json!({ "end": "changed", "fields": [change, added] })),
-                    with(node("Deployment", "ada"), json!({ "end": "created", "fields": [], "followed": [added] })),
+                    with(node("Deployment", "ada"), json!({ "end": "created", "fields": [], "followed": [added], "unread": [sent] })),
                 ],
                 "leftOut": 0, "returned": "transient", "error": "no luck",
                 "failed": ["API server answered 500: it is full"],
@@ -68,6 +69,7 @@ WROTE      ConfigMap/n/ada-greeting   .data.text: \"x\" -> \"Ahoy\"
            ConfigMap/n/ada-greeting   .data.more: <none> -> 1
            Deployment/n/ada   created
              because of it   .data.more: <none> -> 1
+             sent, not read   .status.phase: \"Ready\"
 FAILED     API server answered 500: it is full
 RETURNED   transient   3 ms, 2 API calls, 1.2 MiB peak
 ERROR      no luck
@@ -76,6 +78,7 @@ BEFORE     reconcile 60 s ago, since ConfigMap n/ada-greeting has changed: rest
              ConfigMap/n/ada-greeting   .data.more: <none> -> 1
              Deployment/n/ada   created
                because of it   .data.more: <none> -> 1
+               sent, not read   .status.phase: \"Ready\"
 ";
     assert_eq!(text(&answer()), told);
 }

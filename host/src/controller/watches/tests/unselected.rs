@@ -1,12 +1,11 @@
 //! Reads and writes of the primary's kind outside the selector, on the embedded server, in virtual time.
 
-use std::sync::Mutex;
-
 use super::*;
 use crate::informer::tests::{config_maps, key};
 use crate::memory::Account;
 use crate::selector::LabelSelector;
-use crate::view::{Extent, Sent, Wakeup};
+use crate::view::tests::{Woken, outlook};
+use crate::view::{Extent, Outlook, Sent};
 
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
@@ -14,7 +13,7 @@ const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 struct Selects {
     world: World,
     view: Arc<View>,
-    woken: Arc<Mutex<Vec<String>>>,
+    woken: Woken,
     _watch: Task,
 }
 
@@ -22,21 +21,11 @@ impl Selects {
     async fn new() -> Self {
         let world = World::new();
         let resource = config_maps().resource;
-        let outlook = Outlook {
-            primary: resource.clone(),
-            finalizer: "windlass.dev/p".into(),
-            manager: "windlass/p".into(),
+        let (view, woken) = Woken::by(Outlook {
             selects: true,
             watches_unselected: true,
-            spec_change_only: false,
-            fields: HashMap::new(),
-            watches: BTreeSet::new(),
-        };
-        let woken: Arc<Mutex<Vec<String>>> = Arc::default();
-        let wake = Arc::clone(&woken);
-        let wake =
-            Box::new(move |wakeup: Wakeup| wake.lock().unwrap().push(wakeup.key.name.to_string()));
-        let view = Arc::new(View::new(outlook, wake, &Account::unlimited()));
+            ..outlook(resource.clone())
+        });
         world.create("a").await;
         let selected = Watched {
             label_selector: Some("app=a".into()),
@@ -80,7 +69,7 @@ impl Selects {
     /// Who was woken since the last time.
     async fn woken(&self) -> String {
         self.world.wait(20 * SECOND).await;
-        std::mem::take(&mut *self.woken.lock().unwrap()).join(" ")
+        self.woken.take()
     }
 
     /// The key `a` makes a pass that reads one object.

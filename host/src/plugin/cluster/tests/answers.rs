@@ -71,6 +71,35 @@ async fn who_refused_is_told() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_no_line_was_left_for_is_logged_in_the_next_call() {
+    let world = World::new().await;
+    let refused = [
+        answer(403, "Forbidden", RBAC),
+        answer(401, "Unauthorized", "Unauthorized"),
+    ];
+    let lacks = format!(
+        "do it, since `windlass` itself lacks the right: API server answered 403 Forbidden: {RBAC}"
+    );
+    let expired = "API server answered 401 Unauthorized: Unauthorized";
+    // In a call that may write so many lines: what is news after it.
+    for (lines, is_news) in [(0, true), (3, false)] {
+        let mut call = world.call().await;
+        call.remarks_left = lines;
+        call.deny("get pods");
+        for error in &refused {
+            call.failed("do it", error);
+        }
+        let (view, key) = (&world.door.view, &call.primary().key);
+        let news = [
+            view.denied(key, "get pods"),
+            view.denied(key, &lacks),
+            view.failed(key, expired),
+        ];
+        assert_eq!(news, [is_news; 3], "{lines} lines");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn people_are_told_what_unavailable_and_gone_leave_out() {
     let mut terminating = answer(403, "Forbidden", "it is being terminated");
     if let ApiError::Status { causes, .. } = &mut terminating {

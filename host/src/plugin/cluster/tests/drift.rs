@@ -97,6 +97,43 @@ async fn of_two_keys_that_share_an_object_a_change_runs_the_one_whose_part_it_is
     assert_eq!(woken(&world).await, ["ada", "bob"]);
 }
 
+/// As the contract says of `trigger` and of `fields`: both are about the primary itself, whoever wrote what of it.
+#[tokio::test(start_paused = true)]
+async fn a_changed_status_runs_its_author_unless_the_plugin_says_that_this_is_no_news() {
+    let spec: &'static [&'static str] = &[".spec"];
+    // (fields, spec_change_only; who runs)
+    let rows = [
+        (&[][..], false, &["ada"][..]),
+        (spec, false, &[]),
+        (&[], true, &[]),
+        (spec, true, &[]),
+    ];
+    for (fields, spec_change_only, want) in rows {
+        let setting = Setting {
+            fields,
+            spec_change_only,
+            ..Setting::default()
+        };
+        let world = World::new().await.set(setting).await;
+        let status = |text: &str| {
+            json!({
+                "apiVersion": "examples.windlass.dev/v1", "kind": "Greeting",
+                "metadata": { "name": "ada", "namespace": "default" }, "status": { "text": text },
+            })
+        };
+        let mut call = world.call().await;
+        let written = call.apply_status(status("Hi").to_string()).await;
+        written.unwrap();
+        let greetings = world.resource("examples.windlass.dev/v1", "Greeting").await;
+        world.refresh(&greetings).await;
+        woken(&world).await;
+        let ada = "/apis/examples.windlass.dev/v1/namespaces/default/greetings/ada/status";
+        world.somebody("PATCH", ada, &status("drift")).await;
+        world.refresh(&greetings).await;
+        assert_eq!(woken(&world).await, want, "{fields:?} {spec_change_only}");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_key_that_is_gone_is_not_run_for_what_it_left_and_takes_no_memory() {
     let account = Account::unlimited();

@@ -3,7 +3,8 @@
 use super::*;
 use crate::view::{End, Wrote};
 
-/// `end path before after`, one line for each field of each write; `because of it` for those that were not sent.
+/// `end path before after`, one line for each field of each write; `because of it` for those that were not sent, and `sent`
+/// for those that are not read.
 fn told(writes: &[Wrote]) -> Vec<String> {
     let text = |side: &Option<String>| side.clone().unwrap_or_else(|| "-".into());
     let mut lines = Vec::new();
@@ -13,12 +14,14 @@ fn told(writes: &[Wrote]) -> Vec<String> {
             End::Changed(_) => "changed",
             End::Unseen => "unseen",
             End::Deleted => "deleted",
+            End::NotDeleted => "not deleted",
             End::Failed => "failed",
         };
         lines.push(format!("{end} {}", wrote.key.name));
         let applied = wrote.end.differences().iter().map(|field| ("", field));
         let followed = wrote.followed.iter().map(|field| ("because of it ", field));
-        for (how, field) in applied.chain(followed) {
+        let unread = wrote.unread.iter().map(|field| ("sent ", field));
+        for (how, field) in applied.chain(followed).chain(unread) {
             let (before, after) = (text(&field.before), text(&field.after));
             lines.push(format!("  {how}{} {before} {after}", field.path));
         }
