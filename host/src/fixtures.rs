@@ -34,7 +34,7 @@ use crate::project::{Failed, Maker};
 use crate::runtime::{code_cache, sandboxes};
 use crate::screen::{Tone, say};
 use crate::seams::{Clock, Dial, Rng, Seams};
-use crate::source::{Digest, digest, text_of};
+use crate::source::{Digest, change_text, digest, text_of};
 use crate::telemetry;
 use compare::differing;
 use fixture::{Answer, Fixture, read};
@@ -279,7 +279,7 @@ impl Session {
             })
             .collect();
         let text = updated(fixture, &thens).map_err(anyhow::Error::msg)?;
-        std::fs::write(&fixture.path, text)
+        change_text(&fixture.path, &fixture.text, &text)
             .with_context(|| format!("cannot write {}", fixture.path.display()))
     }
 

@@ -9,6 +9,7 @@ mod merge;
 mod power;
 mod problems;
 mod used;
+mod wanted;
 mod yaml;
 
 use std::fmt;
@@ -21,6 +22,7 @@ pub(crate) use power::never_by_wildcard;
 pub use power::{Power, Reason};
 pub use problems::{PrimaryKind, Problem, find as problems, is_cluster_scoped};
 pub use used::{Unused, Used};
+pub use wanted::{Places, wanted};
 pub use yaml::{block, entries};
 
 /// The verbs that grants know, and `*` for all of them. Applying takes `create` and `patch`.

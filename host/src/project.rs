@@ -13,6 +13,7 @@ mod missing;
 mod scaffold;
 mod sdk;
 mod toolchain;
+mod workspace;
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};

@@ -15,7 +15,7 @@ use anyhow::{Context, anyhow, bail};
 use crate::args::{Output, Rbac};
 use crate::describe::Describe;
 use crate::error::Chain;
-use crate::grants::{self, PrimaryKind, Problem, block, is_cluster_scoped};
+use crate::grants::{self, Places, PrimaryKind, Problem, block, is_cluster_scoped, wanted};
 use crate::manifest::{Plugin, line_of_grant};
 use crate::plugin::Description;
 use crate::seams::Seams;
@@ -88,20 +88,22 @@ async fn roles(
     let description = description.map_err(|problem| vec![problem])?;
     let missing = description.missing(&plugin.grants);
     if !missing.is_empty() {
+        let plural = primary::plural(&description, &plugin.grants);
+        let plural = plural.unwrap_or_else(|_| description.likely_plural());
+        let places = Places {
+            primary: PrimaryKind::known(description.group(), &plural),
+            is_cluster_scoped: &is_cluster_scoped,
+        };
         return Err(vec![format!(
             "{file}: plugin {name} needs what is not granted: {}; add it to spec.grants, if it is to have it:\n{}",
             missing.join("; "),
-            block(&description.to_grant(&plugin.grants), 4).trim_end()
+            block(&wanted(&description, &plugin.grants, &places), 4).trim_end()
         )]);
     }
     let of_plugin = |problem: String| format!("{file}: plugin {name}: {problem}");
     let primary =
         primary::find(&description, &plugin.grants).map_err(|problem| vec![of_plugin(problem)])?;
-    let kind = PrimaryKind {
-        group: &primary.group,
-        plural: &primary.plural,
-        namespaced: is_cluster_scoped(&primary.group, &primary.plural).then_some(false),
-    };
+    let kind = PrimaryKind::known(&primary.group, &primary.plural);
     let problems = grants::problems(&description, &plugin.grants, &kind, &is_cluster_scoped);
     let line = |index| line_of_grant(&candidate.text, name, index);
     let said = |problem: &Problem| of_plugin(problem.text(line));

@@ -17,7 +17,7 @@ use std::path::Path;
 pub(crate) use component::{is_packed_name, packed, read_file};
 pub use files::{Digest, digest};
 pub use folder::{Candidate, Folder, Problem, read_component, read_folder};
-pub(crate) use text::{NOT_A_FILE, is_file, text_of};
+pub(crate) use text::{NOT_A_FILE, change_text, is_file, text_of};
 pub use watch::Watch;
 
 /// What a person is told of a config folder that cannot be read at the start.

@@ -21,7 +21,7 @@ export const host = {
       apiVersion,
       kind,
       namespace: query.namespace ?? null,
-      labelSelector: query.labelSelector ?? null,
+      labelSelector: query.labelSelector?.toString() ?? null,
       fieldSelector: query.fieldSelector ?? null,
       limit: query.limit ?? null,
       consistency: consistency ?? "stored",

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import {
   ClusterError,
+  LabelSelector,
   child,
   controller,
   done,
@@ -53,9 +54,10 @@ test("a list is narrowed by a label selector as the API server knows it", () => 
   for (const name of ["a", "b", "c"]) {
     cluster.put(manifest(named(name), { metadata: { labels: { name } } }));
   }
-  const query = (/** @type {string} */ labelSelector) =>
+  const query = (/** @type {string | LabelSelector} */ labelSelector) =>
     cluster.list({ apiVersion: "v1", kind: "ConfigMap", labelSelector }).length;
   assert.deepEqual([query("name!=a"), query("name in (a, b),!other"), query("")], [2, 2, 3]);
+  assert.equal(query(LabelSelector.of({ matchLabels: { name: "c" } })), 1);
   refused(() => query("name in a"), "invalid");
 });
 

@@ -3,10 +3,10 @@
 import { refusal } from "../src/failed.js";
 import { LabelSelector } from "../src/selector.js";
 
-/** A label selector; a text that is none is refused. @param {string | undefined} text */
+/** A label selector; a text that is none is refused. @param {string | LabelSelector | undefined} text */
 export function judged(text) {
   try {
-    return LabelSelector.parse(text ?? "");
+    return LabelSelector.parse(text?.toString() ?? "");
   } catch (error) {
     throw refusal("invalid", /** @type {Error} */ (error).message);
   }

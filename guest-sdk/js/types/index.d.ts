@@ -171,7 +171,8 @@ export interface ListQuery {
   kind: string;
   /** Absent lists every namespace. */
   namespace?: string;
-  labelSelector?: string;
+  /** A text, or a `LabelSelector`. */
+  labelSelector?: string | LabelSelector;
   fieldSelector?: string;
   limit?: number;
   consistency?: Consistency;

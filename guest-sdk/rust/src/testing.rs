@@ -27,6 +27,7 @@ mod stored;
 mod tests;
 mod wait;
 mod write;
+mod yaml;
 
 pub use fixture::{Answer, Fixture, FixtureError, Given, Outcome, Step, Then, When, Wrote};
 pub use pass::Pass;

@@ -167,7 +167,7 @@ impl Target {
         let (missing, to_grant, problems) = match self {
             Self::Project(project) => (
                 description.missing(&document.grants),
-                description.to_grant(&document.grants),
+                host.to_grant(description, &document.grants),
                 problems(project, description, primary.as_ref(), &host.discovery),
             ),
             Self::Component(_) => Default::default(),

@@ -31,6 +31,17 @@ impl<'a> From<&'a Resource> for PrimaryKind<'a> {
     }
 }
 
+impl<'a> PrimaryKind<'a> {
+    /// A kind, as far as it is known without a cluster.
+    pub fn known(group: &'a str, plural: &'a str) -> Self {
+        Self {
+            group,
+            plural,
+            namespaced: is_cluster_scoped(group, plural).then_some(false),
+        }
+    }
+}
+
 /// Something in the grants of a plugin that cannot work.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {

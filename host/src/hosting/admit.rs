@@ -10,8 +10,8 @@ use super::smoke::Smoke;
 use super::version::Version;
 use super::{Host, LastGood};
 use crate::error::Chain;
-use crate::grants::{Scope, entries};
-use crate::plugin::Description;
+use crate::grants::Scope;
+use crate::plugin::{CallError, Description};
 use crate::release::carriers;
 use crate::source::{Candidate, digest};
 use crate::view::finalizer_of;
@@ -162,14 +162,7 @@ impl Host {
             ..
         } = &plugin.description;
         self.metrics.of(name).claims(api_version, kind);
-        let missing = plugin.description.missing(&document.grants);
-        if !missing.is_empty() {
-            return Err(Refusal::new(format!(
-                "{file}: plugin {name} is not started, since it needs what is not granted: {}; add it to grants, if it is to have it: {}",
-                missing.join("; "),
-                entries(&plugin.description.to_grant(&document.grants))
-            )));
-        }
+        self.check_missing(document, &plugin.description)?;
         if let Some(failures) = &self.failures {
             failures.keep_component(name, bytes).await;
         }

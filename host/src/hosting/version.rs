@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use super::Host;
+use super::refusal::Refusal;
 use crate::api::{Discovery, Resource};
-use crate::grants::{self, Grants};
-use crate::manifest::line_of_grant;
+use crate::grants::{self, Grant, Grants, Places, PrimaryKind, entries, wanted};
+use crate::manifest::{self, line_of_grant};
 use crate::metrics::About;
 use crate::plugin::{Description, Plugin};
 use crate::source::{Candidate, Digest};
@@ -85,5 +87,42 @@ impl Version {
             "{file}: plugin {name} is not started: {}",
             refused.join("; ")
         ))
+    }
+}
+
+impl Host {
+    /// Refuses a plugin that needs what its document does not grant.
+    pub(super) fn check_missing(
+        &self,
+        document: &manifest::Plugin,
+        description: &Description,
+    ) -> Result<(), Refusal> {
+        let missing = description.missing(&document.grants);
+        if missing.is_empty() {
+            return Ok(());
+        }
+        Err(Refusal::new(format!(
+            "{}: plugin {} is not started, since it needs what is not granted: {}; add it to grants, if it is to have it: {}",
+            document.file.display(),
+            document.name,
+            missing.join("; "),
+            entries(&self.to_grant(description, &document.grants))
+        )))
+    }
+
+    /// What to write into a document so that it grants all that its plugin needs, with its kinds as they are remembered.
+    pub(crate) fn to_grant(&self, description: &Description, grants: &Grants) -> Vec<Grant> {
+        let primary = self
+            .discovery
+            .remembered(&description.api_version, &description.kind);
+        let likely = description.likely_plural();
+        let places = Places {
+            primary: match &primary {
+                Some(primary) => primary.into(),
+                None => PrimaryKind::known(description.group(), &likely),
+            },
+            is_cluster_scoped: &|group, plural| self.discovery.is_cluster_scoped(group, plural),
+        };
+        wanted(description, grants, &places)
     }
 }

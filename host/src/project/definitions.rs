@@ -7,6 +7,7 @@ use anyhow::Context;
 use serde_json::Value;
 
 use crate::dev::wanted::objects;
+use crate::grants::{PrimaryKind, is_cluster_scoped};
 use crate::source::text_of;
 
 /// A kind of a project.
@@ -56,6 +57,22 @@ impl Definitions {
         let mut all = self.0.iter();
         all.find(|one| one.group == group && one.plural == plural)
     }
+
+    /// A kind, as far as the project or Kubernetes knows it.
+    pub(super) fn kind<'a>(&self, group: &'a str, plural: &'a str) -> PrimaryKind<'a> {
+        let own = self.by_plural(group, plural);
+        let known = PrimaryKind::known(group, plural);
+        PrimaryKind {
+            namespaced: own.map(|own| own.namespaced).or(known.namespaced),
+            ..known
+        }
+    }
+
+    /// Whether a kind is cluster-scoped, as far as the project or Kubernetes knows it.
+    pub(super) fn is_cluster_scoped(&self, group: &str, plural: &str) -> bool {
+        let own = self.by_plural(group, plural);
+        own.map_or_else(|| is_cluster_scoped(group, plural), |own| !own.namespaced)
+    }
 }
 
 fn read(definition: &Value) -> Option<Definition> {
@@ -93,6 +110,8 @@ mod tests {
         assert_eq!((&*thing.plural, thing.namespaced), ("thingies", false));
         assert_eq!(all.by_plural("x.dev", "thingies"), Some(thing));
         assert_eq!(all.by_plural("y.dev", "thingies"), None);
+        assert!(all.is_cluster_scoped("x.dev", "thingies") && all.is_cluster_scoped("", "nodes"));
+        assert!(!all.is_cluster_scoped("x.dev", "things"));
         assert_eq!(all.0.len(), 1);
     }
 }

@@ -17,7 +17,7 @@ use super::{DOCUMENT, Project};
 use crate::args::BuildFlags;
 use crate::describe::Describe;
 use crate::error::Chain;
-use crate::grants::{self, PrimaryKind, is_cluster_scoped};
+use crate::grants;
 use crate::manifest::line_of_grant;
 use crate::plugin::{Description, Plugin};
 use crate::rbac::{is_watched, primary_plural};
@@ -181,8 +181,10 @@ pub(super) async fn described(
 /// No host would start the plugin with them.
 fn check_grants(project: &Project, description: &Description) -> anyhow::Result<()> {
     let file = project.document.file.display();
-    let mut refused: Vec<String> = missing(project, description).into_iter().collect();
-    for (refuses, problem) in problems(project, description)? {
+    let own = Definitions::of(&project.folder)?;
+    let missing = missing(project, description, &own);
+    let mut refused: Vec<String> = missing.into_iter().collect();
+    for (refuses, problem) in problems(project, description, &own) {
         let text = format!("{file}: {problem}");
         match refuses {
             true => refused.push(text),
@@ -195,39 +197,31 @@ fn check_grants(project: &Project, description: &Description) -> anyhow::Result<
     }
 }
 
-/// What cannot work in the grants of `project`, and whether a host refuses it. The project's own kinds are known beside
-/// those of Kubernetes.
-fn problems(project: &Project, description: &Description) -> anyhow::Result<Vec<(bool, String)>> {
-    let own = Definitions::of(&project.folder)?;
+/// What cannot work in the grants of `project`, and whether a host refuses it. Its `own` kinds are known beside those of
+/// Kubernetes.
+fn problems(
+    project: &Project,
+    description: &Description,
+    own: &Definitions,
+) -> Vec<(bool, String)> {
     let document = &project.document;
     let own_primary = own.by_kind(description.group(), &description.kind);
-    let (plural, namespaced) = match own_primary {
-        Some(own) => (own.plural.clone(), Some(own.namespaced)),
-        None => match primary_plural(description, &document.grants) {
-            Ok(plural) => {
-                let scoped = is_cluster_scoped(description.group(), &plural);
-                (plural, scoped.then_some(false))
-            }
-            // Which of several kinds it is, a cluster knows.
-            Err(problem) => {
-                return Ok(vec![(!is_watched(description, &document.grants), problem)]);
-            }
-        },
+    let named = match own_primary {
+        Some(own) => Ok(own.plural.clone()),
+        None => primary_plural(description, &document.grants),
     };
-    let primary = PrimaryKind {
-        group: description.group(),
-        plural: &plural,
-        namespaced,
+    let plural = match named {
+        Ok(plural) => plural,
+        // Which of several kinds it is, a cluster knows.
+        Err(problem) => return vec![(!is_watched(description, &document.grants), problem)],
     };
-    let scope = |group: &str, plural: &str| {
-        let own = own.by_plural(group, plural);
-        own.map_or_else(|| is_cluster_scoped(group, plural), |own| !own.namespaced)
-    };
+    let primary = own.kind(description.group(), &plural);
+    let scope = |group: &str, plural: &str| own.is_cluster_scoped(group, plural);
     let problems = grants::problems(description, &document.grants, &primary, &scope);
     let line = |index| line_of_grant(&project.text, &document.name, index);
     let told = problems.iter();
     let told = told.map(|problem| (problem.refuses, problem.text(line)));
-    Ok(told.collect())
+    told.collect()
 }
 
 /// Puts the component where the document says; whoever reads it there sees the old one or the new one. With a name that

@@ -2,19 +2,21 @@
 
 mod edit;
 
-use std::fs;
 use std::io::{Write, stdout};
 
 use anyhow::{Context, bail};
 
 use super::Project;
+use super::definitions::Definitions;
 use super::make::described;
 use crate::args::GrantsFlags;
-use crate::grants::{Grant, Grants, block};
+use crate::grants::{Grant, Grants, Places, block, wanted};
 use crate::manifest;
 use crate::plugin::Description;
+use crate::rbac::primary_plural;
 use crate::screen::{Tone, say};
 use crate::seams::Seams;
+use crate::source::change_text;
 use edit::{INDENT, with_grants};
 
 /// Prints or adds what is missing.
@@ -24,7 +26,10 @@ use edit::{INDENT, with_grants};
 pub async fn grants(flags: GrantsFlags, threads: usize, seams: Seams) -> anyhow::Result<()> {
     let project = Project::open(&flags.folder)?;
     let (_, plugin) = described(&project, flags.code_cache, threads, &seams).await?;
-    let to_grant = plugin.description.to_grant(&project.document.grants);
+    // A build takes its time: somebody may have changed the document meanwhile.
+    let project = Project::open(&flags.folder)?;
+    let own = Definitions::of(&project.folder)?;
+    let to_grant = to_grant(&project, &plugin.description, &own);
     let file = project.document.file.display();
     if let Err(problems) = Grants::new(to_grant.clone()) {
         bail!("the plugin needs what cannot be granted: {problems}");
@@ -34,7 +39,8 @@ pub async fn grants(flags: GrantsFlags, threads: usize, seams: Seams) -> anyhow:
         say(Tone::Good, "Granted", &text)?;
     } else if flags.write {
         let text = added(&project, &to_grant)?;
-        fs::write(&project.document.file, text).with_context(|| format!("cannot write {file}"))?;
+        let changed = change_text(&project.document.file, &project.text, &text);
+        changed.with_context(|| format!("cannot write {file}"))?;
         let text = format!("{file}  rules: {}", to_grant.len());
         say(Tone::Good, "Added", &text)?;
     } else {
@@ -42,6 +48,22 @@ pub async fn grants(flags: GrantsFlags, threads: usize, seams: Seams) -> anyhow:
         stdout().lock().write_all(text.as_bytes())?;
     }
     Ok(())
+}
+
+/// What to grant for what the document of `project` leaves open, with its `own` kinds.
+fn to_grant(project: &Project, description: &Description, own: &Definitions) -> Vec<Grant> {
+    let grants = &project.document.grants;
+    let group = description.group();
+    let plural = match own.by_kind(group, &description.kind) {
+        Some(own) => Ok(own.plural.clone()),
+        None => primary_plural(description, grants),
+    };
+    let plural = plural.unwrap_or_else(|_| description.likely_plural());
+    let places = Places {
+        primary: own.kind(group, &plural),
+        is_cluster_scoped: &|group, plural| own.is_cluster_scoped(group, plural),
+    };
+    wanted(description, grants, &places)
 }
 
 /// The text of the document with more grants.
@@ -73,13 +95,17 @@ fn added(project: &Project, to_grant: &[Grant]) -> anyhow::Result<String> {
 }
 
 /// What the document of `project` does not grant, with the YAML to paste; nothing if it grants all.
-pub(super) fn missing(project: &Project, description: &Description) -> Option<String> {
+pub(super) fn missing(
+    project: &Project,
+    description: &Description,
+    own: &Definitions,
+) -> Option<String> {
     let document = &project.document;
     let missing = description.missing(&document.grants);
     if missing.is_empty() {
         return None;
     }
-    let to_grant = description.to_grant(&document.grants);
+    let to_grant = to_grant(project, description, own);
     Some(format!(
         "{} does not grant what the plugin needs: {}; no host starts it before it does. `windlass grants --write` adds this to spec.grants:\n{}",
         document.file.display(),
@@ -90,6 +116,8 @@ pub(super) fn missing(project: &Project, description: &Description) -> Option<St
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     const HEAD: &str =
@@ -107,13 +135,31 @@ mod tests {
     fn what_is_missing_is_yaml_that_the_document_takes() {
         let description = Description::asking("", "configmaps", &["get", "create"]);
         let (_folder, project) = project("  source: { file: x.wasm }\n");
-        let said = missing(&project, &description).unwrap();
+        let own = Definitions::default();
+        let said = missing(&project, &description, &own).unwrap();
         let want = "adds this to spec.grants:\n    - apiGroups: [\"\"]\n      resources: [configmaps]\n      verbs: [get, create]";
         assert!(said.ends_with(want), "{said}");
-        let to_grant = description.to_grant(&project.document.grants);
+        let to_grant = to_grant(&project, &description, &own);
         let text = added(&project, &to_grant).unwrap();
         let read = manifest::parse(&project.document.file, &text).unwrap();
         assert_eq!(description.missing(&read[0].grants), [""; 0]);
+    }
+
+    #[test]
+    fn what_is_written_for_a_kind_of_the_projects_own_is_what_a_host_takes() {
+        let (folder, project) = project("  source: { file: x.wasm }\n");
+        let crd = "kind: CustomResourceDefinition\nspec: { group: x.dev, scope: Cluster, names: { kind: X, plural: ixes } }\n";
+        fs::write(folder.path().join("x.crd.yaml"), crd).unwrap();
+        let own = Definitions::of(folder.path()).unwrap();
+        let mut description = Description::asking("x.dev", "ixes", &["get", "list", "watch"]);
+        let children = Description::asking("", "configmaps", &["create"]);
+        description.needs.extend(children.needs);
+        let text = added(&project, &to_grant(&project, &description, &own)).unwrap();
+        let read = manifest::parse(&project.document.file, &text).unwrap();
+        let primary = own.kind("x.dev", "ixes");
+        let scope = |group: &str, plural: &str| own.is_cluster_scoped(group, plural);
+        let problems = crate::grants::problems(&description, &read[0].grants, &primary, &scope);
+        assert!(problems.is_empty(), "{problems:?}: {text}");
     }
 
     #[test]
@@ -121,7 +167,7 @@ mod tests {
         let description = Description::asking("", "configmaps", &["get"]);
         let flow = "  grants: [{ apiGroups: [apps], resources: [deployments], verbs: [get] }]\n  source: { file: x.wasm }\n";
         let (_folder, project) = project(flow);
-        let to_grant = description.to_grant(&project.document.grants);
+        let to_grant = to_grant(&project, &description, &Definitions::default());
         let error = added(&project, &to_grant).unwrap_err().to_string();
         assert!(error.contains("by hand:\n    - apiGroups"), "{error}");
     }

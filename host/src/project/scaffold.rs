@@ -19,7 +19,8 @@ use self::definition::Definition;
 pub use self::names::{group_name, kind_name, plugin_name};
 use self::shape::edits;
 use self::words::{Kind, Words};
-use super::sdk::{Sdk, Workspace, all};
+use super::sdk::{Sdk, all};
+use super::workspace::Workspace;
 use crate::args::{Language, New};
 use crate::screen::{Tone, go_on, say};
 use crate::seams::{Rng, Seams};
@@ -77,10 +78,7 @@ pub fn new(flags: &New, seams: &Seams) -> anyhow::Result<()> {
     }
     if let Some(workspace) = &draft.workspace {
         let root = workspace.root.join(manifest);
-        go_on(&format!(
-            "a member of the workspace in {}, if its members name it",
-            root.display()
-        ))?;
+        go_on(&format!("a member of the workspace in {}", root.display()))?;
     }
     say(Tone::Good, "Next", &format!("cd {name} && windlass dev"))?;
     Ok(())

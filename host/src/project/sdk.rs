@@ -8,6 +8,7 @@ use anyhow::Context;
 use rust_embed::{EmbeddedFile, RustEmbed};
 use sha2::{Digest, Sha256};
 
+use super::workspace::Members;
 use crate::seams::Rng;
 
 /// Where a project keeps what is put there.
@@ -51,7 +52,7 @@ impl Sdk {
     }
 
     /// The file of a project that names it.
-    fn manifest(self) -> &'static str {
+    pub(super) fn manifest(self) -> &'static str {
         match self {
             Self::Rust => "Cargo.toml",
             Self::JavaScript => "package.json",
@@ -88,7 +89,8 @@ impl Sdk {
         let mut above = folder.ancestors().skip(1);
         above.find_map(|root| {
             let text = fs::read_to_string(root.join(self.manifest())).ok()?;
-            let here = is_workspace(self, &text) && steps_up(&text, self.path()) == Some("");
+            let is_workspace = Members::of(self, &text).is_some();
+            let here = is_workspace && steps_up(&text, self.path()) == Some("");
             here.then(|| root.to_owned())
         })
     }
@@ -111,46 +113,6 @@ fn steps_up<'a>(text: &'a str, path: &str) -> Option<&'a str> {
     let (before, _) = text.split_once(path)?;
     let rest = before.trim_end_matches("../");
     before.get(rest.len()..)
-}
-
-/// Whether a manifest is that of a workspace with members.
-fn is_workspace(sdk: Sdk, manifest: &str) -> bool {
-    match sdk {
-        Sdk::Rust => {
-            let is = |word: &str| {
-                manifest
-                    .lines()
-                    .any(|line| line.trim_start().starts_with(word))
-            };
-            is("[workspace]") && is("members")
-        }
-        Sdk::JavaScript => {
-            let manifest: Option<serde_json::Value> = serde_json::from_str(manifest).ok();
-            manifest.is_some_and(|manifest| manifest.get("workspaces").is_some())
-        }
-    }
-}
-
-/// The workspace that a project is a member of: cargo's, or npm's.
-pub(super) struct Workspace {
-    /// Its folder.
-    pub(super) root: PathBuf,
-    /// The steps from the project up to it: `../`.
-    pub(super) up: String,
-}
-
-impl Workspace {
-    /// The nearest one around a project in `folder`, which is absolute.
-    pub(super) fn around(folder: &Path, sdk: Sdk) -> Option<Self> {
-        let mut above = folder.ancestors().enumerate().skip(1);
-        above.find_map(|(steps, root)| {
-            let text = fs::read_to_string(root.join(sdk.manifest())).ok()?;
-            is_workspace(sdk, &text).then(|| Self {
-                root: root.to_owned(),
-                up: "../".repeat(steps),
-            })
-        })
-    }
 }
 
 /// Every file of an embedded folder, by its path in it.
@@ -260,15 +222,6 @@ mod tests {
             );
             assert_eq!(Sdk::of(&member), Some((Sdk::Rust, home)), "{dependency}");
         }
-        let around = Workspace::around(&member, Sdk::Rust).unwrap();
-        assert_eq!((&*around.root, &*around.up), (root, "../../"));
-        // A project of its own is no workspace.
-        put(
-            root.join("Cargo.toml"),
-            "[workspace]\nexclude = [\".windlass\"]\n",
-        );
-        assert!(Workspace::around(&member, Sdk::Rust).is_none());
-        assert!(Workspace::around(&member, Sdk::JavaScript).is_none());
     }
 
     #[test]

@@ -56,7 +56,8 @@ pub(crate) fn plural(description: &Description, grants: &Grants) -> Result<Strin
         (None, _) => {
             let mut verbs = vec!["get", "list", "watch"];
             verbs.extend(description.finalizes.then_some("patch"));
-            let grant = Grant::suggested(group, &[&guess], &verbs, Namespaces::All);
+            let named = description.likely_plural();
+            let grant = Grant::suggested(group, &[&named], &verbs, Namespaces::All);
             Err(format!(
                 "no grant says where it may watch its primary kind {kind}: grant watch on it with `namespaces: all` or a list of names; write: {}",
                 entries([&grant])

@@ -117,10 +117,10 @@ fn value(tokens: &mut Tokens<'_>) -> Result<String, String> {
     }
 }
 
+/// A number that is the value of a label too: without a sign.
 fn number(value: &str) -> Result<i64, String> {
-    value
-        .parse()
-        .map_err(|_| format!("{value:?} is not a whole number"))
+    let number = value.parse().ok().filter(|_| is_label_value(value));
+    number.ok_or_else(|| format!("{value:?} is not a whole number without a sign"))
 }
 
 /// What is in parentheses: an empty value stands before, after and between commas where no word does.

@@ -28,6 +28,7 @@ use super::check;
 use super::store::FakeCluster;
 use super::wait;
 use super::write::Write;
+use super::yaml;
 use crate::query::ObjectRef;
 
 /// A fixture file.
@@ -57,10 +58,13 @@ pub struct Step {
 #[serde(deny_unknown_fields, default)]
 pub struct Given {
     /// The operator's configuration; without it, as before.
+    #[serde(deserialize_with = "yaml::untyped")]
     pub config: Option<Value>,
     /// Objects that are put there, and their namespaces with them.
+    #[serde(deserialize_with = "yaml::untyped")]
     pub objects: Vec<Value>,
     /// JSON merge patches, by the object: `ConfigMap/default/ada`.
+    #[serde(deserialize_with = "yaml::untyped")]
     pub edits: BTreeMap<String, Value>,
     /// Objects that somebody removes: `ConfigMap/default/ada`.
     pub removals: Vec<String>,
@@ -91,6 +95,7 @@ pub struct Then {
     #[serde(default)]
     pub writes: Vec<Wrote>,
     /// The status that is applied to the primary, at last; none means that it is not written.
+    #[serde(default, deserialize_with = "yaml::untyped")]
     pub status: Option<Value>,
 }
 
@@ -120,15 +125,15 @@ pub enum Answer {
 #[serde(rename_all = "camelCase")]
 pub enum Wrote {
     /// The whole of what is applied.
-    Apply(Value),
+    Apply(#[serde(deserialize_with = "yaml::untyped")] Value),
     /// The whole of what is applied as the status of anything but the primary.
-    ApplyStatus(Value),
+    ApplyStatus(#[serde(deserialize_with = "yaml::untyped")] Value),
     /// The whole of what is created.
-    Create(Value),
+    Create(#[serde(deserialize_with = "yaml::untyped")] Value),
     /// The patch.
-    Patch(Value),
+    Patch(#[serde(deserialize_with = "yaml::untyped")] Value),
     /// `ConfigMap/default/ada`.
-    Delete(Value),
+    Delete(#[serde(deserialize_with = "yaml::untyped")] Value),
 }
 
 /// What came of a call.
@@ -153,10 +158,7 @@ impl Fixture {
         let path = path.as_ref();
         let wrong = |error: String| FixtureError(format!("{}: {error}", path.display()));
         let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
-        // As Kubernetes reads YAML: 0400 is 256.
-        let options = serde_saphyr::options! { legacy_octal_numbers: true };
-        let steps = serde_saphyr::from_multiple_with_options(&text, options);
-        let steps: Vec<Step> = steps.map_err(|error| wrong(error.to_string()))?;
+        let steps: Vec<Step> = yaml::documents(&text).map_err(|error| wrong(error.to_string()))?;
         for Step { when, .. } in &steps {
             if when.reconcile.is_some() == when.finalize.is_some() {
                 return Err(wrong("when: say either reconcile or finalize".to_owned()));

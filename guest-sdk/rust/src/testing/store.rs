@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::parts::{check_uid, name_of, selected, text};
 use super::stored::Stored;
 use super::write::{Verb, Write};
+use super::yaml::whole_numbers;
 use crate::failed::Code;
 use crate::needs::group;
 use crate::query::{DeleteOptions, ListQuery, ObjectRef};
@@ -236,10 +237,11 @@ impl FakeCluster {
     fn commit(
         &mut self,
         target: &ObjectRef,
-        stored: Stored,
+        mut stored: Stored,
         verb: Verb,
         sent: &Value,
     ) -> Result<Value, Code> {
+        stored.object = whole_numbers(stored.object);
         let old = self.objects.get(&key(target));
         if old.is_some_and(|old| old.object == stored.object) {
             let object = stored.object.clone();
@@ -250,7 +252,7 @@ impl FakeCluster {
         self.writes.push(Write {
             verb,
             target: target.clone(),
-            object: sent.clone(),
+            object: whole_numbers(sent.clone()),
         });
         self.store(target, stored);
         self.get(target)
@@ -261,6 +263,7 @@ impl FakeCluster {
         let old = self.objects.get(&key(target)).map(|old| old.object.clone());
         let kept = |pointer| old.as_ref().and_then(|old| old.pointer(pointer)).cloned();
         self.version += 1;
+        stored.object = whole_numbers(stored.object);
         let (version, now) = (json!(self.version.to_string()), json!(self.clock));
         stored.set_metadata("resourceVersion", |_| version);
         let created = kept("/metadata/creationTimestamp").unwrap_or(now);

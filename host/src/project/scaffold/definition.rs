@@ -5,6 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, anyhow, bail};
 use serde_json::{Map, Value, json};
+use windlass_apiserver::request::decode::whole_numbers;
 
 use super::words::Kind;
 use crate::dev::wanted::objects;
@@ -159,14 +160,33 @@ fn example(schema: &Value, depth: usize) -> Value {
             (0..count).map(|_| example(&items, depth - 1)).collect()
         }
         Some("boolean") => json!(false),
-        Some("integer" | "number") => json!(
-            number("minimum")
-                .unwrap_or(1)
-                .min(number("maximum").unwrap_or(u64::MAX))
-        ),
+        Some("integer" | "number") => a_number(schema),
         Some("string") => json!(string(schema)),
         _ => json!(1),
     }
+}
+
+/// 1, or what is nearest to it.
+fn a_number(schema: &Value) -> Value {
+    let bound = |name: &str| schema.get(name).and_then(Value::as_f64);
+    let is = |name: &str| schema.get(name) == Some(&json!(true));
+    let step = bound("multipleOf")
+        .filter(|step| *step > 0.0)
+        .unwrap_or(1.0);
+    let least = bound("minimum").map(|least| match is("exclusiveMinimum") {
+        true => least + step,
+        false => least,
+    });
+    let most = bound("maximum").map(|most| match is("exclusiveMaximum") {
+        true => most - step,
+        false => most,
+    });
+    let mut number = 1.0_f64.max(least.unwrap_or(1.0));
+    number = number.min(most.unwrap_or(number));
+    if bound("multipleOf").is_some() {
+        number = (number / step).ceil() * step;
+    }
+    whole_numbers(json!(number))
 }
 
 fn string(schema: &Value) -> String {
@@ -176,7 +196,13 @@ fn string(schema: &Value) -> String {
         Some("date") => return "2026-01-01".to_owned(),
         Some("duration") => return "1m".to_owned(),
         Some("ipv4" | "ip") => return "192.0.2.1".to_owned(),
+        Some("ipv6") => return "2001:db8::1".to_owned(),
+        Some("cidr") => return "192.0.2.0/24".to_owned(),
+        Some("mac") => return "00:00:5e:00:53:01".to_owned(),
         Some("uri") => return "https://example.com".to_owned(),
+        Some("email") => return "ada@example.com".to_owned(),
+        Some("byte") => return "ZXhhbXBsZQ==".to_owned(),
+        Some("uuid" | "uuid4") => return "6f1c2b5e-0000-4000-8000-00000000ada0".to_owned(),
         _ => {}
     }
     let least = number("minLength").unwrap_or(0).min(MOST);
@@ -253,6 +279,28 @@ spec:
             "hosts": ["example"], "port": 1024, "since": "2026-01-01T00:00:00Z", "code": "exa", "secure": false,
         });
         assert_eq!(fields, json!({ "mode": "Fast", "spec": spec }));
+    }
+
+    #[test]
+    fn a_number_is_within_its_bounds_and_a_text_of_its_format() {
+        for (schema, want) in [
+            (json!({}), json!(1)),
+            (json!({ "minimum": 3 }), json!(3)),
+            (json!({ "maximum": 0 }), json!(0)),
+            (json!({ "minimum": -5, "maximum": -2 }), json!(-2)),
+            (json!({ "maximum": 0.5 }), json!(0.5)),
+            (json!({ "minimum": 1.5 }), json!(1.5)),
+            (json!({ "minimum": 1, "exclusiveMinimum": true }), json!(2)),
+            (json!({ "maximum": 1, "exclusiveMaximum": true }), json!(0)),
+            (json!({ "multipleOf": 5 }), json!(5)),
+            (json!({ "minimum": 7, "multipleOf": 5 }), json!(10)),
+        ] {
+            assert_eq!(a_number(&schema), want, "{schema}");
+        }
+        let text = |format: &str| string(&json!({ "type": "string", "format": format }));
+        assert_eq!(text("byte"), "ZXhhbXBsZQ==");
+        assert_eq!(text("cidr"), "192.0.2.0/24");
+        assert_eq!(text("anything"), "example");
     }
 
     #[test]
