@@ -103,7 +103,7 @@ mod tests {
             "status": { "acceptedNames": { "plural": "things", "kind": "Thing" },
                 "conditions": [{ "type": "Established", "status": "True" }] },
         });
-        crd::resources(&crd, before)
+        crd::resources(&crd, &crd.to_string().into(), before)
     }
 
     #[test]

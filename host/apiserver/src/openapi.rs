@@ -25,13 +25,14 @@ pub type CrdVersion<'a> = &'a dyn Fn(&str, &str) -> Option<Value>;
 /// The same for every run of one build: built-in types do not change.
 static BUILT_IN: LazyLock<String> = LazyLock::new(|| hash(&[data::TYPES]));
 
-/// `/openapi/v3`: where the document of each group version is. The URLs change with what is there.
-pub fn index(registry: &Registry, crds: CrdVersion<'_>) -> Value {
+/// `/openapi/v3`: where the document of each group version is. The URLs change with what is there; no
+/// document is made for it, and no definition read.
+pub fn index(registry: &Registry) -> Value {
     let mut paths = Map::new();
     for group in groups(registry) {
         for version in group.versions {
             let place = place(group.name, version);
-            let hash = version_hash(registry, group.name, version, crds);
+            let hash = version_hash(registry, group.name, version);
             let url = format!("/openapi/v3/{place}?hash={hash}");
             paths.insert(place, json!({ "serverRelativeURL": url }));
         }
@@ -49,18 +50,17 @@ fn place(group: &str, version: &str) -> String {
 }
 
 /// What the URL of a document carries; also its `ETag`, in quotes. The same as long as the document is.
-pub fn version_hash(
-    registry: &Registry,
-    group: &str,
-    version: &str,
-    crds: CrdVersion<'_>,
-) -> String {
+pub fn version_hash(registry: &Registry, group: &str, version: &str) -> String {
     let mut parts = vec![format!("{} {group}/{version}", *BUILT_IN)];
     for resource in of_version(registry, group, version) {
         parts.push(resource.plural.clone());
-        if let Origin::Custom { crd, .. } = &resource.origin {
-            let version = crds(crd, version).unwrap_or_default();
-            parts.push(format!("{} {version}", resource.kind));
+        if let Some(kept) = &resource.kept {
+            let (uid, generation) = &kept.definition;
+            let (kind, list) = (&resource.kind, &resource.list_kind);
+            parts.push(format!(
+                "{kind} {list} {uid} {generation} {}",
+                resource.verbs.len()
+            ));
         }
     }
     let parts: Vec<&[u8]> = parts.iter().map(String::as_bytes).collect();

@@ -88,11 +88,16 @@ impl Entry {
 
     /// The object, parsed.
     pub fn value(&self) -> Value {
-        let mut deserializer = serde_json::Deserializer::from_slice(&self.json);
-        deserializer.disable_recursion_limit();
-        // It was written by `Draft`, so it parses.
-        Value::deserialize(&mut deserializer).unwrap_or_default()
+        parse(&self.json)
     }
+}
+
+/// An object whose text is that of an entry.
+pub(crate) fn parse(json: &[u8]) -> Value {
+    let mut deserializer = serde_json::Deserializer::from_slice(json);
+    deserializer.disable_recursion_limit();
+    // It was written by `Draft`, so it parses.
+    Value::deserialize(&mut deserializer).unwrap_or_default()
 }
 
 /// What every object begins with, in the real server's order.

@@ -11,6 +11,7 @@
 )]
 
 mod definitions;
+mod definitions_work;
 mod faults;
 mod hostile;
 mod judge;
