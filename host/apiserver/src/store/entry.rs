@@ -36,6 +36,8 @@ pub struct Entry {
     pub labels: Option<Box<Labels>>,
     /// Whether it has a `deletionTimestamp`.
     pub deleting: bool,
+    /// Whether it has a `status`.
+    pub has_status: bool,
 }
 
 impl Ord for Key {
@@ -112,6 +114,7 @@ pub(super) struct Draft {
     head: usize,
     labels: Option<Box<Labels>>,
     deleting: bool,
+    has_status: bool,
 }
 
 impl Draft {
@@ -122,12 +125,14 @@ impl Draft {
             head: 1,
             labels: None,
             deleting: false,
+            has_status: false,
         };
         let empty = Map::new();
         let object = object.as_object().unwrap_or(&empty);
         let metadata = object.get("metadata").and_then(Value::as_object);
         draft.labels = labels(metadata.unwrap_or(&empty));
         let deletion = metadata.and_then(|metadata| metadata.get("deletionTimestamp"));
+        draft.has_status = object.contains_key("status");
         draft.deleting = deletion.is_some_and(|time| !time.is_null());
         let mut between = b'{';
         for name in HEAD {
@@ -184,6 +189,7 @@ impl Draft {
             head: self.head,
             labels: self.labels,
             deleting: self.deleting,
+            has_status: self.has_status,
         }
     }
 }

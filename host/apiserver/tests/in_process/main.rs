@@ -18,4 +18,5 @@ mod judge;
 mod life;
 mod random;
 mod seed;
+mod status_default;
 mod support;
