@@ -125,7 +125,7 @@ screenshots: demo-built chromium $(NPM) ## Take the pictures of the status page 
 	@node tests/page-js/src/pictures.js
 
 # One build for all suites: `--workspace` everywhere, so that no crate is built with other features.
-.PHONY: test-fast test test-embedded contract mutants kube-rs-suite test-long
+.PHONY: test-fast test test-embedded contract contract-crds mutants kube-rs-suite test-long
 test-fast: toolchain $(NPM) ## Run the tests that need no Go
 	@tests/summary --workspace --lib --test sandbox --test in_process --test controllers --test rbac --test port
 test: toolchain go demo-built chromium $(NPM) ## Run all tests, on a real control plane and on the embedded API server
@@ -138,6 +138,8 @@ test-embedded: toolchain go $(NPM) ## Run the end-to-end tests on the embedded A
 	@WINDLASS_TEST_SERVER=embedded tests/summary --workspace $(E2E:%=--test %) -- --test-threads 4 $(REAL_ONLY:%=--skip %)
 contract: toolchain go ## Compare the embedded API server with a real one, by the contract's scenarios
 	cargo test --workspace --test contract --test kubectl
+contract-crds: toolchain go ## Install 400 CRDs on a real API server and on the embedded one, and compare the times
+	cargo run --quiet --release -p windlass-contract --bin contract -- install
 mutants: toolchain go ## Put one bug after the other into the embedded API server, and check that the contract finds each
 	cargo test -p windlass-contract --features mutants --test mutants
 kube-rs-suite: toolchain ## Run kube-rs's own integration tests on the embedded API server

@@ -22,6 +22,8 @@ pub struct Answer {
     pub content_type: &'static str,
     /// When to try again, in seconds; 0 says nothing.
     pub retry_after: u32,
+    /// What tells a document from its earlier and later ones, in quotes; it differs by what is accepted.
+    pub etag: Option<String>,
 }
 
 /// What the client is to be warned of, noted while a request is answered; the same text counts once.
@@ -94,6 +96,7 @@ impl Answer {
             warnings: Vec::new(),
             content_type: JSON,
             retry_after: 0,
+            etag: None,
         }
     }
 
@@ -128,6 +131,10 @@ impl Answer {
         ];
         for (name, value) in fixed.into_iter().filter(|(_, value)| !value.is_empty()) {
             headers.insert(name, HeaderValue::from_static(value));
+        }
+        if let Some(Ok(etag)) = self.etag.as_deref().map(HeaderValue::from_str) {
+            headers.insert(header::ETAG, etag);
+            headers.insert(header::VARY, HeaderValue::from_static("Accept"));
         }
         if self.retry_after > 0 {
             headers.insert(header::RETRY_AFTER, self.retry_after.into());

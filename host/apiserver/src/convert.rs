@@ -2,6 +2,8 @@
 //!
 //! A custom resource is pruned and gets its defaults when it is read, as its definition wants it by then, and
 //! is pruned once more in another version (apiextensions-apiserver `pkg/apiserver/customresource_handler.go`).
+//! So an object that was created without its status, as the status subresource wants it, has the default of
+//! `status` whenever it is read, and keeps it from the next write on.
 
 use serde_json::Value;
 
@@ -35,16 +37,36 @@ pub fn to_stored(mut object: Value, resource: &Resource) -> Value {
         return object;
     }
     if resource.version != resource.storage {
+        let had_status = object.get("status").is_some();
         tidy(&mut object, resource.kept.as_deref(), &resource.storage);
+        // What was created without a status is kept without it.
+        if let Some(fields) = object.as_object_mut().filter(|_| !had_status) {
+            fields.remove("status");
+        }
     }
     say_version(&mut object, &resource.stored_as());
     object
 }
 
-/// Whether the definition of the object's kind has changed since the object was written.
-pub fn is_stale(resource: &Resource, entry: &Entry) -> bool {
-    let kept = resource.kept.as_ref();
-    kept.is_some_and(|kept| entry.revision <= kept.since)
+/// The object as it is read after it was kept: what a dry run answers.
+pub fn as_read(object: Value, resource: &Resource) -> Value {
+    to_served(to_stored(object, resource), resource)
+}
+
+/// Whether an object is kept as its definition wants it: reading it in the version in which it is kept would
+/// change nothing.
+pub fn is_settled(resource: &Resource, entry: &Entry) -> bool {
+    let Some(kept) = &resource.kept else {
+        return true;
+    };
+    entry.revision > kept.since && (entry.has_status || !defaults_status(kept, &resource.storage))
+}
+
+/// Whether objects in a version have a default where they have no `status`.
+fn defaults_status(kept: &Kept, version: &str) -> bool {
+    let schema = kept.schema(version).map(|schema| schema.view());
+    let status = schema.and_then(|schema| schema.property("status"));
+    status.is_some_and(|status| status.default().is_some())
 }
 
 fn version(object: &Value) -> &str {
@@ -82,6 +104,7 @@ mod tests {
 
     use super::*;
     use crate::crd;
+    use crate::store::{Key, Store, Write};
 
     fn resources(generation: i64, before: Option<&Arc<Kept>>) -> Vec<Resource> {
         let version = |name: &str, storage: bool, fields: &Value| {
@@ -103,7 +126,7 @@ mod tests {
             "status": { "acceptedNames": { "plural": "things", "kind": "Thing" },
                 "conditions": [{ "type": "Established", "status": "True" }] },
         });
-        crd::resources(&crd, before)
+        crd::resources(&crd, &crd.to_string().into(), before)
     }
 
     #[test]
@@ -123,6 +146,49 @@ mod tests {
             json!({ "old": "x", "both": "d" })
         );
         assert_eq!(to_served(kept, v1)["spec"], json!({ "both": "d" }));
+    }
+
+    fn with_status_defaults() -> Vec<Resource> {
+        let version = |name: &str, phase: &str| {
+            json!({ "name": name, "served": true, "storage": name == "v1",
+                "subresources": { "status": {} },
+                "schema": { "openAPIV3Schema": { "type": "object", "properties": {
+                    "status": { "type": "object", "default": { "phase": phase },
+                        "properties": { "phase": { "type": "string" },
+                            "deep": { "type": "string", "default": name } } } } } } })
+        };
+        let crd = json!({
+            "metadata": { "name": "things.a.example.com", "uid": "u", "generation": 1,
+                "resourceVersion": "1" },
+            "spec": { "group": "a.example.com", "scope": "Namespaced", "names": { "kind": "Thing" },
+                "versions": [version("v1", "one"), version("v2", "two")] },
+            "status": { "acceptedNames": { "plural": "things", "kind": "Thing" },
+                "conditions": [{ "type": "Established", "status": "True" }] },
+        });
+        crd::resources(&crd, &crd.to_string().into(), None)
+    }
+
+    #[test]
+    fn an_object_without_its_status_is_kept_so_and_read_with_the_default() {
+        let store = Store::default();
+        let all = with_status_defaults();
+        for resource in &all {
+            let object = json!({ "apiVersion": resource.api_version(), "kind": "Thing" });
+            let stored = to_stored(object.clone(), resource);
+            assert_eq!(stored.get("status"), None, "{}", resource.version);
+            let key = Key::new("", &resource.version);
+            let written = store.write(&resource.place(), key, None, Write::Put(stored));
+            let entry = written.unwrap();
+            assert!(!is_settled(resource, &entry));
+            // The default is that of the version in which it is kept.
+            let want = json!({ "phase": "one", "deep": "v1" });
+            assert_eq!(to_served(entry.value(), resource)["status"], want);
+            assert_eq!(as_read(object, resource)["status"], want);
+        }
+        let written = json!({ "apiVersion": "a.example.com/v1", "kind": "Thing", "status": {} });
+        let key = Key::new("", "c");
+        let entry = store.write(&all[0].place(), key, None, Write::Put(written));
+        assert!(is_settled(&all[0], &entry.unwrap()), "it has a status");
     }
 
     #[test]

@@ -1,19 +1,22 @@
 //! What is served because of CustomResourceDefinitions: brought up to date whenever one is written.
+//!
+//! - A write reads the definition that was written, and no other: the names of the others and what they
+//!   serve are known.
+//! - What a definition serves stays the same object until that definition changes.
 
+mod open;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::builtin;
 use crate::crd::{self, names};
-use crate::fields::{self, Set, Writer};
-use crate::registry::{Origin, Registry, Resource};
+use crate::registry::{Kept, Origin, Registry, Resource};
 use crate::server::Server;
-use crate::store::{Entry, Key, Place, Write};
-
-/// Who writes the status of definitions.
-const MANAGER: &str = "kube-apiserver";
-const API_VERSION: &str = "apiextensions.k8s.io/v1";
+use crate::store::{Entry, Key, Place};
+use open::Open;
 
 /// Whether the objects of a resource are definitions.
 pub fn is_crd(resource: &Resource) -> bool {
@@ -28,74 +31,176 @@ pub fn place() -> Place {
     }
 }
 
-/// Accepts names, establishes what has them, and serves what is established.
-pub(crate) fn follow(server: &Server) {
-    let now = server.seams().clock.wall();
-    let all = || -> Vec<(Arc<Entry>, Value)> {
-        let entries = server.store().list(&place(), None).entries.into_iter();
-        entries
-            .map(|entry| (Arc::clone(&entry), entry.value()))
-            .collect()
-    };
-    // Each step is a write of its own, as on the real server.
-    let held = all();
-    for (entry, definition) in &held {
-        let group = definition.pointer("/spec/group");
-        let same = held.iter().map(|(_, other)| other);
-        let same = same.filter(|other| other.pointer("/spec/group") == group);
-        write(
-            server,
-            entry,
-            definition,
-            names::accept(definition, same, now),
-        );
-    }
-    for step in [names::approve, names::establish] {
-        for (entry, definition) in all() {
-            write(server, &entry, &definition, step(&definition, now));
-        }
-    }
-    let mut resources = builtin::resources();
-    let served = server.registry();
-    for (entry, definition) in all() {
-        let same = |resource: &&Arc<Resource>| match &resource.origin {
-            Origin::Custom { crd, .. } => *crd == *entry.key.name,
-            Origin::BuiltIn => false,
-        };
-        let before = served.all().iter().find(same);
-        let before = before.and_then(|resource| resource.kept.as_ref());
-        resources.extend(
-            crd::resources(&definition, before)
-                .into_iter()
-                .map(Arc::new),
-        );
-    }
-    server.serve(Registry::new(resources));
+/// What is known of all definitions.
+#[derive(Debug, Default)]
+pub struct Known {
+    by_name: BTreeMap<Box<str>, One>,
+    work: Work,
 }
 
-/// Writes a new status; another write that came first is followed in its turn.
-fn write(server: &Server, entry: &Arc<Entry>, old: &Value, new: Option<Value>) {
-    let Some(new) = new else {
-        return;
-    };
-    let writer = Writer {
-        manager: MANAGER,
-        api_version: API_VERSION,
-        kind: "CustomResourceDefinition",
-        versions: &[API_VERSION],
-        schemas: &[],
-        subresource: "status",
-        now: server.seams().clock.wall(),
-    };
-    let anything = crate::schema::anything();
-    let registry = server.registry();
-    let resource = registry.find("apiextensions.k8s.io", "v1", "customresourcedefinitions");
-    let schema = resource
-        .and_then(|resource| resource.schema())
-        .unwrap_or(&anything);
-    let new = fields::update(Some(old), new, schema.view(), &writer, &Set::default());
-    let key: Key = entry.key.clone();
-    let _ = server
-        .store()
-        .write(&place(), key, Some(entry.revision), Write::Put(new));
+/// What is known of one definition.
+#[derive(Debug)]
+struct One {
+    /// The revision that was read.
+    revision: u64,
+    /// Its group, names and status, by which the names of others are judged.
+    head: Value,
+    /// What it serves.
+    resources: Vec<Arc<Resource>>,
+}
+
+/// How much has been done so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Work {
+    /// How often a definition was parsed.
+    pub parsed: u64,
+    /// How often other kinds were served than before.
+    pub served: u64,
+}
+
+impl Known {
+    /// How much has been done so far.
+    pub fn work(&self) -> Work {
+        self.work
+    }
+
+    /// Accepts names, establishes what has them, and serves what is established.
+    pub(crate) fn follow(&mut self, server: &Server) {
+        let held = server.store().list(&place(), None).entries;
+        let mut touched = self.forget(&held);
+        for entry in &held {
+            let known = self.by_name.get(&entry.key.name);
+            if known.is_none_or(|known| known.revision != entry.revision) {
+                touched.insert(self.settle(server, entry));
+            }
+        }
+        for group in &touched {
+            self.hand_out(server, group);
+        }
+        self.serve(server);
+    }
+
+    /// Forgets definitions that have gone, and answers their groups.
+    fn forget(&mut self, held: &[Arc<Entry>]) -> BTreeSet<String> {
+        if held.len() >= self.by_name.len() && held.iter().all(|entry| self.has(entry)) {
+            return BTreeSet::new();
+        }
+        let names: BTreeSet<&str> = held.iter().map(|entry| &*entry.key.name).collect();
+        let mut groups = BTreeSet::new();
+        self.by_name.retain(|name, one| {
+            let stays = names.contains(&**name);
+            if !stays {
+                groups.insert(group_of(&one.head).to_owned());
+            }
+            stays
+        });
+        groups
+    }
+
+    fn has(&self, entry: &Entry) -> bool {
+        self.by_name.contains_key(&entry.key.name)
+    }
+
+    /// Gives names that have become free to the definitions of the group that wait for them.
+    fn hand_out(&mut self, server: &Server, group: &str) {
+        // Each round gives a name away, and no definition takes more than it asks for.
+        for _ in 0..self.by_name.len() {
+            let now = server.seams().clock.wall();
+            let waiting = self.waiting(group, now);
+            if waiting.is_empty() {
+                return;
+            }
+            for name in waiting {
+                if let Some(entry) = server.store().get(&place(), &Key::new("", &name)) {
+                    self.settle(server, &entry);
+                }
+            }
+        }
+    }
+
+    /// The definitions of a group whose names would be judged otherwise now.
+    fn waiting(&self, group: &str, now: Timestamp) -> Vec<Box<str>> {
+        let all = self.by_name.iter();
+        let of_group = all.filter(|(_, one)| group_of(&one.head) == group);
+        of_group
+            .filter(|(_, one)| names::accept(&one.head, self.heads(group), now).is_some())
+            .map(|(name, _)| name.clone())
+            .collect()
+    }
+
+    fn heads(&self, group: &str) -> impl Iterator<Item = &Value> {
+        let heads = self.by_name.values().map(|one| &one.head);
+        heads.filter(move |head| group_of(head) == group)
+    }
+
+    /// Brings the status of a definition up to date, and notes what it serves; answers its group.
+    fn settle(&mut self, server: &Server, entry: &Arc<Entry>) -> String {
+        self.work.parsed += 1;
+        let mut open = Open::of(entry);
+        let group = group_of(open.head()).to_owned();
+        self.note(&open);
+        let now = server.seams().clock.wall();
+        // Each step is a write of its own, as on the real server.
+        let accepted = names::accept(open.head(), self.heads(&group), now);
+        let mut goes_on = open.write(server, accepted);
+        for step in [names::approve, names::establish] {
+            if goes_on {
+                let new = step(open.head(), now);
+                goes_on = open.write(server, new);
+            }
+        }
+        self.note(&open);
+        let name = open.entry().key.name.clone();
+        let before = self.kept(&name);
+        let json = open.entry().json.clone();
+        let resources = crd::resources(&open.whole(), &json, before.as_ref());
+        if let Some(one) = self.by_name.get_mut(&name) {
+            one.resources = resources.into_iter().map(Arc::new).collect();
+        }
+        group
+    }
+
+    /// How the objects of a definition were kept until now.
+    fn kept(&self, name: &str) -> Option<Arc<Kept>> {
+        let first = self.by_name.get(name)?.resources.first()?;
+        first.kept.clone()
+    }
+
+    fn note(&mut self, open: &Open) {
+        let (entry, head) = (open.entry(), open.short());
+        match self.by_name.get_mut(&entry.key.name) {
+            Some(one) => {
+                one.revision = entry.revision;
+                one.head = head;
+            }
+            None => {
+                let one = One {
+                    revision: entry.revision,
+                    head,
+                    resources: Vec::new(),
+                };
+                self.by_name.insert(entry.key.name.clone(), one);
+            }
+        }
+    }
+
+    fn serve(&mut self, server: &Server) {
+        let before = server.registry();
+        let all = before.all().iter();
+        let built_in = all.filter(|resource| resource.origin == Origin::BuiltIn);
+        let custom = self.by_name.values().flat_map(|one| &one.resources);
+        let resources: Vec<Arc<Resource>> = built_in.chain(custom).cloned().collect();
+        let mut pairs = before.all().iter().zip(&resources);
+        let same = before.all().len() == resources.len()
+            && pairs.all(|(before, now)| Arc::ptr_eq(before, now));
+        if !same {
+            self.work.served += 1;
+            server.serve(Registry::new(resources));
+        }
+    }
+}
+
+fn group_of(head: &Value) -> &str {
+    let group = head.pointer("/spec/group").and_then(Value::as_str);
+    group.unwrap_or_default()
 }

@@ -1,13 +1,17 @@
-//! What kinds look like, for clients: the documents at `/openapi/v3`, one per group version.
+//! What kinds look like, for clients: the documents at `/openapi/v3`, one per group version, and the one at
+//! `/openapi/v2`.
 //!
 //! - Types and texts of built-in kinds are those of the real server; a document is put together from their
 //!   lines as text, so that no more than a type at a time is in memory as values.
 //! - CRDs stand there as they were written, with what the server adds to every kind.
-//! - Paths say what kubectl and other clients look for: verbs, kinds, and query parameters by name.
+//! - Paths say what requests each resource takes, with the real server's parameters; those that watch by the
+//!   old paths, and those to proxies and streams, are left out.
 
 mod custom;
+mod parameters;
 mod paths;
 mod schemas;
+pub mod v2;
 
 use std::fmt::Write;
 use std::sync::LazyLock;
@@ -19,19 +23,23 @@ use crate::builtin::data;
 use crate::discovery::groups;
 use crate::registry::{Origin, Registry, Resource};
 
+/// The version of Kubernetes that documents are of.
+pub const KUBERNETES: &str = "v1.36.4";
+
 /// Hands out `spec.versions[i]` of a CRD: takes its name and the version's.
 pub type CrdVersion<'a> = &'a dyn Fn(&str, &str) -> Option<Value>;
 
 /// The same for every run of one build: built-in types do not change.
 static BUILT_IN: LazyLock<String> = LazyLock::new(|| hash(&[data::TYPES]));
 
-/// `/openapi/v3`: where the document of each group version is. The URLs change with what is there.
-pub fn index(registry: &Registry, crds: CrdVersion<'_>) -> Value {
+/// `/openapi/v3`: where the document of each group version is. The URLs change with what is there; no
+/// document is made for it, and no definition read.
+pub fn index(registry: &Registry) -> Value {
     let mut paths = Map::new();
     for group in groups(registry) {
         for version in group.versions {
             let place = place(group.name, version);
-            let hash = version_hash(registry, group.name, version, crds);
+            let hash = version_hash(registry, group.name, version);
             let url = format!("/openapi/v3/{place}?hash={hash}");
             paths.insert(place, json!({ "serverRelativeURL": url }));
         }
@@ -49,18 +57,17 @@ fn place(group: &str, version: &str) -> String {
 }
 
 /// What the URL of a document carries; also its `ETag`, in quotes. The same as long as the document is.
-pub fn version_hash(
-    registry: &Registry,
-    group: &str,
-    version: &str,
-    crds: CrdVersion<'_>,
-) -> String {
+pub fn version_hash(registry: &Registry, group: &str, version: &str) -> String {
     let mut parts = vec![format!("{} {group}/{version}", *BUILT_IN)];
     for resource in of_version(registry, group, version) {
         parts.push(resource.plural.clone());
-        if let Origin::Custom { crd, .. } = &resource.origin {
-            let version = crds(crd, version).unwrap_or_default();
-            parts.push(format!("{} {version}", resource.kind));
+        if let Some(kept) = &resource.kept {
+            let (uid, generation) = &kept.definition;
+            let (kind, list) = (&resource.kind, &resource.list_kind);
+            parts.push(format!(
+                "{kind} {list} {uid} {generation} {}",
+                resource.verbs.len()
+            ));
         }
     }
     let parts: Vec<&[u8]> = parts.iter().map(String::as_bytes).collect();
@@ -99,7 +106,7 @@ pub fn document(
     let resources = of_version(registry, group, version);
     let first = resources.clone().next()?;
     let info = if first.origin == Origin::BuiltIn {
-        json!({ "title": "Kubernetes", "version": "1.36" })
+        json!({ "title": "Kubernetes", "version": KUBERNETES })
     } else {
         json!({ "title": "Kubernetes CRD Swagger", "version": "v0.1.0" })
     };
@@ -121,34 +128,6 @@ pub fn document(
     Some(format!(
         "{{\"openapi\":\"3.0.0\",\"info\":{info},\"paths\":{paths},\"components\":{{\"schemas\":{schemas}}}}}"
     ))
-}
-
-/// The media types of OpenAPI v2 that clients in Go ask for: the older has a letter that no media type may
-/// have, so both are answered with the newer.
-pub const V2_PROTOBUF: [&str; 2] = [
-    "application/com.github.proto-openapi.spec.v2.v1.0+protobuf",
-    "application/com.github.proto-openapi.spec.v2@v1.0+protobuf",
-];
-
-/// `/openapi/v2` without any type. kubectl reads it before it sends a `List`, and leaves the judgement of
-/// what has no type there to the server.
-pub fn v2() -> Value {
-    json!({
-        "swagger": "2.0",
-        "info": { "title": "Kubernetes", "version": "1.36" },
-        "paths": {},
-    })
-}
-
-/// The same as protobuf (gnostic's `openapi_v2.Document`).
-pub fn v2_protobuf() -> Vec<u8> {
-    let mut info = Vec::new();
-    prost::encoding::string::encode(1, &"Kubernetes".to_owned(), &mut info);
-    prost::encoding::string::encode(2, &"1.36".to_owned(), &mut info);
-    let mut document = Vec::new();
-    prost::encoding::string::encode(1, &"2.0".to_owned(), &mut document);
-    prost::encoding::bytes::encode(2, &info, &mut document);
-    document
 }
 
 #[cfg(test)]

@@ -77,7 +77,7 @@ pub fn value(resource: &Resource, entry: &Entry) -> Value {
 }
 
 fn is_as_stored(resource: &Resource, entry: &Entry) -> bool {
-    entry.is_version(&resource.api_version()) && !convert::is_stale(resource, entry)
+    entry.is_version(&resource.api_version()) && convert::is_settled(resource, entry)
 }
 
 /// One object in the form that the client wants.

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
+use bytes::Bytes;
 use serde_json::Value;
 
 use crate::schema::Schema;
@@ -59,15 +60,46 @@ pub struct Kept {
     pub definition: (String, i64),
     /// Objects written up to this revision may not be as the definition wants them.
     pub since: u64,
-    /// All versions, those that are not served too, and what objects look like in them.
-    pub versions: Vec<(String, Option<Schema>)>,
+    /// The names of all versions, those that are not served too.
+    pub versions: Vec<String>,
+    /// What objects look like in them; read when first asked for.
+    pub schemas: LazySchemas,
 }
 
 impl Kept {
     /// What objects look like in a version.
     pub fn schema(&self, version: &str) -> Option<&Schema> {
-        let mut versions = self.versions.iter();
-        versions.find(|(name, _)| name == version)?.1.as_ref()
+        let at = self.versions.iter().position(|name| name == version)?;
+        self.schemas.get(at)
+    }
+}
+
+/// The schemas of a definition's versions, which are read when one is first asked for.
+#[derive(Debug)]
+pub struct LazySchemas {
+    read: OnceLock<Vec<Option<Schema>>>,
+    json: Bytes,
+    from: fn(&Bytes) -> Vec<Option<Schema>>,
+}
+
+impl LazySchemas {
+    /// Asks `from` at the first use, with the definition as JSON.
+    pub fn new(json: Bytes, from: fn(&Bytes) -> Vec<Option<Schema>>) -> Self {
+        Self {
+            read: OnceLock::new(),
+            json,
+            from,
+        }
+    }
+
+    /// Whether anybody has asked.
+    pub fn is_read(&self) -> bool {
+        self.read.get().is_some()
+    }
+
+    fn get(&self, at: usize) -> Option<&Schema> {
+        let all = self.read.get_or_init(|| (self.from)(&self.json));
+        all.get(at)?.as_ref()
     }
 }
 
@@ -141,14 +173,6 @@ impl LazySchema {
         Self {
             read: OnceLock::new(),
             from,
-        }
-    }
-
-    /// A schema that is there already.
-    pub fn ready(schema: Schema) -> Self {
-        Self {
-            read: OnceLock::from(Some(schema)),
-            from: |_| None,
         }
     }
 }
@@ -249,7 +273,7 @@ impl Registry {
         if let Some(kept) = &resource.kept {
             let names = kept.versions.iter();
             return names
-                .map(|(version, _)| format!("{}/{version}", resource.group))
+                .map(|version| format!("{}/{version}", resource.group))
                 .collect();
         }
         let same = |other: &&Arc<Resource>| {
@@ -263,11 +287,11 @@ impl Registry {
     pub fn other_schemas(&self, resource: &Resource) -> Vec<(String, Schema)> {
         if let Some(kept) = &resource.kept {
             let others = kept.versions.iter();
-            let others = others.filter(|(version, _)| *version != resource.version);
+            let others = others.filter(|version| **version != resource.version);
             return others
-                .filter_map(|(version, schema)| {
+                .filter_map(|version| {
                     let api_version = format!("{}/{version}", resource.group);
-                    Some((api_version, schema.clone()?))
+                    Some((api_version, kept.schema(version)?.clone()))
                 })
                 .collect();
         }
@@ -289,11 +313,16 @@ impl Registry {
     /// Where objects of custom resources lie that another registry does not serve.
     pub fn places_not_in(&self, other: &Self) -> Vec<Place> {
         let custom = |resource: &&Arc<Resource>| resource.origin != Origin::BuiltIn;
-        let places = |registry: &Self| -> BTreeSet<Place> {
-            let all = registry.resources.iter().filter(custom);
-            all.map(|resource| resource.place()).collect()
-        };
-        places(self).difference(&places(other)).cloned().collect()
+        let served: BTreeSet<(&str, &str)> = other
+            .resources
+            .iter()
+            .filter(custom)
+            .map(|resource| (&*resource.group, &*resource.plural))
+            .collect();
+        let own = self.resources.iter().filter(custom);
+        let gone = own.filter(|resource| !served.contains(&(&*resource.group, &*resource.plural)));
+        let gone: BTreeSet<Place> = gone.map(|resource| resource.place()).collect();
+        gone.into_iter().collect()
     }
 
     /// The resource at a path.

@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::task::{Context, Poll};
 
 use bytes::Buf;
@@ -44,7 +44,7 @@ struct Shared {
     store: Store,
     registry: RwLock<Arc<Registry>>,
     /// Held by whoever works out what is served: the later of two must also be the one with the later list.
-    following: Mutex<()>,
+    following: Mutex<definitions::Known>,
     tokens: Tokens,
     history: History,
     /// How many requests came so far.
@@ -66,7 +66,7 @@ impl Server {
             seams,
             store: Store::default(),
             registry: RwLock::new(Arc::new(registry)),
-            following: Mutex::new(()),
+            following: Mutex::default(),
             history: History::new(options.history),
             requests: AtomicU64::default(),
             authorizer: Authorizer::new(options.authorization),
@@ -133,11 +133,19 @@ impl Server {
         let before = before.filter(|before| Some(before.revision) == expected);
         self.0.history.add(call, before, &entry, deleted);
         if definitions::is_crd(call.resource) {
-            let following = self.0.following.lock();
-            let _following = following.unwrap_or_else(PoisonError::into_inner);
-            definitions::follow(self);
+            self.following().follow(self);
         }
         Ok(entry)
+    }
+
+    fn following(&self) -> MutexGuard<'_, definitions::Known> {
+        let following = self.0.following.lock();
+        following.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How much has been done so far to follow what definitions say.
+    pub fn definitions_work(&self) -> definitions::Work {
+        self.following().work()
     }
 
     /// What is served now.

@@ -14,6 +14,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub use bell::Listener;
+pub(crate) use entry::parse;
 pub use entry::{Entry, Key, Labels};
 use serde_json::Value;
 pub use table::{Change, Event, Events, Gone, Happened, Snapshot};

@@ -204,7 +204,10 @@ impl<'a> Writing<'a> {
             if call.server.store().get(&call.place, &key).is_some() {
                 return Err(exists());
             }
-            return Ok(Written::loose(code, object));
+            return Ok(Written::loose(
+                code,
+                convert::as_read(object, call.resource),
+            ));
         }
         let stored = convert::to_stored(object, call.resource);
         let written = call
@@ -236,12 +239,13 @@ impl<'a> Writing<'a> {
         meta::set(&mut object, "selfLink", None);
         object = decode::whole_numbers(object);
         fields::keep_times(old, &mut object);
-        let settled = !convert::is_stale(call.resource, held);
+        let settled = convert::is_settled(call.resource, held);
         if object == *old && settled && !mutants::is(Mutant::WritesOfNothingAreWritten) {
             return Ok(Ok(Written::kept(code, Arc::clone(held))));
         }
         let goes_away = prepare::goes_away(&object, old);
         if self.options.dry_run && !mutants::is(Mutant::DryRunsAreWritten) {
+            let object = convert::as_read(object, call.resource);
             return Ok(Ok(Written::loose(code, object)));
         }
         if goes_away {

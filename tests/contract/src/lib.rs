@@ -45,6 +45,7 @@
 //! contract serve                                        # keeps a real control plane, prints its kubeconfig
 //! contract play --kubeconfig A ssa/ watch/apply         # the masked answers of one server
 //! contract play --kubeconfig A --against B ssa/         # where two servers differ
+//! contract install --count 400                          # how long CRDs take on both servers
 //! ```
 //!
 //! `make mutants` tries the contract itself: the embedded server gets one bug after the other
@@ -54,6 +55,7 @@
 //! each [`server`], masks both transcripts ([`mask`]), and [`compare`]s them.
 
 pub mod compare;
+pub mod definitions;
 pub mod judge;
 pub mod kubectl;
 pub mod listed;

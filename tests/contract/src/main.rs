@@ -3,10 +3,13 @@
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::{Result, ensure};
 use clap::{Args, Parser, Subcommand};
 use futures::{StreamExt, stream};
+use serde_json::Value;
+use windlass_contract::definitions;
 use windlass_contract::judge::judge;
 use windlass_contract::play::play;
 use windlass_contract::scenario::Scenario;
@@ -27,6 +30,18 @@ enum Command {
     Serve,
     /// Plays scenarios, and prints the masked answers or the differences.
     Play(Play),
+    /// Installs many CRDs on the real server and on the embedded one, and prints how long each takes.
+    Install(Install),
+}
+
+#[derive(Debug, Args)]
+struct Install {
+    /// How many.
+    #[arg(long, default_value_t = 400)]
+    count: usize,
+    /// Others come with another seed.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
 }
 
 #[derive(Debug, Args)]
@@ -53,6 +68,7 @@ async fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
         Command::Serve => serve().await,
         Command::Play(options) => options.run().await,
+        Command::Install(options) => options.run().await,
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -69,6 +85,30 @@ async fn serve() -> Result<()> {
     writeln!(std::io::stdout(), "{}", kubeconfig.display())?;
     tokio::signal::ctrl_c().await?;
     Ok(())
+}
+
+impl Install {
+    async fn run(&self) -> Result<()> {
+        let all = definitions::generated(self.count, self.seed);
+        let bytes: usize = all.iter().map(|one| one.to_string().len()).sum();
+        let mut out = std::io::stdout();
+        writeln!(out, "{} CRDs, {} KB", all.len(), bytes / 1000)?;
+        let real = Self::on(&Server::real("real").await?, &all).await?;
+        let embedded = Self::on(&Server::embedded("embedded").await?, &all).await?;
+        ensure!(embedded <= real, "the embedded server is slower");
+        Ok(())
+    }
+
+    async fn on(server: &Server, all: &[Value]) -> Result<Duration> {
+        let took = definitions::install(server, all).await?;
+        writeln!(
+            std::io::stdout(),
+            "{}: {:.1} s",
+            server.name,
+            took.as_secs_f64()
+        )?;
+        Ok(took)
+    }
 }
 
 impl Play {

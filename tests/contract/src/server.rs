@@ -167,7 +167,12 @@ impl Server {
         Ok(())
     }
 
-    async fn json(&self, method: &str, path: &str, body: &Value) -> Result<(u16, Value)> {
+    pub(crate) async fn json(
+        &self,
+        method: &str,
+        path: &str,
+        body: &Value,
+    ) -> Result<(u16, Value)> {
         let body = match body {
             Value::Null => Vec::new(),
             body => serde_json::to_vec(body)?,

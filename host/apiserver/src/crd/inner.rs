@@ -2,6 +2,8 @@
 //!
 //! Nothing is moved here; only the paths, which causes show, are those of the inner form.
 
+use std::cell::OnceCell;
+
 use serde_json::Value;
 
 use super::shown;
@@ -36,8 +38,12 @@ impl<'a> Inner<'a> {
         match all.next() {
             // What Go cannot tell apart is the same.
             Some(Some(first)) => {
-                let first = shown::part(field, first);
-                all.all(|other| other.is_some_and(|other| shown::part(field, other) == first))
+                let shown = OnceCell::new();
+                let same = |other: &Value| {
+                    let first = || shown::part(field, first);
+                    shown::part(field, other) == *shown.get_or_init(first)
+                };
+                all.all(|other| other.is_some_and(|other| other == first || same(other)))
             }
             Some(None) => all.all(|other| other.is_none()),
             None => false,

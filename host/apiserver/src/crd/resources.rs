@@ -2,15 +2,19 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use serde_json::Value;
 
 use super::names::is_true;
 use super::spec::{text, texts, versions};
 use super::storage_version;
+use crate::deep;
 use crate::discovery::precedence;
-use crate::registry::{Column, Kept, LazySchema, Origin, Resource, ScalePaths, Subresource};
+use crate::registry::{
+    Column, Kept, LazySchema, LazySchemas, Origin, Resource, ScalePaths, Subresource,
+};
 use crate::schema::Schema;
-use crate::table;
+use crate::{store, table};
 
 /// The verbs of discovery, in the real server's order.
 const VERBS: [&str; 8] = [
@@ -26,13 +30,13 @@ const VERBS: [&str; 8] = [
 /// Those of a definition that is going away.
 const LAST_VERBS: [&str; 5] = ["delete", "deletecollection", "get", "list", "watch"];
 
-/// What is served because of a definition; nothing before it is established. `before` is how its objects
-/// were kept until now.
-pub fn resources(crd: &Value, before: Option<&Arc<Kept>>) -> Vec<Resource> {
+/// What is served because of a definition, which is `json` as text; nothing before it is established.
+/// `before` is how its objects were kept until now.
+pub fn resources(crd: &Value, json: &Bytes, before: Option<&Arc<Kept>>) -> Vec<Resource> {
     if !is_true(crd, "Established") {
         return Vec::new();
     }
-    let kept = kept(crd);
+    let kept = kept(crd, json);
     let same = before.filter(|before| before.definition == kept.definition);
     let kept = same.cloned().unwrap_or_else(|| Arc::new(kept));
     versions(crd)
@@ -45,18 +49,30 @@ fn is_served(version: &&Value) -> bool {
     version.get("served") == Some(&Value::Bool(true))
 }
 
-fn kept(crd: &Value) -> Kept {
+fn kept(crd: &Value, json: &Bytes) -> Kept {
     let generation = crd
         .pointer("/metadata/generation")
         .and_then(Value::as_i64)
         .unwrap_or_default();
-    let schema = |version: &Value| Schema::parse(version.pointer("/schema/openAPIV3Schema")?).ok();
-    let all = versions(crd).map(|version| (text(version, "/name").to_owned(), schema(version)));
+    let all = versions(crd).map(|version| text(version, "/name").to_owned());
     Kept {
         definition: (text(crd, "/metadata/uid").to_owned(), generation),
         since: text(crd, "/metadata/resourceVersion").parse().unwrap_or(0),
         versions: all.collect(),
+        schemas: LazySchemas::new(json.clone(), schemas),
     }
+}
+
+/// What objects look like in each version; all are read at once, since a write looks at all of them.
+fn schemas(json: &Bytes) -> Vec<Option<Schema>> {
+    let schema = |version: &Value| Schema::parse(version.pointer("/schema/openAPIV3Schema")?).ok();
+    let read = || versions(&store::parse(json)).map(schema).collect();
+    deep::roomy(deep::nesting(json), read)
+}
+
+fn schema(resource: &Resource) -> Option<Schema> {
+    let kept = resource.kept.as_ref()?;
+    kept.schema(&resource.version).cloned()
 }
 
 /// What whoever uses a deprecated version is warned of: the definition's own words, or which version to use.
@@ -88,7 +104,6 @@ fn resource(crd: &Value, version: &Value, kept: &Arc<Kept>) -> Resource {
     let name = |field: &str| text(names, field).to_owned();
     let is_terminating = is_true(crd, "Terminating");
     let verbs: &[&str] = if is_terminating { &LAST_VERBS } else { &VERBS };
-    let schema = kept.schema(text(version, "/name")).cloned();
     Resource {
         group: text(crd, "/spec/group").to_owned(),
         version: text(version, "/name").to_owned(),
@@ -110,7 +125,7 @@ fn resource(crd: &Value, version: &Value, kept: &Arc<Kept>) -> Resource {
         },
         selectable: selectable(version),
         columns: columns(version),
-        schema: schema.map_or_else(|| LazySchema::new(|_| None), LazySchema::ready),
+        schema: LazySchema::new(schema),
     }
 }
 

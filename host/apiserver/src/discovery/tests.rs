@@ -3,10 +3,8 @@ use std::sync::Arc;
 use super::*;
 use crate::builtin;
 use crate::registry::LazySchema;
-use crate::schema::Schema;
 
 fn custom(plural: &str, kind: &str, version: &str) -> Arc<Resource> {
-    let schema = Schema::parse(&json!({ "type": "object" })).unwrap();
     let verbs = "create delete deletecollection get list patch update watch";
     let scale = Subresource {
         name: "scale".to_owned(),
@@ -36,7 +34,7 @@ fn custom(plural: &str, kind: &str, version: &str) -> Arc<Resource> {
             scale: None,
         },
         columns: Vec::new(),
-        schema: LazySchema::ready(schema),
+        schema: LazySchema::new(|_| None),
     })
 }
 

@@ -109,6 +109,7 @@ async fn shuffled(answer: Answer, seed: u64) -> Answer {
         warnings,
         content_type,
         retry_after: _,
+        etag: _,
     } = answer;
     let bytes = body.whole().await;
     let mut list: Value = serde_json::from_slice(&bytes).unwrap_or_default();

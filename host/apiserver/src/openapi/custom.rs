@@ -10,12 +10,37 @@ const SCALE: &str = "io.k8s.api.autoscaling.v1.Scale";
 const CONVENTIONS: &str =
     "https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md";
 
+/// Takes out of a schema what a version of OpenAPI has no words for; says whether its fields are shown.
+pub(super) type Adjust = fn(&mut Map<String, Value>) -> bool;
+
 /// Adds the types of a resource whose CRD has this version.
 pub(super) fn add(resource: &Resource, version: Option<&Value>, types: &mut Types) -> Names {
+    let names = names(resource);
+    types.add(names.object.clone(), object(resource, version, None));
+    types.add(names.list.clone(), list(resource, &names.object));
+    names
+}
+
+/// The types for v2 of a resource whose CRD has this version.
+pub(super) fn types(
+    resource: &Resource,
+    version: Option<&Value>,
+    adjust: Adjust,
+) -> (Names, [(String, Value); 2]) {
+    let names = names(resource);
+    let object = (
+        names.object.clone(),
+        object(resource, version, Some(adjust)),
+    );
+    let list = (names.list.clone(), list(resource, &names.object));
+    (names, [object, list])
+}
+
+fn names(resource: &Resource) -> Names {
     let mut domain: Vec<&str> = resource.group.split('.').collect();
     domain.reverse();
     let prefix = format!("{}.{}", domain.join("."), resource.version);
-    let names = Names {
+    Names {
         object: format!("{prefix}.{}", resource.kind),
         list: format!("{prefix}.{}", resource.list_kind),
         subresources: resource
@@ -31,24 +56,25 @@ pub(super) fn add(resource: &Resource, version: Option<&Value>, types: &mut Type
                 (sub.name.clone(), name)
             })
             .collect(),
-    };
-    types.add(names.object.clone(), object(resource, version));
-    types.add(names.list.clone(), list(resource, &names.object));
-    names
+    }
 }
 
 fn group_version_kind(resource: &Resource, kind: &str) -> Value {
     json!([{ "group": resource.group, "kind": kind, "version": resource.version }])
 }
 
-fn object(resource: &Resource, version: Option<&Value>) -> Value {
+fn object(resource: &Resource, version: Option<&Value>, adjust: Option<Adjust>) -> Value {
     let written = version.and_then(|version| version.pointer("/schema/openAPIV3Schema"));
-    let mut schema = match written {
-        Some(Value::Object(written)) => written.clone(),
-        _ => [("type".to_owned(), "object".into())].into_iter().collect(),
-    };
-    add_to_embedded(&mut schema, 0);
-    if written.is_some() {
+    let written = written.and_then(Value::as_object).cloned();
+    let adjusted = written.and_then(|mut schema| {
+        let shows = adjust.is_none_or(|adjust| adjust(&mut schema));
+        shows.then_some(schema)
+    });
+    let is_shown = adjusted.is_some();
+    let anything = || [("type".to_owned(), "object".into())].into_iter().collect();
+    let mut schema = adjusted.unwrap_or_else(anything);
+    add_to_embedded(&mut schema, adjust.is_some(), 0);
+    if is_shown {
         let meta = type_meta().into_iter();
         add_fields(
             &mut schema,
@@ -59,7 +85,8 @@ fn object(resource: &Resource, version: Option<&Value>) -> Value {
         let kind = group_version_kind(resource, &resource.kind);
         schema.insert("x-kubernetes-group-version-kind".to_owned(), kind);
     }
-    let selectable = version.and_then(|version| version.get("selectableFields"));
+    let selectable = version.filter(|_| adjust.is_none());
+    let selectable = selectable.and_then(|version| version.get("selectableFields"));
     if let Some(fields) = selectable.and_then(Value::as_array) {
         let fields: Vec<Value> = fields
             .iter()
@@ -80,30 +107,33 @@ fn add_fields(schema: &mut Map<String, Value>, fields: impl Iterator<Item = (Str
     }
 }
 
-/// Resources inside a resource have what every kind has.
-fn add_to_embedded(schema: &mut Map<String, Value>, depth: usize) {
+/// Resources inside a resource have what every kind has; not in v2 where anything goes.
+fn add_to_embedded(schema: &mut Map<String, Value>, is_v2: bool, depth: usize) {
     if depth > 100 {
         return;
     }
     if let Some(Value::Object(fields)) = schema.get_mut("properties") {
         for field in fields.values_mut() {
             if let Value::Object(field) = field {
-                add_to_embedded(field, depth + 1);
+                add_to_embedded(field, is_v2, depth + 1);
             }
         }
     }
     for word in ["items", "additionalProperties"] {
         if let Some(Value::Object(below)) = schema.get_mut(word) {
-            add_to_embedded(below, depth + 1);
+            add_to_embedded(below, is_v2, depth + 1);
         }
     }
-    if schema.get("x-kubernetes-int-or-string") == Some(&Value::Bool(true)) {
+    let says =
+        |schema: &Map<String, Value>, word: &str| schema.get(word) == Some(&Value::Bool(true));
+    if says(schema, "x-kubernetes-int-or-string") && !is_v2 {
         let either = json!([{ "type": "integer" }, { "type": "string" }]);
         if !schema.contains_key("allOf") {
             schema.entry("anyOf").or_insert(either);
         }
     }
-    if schema.get("x-kubernetes-embedded-resource") != Some(&Value::Bool(true)) {
+    let takes_any = is_v2 && says(schema, "x-kubernetes-preserve-unknown-fields");
+    if !says(schema, "x-kubernetes-embedded-resource") || takes_any {
         return;
     }
     let api_version = format!(

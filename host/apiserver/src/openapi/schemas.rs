@@ -76,18 +76,21 @@ impl Types {
         self.custom.insert(name, schema);
     }
 
-    /// All of them as one JSON object, with texts.
-    pub(super) fn text(mut self) -> String {
+    /// Puts all types in the document that a schema refers to.
+    pub(super) fn refer(&mut self, schema: &Value) {
+        references(schema, &mut self.open);
+    }
+
+    /// Hands out all of them, with texts.
+    pub(super) fn each(mut self, mut take: impl FnMut(String, Value)) {
         let unpacked = Texts::unpack();
         let texts = unpacked.by_type();
-        let mut parts: BTreeMap<String, String> = self
-            .custom
-            .iter()
-            .map(|(name, schema)| (name.clone(), schema.to_string()))
-            .collect();
-        let mut seen = BTreeSet::new();
+        let mut seen: BTreeSet<String> = self.custom.keys().cloned().collect();
+        for (name, schema) in std::mem::take(&mut self.custom) {
+            take(name, schema);
+        }
         while let Some(name) = self.open.pop() {
-            if parts.contains_key(&name) || !seen.insert(name.clone()) {
+            if !seen.insert(name.clone()) {
                 continue;
             }
             let parsed = openapi(&name).and_then(|line| serde_json::from_str(line).ok());
@@ -95,9 +98,17 @@ impl Types {
                 references(&schema, &mut self.open);
                 let texts = texts.get(name.as_str()).copied().unwrap_or_default();
                 describe(&mut schema, texts);
-                parts.insert(name, schema.to_string());
+                take(name, schema);
             }
         }
+    }
+
+    /// All of them as one JSON object, with texts.
+    pub(super) fn text(self) -> String {
+        let mut parts: BTreeMap<String, String> = BTreeMap::new();
+        self.each(|name, schema| {
+            parts.insert(name, schema.to_string());
+        });
         let mut text = String::from("{");
         for (name, schema) in &parts {
             if text.len() > 1 {

@@ -72,6 +72,38 @@ pub fn form(accept: Option<&str>, aggregated: bool) -> Result<Form, Missing> {
     Err(missing)
 }
 
+/// The first media type that the client takes of those that the server has, in the order of the client's
+/// wishes (munnerz/goautoneg `ParseAccept`); the server's first if it does not say.
+pub fn first<'a>(accept: Option<&str>, has: &[&'a str]) -> Option<&'a str> {
+    let accept = accept.filter(|accept| !accept.is_empty()).unwrap_or("*/*");
+    let mut wishes: Vec<(f64, &str, &str)> = accept.split(',').filter_map(wish).collect();
+    wishes.sort_by(|(q, kind, sub), (other_q, other_kind, other_sub)| {
+        let by_wish = other_q.total_cmp(q);
+        let by_kind = (*kind == "*").cmp(&(*other_kind == "*"));
+        by_wish
+            .then(by_kind)
+            .then((*sub == "*").cmp(&(*other_sub == "*")))
+    });
+    let takes = |(_, kind, sub): &(f64, &str, &str), one: &str| {
+        let (own_kind, own_sub) = one.split_once('/').unwrap_or((one, ""));
+        (*kind == own_kind || *kind == "*") && (*sub == own_sub || *sub == "*")
+    };
+    let found = |wish| has.iter().find(|one| takes(wish, one)).copied();
+    wishes.iter().find_map(found)
+}
+
+/// One of the types that a client takes, with how much it wants it.
+fn wish(text: &str) -> Option<(f64, &str, &str)> {
+    let mut parts = text.split(';').map(str::trim);
+    let (kind, sub) = match parts.next()? {
+        "*" => ("*", "*"),
+        both => both.split_once('/')?,
+    };
+    let q = parts.find_map(|part| part.strip_prefix("q="));
+    let q = q.and_then(|q| q.parse().ok()).unwrap_or(1.0);
+    Some((q, kind.trim(), sub.trim()))
+}
+
 /// Why the server has no form that the client takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Missing {
@@ -108,6 +140,28 @@ const STREAMS: &str = "application/json, application/yaml, application/vnd.kuber
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_type_that_the_client_wants_most_wins() {
+        let has = ["application/json", "application/pb"];
+        for (accept, want) in [
+            (None, Some("application/json")),
+            (Some("*/*"), Some("application/json")),
+            (Some("application/pb"), Some("application/pb")),
+            (Some("*/*, application/pb"), Some("application/pb")),
+            (
+                Some("application/json;q=0.5, application/pb;q=0.9"),
+                Some("application/pb"),
+            ),
+            (
+                Some("text/html, application/*;q=0.1"),
+                Some("application/json"),
+            ),
+            (Some("text/html"), None),
+        ] {
+            assert_eq!(first(accept, &has), want, "{accept:?}");
+        }
+    }
 
     #[test]
     fn the_first_form_that_the_server_has_wins() {

@@ -76,14 +76,14 @@ impl FieldSelector {
         Ok(())
     }
 
-    /// Whether an object is selected.
-    pub fn selects(&self, entry: &Entry) -> bool {
+    /// Whether an object is selected; `read` parses it, if a field is looked at.
+    pub fn selects(&self, entry: &Entry, read: impl Fn() -> Value) -> bool {
         let mut parsed: Option<Value> = None;
         self.0.iter().all(|term| {
             let held = match term.field.as_str() {
                 "metadata.name" => entry.key.name.to_string(),
                 "metadata.namespace" => entry.key.namespace.to_string(),
-                field => text(parsed.get_or_insert_with(|| entry.value()), field),
+                field => text(parsed.get_or_insert_with(&read), field),
             };
             (held == term.value) == term.equals
         })
@@ -287,7 +287,11 @@ mod tests {
         ];
         for (selector, want) in cases {
             let parsed = FieldSelector::parse(selector).unwrap();
-            assert_eq!(parsed.selects(&entry), want, "{selector:?}");
+            assert_eq!(
+                parsed.selects(&entry, || entry.value()),
+                want,
+                "{selector:?}"
+            );
         }
         assert!(FieldSelector::parse("metadata.name").is_err());
         assert!(FieldSelector::parse("a=b\\x").is_err());

@@ -36,6 +36,8 @@ pub struct Entry {
     pub labels: Option<Box<Labels>>,
     /// Whether it has a `deletionTimestamp`.
     pub deleting: bool,
+    /// Whether it has a `status`.
+    pub has_status: bool,
 }
 
 impl Ord for Key {
@@ -88,11 +90,16 @@ impl Entry {
 
     /// The object, parsed.
     pub fn value(&self) -> Value {
-        let mut deserializer = serde_json::Deserializer::from_slice(&self.json);
-        deserializer.disable_recursion_limit();
-        // It was written by `Draft`, so it parses.
-        Value::deserialize(&mut deserializer).unwrap_or_default()
+        parse(&self.json)
     }
+}
+
+/// An object whose text is that of an entry.
+pub(crate) fn parse(json: &[u8]) -> Value {
+    let mut deserializer = serde_json::Deserializer::from_slice(json);
+    deserializer.disable_recursion_limit();
+    // It was written by `Draft`, so it parses.
+    Value::deserialize(&mut deserializer).unwrap_or_default()
 }
 
 /// What every object begins with, in the real server's order.
@@ -107,6 +114,7 @@ pub(super) struct Draft {
     head: usize,
     labels: Option<Box<Labels>>,
     deleting: bool,
+    has_status: bool,
 }
 
 impl Draft {
@@ -117,12 +125,14 @@ impl Draft {
             head: 1,
             labels: None,
             deleting: false,
+            has_status: false,
         };
         let empty = Map::new();
         let object = object.as_object().unwrap_or(&empty);
         let metadata = object.get("metadata").and_then(Value::as_object);
         draft.labels = labels(metadata.unwrap_or(&empty));
         let deletion = metadata.and_then(|metadata| metadata.get("deletionTimestamp"));
+        draft.has_status = object.contains_key("status");
         draft.deleting = deletion.is_some_and(|time| !time.is_null());
         let mut between = b'{';
         for name in HEAD {
@@ -179,6 +189,7 @@ impl Draft {
             head: self.head,
             labels: self.labels,
             deleting: self.deleting,
+            has_status: self.has_status,
         }
     }
 }

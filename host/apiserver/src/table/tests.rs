@@ -32,7 +32,10 @@ fn custom_resource(columns: &Value) -> Resource {
             "conditions": [{ "type": "Established", "status": "True" }],
         },
     });
-    crate::crd::resources(&definition, None).pop().unwrap()
+    let json = definition.to_string().into();
+    crate::crd::resources(&definition, &json, None)
+        .pop()
+        .unwrap()
 }
 
 fn now(case: &Value) -> Timestamp {

@@ -1,9 +1,12 @@
 //! What the server says about itself: discovery, OpenAPI, version and health.
 
+use bytes::Bytes;
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use crate::answer::Answer;
+use crate::answer::{Answer, JSON};
+use crate::openapi::{CrdVersion, v2};
+use crate::registry::Registry;
 use crate::request::Request;
 use crate::request::accept::{self, Form};
 use crate::server::Server;
@@ -28,8 +31,9 @@ pub fn answer(server: &Server, request: &Request, parts: &[String]) -> Result<An
     let ok = StatusCode::OK;
     let crds = |crd: &str, version: &str| crd_version(server, crd, version);
     let document = |group: &str, version: &str| {
-        let text = openapi::document(&registry, group, version, &crds);
-        Ok(text.map_or_else(nothing, |text| Answer::bytes(ok, text.into())))
+        let etag = openapi::version_hash(&registry, group, version);
+        let make = || openapi::document(&registry, group, version, &crds);
+        Ok(tagged(request, &etag, make).unwrap_or_else(nothing))
     };
     let found = match parts.as_slice() {
         ["healthz" | "livez" | "readyz"]
@@ -57,15 +61,10 @@ pub fn answer(server: &Server, request: &Request, parts: &[String]) -> Result<An
         ["api", version] => discovery::resource_list(&registry, "", version),
         ["apis", group] => discovery::group(&registry, group),
         ["apis", group, version] => discovery::resource_list(&registry, group, version),
-        ["openapi", "v2"] if asks_for_protobuf(request) => {
-            let mut answer = Answer::bytes(ok, openapi::v2_protobuf().into());
-            answer.content_type = openapi::V2_PROTOBUF[0];
-            return Ok(answer);
-        }
-        ["openapi", "v2"] => Some(openapi::v2()),
+        ["openapi", "v2"] => return Ok(v2(request, &registry, &crds)),
         ["openapi", "v3"] => {
             // The real server does not say that this is JSON.
-            let mut answer = Answer::json(ok, &openapi::index(&registry, &crds));
+            let mut answer = Answer::json(ok, &openapi::index(&registry));
             answer.content_type = "text/plain; charset=utf-8";
             return Ok(answer);
         }
@@ -82,16 +81,51 @@ pub fn answer(server: &Server, request: &Request, parts: &[String]) -> Result<An
     })
 }
 
-fn asks_for_protobuf(request: &Request) -> bool {
-    let accept = request.header("accept").unwrap_or_default();
-    accept
+/// `/openapi/v2` in the form that the client wants (kube-openapi `pkg/handler/handler.go`).
+fn v2(request: &Request, registry: &Registry, crds: CrdVersion<'_>) -> Answer {
+    let forms = [JSON, v2::PROTOBUF[1], v2::PROTOBUF[0]];
+    let form = match accept::first(request.header("accept"), &forms) {
+        None => return without_body(StatusCode::NOT_ACCEPTABLE),
+        Some(JSON) => v2::Form::Json,
+        Some(_) => v2::Form::Protobuf,
+    };
+    let make = || Some(v2::document(registry, crds, form));
+    let answer = tagged(request, &v2::etag(registry), make);
+    let mut answer = answer.unwrap_or_else(nothing);
+    if form == v2::Form::Protobuf && answer.code == StatusCode::OK {
+        answer.content_type = v2::PROTOBUF[0];
+    }
+    answer
+}
+
+/// A document with its `ETag`, which is only made for who does not have it.
+fn tagged<T: Into<Bytes>>(
+    request: &Request,
+    etag: &str,
+    make: impl FnOnce() -> Option<T>,
+) -> Option<Answer> {
+    let etag = format!("{etag:?}");
+    let held = request.header("if-none-match").unwrap_or_default();
+    let held = held
         .split(',')
-        .any(|one| openapi::V2_PROTOBUF.contains(&one.trim()))
+        .map(|one| one.trim().trim_start_matches("W/"));
+    let has_it = held.into_iter().any(|one| one == etag || one == "*");
+    let mut answer = if has_it {
+        without_body(StatusCode::NOT_MODIFIED)
+    } else {
+        Answer::bytes(StatusCode::OK, make()?.into())
+    };
+    answer.etag = Some(etag);
+    Some(answer)
 }
 
 /// 404 without a word.
 fn nothing() -> Answer {
-    let mut answer = Answer::bytes(StatusCode::NOT_FOUND, Vec::new().into());
+    without_body(StatusCode::NOT_FOUND)
+}
+
+fn without_body(code: StatusCode) -> Answer {
+    let mut answer = Answer::bytes(code, Vec::new().into());
     answer.content_type = "";
     answer
 }
@@ -111,7 +145,7 @@ fn version() -> Value {
     json!({
         "major": "1",
         "minor": MINOR.to_string(),
-        "gitVersion": format!("v1.{MINOR}.4"),
+        "gitVersion": openapi::KUBERNETES,
         "gitCommit": "",
         "gitTreeState": "clean",
         "buildDate": "1970-01-01T00:00:00Z",

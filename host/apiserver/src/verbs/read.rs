@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use crate::answer::Answer;
 use crate::mutants::{self, Mutant};
 use crate::present::{self, Page};
+use crate::registry::{Origin, Resource};
 use crate::request::options::{ListOptions, too_large_version};
 use crate::request::{decode, golang};
 use crate::server::Call;
@@ -83,16 +84,20 @@ pub fn page(call: &Call<'_>, options: &ListOptions) -> Result<(Vec<Arc<Entry>>, 
             page.remaining = plain.then(|| 1 + rest.count() as u64);
             break;
         }
-        if selects(options, &entry) {
+        if selects(options, call.resource, &entry) {
             taken.push(entry);
         }
     }
     Ok((taken, page))
 }
 
-/// Whether an object is asked for.
-pub fn selects(options: &ListOptions, entry: &Entry) -> bool {
-    options.labels.selects(entry.labels.as_deref()) && options.fields.selects(entry)
+/// Whether an object is asked for. The fields of a custom resource are those that its reader sees.
+pub fn selects(options: &ListOptions, resource: &Resource, entry: &Entry) -> bool {
+    let read = || match resource.origin {
+        Origin::BuiltIn => entry.value(),
+        Origin::Custom { .. } => present::value(resource, entry),
+    };
+    options.labels.selects(entry.labels.as_deref()) && options.fields.selects(entry, read)
 }
 
 /// Where an object lies, as continue tokens have it.

@@ -130,7 +130,7 @@ impl Watch {
             from = snapshot.revision;
             self.revision = from;
             for entry in snapshot.entries.iter().filter(|_| initial) {
-                if read::selects(&self.options, entry) {
+                if read::selects(&self.options, &self.resource, entry) {
                     self.send("ADDED", entry);
                 }
             }
@@ -216,7 +216,7 @@ impl Watch {
         {
             return;
         }
-        let selects = |entry: &Entry| read::selects(&self.options, entry);
+        let selects = |entry: &Entry| read::selects(&self.options, &self.resource, entry);
         let was = event.before.as_deref().is_some_and(selects);
         let is = event.change != Change::Deleted && selects(&event.entry);
         match (was, is) {

@@ -11,10 +11,12 @@
 )]
 
 mod definitions;
+mod definitions_work;
 mod faults;
 mod hostile;
 mod judge;
 mod life;
 mod random;
 mod seed;
+mod status_default;
 mod support;
