@@ -12,6 +12,7 @@ pub mod meta;
 pub mod namespaces;
 mod part;
 mod prepare;
+pub mod sent;
 
 use std::sync::Arc;
 

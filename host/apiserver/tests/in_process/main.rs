@@ -15,6 +15,7 @@ mod faults;
 mod hostile;
 mod judge;
 mod life;
+mod protobuf;
 mod random;
 mod seed;
 mod support;
