@@ -5,7 +5,10 @@
 //! - A field that is embedded in Go is in a message of its own here.
 //! - Nothing is believed: lengths are checked against what is there, and depth is bounded.
 
+mod size;
 mod special;
+
+pub use size::protobuf_size;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;

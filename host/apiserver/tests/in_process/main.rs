@@ -11,6 +11,7 @@
 )]
 
 mod definitions;
+mod dry_run;
 mod faults;
 mod hostile;
 mod judge;

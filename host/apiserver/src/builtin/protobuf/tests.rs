@@ -72,6 +72,19 @@ fn protobuf_says_the_same_as_json() {
 }
 
 #[test]
+fn the_size_of_an_object_is_that_of_its_protobuf() {
+    let resources = resources();
+    for (body, _) in answers() {
+        let object = decode_protobuf(&body, ("", "")).unwrap();
+        let found = { resources.iter() }.find(|found| found.is_kind_of(&object));
+        let Some(size) = protobuf_size(&object, found.unwrap()) else {
+            continue;
+        };
+        assert_eq!(size, body.len(), "{object}");
+    }
+}
+
+#[test]
 fn what_is_no_protobuf_is_refused() {
     let refused = |body: &[u8]| decode_protobuf(body, ("v1", "Pod")).unwrap_err();
     let other = refused(b"{}");
