@@ -80,6 +80,7 @@ impl Embedded {
                 false => Authorization::AlwaysAllow,
             },
             ca: Some(certificates.authority.clone()),
+            bootstrap: true,
             ..Options::default()
         };
         let outside = server::Seams {

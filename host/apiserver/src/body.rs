@@ -1,5 +1,6 @@
 //! The body of an answer: bytes that are there, or a stream of them.
 
+use std::any::Any;
 use std::collections::VecDeque;
 use std::fmt::{self, Debug, Formatter};
 use std::io;
@@ -14,7 +15,13 @@ use http_body::{Frame, SizeHint};
 pub type Chunks = Pin<Box<dyn Stream<Item = io::Result<Bytes>> + Send>>;
 
 /// The body of an answer.
-pub struct Body(Kind);
+pub struct Body {
+    kind: Kind,
+    /// Held until the body is gone.
+    held: Option<Held>,
+}
+
+type Held = Box<dyn Any + Send>;
 
 enum Kind {
     Pieces(VecDeque<Bytes>),
@@ -22,15 +29,26 @@ enum Kind {
 }
 
 impl Body {
+    fn of(kind: Kind) -> Self {
+        Self { kind, held: None }
+    }
+
+    /// The same body, which holds something for as long as it lasts.
+    #[must_use]
+    pub(crate) fn holding(mut self, held: impl Any + Send) -> Self {
+        self.held = Some(Box::new(held));
+        self
+    }
+
     /// Bytes that are there, in pieces, so that stored objects need not be copied.
     pub fn pieces(pieces: impl IntoIterator<Item = Bytes>) -> Self {
         let pieces = pieces.into_iter().filter(|piece| !piece.is_empty());
-        Self(Kind::Pieces(pieces.collect()))
+        Self::of(Kind::Pieces(pieces.collect()))
     }
 
     /// A stream.
     pub fn stream(chunks: impl Stream<Item = io::Result<Bytes>> + Send + 'static) -> Self {
-        Self(Kind::Stream(Box::pin(chunks)))
+        Self::of(Kind::Stream(Box::pin(chunks)))
     }
 }
 
@@ -54,9 +72,16 @@ impl Body {
 
     /// The bytes as they come.
     pub fn chunks(self) -> Chunks {
-        match self.0 {
+        let held = self.held;
+        let chunks: Chunks = match self.kind {
             Kind::Pieces(pieces) => Box::pin(stream::iter(pieces.into_iter().map(Ok))),
             Kind::Stream(chunks) => chunks,
+        };
+        match held {
+            Some(held) => Box::pin(chunks.inspect(move |_| {
+                let _ = &held;
+            })),
+            None => chunks,
         }
     }
 }
@@ -75,7 +100,7 @@ impl http_body::Body for Body {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
-        let next = match &mut self.0 {
+        let next = match &mut self.kind {
             Kind::Pieces(pieces) => {
                 return Poll::Ready(pieces.pop_front().map(|piece| Ok(Frame::data(piece))));
             }
@@ -85,11 +110,11 @@ impl http_body::Body for Body {
     }
 
     fn is_end_stream(&self) -> bool {
-        matches!(&self.0, Kind::Pieces(pieces) if pieces.is_empty())
+        matches!(&self.kind, Kind::Pieces(pieces) if pieces.is_empty())
     }
 
     fn size_hint(&self) -> SizeHint {
-        match &self.0 {
+        match &self.kind {
             Kind::Pieces(pieces) => {
                 let all = pieces.iter().map(|piece| piece.len() as u64);
                 SizeHint::with_exact(all.sum())
@@ -101,7 +126,7 @@ impl http_body::Body for Body {
 
 impl Debug for Body {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
-        let kind = match &self.0 {
+        let kind = match &self.kind {
             Kind::Pieces(_) => "Body(pieces)",
             Kind::Stream(_) => "Body(stream)",
         };

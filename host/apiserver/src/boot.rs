@@ -1,5 +1,7 @@
 //! What every cluster has from the beginning.
 
+mod own;
+
 use bytes::Bytes;
 use http::{HeaderMap, Method};
 use serde_json::{Value, json};
@@ -53,6 +55,9 @@ pub fn fill(server: &Server) {
         &own_service(),
     );
     fill_roles(server);
+    if server.options().bootstrap {
+        own::fill(server);
+    }
 }
 
 /// The service by which pods find the server. Nothing listens at its address here.

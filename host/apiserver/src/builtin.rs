@@ -24,7 +24,7 @@ use serde_json::Value;
 pub use convert::convert;
 pub use decode::{Words, decode, decode_in, decode_type};
 pub use default::{counts_generations, default, default_type};
-pub use protobuf::decode_protobuf;
+pub use protobuf::{Unreadable, decode_protobuf, protobuf_size};
 pub use strategy::{Cluster, Write, prepare_create, prepare_update, prepare_update_status};
 
 pub use validate::{
@@ -56,6 +56,14 @@ pub fn scale_schema() -> Schema {
 /// The text of Go's decoder, where something has the wrong type.
 pub fn decode_scale(scale: &mut Value) -> Result<Vec<String>, String> {
     decode_type(scale, SCALE)
+}
+
+/// Reads the options of a deletion as [`decode()`] does objects.
+///
+/// # Errors
+/// The text of Go's decoder, where something has the wrong type.
+pub fn decode_delete_options(options: &mut Value) -> Result<Vec<String>, String> {
+    decode_type(options, catalog::DELETE_OPTIONS)
 }
 
 const SCALE: &str = "io.k8s.api.autoscaling.v1.Scale";

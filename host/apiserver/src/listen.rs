@@ -6,9 +6,11 @@
 //! - When the server stops, watches end, requests that are there are answered, and whoever is still
 //!   connected after [`GRACE`] is cut off.
 
+mod activity;
 mod authenticate;
 mod certificates;
 mod connection;
+mod deadline;
 mod kubeconfig;
 mod spawn;
 

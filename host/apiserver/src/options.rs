@@ -15,6 +15,9 @@ pub struct Options {
     /// The certificates of the server's authority, for `kube-root-ca.crt`, which is only published where
     /// there are some.
     pub ca: Option<String>,
+    /// Whether the objects are there that a server makes for its clients and itself: where to reach it, whom
+    /// it trusts, and who it is.
+    pub bootstrap: bool,
     /// How long a namespace stays as it is after its deletion before its content goes (a real cluster
     /// takes five seconds).
     pub namespace_delay: Duration,
@@ -39,6 +42,7 @@ impl Default for Options {
             node: false,
             authorization: Authorization::default(),
             ca: None,
+            bootstrap: false,
             namespace_delay: Duration::from_millis(500),
             pod_delay: Duration::from_millis(500),
         }

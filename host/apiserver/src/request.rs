@@ -6,6 +6,7 @@ pub mod golang;
 pub mod options;
 pub mod query;
 pub mod route;
+pub mod timeout;
 pub mod yaml;
 
 use std::collections::BTreeMap;

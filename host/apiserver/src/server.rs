@@ -23,6 +23,7 @@ use crate::rbac::{Attributes, Authorizer, impersonation};
 use crate::registry::{Origin, Registry, Resource};
 use crate::request::query::Query;
 use crate::request::route::{Route, Target, Verb};
+use crate::request::timeout;
 use crate::request::{MAX_BODY, Request, User};
 use crate::seams::Seams;
 use crate::status::Refusal;
@@ -268,8 +269,14 @@ impl Server {
     fn dispatch(&self, request: &Request) -> Result<Answer, Refusal> {
         let target = match &request.route {
             Route::Objects(target) => target,
-            Route::Other(parts) => return verbs::documents::answer(self, request, parts),
+            Route::Other(parts) => {
+                timeout::check(&request.query)?;
+                return verbs::documents::answer(self, request, parts);
+            }
         };
+        if !is_long(request, target) {
+            timeout::check(&request.query)?;
+        }
         let registry = self.registry();
         let found = registry.find(&target.group, &target.version, &target.plural);
         let Some(resource) = found else {
@@ -304,6 +311,16 @@ impl Server {
             Err(refusal) => Err(refusal.warning(warnings)),
         }
     }
+}
+
+/// Whether a request may go on for ever, so that no timeout is asked for (kubernetes
+/// `pkg/controlplane/apiserver/config.go`, `LongRunningFunc`).
+fn is_long(request: &Request, target: &Target) -> bool {
+    let watches = request.query.truth("watch").unwrap_or(false);
+    let streams = ["attach", "exec", "proxy", "log", "portforward"];
+    let subresource = target.subresource.as_deref().unwrap_or_default();
+    Verb::of(&request.method, target, watches) == Some(Verb::Watch)
+        || streams.contains(&subresource)
 }
 
 /// A path that could name objects, but none that are served: within the built-in groups that is a `Status`,

@@ -5,15 +5,11 @@ pub mod scale;
 mod tokens;
 
 use http::StatusCode;
-use serde_json::Value;
 
 use crate::answer::Answer;
-use crate::builtin;
 use crate::present;
 use crate::registry::Origin;
-use crate::request::decode::{self, Format};
 use crate::request::route::Verb;
-use crate::request::yaml;
 use crate::server::Call;
 use crate::status::Refusal;
 use crate::verbs::{patch, update};
@@ -92,15 +88,4 @@ fn success(code: StatusCode) -> Answer {
         "code": code.as_u16(),
     });
     Answer::json(code, &status)
-}
-
-/// The body, whatever its kind.
-fn plain_body(call: &Call<'_>) -> Result<Value, Refusal> {
-    let body = &call.request.body;
-    let decoded = match decode::format(call.request.header("content-type"))? {
-        Format::Json => decode::json(body),
-        Format::Yaml => yaml::read(body),
-        Format::Protobuf => return builtin::decode_protobuf(body),
-    };
-    Ok(decoded.map_err(Refusal::bad_request)?.value)
 }

@@ -7,11 +7,13 @@
 pub mod accept;
 mod admission;
 pub mod conditions;
+mod fit;
 mod kind;
 pub mod meta;
 pub mod namespaces;
 mod part;
 mod prepare;
+pub mod sent;
 
 use std::sync::Arc;
 
@@ -82,18 +84,27 @@ pub enum Wanted {
 }
 
 impl Wanted {
+    fn by(&self) -> fit::By {
+        match self {
+            Self::Updated(_) => fit::By::Update,
+            Self::Applied(_) => fit::By::Apply,
+        }
+    }
+
     fn object(&self) -> &Value {
         match self {
             Self::Updated(object) | Self::Applied(object) => object,
         }
     }
 
-    /// What is created by an update has no version to build on, whatever the client says.
-    fn of_no_version(mut self) -> Self {
+    /// What is created by an update has no version to build on, whatever the client says; a dry run
+    /// shows what the client says.
+    fn of_no_version(mut self, dry_run: bool) -> Self {
         match &mut self {
-            Self::Updated(object) | Self::Applied(object) => {
+            Self::Updated(object) | Self::Applied(object) if !dry_run => {
                 meta::set(object, "resourceVersion", None);
             }
+            Self::Updated(_) | Self::Applied(_) => {}
         }
         self
     }
@@ -157,7 +168,7 @@ impl<'a> Writing<'a> {
                 }
                 let wanted = make(None)?;
                 prepare::same_uid(self, wanted.object(), None)?;
-                match self.created(wanted.of_no_version()) {
+                match self.created(wanted.of_no_version(self.options.dry_run)) {
                     Err(refusal) if refusal.reason == "AlreadyExists" => continue,
                     written => return written,
                 }
@@ -173,6 +184,7 @@ impl<'a> Writing<'a> {
 
     fn created(&self, wanted: Wanted) -> Result<Written, Refusal> {
         let call = self.call;
+        let by = wanted.by();
         let mut object = match wanted {
             Wanted::Applied(object) => object,
             Wanted::Updated(object) => self.owned(None, object),
@@ -190,13 +202,6 @@ impl<'a> Writing<'a> {
             }
             refusal
         };
-        let version = meta::text(&object, "resourceVersion");
-        if golang::parse_uint(version).is_ok_and(|version| version != 0) {
-            return Err(Refusal::unknown(
-                "resourceVersion should not be set on objects to be created",
-            ));
-        }
-        meta::set(&mut object, "resourceVersion", None);
         meta::set(&mut object, "selfLink", None);
         object = decode::whole_numbers(object);
         let code = StatusCode::CREATED;
@@ -204,12 +209,17 @@ impl<'a> Writing<'a> {
             if call.server.store().get(&call.place, &key).is_some() {
                 return Err(exists());
             }
-            return Ok(Written::loose(
-                code,
-                convert::as_read(object, call.resource),
+            return Ok(self.dry(code, object));
+        }
+        let version = meta::text(&object, "resourceVersion");
+        if golang::parse_uint(version).is_ok_and(|version| version != 0) {
+            return Err(Refusal::unknown(
+                "resourceVersion should not be set on objects to be created",
             ));
         }
+        meta::set(&mut object, "resourceVersion", None);
         let stored = convert::to_stored(object, call.resource);
+        let stored = fit::fit(stored, call.resource, &key, None, by)?;
         let written = call
             .server
             .write(call, key.clone(), None, Write::Put(stored));
@@ -226,6 +236,7 @@ impl<'a> Writing<'a> {
         let call = self.call;
         let code = StatusCode::OK;
         prepare::same_uid(self, wanted.object(), Some(old))?;
+        let by = wanted.by();
         let mut object = match wanted {
             Wanted::Applied(object) => object,
             Wanted::Updated(object) => self.owned(Some(old), object),
@@ -245,16 +256,22 @@ impl<'a> Writing<'a> {
         }
         let goes_away = prepare::goes_away(&object, old);
         if self.options.dry_run && !mutants::is(Mutant::DryRunsAreWritten) {
-            let object = convert::as_read(object, call.resource);
-            return Ok(Ok(Written::loose(code, object)));
+            return Ok(Ok(self.dry(code, object)));
         }
         if goes_away {
             let deleted = self.put(held, Write::Delete(held.value()));
             return Ok(deleted.map(|_| Written::loose(code, object)));
         }
         let stored = convert::to_stored(object, call.resource);
+        let stored = fit::fit(stored, call.resource, &held.key, Some(held.revision), by)?;
         let written = self.put(held, Write::Put(stored));
         Ok(written.map(|entry| Written::kept(code, entry)))
+    }
+
+    /// What a dry run answers: as if the object were kept and read
+    /// (apiserver `registry/generic/registry/dryrun.go`).
+    fn dry(&self, code: StatusCode, object: Value) -> Written {
+        Written::loose(code, convert::as_read(object, self.call.resource))
     }
 
     /// Writes in the place of what is held, if that is still there.

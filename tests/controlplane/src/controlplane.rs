@@ -102,6 +102,7 @@ impl ControlPlane {
         let options = Options {
             node,
             ca: publishes.then(|| authority.pem()),
+            bootstrap: true,
             ..Options::default()
         };
         let embedded = Embedded::start(&authority, options)?;

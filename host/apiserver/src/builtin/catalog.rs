@@ -8,6 +8,9 @@ use super::{data, types};
 use crate::registry::{Column, LazySchema, Origin, Resource, Subresource};
 use crate::schema::Schema;
 
+/// The type of the options of a deletion.
+pub(super) const DELETE_OPTIONS: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions";
+
 static CATALOG: LazyLock<Vec<Group>> = LazyLock::new(|| {
     let text = data::unpack(data::RESOURCES);
     serde_json::from_str(&text).unwrap_or_default()
@@ -107,8 +110,12 @@ pub(crate) fn entry(group: &str, version: &str, plural: &str) -> Option<&'static
 
 /// The type of a kind that bodies may have: of objects, of what is sent to subresources, and of options.
 pub(crate) fn type_of_kind(group: &str, version: &str, kind: &str) -> Option<String> {
-    if kind == "DeleteOptions" {
-        return Some("io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions".to_owned());
+    match (group, version, kind) {
+        // In every version of every group.
+        (_, _, "DeleteOptions") => return Some(DELETE_OPTIONS.to_owned()),
+        // Taken in both versions (kubernetes `pkg/registry/core/pod/storage/eviction.go`), which are the same.
+        ("policy", "v1beta1", "Eviction") => return type_of_kind(group, "v1", kind),
+        _ => {}
     }
     for found in CATALOG.iter() {
         for own in &found.versions {

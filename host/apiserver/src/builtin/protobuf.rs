@@ -5,7 +5,10 @@
 //! - A field that is embedded in Go is in a message of its own here.
 //! - Nothing is believed: lengths are checked against what is there, and depth is bounded.
 
+mod size;
 mod special;
+
+pub use size::protobuf_size;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -17,7 +20,6 @@ use serde_json::{Map, Value, json};
 use super::structs::{self, Field, Struct};
 use super::{catalog, types};
 use crate::schema::{Kind, View};
-use crate::status::Refusal;
 
 const PREFIX: &[u8] = b"k8s\0";
 /// Messages in messages; schemas of CRDs are what goes deepest.
@@ -30,64 +32,114 @@ enum Problem {
     Other(String),
 }
 
+impl Problem {
+    fn text(self) -> String {
+        match self {
+            Self::Wire(error) => format!("proto: {error}"),
+            Self::Other(text) => text,
+        }
+    }
+}
+
 impl From<DecodeError> for Problem {
     fn from(error: DecodeError) -> Self {
         Self::Wire(error)
     }
 }
 
-/// Reads a body in `application/vnd.kubernetes.protobuf`.
+/// Why a body is not read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unreadable {
+    /// The reason.
+    pub why: String,
+    /// The `apiVersion` and the kind of the body, if it was read that far.
+    pub said: Option<(String, String)>,
+}
+
+/// Reads a body in `application/vnd.kubernetes.protobuf`. A body that does not say its version or its kind
+/// has the `expected` ones (apimachinery `runtime/serializer/protobuf`). Of a kind that is not built in
+/// only version and kind are read: the caller says what is wrong with it.
 ///
 /// # Errors
-/// 400 if it is none, or of a kind that is not built in.
-pub fn decode_protobuf(body: &[u8]) -> Result<Value, Refusal> {
+/// It is no protobuf, or not of its kind.
+pub fn decode_protobuf(body: &[u8], expected: (&str, &str)) -> Result<Value, Unreadable> {
+    let unreadable = |why: &str| Unreadable {
+        why: why.to_owned(),
+        said: None,
+    };
+    if body.is_empty() {
+        return Err(unreadable("empty data"));
+    }
     let Some(message) = body.strip_prefix(PREFIX) else {
-        return Err(Refusal::bad_request(
+        return Err(unreadable(
             "provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]",
         ));
     };
-    read(Bytes::copy_from_slice(message)).map_err(|problem| {
-        Refusal::bad_request(match problem {
-            Problem::Wire(error) => format!("proto: {error}"),
-            Problem::Other(text) => text,
-        })
+    if message.is_empty() {
+        return Err(unreadable("empty body"));
+    }
+    let message = Bytes::copy_from_slice(message);
+    let mut unknown = Unknown::read(message).map_err(|problem| unreadable(&problem.text()))?;
+    if unknown.kind.is_empty() {
+        expected.1.clone_into(&mut unknown.kind);
+    }
+    if unknown.api_version.is_empty() {
+        expected.0.clone_into(&mut unknown.api_version);
+    }
+    unknown.object().map_err(|problem| Unreadable {
+        why: problem.text(),
+        said: Some((unknown.api_version, unknown.kind)),
     })
 }
 
 /// What stands around every object: `runtime.Unknown`.
-fn read(mut envelope: Bytes) -> Result<Value, Problem> {
-    let (mut api_version, mut kind, mut raw) = (String::new(), String::new(), Bytes::new());
-    while envelope.has_remaining() {
-        let (number, wire) = decode_key(&mut envelope)?;
-        match number {
-            1 => {
-                let mut type_meta = length_delimited(wire, &mut envelope)?;
-                while type_meta.has_remaining() {
-                    let (number, wire) = decode_key(&mut type_meta)?;
-                    match number {
-                        1 => api_version = text(wire, &mut type_meta)?,
-                        2 => kind = text(wire, &mut type_meta)?,
-                        _ => skip(wire, number, &mut type_meta)?,
+#[derive(Debug, Default)]
+struct Unknown {
+    api_version: String,
+    kind: String,
+    raw: Bytes,
+}
+
+impl Unknown {
+    fn read(mut envelope: Bytes) -> Result<Self, Problem> {
+        let mut unknown = Self::default();
+        while envelope.has_remaining() {
+            let (number, wire) = decode_key(&mut envelope)?;
+            match number {
+                1 => {
+                    let mut type_meta = length_delimited(wire, &mut envelope)?;
+                    while type_meta.has_remaining() {
+                        let (number, wire) = decode_key(&mut type_meta)?;
+                        match number {
+                            1 => unknown.api_version = text(wire, &mut type_meta)?,
+                            2 => unknown.kind = text(wire, &mut type_meta)?,
+                            _ => skip(wire, number, &mut type_meta)?,
+                        }
                     }
                 }
+                2 => unknown.raw = length_delimited(wire, &mut envelope)?,
+                _ => skip(wire, number, &mut envelope)?,
             }
-            2 => raw = length_delimited(wire, &mut envelope)?,
-            _ => skip(wire, number, &mut envelope)?,
         }
+        Ok(unknown)
     }
-    let (group, version) = api_version.split_once('/').unwrap_or(("", &api_version));
-    let Some(type_name) = catalog::type_of_kind(group, version, &kind) else {
-        return Err(Problem::Other(format!(
-            "no kind {kind:?} is registered for version {api_version:?}"
-        )));
-    };
-    let schema = types::schema(&type_name);
-    let mut object = message(raw, schema.view(), MAX_DEPTH)?;
-    if let Value::Object(fields) = &mut object {
-        fields.insert("apiVersion".to_owned(), api_version.into());
-        fields.insert("kind".to_owned(), kind.into());
+
+    fn object(&self) -> Result<Value, Problem> {
+        let (api_version, kind) = (self.api_version.as_str(), self.kind.as_str());
+        let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+        let mut object = match catalog::type_of_kind(group, version, kind) {
+            Some(type_name) => {
+                let schema = types::schema(&type_name);
+                message(self.raw.clone(), schema.view(), MAX_DEPTH)?
+            }
+            None => json!({}),
+        };
+        if let Value::Object(fields) = &mut object {
+            fields.insert("apiVersion".to_owned(), api_version.into());
+            fields.insert("kind".to_owned(), kind.into());
+        }
+        Ok(object)
     }
-    Ok(object)
 }
 
 fn too_deep() -> Problem {

@@ -46,6 +46,12 @@ pub(super) struct Meta {
     pub(super) finalizers: Vec<String>,
     pub(super) deletion_timestamp: Option<String>,
     pub(super) generation: Option<i64>,
+    /// Of the object, as it is kept.
+    #[serde(skip)]
+    pub(super) api_version: String,
+    /// Of the object.
+    #[serde(skip)]
+    pub(super) kind: String,
 }
 
 /// An owner reference.
@@ -63,12 +69,19 @@ impl Meta {
     /// The metadata of an object; all else is skipped.
     pub(super) fn of(entry: &Entry) -> Self {
         #[derive(Default, Deserialize)]
+        #[serde(rename_all = "camelCase", default)]
         struct Object {
-            #[serde(default)]
+            api_version: String,
+            kind: String,
             metadata: Meta,
         }
         let object: Result<Object, _> = serde_json::from_slice(&entry.json);
-        object.unwrap_or_default().metadata
+        let object = object.unwrap_or_default();
+        Self {
+            api_version: object.api_version,
+            kind: object.kind,
+            ..object.metadata
+        }
     }
 
     pub(super) fn is_deleting(&self) -> bool {

@@ -5,6 +5,7 @@
 //! - Dependents are found by their owner's uid; nothing is scanned.
 
 mod elsewhere;
+mod gone;
 mod graph;
 mod judge;
 mod owners;
@@ -23,6 +24,7 @@ use crate::server::Server;
 use crate::store::Key;
 use crate::write::meta::put;
 use elsewhere::{is_elsewhere, tell};
+use gone::Gone;
 use graph::Graph;
 use judge::{Deletion, Dependents, FOREGROUND, ORPHAN, Standing, Step};
 use owners::{disown, unblock};
@@ -37,8 +39,8 @@ const AGENT: Agent = Agent {
 pub(super) struct Garbage {
     graph: Graph,
     queue: Queue<Thing>,
-    /// Owners that have gone and that something still names, by uid, with the namespace they were in.
-    gone: BTreeMap<String, Box<str>>,
+    /// Owners that have gone and that something still names, by uid.
+    gone: BTreeMap<String, Gone>,
     /// Objects whose owners are of a kind that is not served.
     kindless: BTreeSet<Thing>,
     /// Who has been told that an owner is in another namespace.
@@ -66,8 +68,8 @@ impl Garbage {
         }
         if seen.is_gone() {
             if self.graph.has_dependents(&meta.uid) {
-                self.gone
-                    .insert(meta.uid.clone(), thing.key.namespace.clone());
+                let gone = Gone::of(&server.registry(), seen);
+                self.gone.insert(meta.uid.clone(), gone);
             }
             self.kindless.remove(thing);
             self.told.retain(|(told, _)| told != thing);
@@ -238,8 +240,7 @@ impl Garbage {
     ) -> Standing {
         let gone = self.gone.get(&owner.uid);
         let Some(resource) = registry.of_kind(&owner.api_version, &owner.kind) else {
-            let known = gone
-                .is_some_and(|namespace| namespace.is_empty() || *namespace == thing.key.namespace);
+            let known = gone.is_some_and(|gone| gone.is(owner, &thing.key.namespace));
             return if known {
                 Standing::Absent
             } else {

@@ -21,7 +21,9 @@ use tokio_rustls::server::TlsStream;
 use tower_service::Service;
 
 use super::GRACE;
+use super::activity::Activity;
 use super::authenticate::authenticate;
+use super::deadline::Deadline;
 use super::spawn::Spawn;
 use crate::answer::Answer;
 use crate::body::Body;
@@ -30,9 +32,10 @@ use crate::status::Refusal;
 
 /// A client that has not shaken hands by then is let go.
 const HAND_SHAKE: Duration = Duration::from_secs(10);
-/// The next head on a connection may take this long. The real server's time for an idle connection:
-/// clients count on it.
-const HEAD: Duration = Duration::from_secs(90);
+/// A connection may be idle this long. The real server's time: clients count on it.
+const IDLE: Duration = Duration::from_secs(90);
+/// The head of a request may take this long from its first byte on (apiserver `pkg/server/secure_serving.go`).
+const HEAD: Duration = Duration::from_secs(32);
 /// The real server's time for all but a watch.
 const REQUEST: Duration = Duration::from_secs(60);
 /// Requests under way on one connection: each watch of a client is one of them.
@@ -86,11 +89,14 @@ where
 
     async fn speak(self, stream: TlsStream<TcpStream>) {
         let http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
-        let stream = TokioIo::new(stream);
-        let answers = self.clone();
+        let activity = Activity::default();
+        let (answers, begun) = (self.clone(), activity.clone());
         let service = service_fn(move |request| {
-            let answers = answers.clone();
-            async move { Ok::<_, Infallible>(answers.answer(request).await) }
+            let (answers, active) = (answers.clone(), begun.begin());
+            async move {
+                let answer = answers.answer(request).await;
+                Ok::<_, Infallible>(answer.map(|body| body.holding(active)))
+            }
         });
         // How a connection ends is told to whoever waits for an answer on it, by its end.
         if http2 {
@@ -101,26 +107,32 @@ where
                 .initial_stream_window_size(WINDOW)
                 .initial_connection_window_size(CONNECTION_WINDOW)
                 .max_frame_size(WINDOW);
+            let stream = TokioIo::new(stream);
             let mut connection = pin!(builder.serve_connection(stream, service));
-            if self.until_stopped(connection.as_mut()).await {
+            if self.until_over(connection.as_mut(), &activity).await {
                 connection.as_mut().graceful_shutdown();
                 self.finish(connection).await;
             }
         } else {
-            let mut builder = http1::Builder::new();
-            builder.timer(TokioTimer::new()).header_read_timeout(HEAD);
+            let clock = &self.server.seams().clock;
+            let stream = TokioIo::new(Deadline::new(stream, clock, HEAD, activity.clone()));
+            let builder = http1::Builder::new();
             let mut connection = pin!(builder.serve_connection(stream, service));
-            if self.until_stopped(connection.as_mut()).await {
+            if self.until_over(connection.as_mut(), &activity).await {
                 connection.as_mut().graceful_shutdown();
                 self.finish(connection).await;
             }
         }
     }
 
-    /// Drives the connection to its end, or until the server stops; says whether it did.
-    async fn until_stopped<F: Future>(&self, connection: Pin<&mut F>) -> bool {
+    /// Drives the connection to its end, or until the server stops or nothing has been asked on it for long;
+    /// says whether it is to be ended.
+    async fn until_over<F: Future>(&self, connection: Pin<&mut F>, activity: &Activity) -> bool {
+        let clock = &self.server.seams().clock;
+        let idle = pin!(activity.idle(clock, IDLE));
         let stopped = pin!(stopped(self.stopped.clone()));
-        matches!(select(stopped, connection).await, Either::Left(_))
+        let over = select(stopped, idle);
+        matches!(select(over, connection).await, Either::Left(_))
     }
 
     async fn finish(&self, connection: impl Future) {

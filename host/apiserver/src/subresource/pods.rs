@@ -4,7 +4,7 @@ use http::StatusCode;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::{plain_body, success};
+use super::success;
 use crate::answer::Answer;
 use crate::request::options::{DeleteOptions, WriteKind, WriteOptions};
 use crate::request::query::Query;
@@ -12,7 +12,7 @@ use crate::server::Call;
 use crate::status::{Named, Refusal};
 use crate::store::Write;
 use crate::verbs::delete;
-use crate::write::{conditions, meta};
+use crate::write::{conditions, meta, sent};
 
 /// Other writes may come first this often.
 const TRIES: usize = 100;
@@ -20,7 +20,7 @@ const TRIES: usize = 100;
 /// Puts a pod on a node (`POST …/binding`), as a scheduler does.
 pub(super) fn bind(call: &Call<'_>) -> Result<Answer, Refusal> {
     let options = WriteOptions::read(&call.request.query, WriteKind::Create)?;
-    let binding = plain_body(call)?;
+    let binding = sent::part(call, "binding")?;
     let key = call.key();
     if meta::text(&binding, "name") != &*key.name {
         let why = "name in URL does not match name in Binding object";
@@ -97,7 +97,7 @@ fn bound(mut pod: Value, binding: &Value, now: Timestamp) -> Result<Value, Strin
 
 /// Deletes a pod, as `kubectl drain` does. Disruption budgets are not looked at.
 pub(super) fn evict(call: &Call<'_>) -> Result<Answer, Refusal> {
-    let body = plain_body(call)?;
+    let body = sent::part(call, "eviction")?;
     let mut options = DeleteOptions::read(&Query::default(), body.get("deleteOptions"))?;
     options.dry_run |= call.request.query.text("dryRun").is_some();
     delete::one(call, &call.key(), &options)?;

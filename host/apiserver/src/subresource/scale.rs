@@ -6,7 +6,6 @@
 use http::StatusCode;
 use serde_json::{Value, json};
 
-use super::plain_body;
 use crate::answer::Answer;
 use crate::builtin;
 use crate::crd::scale;
@@ -23,7 +22,7 @@ use crate::selector;
 use crate::server::Call;
 use crate::status::{Cause, Named, Refusal};
 use crate::verbs::patch::configuration;
-use crate::write::{Part, Wanted, Writing, accept, meta};
+use crate::write::{Part, Wanted, Writing, accept, meta, sent};
 
 const VERSION: &str = "autoscaling/v1";
 const KIND: Named<'_> = Named {
@@ -89,7 +88,7 @@ pub fn answer(call: &Call<'_>) -> Result<Answer, Refusal> {
 fn wanted(writing: &Writing<'_>, before: &Value) -> Result<Value, Refusal> {
     let call = writing.call;
     if call.verb == Verb::Update {
-        let scale = sent(call)?;
+        let scale = scale_of(call)?;
         return Ok(as_writer(writing, &writing.manager(), |writer, schema| {
             fields::update(Some(before), scale, schema, writer, &Set::default())
         }));
@@ -112,42 +111,14 @@ fn wanted(writing: &Writing<'_>, before: &Value) -> Result<Value, Refusal> {
 }
 
 /// The Scale in the body.
-fn sent(call: &Call<'_>) -> Result<Value, Refusal> {
-    let mut scale = plain_body(call)?;
-    let said = |field: &str| scale.get(field).and_then(Value::as_str).unwrap_or_default();
-    let (kind, version) = (said("kind"), said("apiVersion"));
-    if !matches!(kind, "" | "Scale") {
-        return Err(other_kind(call, kind, version));
-    }
-    if !matches!(version, "" | VERSION) {
-        return Err(Refusal::bad_request(format!(
-            "the API version in the data ({version}) does not match the expected API version ({VERSION})"
-        )));
-    }
+fn scale_of(call: &Call<'_>) -> Result<Value, Refusal> {
+    let mut scale = sent::part(call, "scale")?;
     meta::put(&mut scale, "kind", "Scale");
     meta::put(&mut scale, "apiVersion", VERSION);
     let mut scale = decoded_scale(scale)?;
     accept::place(call, &mut scale)?;
     accept::name(call, &scale)?;
     Ok(scale)
-}
-
-/// 400: something that is no Scale.
-fn other_kind(call: &Call<'_>, kind: &str, version: &str) -> Refusal {
-    let registry = call.server.registry();
-    let known = registry.of_kind(version, kind);
-    let short = version.rsplit('/').next().unwrap_or_default();
-    let why = match known {
-        Some(known) if known.origin == Origin::BuiltIn => {
-            format!("converting ({short}.{kind}) to (autoscaling.Scale): unknown conversion")
-        }
-        _ => format!(
-            "no kind {kind:?} is registered for version {version:?} in scheme \"pkg/runtime/scheme.go:111\""
-        ),
-    };
-    Refusal::bad_request(format!(
-        "{kind} in version {short:?} cannot be handled as a Scale: {why}"
-    ))
 }
 
 fn decoded_scale(mut scale: Value) -> Result<Value, Refusal> {

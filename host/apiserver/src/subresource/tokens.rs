@@ -4,7 +4,6 @@ use http::StatusCode;
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 
-use super::plain_body;
 use crate::answer::Answer;
 use crate::builtin;
 use crate::fields::{self, Set, Writer};
@@ -13,7 +12,7 @@ use crate::schema;
 use crate::server::Call;
 use crate::status::{Cause, Named, Refusal};
 use crate::tokens::AUDIENCE;
-use crate::write::meta;
+use crate::write::{meta, sent};
 
 /// Kubernetes gives an hour where nothing is said.
 const HOUR: i64 = 3600;
@@ -29,7 +28,7 @@ const KIND: &str = "TokenRequest";
 pub(super) fn create(call: &Call<'_>) -> Result<Answer, Refusal> {
     let options = WriteOptions::read(&call.request.query, WriteKind::Create)?;
     let held = call.held()?.value();
-    let mut review = plain_body(call)?;
+    let mut review = sent::part(call, "token")?;
     let seconds = review
         .pointer("/spec/expirationSeconds")
         .and_then(Value::as_i64)

@@ -2,6 +2,7 @@
 
 mod decide;
 pub mod first;
+mod options;
 
 use http::StatusCode;
 use serde_json::{Value, json};
@@ -11,7 +12,6 @@ use crate::answer::Answer;
 use crate::mutants::{self, Mutant};
 use crate::present;
 use crate::request::options::{DeleteOptions, ListOptions};
-use crate::request::{decode, yaml};
 use crate::server::Call;
 use crate::status::Refusal;
 use crate::store::{Entry, Key, Write};
@@ -31,7 +31,7 @@ const IMMORTAL: [&str; 3] = ["default", "kube-system", "kube-public"];
 /// 404, and 409 if it is not as the preconditions say.
 pub fn delete(call: &Call<'_>) -> Result<Answer, Refusal> {
     let look = call.look()?;
-    let options = options(call)?;
+    let options = options::read(call)?;
     warn(call, &options);
     let key = call.key();
     let deleted = one(call, &key, &options)?;
@@ -68,7 +68,7 @@ pub fn delete(call: &Call<'_>) -> Result<Answer, Refusal> {
 /// As [`delete()`], for the first that cannot be deleted.
 pub fn delete_collection(call: &Call<'_>) -> Result<Answer, Refusal> {
     let look = call.look()?;
-    let options = options(call)?;
+    let options = options::read(call)?;
     warn(call, &options);
     let selection = ListOptions::read(&call.request.query, call.resource)?;
     let (entries, page) = read::page(call, &selection)?;
@@ -92,38 +92,6 @@ fn warn(call: &Call<'_>, options: &DeleteOptions) {
         "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to \
          remove them or set propagationPolicy=Orphan to suppress this warning",
     );
-}
-
-fn options(call: &Call<'_>) -> Result<DeleteOptions, Refusal> {
-    let request = call.request;
-    let body = if request.body.is_empty() {
-        None
-    } else {
-        let decoded = match decode::format(request.header("content-type"))? {
-            decode::Format::Yaml => yaml::read(&request.body),
-            decode::Format::Protobuf => {
-                return Err(decode::unsupported("application/json, application/yaml"));
-            }
-            decode::Format::Json => decode::json(&request.body)
-                .map_err(|why| format!("couldn't get version/kind; json parse error: {why}")),
-        };
-        Some(delete_options(
-            decoded.map_err(Refusal::bad_request)?.value,
-        )?)
-    };
-    DeleteOptions::read(&request.query, body.as_ref())
-}
-
-/// The body is of the one kind that there is for it, in whatever version.
-fn delete_options(body: Value) -> Result<Value, Refusal> {
-    let said = |field: &str| body.get(field).and_then(Value::as_str).unwrap_or_default();
-    let (kind, version) = (said("kind"), said("apiVersion"));
-    if kind.is_empty() || kind == "DeleteOptions" {
-        return Ok(body);
-    }
-    Err(Refusal::bad_request(format!(
-        "no kind {kind:?} is registered for version {version:?} in scheme \"pkg/runtime/scheme.go:111\""
-    )))
 }
 
 /// What a deletion came to.

@@ -1,5 +1,8 @@
 //! What the server says about itself: discovery, OpenAPI, version and health.
 
+mod about;
+mod health;
+
 use bytes::Bytes;
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -14,8 +17,6 @@ use crate::status::Refusal;
 use crate::store::Key;
 use crate::{definitions, discovery, openapi};
 
-/// The Kubernetes version that this server behaves as.
-const MINOR: u32 = 36;
 const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
 /// Answers a path that names no objects.
@@ -36,11 +37,18 @@ pub fn answer(server: &Server, request: &Request, parts: &[String]) -> Result<An
         Ok(tagged(request, &etag, make).unwrap_or_else(nothing))
     };
     let found = match parts.as_slice() {
-        ["healthz" | "livez" | "readyz"]
-        | ["healthz" | "livez" | "readyz", "ping" | "log" | "etcd"] => {
-            return Ok(Answer::text(ok, "ok"));
+        ["healthz" | "livez" | "readyz", ..] => return Ok(health::answer(request, &parts)),
+        [] | ["index.html"] => Some(json!({ "paths": about::paths(&registry) })),
+        ["flagz"] => return Ok(about::flags(server)),
+        ["statusz"] => return Ok(about::status()),
+        ["metrics"] => return Ok(about::metrics(server)),
+        [".well-known", "openid-configuration"] => Some(about::issuer(request)),
+        ["openid", "v1", "jwks"] => {
+            let mut answer = Answer::json(ok, &json!({ "keys": [] }));
+            answer.content_type = "application/jwk-set+json";
+            return Ok(answer);
         }
-        ["version"] => Some(version()),
+        ["version"] => Some(about::version()),
         ["api"] | ["apis"] => {
             let core = parts == ["api"];
             if accept::form(request.header("accept"), true)
@@ -139,18 +147,4 @@ fn crd_version(server: &Server, crd: &str, version: &str) -> Option<Value> {
     let mut versions = held.pointer("/spec/versions")?.as_array()?.iter();
     let found = versions.find(|found| found.get("name").and_then(Value::as_str) == Some(version));
     found.cloned()
-}
-
-fn version() -> Value {
-    json!({
-        "major": "1",
-        "minor": MINOR.to_string(),
-        "gitVersion": openapi::KUBERNETES,
-        "gitCommit": "",
-        "gitTreeState": "clean",
-        "buildDate": "1970-01-01T00:00:00Z",
-        "goVersion": "none",
-        "compiler": "rustc",
-        "platform": format!("{}/{}", std::env::consts::OS, std::env::consts::ARCH),
-    })
 }

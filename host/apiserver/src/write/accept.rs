@@ -4,11 +4,12 @@ use serde_json::{Map, Value};
 
 use super::kind::Kind;
 use super::meta;
-use crate::builtin::{self, Words};
+use super::sent::{self, Expected};
+use crate::builtin::Words;
 use crate::registry::{Origin, Resource};
-use crate::request::decode::{self, Decoded, Format};
+use crate::request::decode::{self, Decoded};
 use crate::request::options::FieldValidation;
-use crate::request::{golang, yaml};
+use crate::request::yaml;
 use crate::schema::{default, prune};
 use crate::server::Call;
 use crate::status::Refusal;
@@ -28,34 +29,12 @@ pub struct Accepted {
 /// 400 for what does not parse or is of another kind, 415 for other formats.
 pub fn body(call: &Call<'_>, validation: FieldValidation) -> Result<Value, Refusal> {
     let resource = call.resource;
-    let body = &call.request.body;
-    let unreadable = |why: String| {
-        let summary = golang::summary(body);
-        let kind = &resource.kind;
-        Refusal::bad_request(format!(
-            "the object provided is unrecognized (must be of type {kind}): {why} ({summary})"
-        ))
+    let expected = Expected {
+        api_version: &resource.api_version(),
+        kind: &resource.kind,
+        built_in: resource.origin == Origin::BuiltIn,
     };
-    let no_json = |why| format!("couldn't get version/kind; json parse error: {why}");
-    let decoded = match decode::format(call.request.header("content-type"))? {
-        Format::Json => decode::json(body).map_err(no_json),
-        Format::Yaml => yaml::read(body),
-        Format::Protobuf => Ok(Decoded {
-            value: builtin::decode_protobuf(body)?,
-            doubled: Vec::new(),
-        }),
-    };
-    let Decoded { value, doubled } = decoded.map_err(unreadable)?;
-    if let Some(why) = decode::type_error(&value) {
-        return Err(unreadable(why));
-    }
-    let is_nameless = value
-        .get("kind")
-        .is_none_or(|kind| kind == "" || kind.is_null());
-    if resource.origin != Origin::BuiltIn && is_nameless {
-        let text = String::from_utf8_lossy(body);
-        return Err(unreadable(format!("Object 'Kind' is missing in '{text}'")));
-    }
+    let Decoded { value, doubled } = sent::read(call, &expected)?;
     let object = of_kind(call, value)?;
     let accepted = complete(object, resource, doubled)?;
     noted(call, validation, &accepted.warnings).map_err(|errors| {
@@ -128,7 +107,7 @@ pub fn patched(
         };
         let (kind, version) = (said("kind"), said("apiVersion"));
         let other = match version {
-            "" => Some(unregistered(kind, version)),
+            "" => Some(sent::unregistered(kind, version)),
             version => other_kind(call, kind, version),
         };
         if let Some(why) = other {
@@ -197,9 +176,7 @@ fn of_kind(call: &Call<'_>, mut value: Value) -> Result<Value, Refusal> {
         )));
     }
     if !version.is_empty() && version != wanted {
-        return Err(Refusal::bad_request(format!(
-            "the API version in the data ({version}) does not match the expected API version ({wanted})"
-        )));
+        return Err(sent::other_version(&version, &wanted));
     }
     if value.is_null() {
         value = Value::Object(Map::new());
@@ -224,29 +201,14 @@ fn other_kind(call: &Call<'_>, kind: &str, version: &str) -> Option<String> {
     let version = if version.is_empty() { &own } else { version };
     let registry = call.server.registry();
     let found = registry.of_kind(version, kind);
-    let Some(found) = found.filter(|found| found.origin == Origin::BuiltIn) else {
-        return Some(unregistered(kind, version));
-    };
-    if found.place() == resource.place() {
-        return None;
+    match found.filter(|found| found.origin == Origin::BuiltIn) {
+        Some(found) if found.place() == resource.place() => None,
+        _ => Some(sent::unconvertible(
+            call,
+            (version, kind),
+            (&resource.group, &resource.kind),
+        )),
     }
-    let package = resource
-        .group
-        .split('.')
-        .next()
-        .filter(|name| !name.is_empty());
-    Some(format!(
-        "converting ({}.{kind}) to ({}.{}): unknown conversion",
-        found.version,
-        package.unwrap_or("core"),
-        resource.kind
-    ))
-}
-
-fn unregistered(kind: &str, version: &str) -> String {
-    format!(
-        "no kind {kind:?} is registered for version {version:?} in scheme \"pkg/runtime/scheme.go:111\""
-    )
 }
 
 /// The same owner twice is one owner, which is worth a warning.

@@ -211,6 +211,40 @@ fn scopes_may_be_crossed_in_one_direction_only() {
 }
 
 #[test]
+fn an_owner_that_is_named_as_a_kind_that_is_not_served_is_nobody() {
+    scenario(async |api| {
+        let real = owner(&api.create(MAPS, &map("owner", &[])).await);
+        let named = |field: &str, value: &str| {
+            let mut named = real.clone();
+            named[field] = value.into();
+            named
+        };
+        let unserved = [
+            ("group", named("apiVersion", "apps/v1")),
+            ("version", named("apiVersion", "v1beta1")),
+            ("nobody", named("apiVersion", "nobody.example/v1")),
+            ("lower", named("kind", "configmap")),
+        ];
+        for (name, reference) in &unserved {
+            let mut blocking = reference.clone();
+            blocking["blockOwnerDeletion"] = false.into();
+            api.create(MAPS, &map(name, &[blocking])).await;
+        }
+        api.create(MAPS, &map("served", &[named("kind", "Secret")]))
+            .await;
+        api.create(MAPS, &map("child", &[real.clone()])).await;
+        api.delete(&path("owner"), "Background").await;
+        api.settle().await;
+        for (name, _) in &unserved {
+            assert!(api.exists(&path(name)).await, "{name}");
+        }
+        for name in ["served", "child"] {
+            assert!(!api.exists(&path(name)).await, "{name}");
+        }
+    });
+}
+
+#[test]
 fn an_owner_of_a_kind_that_comes_later_is_judged_then() {
     scenario(async |api| {
         let widget = json!({

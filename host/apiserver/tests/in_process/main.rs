@@ -12,10 +12,12 @@
 
 mod definitions;
 mod definitions_work;
+mod dry_run;
 mod faults;
 mod hostile;
 mod judge;
 mod life;
+mod protobuf;
 mod random;
 mod seed;
 mod status_default;

@@ -20,7 +20,27 @@ type Read = Result<Value, Problem>;
 
 /// Whether a type that looks like a plain value in JSON is a message here.
 pub(super) fn is_message(type_name: &str) -> bool {
-    matches!(type_name, QUANTITY | TIME | MICRO_TIME | INT_OR_STRING)
+    message_of(type_name).is_some_and(|found| found != Message::Raw)
+}
+
+/// The message of a type whose JSON is something else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Message {
+    Quantity,
+    Time,
+    IntOrString,
+    Raw,
+}
+
+/// The message of such a type; nothing for other types, and for those of definitions.
+pub(super) fn message_of(type_name: &str) -> Option<Message> {
+    Some(match type_name {
+        QUANTITY => Message::Quantity,
+        TIME | MICRO_TIME => Message::Time,
+        INT_OR_STRING => Message::IntOrString,
+        FIELDS | RAW => Message::Raw,
+        _ => return None,
+    })
 }
 
 /// Reads a message of such a type; nothing for other types.

@@ -57,7 +57,7 @@ fn protobuf_says_the_same_as_json() {
     let all = answers();
     assert!(all.len() > 100);
     for (body, mut json) in all {
-        let mut object = decode_protobuf(&body).unwrap();
+        let mut object = decode_protobuf(&body, ("", "")).unwrap();
         let resource = resources
             .iter()
             .find(|found| found.is_kind_of(&object))
@@ -72,15 +72,85 @@ fn protobuf_says_the_same_as_json() {
 }
 
 #[test]
+fn the_size_of_an_object_is_that_of_its_protobuf() {
+    let resources = resources();
+    for (body, _) in answers() {
+        let object = decode_protobuf(&body, ("", "")).unwrap();
+        let found = { resources.iter() }.find(|found| found.is_kind_of(&object));
+        let Some(size) = protobuf_size(&object, found.unwrap()) else {
+            continue;
+        };
+        assert_eq!(size, body.len(), "{object}");
+    }
+}
+
+#[test]
 fn what_is_no_protobuf_is_refused() {
-    let refused = |body: &[u8]| decode_protobuf(body).unwrap_err().message;
-    assert!(refused(b"{}").starts_with("provided data does not appear to be a protobuf message"));
-    assert_eq!(
-        refused(b"k8s\0"),
-        "no kind \"\" is registered for version \"\""
-    );
+    let refused = |body: &[u8]| decode_protobuf(body, ("v1", "Pod")).unwrap_err();
+    let other = refused(b"{}");
+    assert!({ other.why }.starts_with("provided data does not appear to be a protobuf message"));
+    assert_eq!(refused(b"").why, "empty data");
+    assert_eq!(refused(b"k8s\0").why, "empty body");
+    assert_eq!(refused(b"k8s\0\x0a\x7f").said, None);
     let pod = b"k8s\0\x0a\x09\x0a\x02v1\x12\x03Pod\x12\x02\x0a\x7f";
-    assert_eq!(refused(pod), "unexpected EOF");
+    let said = ("v1".to_owned(), "Pod".to_owned());
+    assert_eq!(
+        refused(pod),
+        Unreadable {
+            why: "unexpected EOF".to_owned(),
+            said: Some(said)
+        }
+    );
+}
+
+#[test]
+fn a_body_says_its_kind_or_has_the_expected_one() {
+    let read = |body: &[u8], expected| decode_protobuf(body, expected).unwrap();
+    // Metadata with the name `x`, after an envelope that says nothing of a kind.
+    let nameless = b"k8s\0\x0a\0\x12\x05\x0a\x03\x0a\x01x";
+    assert_eq!(
+        read(nameless, ("v1", "ConfigMap")),
+        json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "x" } })
+    );
+    let eviction = b"k8s\0\x0a\x1a\x0a\x0epolicy/v1beta1\x12\x08Eviction\x12\x05\x0a\x03\x0a\x01x";
+    let mut eviction = read(eviction, ("policy/v1", "Eviction"));
+    assert_eq!(eviction["metadata"].take(), json!({ "name": "x" }));
+    // `gracePeriodSeconds: 5` in the version of a group.
+    let options = b"k8s\0\x0a\x1a\x0a\x09policy/v1\x12\x0dDeleteOptions\x12\x02\x08\x05";
+    assert_eq!(
+        read(options, ("v1", "DeleteOptions")),
+        json!({ "apiVersion": "policy/v1", "kind": "DeleteOptions", "gracePeriodSeconds": 5 })
+    );
+    // What is not built in is named, and no more.
+    let other = b"k8s\0\x0a\x0d\x0a\x04x/v1\x12\x05Other\x12\x02\x08\x05";
+    assert_eq!(
+        read(other, ("v1", "ConfigMap")),
+        json!({ "apiVersion": "x/v1", "kind": "Other" })
+    );
+}
+
+#[test]
+fn every_kind_that_bodies_have_is_read_in_protobuf() {
+    for resource in resources() {
+        let mut kinds = vec![(resource.api_version(), resource.kind.clone())];
+        let parts = resource.subresources.iter();
+        let sent = parts.filter(|part| !part.kind.ends_with("Options"));
+        kinds.extend(sent.map(|part| {
+            let group = if part.group.is_empty() {
+                String::new()
+            } else {
+                format!("{}/", part.group)
+            };
+            (format!("{group}{}", part.version), part.kind.clone())
+        }));
+        for (api_version, kind) in kinds {
+            let (group, version) = api_version.split_once('/').unwrap_or(("", &api_version));
+            assert!(
+                catalog::type_of_kind(group, version, &kind).is_some(),
+                "{api_version} {kind}"
+            );
+        }
+    }
 }
 
 #[test]
@@ -97,7 +167,7 @@ fn no_body_makes_it_panic_or_run_for_long() {
                     _ => broken.insert(place, rng.u8(..)),
                 }
             }
-            let _ = decode_protobuf(&broken);
+            let _ = decode_protobuf(&broken, ("", ""));
         }
     }
 }
@@ -125,8 +195,8 @@ fn nesting_is_bounded() {
     let mut body =
         b"k8s\0\x0a\x33\x0a\x17apiextensions.k8s.io/v1\x12\x18CustomResourceDefinition".to_vec();
     body.extend(schema);
-    let refusal = decode_protobuf(&body).unwrap_err();
-    assert_eq!(refusal.message, "proto: nested too deeply");
+    let refused = decode_protobuf(&body, ("", "")).unwrap_err();
+    assert_eq!(refused.why, "proto: nested too deeply");
 }
 
 #[test]
@@ -136,7 +206,7 @@ fn what_kubectl_sends_is_understood() {
     for line in lines {
         let mut line: Value = serde_json::from_str(line).unwrap();
         let body = STANDARD.decode(line["body"].as_str().unwrap()).unwrap();
-        let mut object = decode_protobuf(&body).unwrap();
+        let mut object = decode_protobuf(&body, ("", "")).unwrap();
         let (version, kind) = (object["apiVersion"].as_str(), object["kind"].as_str());
         let (group, version) = version
             .unwrap()

@@ -40,6 +40,7 @@ pub(crate) async fn serve(kubeconfig: &Path, rbac: bool) -> Result<()> {
     let certificates = Certificates::new()?;
     let options = Options {
         ca: Some(certificates.authority.clone()),
+        bootstrap: true,
         ..options
     };
     let listener = Listener::bind(server(options)?, 0, certificates)?;
