@@ -11,7 +11,7 @@ use super::version::Version;
 use super::{Host, LastGood};
 use crate::error::Chain;
 use crate::grants::Scope;
-use crate::plugin::{CallError, Description};
+use crate::plugin::Description;
 use crate::release::carriers;
 use crate::source::{Candidate, digest};
 use crate::view::finalizer_of;

@@ -232,7 +232,8 @@ fn an_owner_that_is_named_as_a_kind_that_is_not_served_is_nobody() {
         }
         api.create(MAPS, &map("served", &[named("kind", "Secret")]))
             .await;
-        api.create(MAPS, &map("child", &[real.clone()])).await;
+        api.create(MAPS, &map("child", std::slice::from_ref(&real)))
+            .await;
         api.delete(&path("owner"), "Background").await;
         api.settle().await;
         for (name, _) in &unserved {
