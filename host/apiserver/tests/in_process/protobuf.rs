@@ -64,6 +64,12 @@ async fn a_deletion_in_protobuf_keeps_to_its_options() {
 async fn what_is_sent_to_subresources_can_be_protobuf() {
     let server = server(1);
     let pods = "/api/v1/namespaces/default/pods";
+    let account = json!({
+        "apiVersion": "v1", "kind": "ServiceAccount", "metadata": { "name": "default" },
+    });
+    let accounts = "/api/v1/namespaces/default/serviceaccounts";
+    let (code, made) = send(&server, "POST", accounts, &account).await;
+    assert_eq!(code, 201, "{made}");
     let pod = json!({
         "apiVersion": "v1", "kind": "Pod", "metadata": { "name": "q" },
         "spec": { "containers": [{ "name": "a", "image": "a" }] },
