@@ -21,6 +21,7 @@ use std::pin::pin;
 
 use futures::future::{Either, select};
 
+use crate::options::{self, controllers as names};
 use crate::seams::Instant;
 use crate::server::Server;
 use crds::Crds;
@@ -36,7 +37,8 @@ const TURNS: usize = 32;
 
 impl Server {
     /// Runs the controllers until it is dropped: garbage collection, the life of namespaces and of
-    /// CRDs, aggregated roles, APIServices, and the simulated node if there is one.
+    /// CRDs, aggregated roles, APIServices, and the simulated node if there is one. Those
+    /// that are kube-controller-manager's run as [`Options::controllers`](crate::options::Options) says.
     pub fn controllers(&self) -> impl Future<Output = Infallible> + Send + 'static {
         run(self.clone())
     }
@@ -67,23 +69,25 @@ async fn run(server: Server) -> Infallible {
 
 #[derive(Debug)]
 struct Controllers {
-    garbage: Garbage,
+    garbage: Option<Garbage>,
     namespaces: Namespaces,
     crds: Crds,
-    roles: Roles,
+    roles: Option<Roles>,
     services: Services,
     node: Option<Node>,
 }
 
 impl Controllers {
     fn new(server: &Server) -> Self {
+        let options = server.options();
+        let runs = |name| options.controllers.runs(name);
         Self {
-            garbage: Garbage::default(),
+            garbage: runs(names::GARBAGE).then(Garbage::default),
             namespaces: Namespaces::default(),
             crds: Crds::default(),
-            roles: Roles::default(),
+            roles: runs(names::CLUSTER_ROLES).then(Roles::default),
             services: Services::default(),
-            node: server.options().node.then(Node::default),
+            node: (options.node != options::Node::Absent).then(Node::default),
         }
     }
 
@@ -97,7 +101,9 @@ impl Controllers {
                 };
             }
             News::Kinds => {
-                self.garbage.kinds_changed();
+                if let Some(garbage) = &mut self.garbage {
+                    garbage.kinds_changed();
+                }
                 self.services.kinds_changed();
             }
             News::Object(seen) => self.observe(server, seen),
@@ -105,13 +111,17 @@ impl Controllers {
     }
 
     fn observe(&mut self, server: &Server, seen: &Seen) {
-        self.garbage.observe(server, seen);
+        if let Some(garbage) = &mut self.garbage {
+            garbage.observe(server, seen);
+        }
         self.namespaces.observe(server, seen);
         self.crds.observe(server, seen);
-        self.roles.observe(seen);
+        if let Some(roles) = &mut self.roles {
+            roles.observe(seen);
+        }
         self.services.observe(seen);
         if let Some(node) = &mut self.node {
-            node.observe(seen);
+            node.observe(server, seen);
         }
     }
 
@@ -121,12 +131,10 @@ impl Controllers {
         for _ in 0..turns {
             let mut any = self.namespaces.work(server);
             any |= self.crds.work(server);
-            any |= self.garbage.work(server);
-            any |= self.roles.work(server);
+            any |= { self.garbage.as_mut() }.is_some_and(|garbage| garbage.work(server));
+            any |= { self.roles.as_mut() }.is_some_and(|roles| roles.work(server));
             any |= self.services.work(server);
-            if let Some(node) = &mut self.node {
-                any |= node.work(server);
-            }
+            any |= { self.node.as_mut() }.is_some_and(|node| node.work(server));
             if !any {
                 break;
             }
@@ -137,14 +145,13 @@ impl Controllers {
 
     /// When there is something to do again, if nothing happens until then.
     fn due(&self) -> Option<Instant> {
-        let node = self.node.as_ref().and_then(Node::due);
         let all = [
-            self.garbage.due(),
+            self.garbage.as_ref().and_then(Garbage::due),
             self.namespaces.due(),
             self.crds.due(),
-            self.roles.due(),
+            self.roles.as_ref().and_then(Roles::due),
             self.services.due(),
-            node,
+            self.node.as_ref().and_then(Node::due),
         ];
         all.into_iter().flatten().min()
     }
