@@ -6,8 +6,9 @@
 //! - It does not spawn, and waits by the store's bell and the clock seam alone: under paused time the same
 //!   seed gives the same history.
 
-mod client;
+pub(crate) mod client;
 mod crds;
+mod disruption;
 mod feed;
 mod garbage;
 mod namespaces;
@@ -25,6 +26,7 @@ use crate::options::{self, controllers as names};
 use crate::seams::Instant;
 use crate::server::Server;
 use crds::Crds;
+use disruption::Disruption;
 use feed::{Feed, News, Seen};
 use garbage::Garbage;
 use namespaces::Namespaces;
@@ -37,7 +39,7 @@ const TURNS: usize = 32;
 
 impl Server {
     /// Runs the controllers until it is dropped: garbage collection, the life of namespaces and of
-    /// CRDs, aggregated roles, APIServices, and the simulated node if there is one. Those
+    /// CRDs, aggregated roles, APIServices, disruption budgets, and the simulated node if there is one. Those
     /// that are kube-controller-manager's run as [`Options::controllers`](crate::options::Options) says.
     pub fn controllers(&self) -> impl Future<Output = Infallible> + Send + 'static {
         run(self.clone())
@@ -74,6 +76,7 @@ struct Controllers {
     crds: Crds,
     roles: Option<Roles>,
     services: Services,
+    disruption: Option<Disruption>,
     node: Option<Node>,
 }
 
@@ -87,6 +90,7 @@ impl Controllers {
             crds: Crds::default(),
             roles: runs(names::CLUSTER_ROLES).then(Roles::default),
             services: Services::default(),
+            disruption: runs(names::DISRUPTION).then(Disruption::default),
             node: (options.node != options::Node::Absent).then(Node::default),
         }
     }
@@ -120,6 +124,9 @@ impl Controllers {
             roles.observe(seen);
         }
         self.services.observe(seen);
+        if let Some(disruption) = &mut self.disruption {
+            disruption.observe(server, seen);
+        }
         if let Some(node) = &mut self.node {
             node.observe(server, seen);
         }
@@ -134,6 +141,7 @@ impl Controllers {
             any |= { self.garbage.as_mut() }.is_some_and(|garbage| garbage.work(server));
             any |= { self.roles.as_mut() }.is_some_and(|roles| roles.work(server));
             any |= self.services.work(server);
+            any |= { self.disruption.as_mut() }.is_some_and(|disruption| disruption.work(server));
             any |= { self.node.as_mut() }.is_some_and(|node| node.work(server));
             if !any {
                 break;
@@ -151,6 +159,7 @@ impl Controllers {
             self.crds.due(),
             self.roles.as_ref().and_then(Roles::due),
             self.services.due(),
+            self.disruption.as_ref().and_then(Disruption::due),
             self.node.as_ref().and_then(Node::due),
         ];
         all.into_iter().flatten().min()

@@ -7,6 +7,7 @@ use std::str::FromStr;
 pub(crate) const CLUSTER_ROLES: &str = "clusterrole-aggregation-controller";
 pub(crate) const DAEMON_SETS: &str = "daemonset-controller";
 pub(crate) const DEPLOYMENTS: &str = "deployment-controller";
+pub(crate) const DISRUPTION: &str = "disruption-controller";
 pub(crate) const GARBAGE: &str = "garbage-collector-controller";
 pub(crate) const JOBS: &str = "job-controller";
 pub(crate) const NAMESPACES: &str = "namespace-controller";
@@ -18,10 +19,11 @@ pub(crate) const SERVICE_ACCOUNTS: &str = "serviceaccount-controller";
 pub(crate) const STATEFUL_SETS: &str = "statefulset-controller";
 
 /// The controllers that there are, each with its older name.
-const KNOWN: [(&str, &str); 12] = [
+const KNOWN: [(&str, &str); 13] = [
     (CLUSTER_ROLES, "clusterrole-aggregation"),
     (DAEMON_SETS, "daemonset"),
     (DEPLOYMENTS, "deployment"),
+    (DISRUPTION, "disruption"),
     (GARBAGE, "garbagecollector"),
     (JOBS, "job"),
     (NAMESPACES, "namespace"),

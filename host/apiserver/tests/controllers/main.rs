@@ -6,6 +6,7 @@
 )]
 
 mod crds;
+mod disruption;
 mod garbage;
 mod namespaces;
 mod node;
