@@ -184,6 +184,23 @@ fn a_job_whose_pods_cannot_run_does_not_complete() {
 }
 
 #[test]
+fn a_job_that_changes_while_it_runs_does_not_complete_sooner() {
+    node(async |api| {
+        api.settle().await;
+        api.create(JOBS, &job("a", None, &json!({}))).await;
+        api.wait(Duration::from_secs(1)).await;
+        let changed = json!({ "spec": { "backoffLimit": 3 } });
+        api.patch(&format!("{JOBS}/a"), &changed).await;
+        api.wait(Duration::from_secs(1)).await;
+        let runs = api.get(&format!("{JOBS}/a")).await;
+        assert_eq!(condition(&runs, "Complete"), &Value::Null, "{runs}");
+        api.wait(Duration::from_secs(1)).await;
+        let done = api.get(&format!("{JOBS}/a")).await;
+        assert_eq!(condition(&done, "Complete")["status"], "True", "{done}");
+    });
+}
+
+#[test]
 fn a_job_with_a_pod_is_left_to_whoever_made_that_and_the_pod_ends() {
     node(async |api| {
         api.settle().await;

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::{Stage, Workload, job};
@@ -39,16 +40,20 @@ pub(in crate::controllers::node) fn follow(
         .get(&thing.place, &thing.key)
         .ok_or(Failed::Absent)?;
     let mut object = held.value();
-    let here = server.options().controllers.runs(workload.controller());
-    let elsewhere = !here || leases::is_led(server, "kube-controller-manager");
-    if Meta::of(&held).is_deleting() || elsewhere || has_pods(server, workload, thing, &object) {
+    if Meta::of(&held).is_deleting() || is_elsewhere(server, workload, thing, &object) {
         return Ok(Followed::default());
     }
     let Some(stage) = workload.stage(&object) else {
         return Ok(Followed::default());
     };
-    let room = scheduler.room(server, &spec(workload, &object))?;
     let wall = server.seams().clock.wall();
+    if let Some(early) = early(workload, &object, server.options(), wall) {
+        return Ok(Followed {
+            again: Some(now + early),
+            ..Followed::default()
+        });
+    }
+    let room = scheduler.room(server, &spec(workload, &object))?;
     let remaining = job::remaining(&object, wall).filter(|_| workload == Workload::Job);
     let stage = match workload.limited(&object, stage, room) {
         Stage::Done | Stage::Stuck(_) if remaining == Some(Duration::ZERO) => Stage::Expired,
@@ -67,6 +72,13 @@ pub(in crate::controllers::node) fn follow(
         again: again.map(|again| now + again),
         is_halted: matches!(stage, Stage::Stuck(_)),
     })
+}
+
+/// How much too early it is to ask whether the pods of a job have ended, whose spec has changed meanwhile.
+fn early(workload: Workload, job: &Value, options: &Options, now: Timestamp) -> Option<Duration> {
+    let active = job::active(job, now).filter(|_| workload == Workload::Job)?;
+    let left = starts(workload, job, options).saturating_sub(active);
+    (!left.is_zero()).then_some(left)
 }
 
 /// How soon the pods of a workload that starts run, or those of a job have ended.
@@ -102,6 +114,13 @@ fn spec(workload: Workload, object: &Value) -> Value {
     }
     meta::put(&mut spec, "tolerations", tolerations);
     spec
+}
+
+/// Whether somebody else has a workload in care.
+fn is_elsewhere(server: &Server, workload: Workload, thing: &Thing, object: &Value) -> bool {
+    !server.options().controllers.runs(workload.controller())
+        || leases::is_led(server, "kube-controller-manager")
+        || has_pods(server, workload, thing, object)
 }
 
 /// Whether a workload has pods, or what makes them, so that somebody else has it in care.

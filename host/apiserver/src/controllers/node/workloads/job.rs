@@ -91,12 +91,16 @@ pub(super) fn deadline(job: &Value) -> Option<Duration> {
     Some(Duration::from_secs(seconds.unsigned_abs()))
 }
 
-/// How long a job may still be active; nothing if it has no deadline, or has not started.
-pub(super) fn remaining(job: &Value, now: Timestamp) -> Option<Duration> {
+/// How long a job has been active; nothing if it has not started.
+pub(super) fn active(job: &Value, now: Timestamp) -> Option<Duration> {
     let started = job.pointer("/status/startTime").and_then(Value::as_str);
     let started: Timestamp = started?.parse().ok()?;
-    let active = Duration::try_from(now.duration_since(started)).unwrap_or_default();
-    Some(deadline(job)?.saturating_sub(active))
+    Some(Duration::try_from(now.duration_since(started)).unwrap_or_default())
+}
+
+/// How long a job may still be active; nothing if it has no deadline, or has not started.
+pub(super) fn remaining(job: &Value, now: Timestamp) -> Option<Duration> {
+    Some(deadline(job)?.saturating_sub(active(job, now)?))
 }
 
 /// All indexes, as Kubernetes writes them.
