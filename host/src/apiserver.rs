@@ -28,13 +28,17 @@ const MARK: &str = "# Written by windlass apiserver, and gone when that ends.\n"
 /// The port or the kubeconfig's file cannot be had.
 pub async fn serve(flags: ApiServer, seams: Seams) -> anyhow::Result<()> {
     let ended = shutdown::signalled().context("cannot listen for signals")?;
-    let server = Embedded::open(
-        flags.port,
-        flags.kubeconfig_out,
-        flags.node,
-        flags.rbac,
-        &seams,
-    )?;
+    let options = Options {
+        node: flags.node(),
+        controllers: flags.controllers,
+        job_duration: flags.job_duration,
+        authorization: match flags.rbac {
+            true => Authorization::Rbac,
+            false => Authorization::AlwaysAllow,
+        },
+        ..Options::default()
+    };
+    let server = Embedded::open(flags.port, flags.kubeconfig_out, options, &seams)?;
     println!(
         "serving {}, kubeconfig {}",
         server.url(),
@@ -58,30 +62,19 @@ pub struct Started {
 }
 
 impl Embedded {
-    /// Takes `port` (0 for any that is free), and writes the kubeconfig into `file`. With `node` pods run, and with
-    /// `rbac` roles decide.
+    /// Takes `port` (0 for any that is free), and writes the kubeconfig into `file`. The server is as `options` say,
+    /// with the authority of its own certificates.
     ///
     /// # Errors
     /// The port or the file cannot be had.
-    pub fn open(
-        port: u16,
-        file: PathBuf,
-        node: bool,
-        rbac: bool,
-        seams: &Seams,
-    ) -> anyhow::Result<Self> {
+    pub fn open(port: u16, file: PathBuf, options: Options, seams: &Seams) -> anyhow::Result<Self> {
         let mut file = KubeconfigFile::claim(file)?;
         let clock = seams.clock;
         let certificates = Certificates::new()?;
         let options = Options {
-            node,
-            authorization: match rbac {
-                true => Authorization::Rbac,
-                false => Authorization::AlwaysAllow,
-            },
             ca: Some(certificates.authority.clone()),
             bootstrap: true,
-            ..Options::default()
+            ..options
         };
         let outside = server::Seams {
             clock: server::Clock::new(move || clock.wall()),

@@ -1,5 +1,6 @@
 //! Flags and environment: the only place that reads either.
 
+mod apiserver;
 mod ask;
 mod author;
 mod environment;
@@ -18,6 +19,7 @@ use crate::admin::BindAddress;
 use crate::lease::Times;
 use crate::manifest::is_dns_label;
 
+pub use apiserver::ApiServer;
 pub use ask::{AskedHost, Top, WhyFlags, WhyOutput};
 pub use author::*;
 pub use environment::{Proxies, proxies, user_code_cache};
@@ -230,28 +232,6 @@ pub struct Rbac {
     /// Private folder for compiled code; created if absent [default: windlass/code in the user's cache folder]
     #[arg(long, env = "WINDLASS_CODE_CACHE", value_name = "DIR")]
     pub code_cache: Option<PathBuf>,
-}
-
-/// Serve an in-memory Kubernetes API on this machine.
-#[derive(Debug, Args)]
-pub struct ApiServer {
-    /// Port of 127.0.0.1; 0 for any free port
-    #[arg(
-        long,
-        env = "WINDLASS_APISERVER_PORT",
-        default_value = "0",
-        value_name = "PORT"
-    )]
-    pub port: u16,
-    /// Simulate a node: pods run, and the status of a workload is as if its pods ran
-    #[arg(long)]
-    pub node: bool,
-    /// Enforce RBAC; without this, every user may do everything
-    #[arg(long)]
-    pub rbac: bool,
-    /// File for the kubeconfig: written when the server is ready, removed when it ends
-    #[arg(long, env = "WINDLASS_APISERVER_KUBECONFIG_OUT", value_name = "FILE")]
-    pub kubeconfig_out: PathBuf,
 }
 
 /// Print the completions of a shell.

@@ -30,6 +30,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use tokio::sync::{mpsc, watch};
+use windlass_apiserver::options::{Node, Options};
 
 use crate::admin::folder::{self, Written};
 use crate::admin::{self, BindAddress, Ports};
@@ -173,7 +174,11 @@ fn embedded(
         Some(file) => file.clone(),
         None => own?.join("kubeconfig"),
     };
-    Ok(Some(Embedded::open(flags.port, file, true, false, seams)?))
+    let options = Options {
+        node: Node::Full,
+        ..Options::default()
+    };
+    Ok(Some(Embedded::open(flags.port, file, options, seams)?))
 }
 
 fn run_host(

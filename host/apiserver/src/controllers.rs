@@ -6,8 +6,9 @@
 //! - It does not spawn, and waits by the store's bell and the clock seam alone: under paused time the same
 //!   seed gives the same history.
 
-mod client;
+pub(crate) mod client;
 mod crds;
+mod disruption;
 mod feed;
 mod garbage;
 mod namespaces;
@@ -21,9 +22,11 @@ use std::pin::pin;
 
 use futures::future::{Either, select};
 
+use crate::options::{self, controllers as names};
 use crate::seams::Instant;
 use crate::server::Server;
 use crds::Crds;
+use disruption::Disruption;
 use feed::{Feed, News, Seen};
 use garbage::Garbage;
 use namespaces::Namespaces;
@@ -36,7 +39,8 @@ const TURNS: usize = 32;
 
 impl Server {
     /// Runs the controllers until it is dropped: garbage collection, the life of namespaces and of
-    /// CRDs, aggregated roles, APIServices, and the simulated node if there is one.
+    /// CRDs, aggregated roles, APIServices, disruption budgets, and the simulated node if there is one. Those
+    /// that are kube-controller-manager's run as [`Options::controllers`](crate::options::Options) says.
     pub fn controllers(&self) -> impl Future<Output = Infallible> + Send + 'static {
         run(self.clone())
     }
@@ -67,23 +71,27 @@ async fn run(server: Server) -> Infallible {
 
 #[derive(Debug)]
 struct Controllers {
-    garbage: Garbage,
+    garbage: Option<Garbage>,
     namespaces: Namespaces,
     crds: Crds,
-    roles: Roles,
+    roles: Option<Roles>,
     services: Services,
+    disruption: Option<Disruption>,
     node: Option<Node>,
 }
 
 impl Controllers {
     fn new(server: &Server) -> Self {
+        let options = server.options();
+        let runs = |name| options.controllers.runs(name);
         Self {
-            garbage: Garbage::default(),
+            garbage: runs(names::GARBAGE).then(Garbage::default),
             namespaces: Namespaces::default(),
             crds: Crds::default(),
-            roles: Roles::default(),
+            roles: runs(names::CLUSTER_ROLES).then(Roles::default),
             services: Services::default(),
-            node: server.options().node.then(Node::default),
+            disruption: runs(names::DISRUPTION).then(Disruption::default),
+            node: (options.node != options::Node::Absent).then(Node::default),
         }
     }
 
@@ -97,7 +105,9 @@ impl Controllers {
                 };
             }
             News::Kinds => {
-                self.garbage.kinds_changed();
+                if let Some(garbage) = &mut self.garbage {
+                    garbage.kinds_changed();
+                }
                 self.services.kinds_changed();
             }
             News::Object(seen) => self.observe(server, seen),
@@ -105,13 +115,20 @@ impl Controllers {
     }
 
     fn observe(&mut self, server: &Server, seen: &Seen) {
-        self.garbage.observe(server, seen);
+        if let Some(garbage) = &mut self.garbage {
+            garbage.observe(server, seen);
+        }
         self.namespaces.observe(server, seen);
         self.crds.observe(server, seen);
-        self.roles.observe(seen);
+        if let Some(roles) = &mut self.roles {
+            roles.observe(seen);
+        }
         self.services.observe(seen);
+        if let Some(disruption) = &mut self.disruption {
+            disruption.observe(server, seen);
+        }
         if let Some(node) = &mut self.node {
-            node.observe(seen);
+            node.observe(server, seen);
         }
     }
 
@@ -121,12 +138,11 @@ impl Controllers {
         for _ in 0..turns {
             let mut any = self.namespaces.work(server);
             any |= self.crds.work(server);
-            any |= self.garbage.work(server);
-            any |= self.roles.work(server);
+            any |= { self.garbage.as_mut() }.is_some_and(|garbage| garbage.work(server));
+            any |= { self.roles.as_mut() }.is_some_and(|roles| roles.work(server));
             any |= self.services.work(server);
-            if let Some(node) = &mut self.node {
-                any |= node.work(server);
-            }
+            any |= { self.disruption.as_mut() }.is_some_and(|disruption| disruption.work(server));
+            any |= { self.node.as_mut() }.is_some_and(|node| node.work(server));
             if !any {
                 break;
             }
@@ -137,14 +153,14 @@ impl Controllers {
 
     /// When there is something to do again, if nothing happens until then.
     fn due(&self) -> Option<Instant> {
-        let node = self.node.as_ref().and_then(Node::due);
         let all = [
-            self.garbage.due(),
+            self.garbage.as_ref().and_then(Garbage::due),
             self.namespaces.due(),
             self.crds.due(),
-            self.roles.due(),
+            self.roles.as_ref().and_then(Roles::due),
             self.services.due(),
-            node,
+            self.disruption.as_ref().and_then(Disruption::due),
+            self.node.as_ref().and_then(Node::due),
         ];
         all.into_iter().flatten().min()
     }

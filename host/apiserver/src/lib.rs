@@ -4,6 +4,7 @@ pub mod answer;
 pub mod authentication;
 pub mod body;
 pub mod boot;
+mod budgets;
 pub mod builtin;
 pub mod controllers;
 pub mod convert;

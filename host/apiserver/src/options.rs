@@ -1,6 +1,10 @@
 //! What a server is like, beside what is in it.
 
+pub(crate) mod controllers;
+
 use std::time::Duration;
+
+pub use controllers::{Controllers, UnknownController};
 
 /// What a server is like. The default is what tests in the same process want: everything is allowed, there
 /// is no node, and nothing takes longer than it has to.
@@ -8,8 +12,10 @@ use std::time::Duration;
 pub struct Options {
     /// Keeps every accepted write, for an oracle.
     pub history: bool,
-    /// Whether pods run on a simulated node, and workloads are as if theirs did.
-    pub node: bool,
+    /// Whether there is a simulated node, and what it does.
+    pub node: Node,
+    /// Which controllers run.
+    pub controllers: Controllers,
     /// Who may do what.
     pub authorization: Authorization,
     /// The certificates of the server's authority, for `kube-root-ca.crt`, which is only published where
@@ -23,6 +29,21 @@ pub struct Options {
     pub namespace_delay: Duration,
     /// How long a pod takes to start, and to end.
     pub pod_delay: Duration,
+    /// How long a pod of a Job runs on the simulated node until it has succeeded.
+    pub job_duration: Duration,
+}
+
+/// Whether there is a simulated node, and what it does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Node {
+    /// There is none.
+    #[default]
+    Absent,
+    /// Pods are scheduled to it and run, and workloads without pods are as if they had some.
+    Full,
+    /// It runs the pods that are bound to it, and does nothing else: for use next to kube-scheduler and
+    /// kube-controller-manager.
+    PodsOnly,
 }
 
 /// Who may do what.
@@ -39,12 +60,14 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             history: false,
-            node: false,
+            node: Node::default(),
+            controllers: Controllers::default(),
             authorization: Authorization::default(),
             ca: None,
             bootstrap: false,
             namespace_delay: Duration::from_millis(500),
             pod_delay: Duration::from_millis(500),
+            job_duration: Duration::from_millis(500),
         }
     }
 }

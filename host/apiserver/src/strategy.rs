@@ -56,6 +56,7 @@ impl Strategy {
                         &["metadata", "ownerReferences"],
                         &["spec"],
                     ],
+                    ("networking.k8s.io", "servicecidrs") => &[&["metadata"], &["spec"]],
                     _ => &[&["spec"]],
                 }
             },
@@ -127,4 +128,8 @@ const ANSWERS_DELETED: &[Place] = &[
     ("", "namespaces"),
     ("storage.k8s.io", "storageclasses"),
     ("storage.k8s.io", "csinodes"),
+    ("resource.k8s.io", "deviceclasses"),
+    ("resource.k8s.io", "resourceclaims"),
+    ("resource.k8s.io", "resourceclaimtemplates"),
+    ("resource.k8s.io", "resourceslices"),
 ];

@@ -1,5 +1,6 @@
 //! Parts of an object with a path of their own.
 
+mod eviction;
 mod pods;
 pub mod scale;
 mod tokens;
@@ -49,7 +50,7 @@ pub fn answer(call: &Call<'_>) -> Result<Answer, Refusal> {
         ("scale", _) => scale::answer(call),
         ("finalize", Verb::Update) => update::part(call, Part::Finalize),
         ("binding", Verb::Create) => pods::bind(call),
-        ("eviction", Verb::Create) => pods::evict(call),
+        ("eviction", Verb::Create) => eviction::create(call),
         ("token", Verb::Create) => tokens::create(call),
         _ => Err(no_node(call, name)?),
     }

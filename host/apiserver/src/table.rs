@@ -4,9 +4,12 @@
 //!   server's columns, filled by one function of the object for each kind.
 //! - Nothing here reads the clock: ages are counted from the `now` that is handed in.
 
+mod admission;
 mod age;
 mod cluster;
 mod custom;
+mod devices;
+mod fairness;
 mod network;
 mod part;
 pub mod path;
@@ -217,6 +220,20 @@ fn built_in(resource: &Resource, object: Part<'_>) -> Vec<Value> {
             "admissionregistration.k8s.io",
             "mutatingwebhookconfigurations" | "validatingwebhookconfigurations",
         ) => cluster::webhooks(object),
+        ("admissionregistration.k8s.io", "validatingadmissionpolicies") => {
+            admission::policy(object)
+        }
+        ("admissionregistration.k8s.io", "validatingadmissionpolicybindings") => {
+            admission::binding(object)
+        }
+        ("networking.k8s.io", "servicecidrs") => network::service_cidr(object),
+        ("networking.k8s.io", "ipaddresses") => network::address(object),
+        ("resource.k8s.io", "resourceclaims") => devices::claim(object),
+        ("resource.k8s.io", "resourceslices") => devices::slice(object),
+        ("flowcontrol.apiserver.k8s.io", "flowschemas") => fairness::flow_schema(object),
+        ("flowcontrol.apiserver.k8s.io", "prioritylevelconfigurations") => {
+            fairness::priority_level(object)
+        }
         _ => by_name(resource, object),
     }
 }

@@ -1,17 +1,11 @@
 //! What the embedded server serves of all that the real one does.
 
-/// Groups whose objects do something inside the real server, or on nodes, that nobody does here.
-const NO_GROUPS: [&str; 2] = ["flowcontrol.apiserver.k8s.io", "resource.k8s.io"];
-
-/// The same for single resources.
-const NO_RESOURCES: [&str; 7] = [
+/// Resources whose objects do something inside the real server that nobody does here. Those that informers of
+/// kube-scheduler and kube-controller-manager wait for are served all the same.
+const NO_RESOURCES: [&str; 3] = [
     "componentstatuses",
-    "ipaddresses",
     "mutatingadmissionpolicies",
     "mutatingadmissionpolicybindings",
-    "servicecidrs",
-    "validatingadmissionpolicies",
-    "validatingadmissionpolicybindings",
 ];
 
 /// Subresources that lead to a node: they are listed, and whoever calls them is told that there is none. What
@@ -28,8 +22,7 @@ const OF_NODES: [&str; 7] = [
 
 /// Whether a group is Kubernetes' own, and served.
 pub(crate) fn serves_group(group: &str) -> bool {
-    let own = !group.contains('.') || group.ends_with(".k8s.io");
-    own && !NO_GROUPS.contains(&group)
+    !group.contains('.') || group.ends_with(".k8s.io")
 }
 
 /// Takes a plural.

@@ -13,7 +13,7 @@ use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Api, Client};
 use serde_json::Value;
 use tokio::io::AsyncWriteExt;
-use windlass_apiserver::options::Options;
+use windlass_apiserver::options::{Controllers, Node, Options};
 
 use crate::apply::apply;
 use crate::assets::Assets;
@@ -84,26 +84,31 @@ impl ControlPlane {
     /// # Errors
     /// If there is no port.
     pub fn start_embedded() -> anyhow::Result<Self> {
-        Self::embedded(true, true)
+        Self::embedded(Options {
+            node: Node::Full,
+            ..Options::default()
+        })
     }
 
-    /// The same without a node, and with these controllers, of which the one that publishes the authority
-    /// is the only one that can be left out.
+    /// The same without a node, and with these controllers, as far as the embedded server has them.
     ///
     /// # Errors
     /// If there is no port.
     pub fn start_embedded_with_controllers(controllers: &str) -> anyhow::Result<Self> {
-        let runs = |name| controllers.split(',').any(|one| one == "*" || one == name);
-        Self::embedded(runs("root-ca-certificate-publisher-controller"), false)
+        let known = |name: &&str| *name == "*" || Controllers::known().any(|known| known == *name);
+        let known: Vec<&str> = controllers.split(',').filter(known).collect();
+        Self::embedded(Options {
+            controllers: known.join(",").parse()?,
+            ..Options::default()
+        })
     }
 
-    fn embedded(publishes: bool, node: bool) -> anyhow::Result<Self> {
+    fn embedded(options: Options) -> anyhow::Result<Self> {
         let authority = Authority::new()?;
         let options = Options {
-            node,
-            ca: publishes.then(|| authority.pem()),
+            ca: Some(authority.pem()),
             bootstrap: true,
-            ..Options::default()
+            ..options
         };
         let embedded = Embedded::start(&authority, options)?;
         Self::of(Servers::Embedded(embedded), authority, None)

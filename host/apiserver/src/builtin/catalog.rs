@@ -254,6 +254,43 @@ mod tests {
     }
 
     #[test]
+    fn informers_of_the_control_plane_find_their_kinds() {
+        let registry = Registry::new(resources());
+        for (group, plural, parts) in [
+            ("resource.k8s.io", "deviceclasses", &[][..]),
+            ("resource.k8s.io", "resourceclaims", &["status"]),
+            ("resource.k8s.io", "resourceclaimtemplates", &[]),
+            ("resource.k8s.io", "resourceslices", &[]),
+            ("networking.k8s.io", "servicecidrs", &["status"]),
+            ("networking.k8s.io", "ipaddresses", &[]),
+            ("flowcontrol.apiserver.k8s.io", "flowschemas", &["status"]),
+            (
+                "flowcontrol.apiserver.k8s.io",
+                "prioritylevelconfigurations",
+                &["status"],
+            ),
+            (
+                "admissionregistration.k8s.io",
+                "validatingadmissionpolicies",
+                &["status"],
+            ),
+            (
+                "admissionregistration.k8s.io",
+                "validatingadmissionpolicybindings",
+                &[],
+            ),
+        ] {
+            let resource = registry.find(group, "v1", plural).unwrap();
+            let found: Vec<&str> = { resource.subresources.iter() }
+                .map(|part| part.name.as_str())
+                .collect();
+            assert_eq!(found, parts, "{plural}");
+            let can = |verb: &str| resource.verbs.iter().any(|known| known == verb);
+            assert!(can("list") && can("watch"), "{plural}");
+        }
+    }
+
+    #[test]
     fn every_resource_has_a_schema() {
         for resource in resources() {
             let schema = resource.schema().unwrap();

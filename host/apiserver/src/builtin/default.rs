@@ -101,8 +101,12 @@ fn of_type(fields: &mut Fields, type_name: &str) {
         "api.core.v1.PodStatus" => core::pod_status(fields),
         "api.core.v1.ServiceSpec" => core::service_spec(fields),
         "api.core.v1.Volume" => core::volume(fields),
+        "api.flowcontrol.v1.ExemptPriorityLevelConfiguration" => others::exempt(fields),
         "api.networking.v1.NetworkPolicySpec" => others::network_policy(fields),
         "api.rbac.v1.Subject" => others::subject(fields),
+        "api.resource.v1.DeviceSubRequest" | "api.resource.v1.ExactDeviceRequest" => {
+            others::device_request(fields);
+        }
         _ => {}
     }
 }

@@ -133,6 +133,11 @@ impl Amount {
         })
     }
 
+    /// How much it is, in billionths.
+    pub(crate) fn nanos(self) -> i128 {
+        self.nanos
+    }
+
     pub(crate) fn is_positive(self) -> bool {
         self.nanos > 0
     }

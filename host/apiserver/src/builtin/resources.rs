@@ -6,7 +6,7 @@ use super::quantity;
 
 /// What the containers of a pod request of a resource, as the scheduler counts it: the sum of those that
 /// run together, or what the largest step of initialisation needs.
-pub(super) fn requests(spec: &Map<String, Value>, resource: &str) -> Option<String> {
+pub(crate) fn requests(spec: &Map<String, Value>, resource: &str) -> Option<String> {
     let list = |name: &str| {
         spec.get(name)
             .and_then(Value::as_array)

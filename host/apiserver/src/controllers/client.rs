@@ -17,11 +17,11 @@ use std::sync::Arc;
 
 /// A program of the control plane.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Agent {
+pub(crate) struct Agent {
     /// What managedFields say.
-    pub(super) program: &'static str,
+    pub(crate) program: &'static str,
     /// Who it is.
-    pub(super) user: &'static str,
+    pub(crate) user: &'static str,
 }
 
 /// How a body is meant.
@@ -51,15 +51,15 @@ impl Sent {
 
 /// One request's object, or part of it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct At<'a> {
-    pub(super) resource: &'a Resource,
-    pub(super) key: &'a Key,
-    pub(super) subresource: Option<&'static str>,
+pub(crate) struct At<'a> {
+    pub(crate) resource: &'a Resource,
+    pub(crate) key: &'a Key,
+    pub(crate) subresource: Option<&'static str>,
 }
 
 /// Why a request came to nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Failed {
+pub(crate) enum Failed {
     /// There is no such object (any more).
     Absent,
     /// It has changed meanwhile.
@@ -69,13 +69,13 @@ pub(super) enum Failed {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Client<'a> {
-    pub(super) server: &'a Server,
-    pub(super) agent: Agent,
+pub(crate) struct Client<'a> {
+    pub(crate) server: &'a Server,
+    pub(crate) agent: Agent,
 }
 
 impl<'a> At<'a> {
-    pub(super) fn new(resource: &'a Resource, key: &'a Key) -> Self {
+    pub(crate) fn new(resource: &'a Resource, key: &'a Key) -> Self {
         Self {
             resource,
             key,
@@ -83,7 +83,7 @@ impl<'a> At<'a> {
         }
     }
 
-    pub(super) fn status(resource: &'a Resource, key: &'a Key) -> Self {
+    pub(crate) fn status(resource: &'a Resource, key: &'a Key) -> Self {
         Self {
             subresource: Some("status"),
             ..Self::new(resource, key)
@@ -106,32 +106,32 @@ impl<'a> At<'a> {
 
 impl Client<'_> {
     /// Creates an object in the namespace of `at`.
-    pub(super) fn create(&self, at: At<'_>, object: &Value) -> Result<(), Failed> {
+    pub(crate) fn create(&self, at: At<'_>, object: &Value) -> Result<(), Failed> {
         self.send(Method::POST, at, None, Sent::Object, object)
     }
 
     /// Creates a part of the object.
-    pub(super) fn create_part(&self, at: At<'_>, part: &Value) -> Result<(), Failed> {
+    pub(crate) fn create_part(&self, at: At<'_>, part: &Value) -> Result<(), Failed> {
         self.send(Method::POST, at, Some(&at.key.name), Sent::Object, part)
     }
 
     /// Puts an object in the place of the one that is there.
-    pub(super) fn replace(&self, at: At<'_>, object: &Value) -> Result<(), Failed> {
+    pub(crate) fn replace(&self, at: At<'_>, object: &Value) -> Result<(), Failed> {
         self.send(Method::PUT, at, Some(&at.key.name), Sent::Object, object)
     }
 
     /// Changes an object by a merge patch.
-    pub(super) fn merge(&self, at: At<'_>, patch: &Value) -> Result<(), Failed> {
+    pub(crate) fn merge(&self, at: At<'_>, patch: &Value) -> Result<(), Failed> {
         self.send(Method::PATCH, at, Some(&at.key.name), Sent::Merge, patch)
     }
 
     /// Applies an object on the server's side, whoever owned its fields.
-    pub(super) fn apply(&self, at: At<'_>, object: &Value) -> Result<(), Failed> {
+    pub(crate) fn apply(&self, at: At<'_>, object: &Value) -> Result<(), Failed> {
         self.send(Method::PATCH, at, Some(&at.key.name), Sent::Apply, object)
     }
 
     /// Deletes an object.
-    pub(super) fn delete(&self, at: At<'_>, options: &Value) -> Result<(), Failed> {
+    pub(crate) fn delete(&self, at: At<'_>, options: &Value) -> Result<(), Failed> {
         self.send(
             Method::DELETE,
             at,
@@ -142,7 +142,7 @@ impl Client<'_> {
     }
 
     /// Deletes all objects in the namespace of `at`.
-    pub(super) fn delete_all(&self, at: At<'_>, options: &Value) -> Result<(), Failed> {
+    pub(crate) fn delete_all(&self, at: At<'_>, options: &Value) -> Result<(), Failed> {
         self.send(Method::DELETE, at, None, Sent::Object, options)
     }
 
@@ -203,12 +203,12 @@ impl From<Refusal> for Failed {
 }
 
 /// The resource whose objects lie at `place`, in the version that is served first.
-pub(super) fn resource_at<'a>(registry: &'a Registry, place: &Place) -> Option<&'a Arc<Resource>> {
+pub(crate) fn resource_at<'a>(registry: &'a Registry, place: &Place) -> Option<&'a Arc<Resource>> {
     let mut all = registry.all().iter();
     all.find(|resource| resource.plural == place.plural && resource.group == place.group)
 }
 
 /// A built-in resource of the core group.
-pub(super) fn core<'a>(registry: &'a Registry, plural: &str) -> Option<&'a Arc<Resource>> {
+pub(crate) fn core<'a>(registry: &'a Registry, plural: &str) -> Option<&'a Arc<Resource>> {
     registry.find("", "v1", plural)
 }

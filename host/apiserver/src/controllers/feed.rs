@@ -63,6 +63,7 @@ pub(super) struct Owner {
     pub(super) name: String,
     pub(super) uid: String,
     pub(super) block_owner_deletion: Option<bool>,
+    pub(super) controller: Option<bool>,
 }
 
 impl Meta {
@@ -99,6 +100,11 @@ impl Meta {
 }
 
 impl Owner {
+    /// Whether the owner manages this dependent.
+    pub(super) fn controls(&self) -> bool {
+        self.controller == Some(true)
+    }
+
     /// Whether the owner waits for this dependent when it is deleted in the foreground.
     pub(super) fn blocks(&self) -> bool {
         self.block_owner_deletion == Some(true)

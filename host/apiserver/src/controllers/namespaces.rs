@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use super::client::{Agent, At, Client, Failed, core};
 use super::feed::{Meta, Seen};
 use super::queue::Queue;
+use crate::options::controllers as names;
 use crate::registry::{Registry, Resource};
 use crate::seams::Instant;
 use crate::server::Server;
@@ -60,12 +61,13 @@ impl Namespaces {
     pub(super) fn observe(&mut self, server: &Server, seen: &Seen) {
         let now = server.seams().clock.instant();
         let Key { namespace, name } = &seen.thing.key;
+        let empties = server.options().controllers.runs(names::NAMESPACES);
         if seen.is("", "namespaces") {
             if seen.is_gone() {
                 self.emptying.remove(name);
             } else if !seen.meta.is_deleting() {
                 self.furnish.add(name.clone());
-            } else if !seen.before.is_deleting() {
+            } else if empties && !seen.before.is_deleting() {
                 self.empty
                     .add_at(name.clone(), now + server.options().namespace_delay);
             }
@@ -191,9 +193,11 @@ fn furnish(server: &Server, name: &str) -> Result<(), Failed> {
     if Meta::of(&entry).is_deleting() {
         return Ok(());
     }
+    let controllers = &server.options().controllers;
     let accounts = core(&registry, "serviceaccounts").ok_or(Failed::Absent)?;
     let key = Key::new(name, ACCOUNT);
-    if server.store().get(&accounts.place(), &key).is_none() {
+    let furnishes = controllers.runs(names::SERVICE_ACCOUNTS);
+    if furnishes && server.store().get(&accounts.place(), &key).is_none() {
         let client = Client {
             server,
             agent: ACCOUNTS,
@@ -205,8 +209,10 @@ fn furnish(server: &Server, name: &str) -> Result<(), Failed> {
         client.create(At::new(accounts, &key), &account)?;
     }
     match &server.options().ca {
-        Some(ca) => publish(server, &registry, name, ca),
-        None => Ok(()),
+        Some(ca) if controllers.runs(names::ROOT_CERTIFICATES) => {
+            publish(server, &registry, name, ca)
+        }
+        _ => Ok(()),
     }
 }
 

@@ -1,27 +1,33 @@
 //! A simulated node: pods are scheduled to it, run and end, and workloads are as if their pods did.
 //!
-//! - A pod that nothing holds back is bound at once, runs after a short delay, and goes a short delay after
-//!   it is deleted, within its grace period.
-//! - Nothing makes pods for workloads: their status says what it would say if their pods ran.
+//! - A pod that fits is bound at once, runs after a short delay, and goes a short delay after it is deleted,
+//!   within its grace period. Pods of Jobs end by themselves.
+//! - Nothing makes pods for workloads: their status says what it would say if their pods ran. A workload that
+//!   has pods is left to whoever made them.
+//! - Who leads kube-scheduler or kube-controller-manager by a Lease does their work alone.
 
+mod kubelet;
+mod leases;
+mod lifecycle;
 mod machine;
 mod pods;
+mod scheduler;
 mod workloads;
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::time::Duration;
 
-use serde_json::{Value, json};
-
-use super::client::{Agent, At, Client, Failed, core, resource_at};
-use super::feed::{Meta, Seen, Thing};
+use super::client::{Agent, Failed};
+use super::feed::{Seen, Thing};
 use super::queue::Queue;
+use crate::options::{self, controllers as names};
 use crate::seams::Instant;
 use crate::server::Server;
 use crate::store::Key;
-use crate::write::meta;
+use kubelet::Kubelet;
 use pods::Step;
-use pods::status::{self, Address};
-use workloads::{Stage, Workload};
+use scheduler::Scheduler;
+use workloads::Workload;
 
 /// The name of the node.
 pub(super) const NAME: &str = "windlass-node";
@@ -38,23 +44,32 @@ const MANAGER: Agent = Agent {
     user: "system:kube-controller-manager",
 };
 
+/// How often the node says that it lives, to whoever else watches nodes.
+const BEAT: Duration = Duration::from_secs(10);
+
 /// What the node works on.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Task {
     /// To say that it is there.
     Register,
+    /// To say that it lives.
+    Beat,
+    /// To give a node its taints.
+    Taint(Key),
     Pod(Thing),
+    /// To find a node for a pod.
+    Schedule(Thing),
     Workload(Thing),
 }
 
-/// The node, and the controllers of workloads.
+/// The node, and what controls it.
 #[derive(Debug)]
 pub(super) struct Node {
     queue: Queue<Task>,
-    /// When pods start or end, by uid.
-    changes: BTreeMap<(String, Step), Instant>,
-    /// Addresses given out.
-    addresses: u32,
+    kubelet: Kubelet,
+    scheduler: Scheduler,
+    /// Workloads whose pods have no room.
+    halted: BTreeSet<Thing>,
 }
 
 impl Default for Node {
@@ -64,34 +79,67 @@ impl Default for Node {
         queue.add(Task::Register);
         Self {
             queue,
-            changes: BTreeMap::new(),
-            addresses: 0,
+            kubelet: Kubelet::default(),
+            scheduler: Scheduler::default(),
+            halted: BTreeSet::new(),
         }
     }
+}
+
+/// Whether the node does more than run pods.
+fn is_full(server: &Server) -> bool {
+    server.options().node == options::Node::Full
+}
+
+/// Whether nodes get their taints here.
+fn taints(server: &Server) -> bool {
+    let controllers = &server.options().controllers;
+    let here = is_full(server) && controllers.runs(names::NODE_LIFECYCLE);
+    here && !leases::is_led(server, "kube-controller-manager")
 }
 
 impl Node {
     /// One that begins again, and gives no address twice.
     pub(super) fn again(&self) -> Self {
         Self {
-            addresses: self.addresses,
+            kubelet: self.kubelet.again(),
             ..Self::default()
         }
     }
 
     /// Notes whom an event is about.
-    pub(super) fn observe(&mut self, seen: &Seen) {
+    pub(super) fn observe(&mut self, server: &Server, seen: &Seen) {
+        let thing = &seen.thing;
         if seen.is("", "pods") {
-            if seen.is_gone() {
-                self.changes.retain(|(uid, _), _| *uid != seen.meta.uid);
-            } else {
-                self.queue.add(Task::Pod(seen.thing.clone()));
+            if !seen.is_gone() {
+                self.queue.add(Task::Pod(thing.clone()));
+                return;
             }
-        } else if Workload::of(&seen.thing.place).is_some()
-            && !seen.is_gone()
-            && (seen.is_new() || seen.meta.generation != seen.before.generation)
-        {
-            self.queue.add(Task::Workload(seen.thing.clone()));
+            self.kubelet.forget(&seen.meta.uid);
+            if self.scheduler.forget(thing) {
+                self.retry();
+            }
+        } else if seen.is("", "nodes") {
+            if is_full(server) && !seen.is_gone() {
+                self.queue.add(Task::Taint(thing.key.clone()));
+            }
+            self.retry();
+        } else if Workload::of(&thing.place).is_some() && is_full(server) {
+            if seen.is_gone() {
+                self.halted.remove(thing);
+            } else if seen.is_new() || seen.meta.generation != seen.before.generation {
+                self.queue.add(Task::Workload(thing.clone()));
+            }
+        }
+    }
+
+    /// Tries again whatever has no room.
+    fn retry(&mut self) {
+        for thing in self.scheduler.retry() {
+            self.queue.add(Task::Schedule(thing));
+        }
+        for thing in std::mem::take(&mut self.halted) {
+            self.queue.add(Task::Workload(thing));
         }
     }
 
@@ -101,12 +149,7 @@ impl Node {
         let Some(task) = self.queue.take(now) else {
             return false;
         };
-        let done = match &task {
-            Task::Register => register(server).map(|()| None),
-            Task::Pod(thing) => self.pod(server, thing, now),
-            Task::Workload(thing) => workload(server, thing, now),
-        };
-        match done {
+        match self.done(server, &task, now) {
             Ok(again) => {
                 self.queue.succeeded(&task);
                 if let Some(again) = again {
@@ -118,6 +161,42 @@ impl Node {
             Err(Failed::Refused(_)) => self.queue.failed(task, now),
         }
         true
+    }
+
+    /// Does what a task asks for; answers when to do it again.
+    fn done(
+        &mut self,
+        server: &Server,
+        task: &Task,
+        now: Instant,
+    ) -> Result<Option<Instant>, Failed> {
+        match task {
+            Task::Register => {
+                machine::register(server)?;
+                self.queue.add(Task::Beat);
+                if taints(server) {
+                    lifecycle::follow(server, &Key::new("", NAME))?;
+                }
+                Ok(None)
+            }
+            Task::Beat => {
+                if !taints(server) {
+                    leases::renew(server)?;
+                }
+                Ok(Some(now + BEAT))
+            }
+            Task::Taint(_) if !taints(server) => Ok(None),
+            Task::Taint(key) => lifecycle::follow(server, key).map(|()| None),
+            Task::Pod(thing) => self.pod(server, thing, now),
+            Task::Schedule(thing) => self.scheduler.schedule(server, thing).map(|()| None),
+            Task::Workload(thing) => {
+                let followed = workloads::follow(server, &self.scheduler, thing, now)?;
+                if followed.is_halted {
+                    self.halted.insert(thing.clone());
+                }
+                Ok(followed.again)
+            }
+        }
     }
 
     /// When there is something to do again.
@@ -132,128 +211,19 @@ impl Node {
         thing: &Thing,
         now: Instant,
     ) -> Result<Option<Instant>, Failed> {
-        let registry = server.registry();
-        let resource = core(&registry, "pods").ok_or(Failed::Absent)?;
         let held = server
             .store()
             .get(&thing.place, &thing.key)
             .ok_or(Failed::Absent)?;
         let pod = held.value();
-        let uid = meta::text(&pod, "uid").to_owned();
-        let (at, part) = (
-            At::new(resource, &thing.key),
-            At::status(resource, &thing.key),
-        );
-        let kubelet = Client {
-            server,
-            agent: KUBELET,
-        };
-        let wall = server.seams().clock.wall();
-        let step = pods::next(&pod);
-        if let Some(delay) = pods::delay(step, &pod, server.options().pod_delay) {
-            let due = *self
-                .changes
-                .entry((uid.clone(), step))
-                .or_insert(now + delay);
-            if now < due {
-                return Ok(Some(due));
+        if is_full(server) {
+            if self.scheduler.note(thing, &pod) {
+                self.retry();
+            }
+            if pods::next(&pod) == Step::Schedule {
+                self.queue.add(Task::Schedule(thing.clone()));
             }
         }
-        match step {
-            Step::Leave => {}
-            Step::Bind => bind(server, at)?,
-            Step::Admit => kubelet.replace(part, &status::admitted(pod, wall))?,
-            Step::Start => {
-                let address = self.address(&pod);
-                let number = || server.seams().rng.number();
-                kubelet.replace(part, &status::running(pod, &address, number, wall))?;
-            }
-            Step::Refresh => kubelet.replace(part, &status::refreshed(pod, wall))?,
-            Step::Stop => kubelet.replace(part, &status::stopped(pod, wall))?,
-            Step::Remove => {
-                let options = json!({ "gracePeriodSeconds": 0, "preconditions": { "uid": uid } });
-                kubelet.delete(at, &options)?;
-            }
-        }
-        Ok(None)
+        self.kubelet.step(server, &thing.key, pod, now)
     }
-
-    fn address(&mut self, pod: &Value) -> Address {
-        if pod.pointer("/spec/hostNetwork") == Some(&Value::Bool(true)) {
-            return Address(machine::ADDRESS.to_owned());
-        }
-        self.addresses += 1;
-        let [_, high, middle, low] = self.addresses.to_be_bytes();
-        // Host parts of 0 and 255 are addresses like others in such a large network.
-        Address(format!("10.{}.{middle}.{low}", high.wrapping_add(244)))
-    }
-}
-
-fn bind(server: &Server, at: At<'_>) -> Result<(), Failed> {
-    let scheduler = Client {
-        server,
-        agent: SCHEDULER,
-    };
-    let binding = json!({
-        "apiVersion": "v1",
-        "kind": "Binding",
-        "metadata": { "name": &*at.key.name, "namespace": &*at.key.namespace },
-        "target": { "apiVersion": "v1", "kind": "Node", "name": NAME },
-    });
-    let at = At {
-        subresource: Some("binding"),
-        ..at
-    };
-    scheduler.create_part(at, &binding)
-}
-
-/// Creates the node's object, unless it is there.
-fn register(server: &Server) -> Result<(), Failed> {
-    let registry = server.registry();
-    let nodes = core(&registry, "nodes").ok_or(Failed::Absent)?;
-    let key = Key::new("", NAME);
-    if server.store().get(&nodes.place(), &key).is_some() {
-        return Ok(());
-    }
-    let client = Client {
-        server,
-        agent: KUBELET,
-    };
-    let node = machine::node(NAME, server.seams());
-    client.create(At::new(nodes, &key), &node)?;
-    let held = server
-        .store()
-        .get(&nodes.place(), &key)
-        .ok_or(Failed::Absent)?;
-    let mut object = held.value();
-    if let Some(status) = node.get("status") {
-        meta::put(&mut object, "status", status.clone());
-    }
-    client.replace(At::status(nodes, &key), &object)
-}
-
-/// Brings a workload's status one stage further; answers when the next is due.
-fn workload(server: &Server, thing: &Thing, now: Instant) -> Result<Option<Instant>, Failed> {
-    let registry = server.registry();
-    let resource = resource_at(&registry, &thing.place).ok_or(Failed::Absent)?;
-    let workload = Workload::of(&thing.place).ok_or(Failed::Absent)?;
-    let held = server
-        .store()
-        .get(&thing.place, &thing.key)
-        .ok_or(Failed::Absent)?;
-    let mut object = held.value();
-    if Meta::of(&held).is_deleting() {
-        return Ok(None);
-    }
-    let Some(stage) = workload.stage(&object) else {
-        return Ok(None);
-    };
-    let status = workload.status(&object, stage, server.seams().clock.wall());
-    meta::put(&mut object, "status", status);
-    let client = Client {
-        server,
-        agent: MANAGER,
-    };
-    client.replace(At::status(resource, &thing.key), &object)?;
-    Ok((stage == Stage::Starting).then(|| now + server.options().pod_delay))
 }

@@ -43,6 +43,8 @@ const PRIORITIES: &[(&str, i32)] = &[
     ("coordination.k8s.io", 16_500),
     ("node.k8s.io", 16_300),
     ("discovery.k8s.io", 16_200),
+    ("resource.k8s.io", 16_200),
+    ("flowcontrol.apiserver.k8s.io", 16_100),
 ];
 
 /// The controller of APIServices.
@@ -156,6 +158,7 @@ fn version_priority(group: &str, version: &str) -> i32 {
     match (group, version) {
         ("", _) => 1,
         ("autoscaling", "v2") => 30,
+        ("resource.k8s.io" | "flowcontrol.apiserver.k8s.io", "v1") => 21,
         _ => 15,
     }
 }

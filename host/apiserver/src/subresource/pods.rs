@@ -1,4 +1,4 @@
-//! What can be done to a pod beside writing it: binding it to a node, and evicting it.
+//! Binding a pod to a node.
 
 use http::StatusCode;
 use jiff::Timestamp;
@@ -6,12 +6,10 @@ use serde_json::{Value, json};
 
 use super::success;
 use crate::answer::Answer;
-use crate::request::options::{DeleteOptions, WriteKind, WriteOptions};
-use crate::request::query::Query;
+use crate::request::options::{WriteKind, WriteOptions};
 use crate::server::Call;
 use crate::status::{Named, Refusal};
 use crate::store::Write;
-use crate::verbs::delete;
 use crate::write::{conditions, meta, sent};
 
 /// Other writes may come first this often.
@@ -93,15 +91,6 @@ fn bound(mut pod: Value, binding: &Value, now: Timestamp) -> Result<Value, Strin
     });
     conditions::put(&mut pod, scheduled);
     Ok(pod)
-}
-
-/// Deletes a pod, as `kubectl drain` does. Disruption budgets are not looked at.
-pub(super) fn evict(call: &Call<'_>) -> Result<Answer, Refusal> {
-    let body = sent::part(call, "eviction")?;
-    let mut options = DeleteOptions::read(&Query::default(), body.get("deleteOptions"))?;
-    options.dry_run |= call.request.query.text("dryRun").is_some();
-    delete::one(call, &call.key(), &options)?;
-    Ok(success(StatusCode::CREATED))
 }
 
 #[cfg(test)]

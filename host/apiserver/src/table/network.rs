@@ -176,3 +176,24 @@ pub(super) fn policy(object: Part<'_>) -> Vec<Value> {
     let pods = object.selector_or_none("/spec/podSelector");
     vec![object.name(), pods.into(), object.age()]
 }
+
+pub(super) fn service_cidr(object: Part<'_>) -> Vec<Value> {
+    let ranges = object.texts("/spec/cidrs").join(",");
+    vec![object.name(), ranges.into(), object.age()]
+}
+
+/// Its row has an age, of which its columns do not know.
+pub(super) fn address(object: Part<'_>) -> Vec<Value> {
+    let parent = object.part("/spec/parentRef").map(|parent| {
+        let resource = match parent.text("/group") {
+            "" => parent.text("/resource").to_lowercase(),
+            group => format!("{}.{group}", parent.text("/resource")).to_lowercase(),
+        };
+        match parent.text("/namespace") {
+            "" => format!("{resource}/{}", parent.text("/name")),
+            namespace => format!("{resource}/{namespace}/{}", parent.text("/name")),
+        }
+    });
+    let parent = parent.unwrap_or_else(|| NONE.to_owned());
+    vec![object.name(), parent.into(), object.age()]
+}

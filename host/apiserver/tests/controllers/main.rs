@@ -6,11 +6,14 @@
 )]
 
 mod crds;
+mod disruption;
 mod garbage;
 mod namespaces;
 mod node;
 mod roles;
+mod scheduling;
 mod services;
+mod switches;
 
 use std::pin::pin;
 use std::time::Duration;
@@ -21,7 +24,7 @@ use http::Request;
 use http_body_util::{BodyExt, Full};
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use windlass_apiserver::options::Options;
+use windlass_apiserver::options::{Node, Options};
 use windlass_apiserver::seams::{Clock, Rng, Seams};
 use windlass_apiserver::server::Server;
 

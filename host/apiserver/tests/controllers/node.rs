@@ -4,7 +4,7 @@ const PODS: &str = "/api/v1/namespaces/default/pods";
 
 fn node(steps: impl AsyncFnOnce(&Api)) {
     let options = Options {
-        node: true,
+        node: Node::Full,
         ..Options::default()
     };
     play(options, steps);

@@ -10,9 +10,6 @@ use std::collections::BTreeSet;
 use super::super::primary::Primary;
 use crate::grants::{Grants, never_by_wildcard};
 
-/// Groups of Kubernetes that the embedded server does not serve.
-const MORE: [&str; 2] = ["flowcontrol.apiserver.k8s.io", "resource.k8s.io"];
-
 /// Groups and resources of a rule.
 type Pair = (Vec<String>, Vec<String>);
 
@@ -26,7 +23,6 @@ pub(super) fn groups(grants: &Grants, primary: &Primary) -> BTreeSet<String> {
         .chain(named.filter(|group| !group.contains('*')))
         .chain([&primary.group])
         .cloned()
-        .chain(MORE.map(str::to_owned))
         .collect()
 }
 

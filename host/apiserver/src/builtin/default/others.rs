@@ -29,6 +29,20 @@ pub(super) fn subject(subject: &mut Fields) {
     }
 }
 
+/// A request for devices is for one, unless it is for all (kubernetes `pkg/apis/resource/v1/defaults.go`).
+pub(super) fn device_request(request: &mut Fields) {
+    let exact = matches!(text(request, "allocationMode"), "" | "ExactCount");
+    if exact && request.get("count").is_none_or(is_empty) {
+        request.insert("count".to_owned(), 1.into());
+    }
+}
+
+/// Requests that no limit holds back take no share from others (kubernetes `pkg/apis/flowcontrol/v1/defaults.go`).
+pub(super) fn exempt(level: &mut Fields) {
+    put(level, "nominalConcurrencyShares", 0);
+    put(level, "lendablePercent", 0);
+}
+
 /// Rules for scaling that are there in part are filled up, those up differently from those down.
 pub(super) fn behavior(behavior: &mut Fields) {
     if let Some(up) = object(behavior, "scaleUp") {

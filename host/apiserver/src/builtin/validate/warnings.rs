@@ -16,6 +16,8 @@ const FOREVER: &str = "spec.revisionHistoryLimit: a negative value retains all h
 const ZONE: &str = "cannot use TZ or CRON_TZ in spec.spec.schedule, use timeZone instead, see \
      https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ for more details";
 
+const UNENFORCED: &str = "this server keeps admission policies, but does not enforce them";
+
 /// Warns of a new object, or of what has become of `old`.
 pub fn warnings(new: &Value, old: Option<&Value>, resource: &Resource) -> Vec<String> {
     let mut all = Vec::new();
@@ -27,6 +29,9 @@ pub fn warnings(new: &Value, old: Option<&Value>, resource: &Resource) -> Vec<St
             pods::pod(&object, false, &mut all);
         }
         ("", "services") => service(&object, &mut all),
+        ("admissionregistration.k8s.io", "validatingadmissionpolicies") if old.is_none() => {
+            all.push(UNENFORCED.to_owned());
+        }
         ("networking.k8s.io", "ingresses") if old.is_none() => {
             let class = object.of("metadata.annotations");
             if class.key(CLASS).is_set() && !object.of("spec.ingressClassName").is_set() {

@@ -2,14 +2,43 @@
 
 use serde_json::{Value, json};
 
+use super::{KUBELET, NAME};
+use crate::controllers::client::{At, Client, Failed, core};
 use crate::seams::Seams;
+use crate::server::Server;
+use crate::store::Key;
 use crate::write::meta;
 
 /// The node's address, of those that documents use.
 pub(super) const ADDRESS: &str = "192.0.2.10";
 
+/// Creates the node's object, unless it is there.
+pub(super) fn register(server: &Server) -> Result<(), Failed> {
+    let registry = server.registry();
+    let nodes = core(&registry, "nodes").ok_or(Failed::Absent)?;
+    let key = Key::new("", NAME);
+    if server.store().get(&nodes.place(), &key).is_some() {
+        return Ok(());
+    }
+    let client = Client {
+        server,
+        agent: KUBELET,
+    };
+    let own = node(NAME, server.seams());
+    client.create(At::new(nodes, &key), &own)?;
+    let held = server
+        .store()
+        .get(&nodes.place(), &key)
+        .ok_or(Failed::Absent)?;
+    let mut object = held.value();
+    if let Some(status) = own.get("status") {
+        meta::put(&mut object, "status", status.clone());
+    }
+    client.replace(At::status(nodes, &key), &object)
+}
+
 /// The node's object.
-pub(super) fn node(name: &str, seams: &Seams) -> Value {
+fn node(name: &str, seams: &Seams) -> Value {
     let architecture = match std::env::consts::ARCH {
         "x86_64" => "amd64",
         "aarch64" => "arm64",

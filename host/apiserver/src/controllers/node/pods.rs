@@ -4,9 +4,11 @@ pub(super) mod status;
 
 use std::time::Duration;
 
+use jiff::Timestamp;
 use serde_json::Value;
 
 use super::NAME;
+use crate::options::Options;
 use crate::write::{conditions, meta};
 
 /// What a pod needs next.
@@ -14,15 +16,19 @@ use crate::write::{conditions, meta};
 pub(super) enum Step {
     /// Nothing.
     Leave,
-    /// To be put on the node.
-    Bind,
+    /// To be put on a node.
+    Schedule,
     /// To be accepted there.
     Admit,
     /// To run.
     Start,
     /// To have its status brought up to date.
     Refresh,
-    /// To end.
+    /// To end, because its work is done.
+    Finish,
+    /// To end, because it has been active for too long.
+    Expire,
+    /// To end, because it is deleted.
     Stop,
     /// To go.
     Remove,
@@ -51,13 +57,10 @@ pub(super) fn next(pod: &Value) -> Step {
         "" => {
             let other = !matches!(text(pod, "/spec/schedulerName"), "" | "default-scheduler");
             let held = !list(pod, "/spec/schedulingGates").is_empty();
-            let elsewhere = pod
-                .pointer("/spec/nodeSelector")
-                .is_some_and(|wanted| !suits(wanted));
-            if meta::is_deleting(pod) || other || held || elsewhere || ended {
+            if meta::is_deleting(pod) || other || held || ended {
                 Step::Leave
             } else {
-                Step::Bind
+                Step::Schedule
             }
         }
         NAME => {
@@ -83,31 +86,68 @@ pub(super) fn next(pod: &Value) -> Step {
     }
 }
 
-/// Whether the node has all labels of a node selector.
-fn suits(selector: &Value) -> bool {
-    let labels = [
-        ("kubernetes.io/hostname", NAME),
-        ("kubernetes.io/os", "linux"),
-    ];
-    let wanted = selector.as_object().into_iter().flatten();
-    wanted.into_iter().all(|(name, value)| {
-        let arch = name == "kubernetes.io/arch";
-        arch || labels
-            .iter()
-            .any(|(held, label)| held == name && value.as_str() == Some(label))
-    })
+/// Whether a pod's containers have ended for good.
+pub(super) fn has_ended(pod: &Value) -> bool {
+    matches!(text(pod, "/status/phase"), "Succeeded" | "Failed")
 }
 
-/// How long a step takes; nothing if it is taken at once.
-pub(super) fn delay(step: Step, pod: &Value, delay: Duration) -> Option<Duration> {
-    match step {
-        Step::Start => Some(delay),
+/// What a pod needs next, and how long that takes; nothing if it is done at once.
+pub(super) fn timed(pod: &Value, options: &Options, now: Timestamp) -> (Step, Option<Duration>) {
+    match next(pod) {
+        Step::Start => (Step::Start, Some(options.pod_delay)),
         Step::Stop => {
             let grace = meta::number(pod, "deletionGracePeriodSeconds").unwrap_or(0);
-            Some(delay.min(Duration::from_secs(grace.unsigned_abs())))
+            let grace = Duration::from_secs(grace.unsigned_abs());
+            (Step::Stop, Some(options.pod_delay.min(grace)))
         }
-        Step::Leave | Step::Bind | Step::Admit | Step::Refresh | Step::Remove => None,
+        Step::Leave => match end(pod, options) {
+            Some(Step::Expire) => (Step::Expire, Some(remaining(pod, now))),
+            Some(end) => (end, Some(options.job_duration)),
+            None => (Step::Leave, None),
+        },
+        other => (other, None),
     }
+}
+
+/// How a running pod that nobody deletes comes to its end: those of Jobs when their work is done, and any that
+/// has a deadline when that has passed, whatever comes first.
+fn end(pod: &Value, options: &Options) -> Option<Step> {
+    let runs = text(pod, "/spec/nodeName") == NAME && text(pod, "/status/phase") == "Running";
+    if !runs || meta::is_deleting(pod) {
+        return None;
+    }
+    let deadline = deadline(pod);
+    let works = is_of_job(pod).then_some(options.pod_delay + options.job_duration);
+    match (works, deadline) {
+        (Some(works), Some(deadline)) if deadline < works => Some(Step::Expire),
+        (Some(_), _) => Some(Step::Finish),
+        (None, Some(_)) => Some(Step::Expire),
+        (None, None) => None,
+    }
+}
+
+fn deadline(pod: &Value) -> Option<Duration> {
+    let seconds = pod.pointer("/spec/activeDeadlineSeconds")?.as_i64()?;
+    Some(Duration::from_secs(seconds.unsigned_abs()))
+}
+
+/// How long a pod may still be active.
+fn remaining(pod: &Value, now: Timestamp) -> Duration {
+    let started: Option<Timestamp> = text(pod, "/status/startTime").parse().ok();
+    let active = started.map(|started| now.duration_since(started));
+    let active = active.and_then(|active| Duration::try_from(active).ok());
+    let deadline = deadline(pod).unwrap_or_default();
+    deadline.saturating_sub(active.unwrap_or_default())
+}
+
+fn is_of_job(pod: &Value) -> bool {
+    let owners = list(pod, "/metadata/ownerReferences").iter();
+    let mut controllers =
+        owners.filter(|owner| owner.get("controller") == Some(&Value::Bool(true)));
+    let ends = matches!(text(pod, "/spec/restartPolicy"), "Never" | "OnFailure");
+    ends && controllers.any(|owner| {
+        text(owner, "/kind") == "Job" && text(owner, "/apiVersion").starts_with("batch/")
+    })
 }
 
 /// Whether a running pod's status says all that it should.
@@ -157,7 +197,7 @@ mod tests {
     #[test]
     fn state_decides_what_a_pod_needs_next() {
         let cases = [
-            (pod("", "Pending", None), Step::Bind),
+            (pod("", "Pending", None), Step::Schedule),
             (pod("", "Pending", Some(0)), Step::Leave),
             (pod("other", "Pending", None), Step::Leave),
             (pod(NAME, "Pending", None), Step::Admit),
@@ -180,10 +220,35 @@ mod tests {
             Step::Leave
         );
         assert_eq!(held("schedulerName", json!("mine")), Step::Leave);
-        assert_eq!(held("nodeSelector", json!({ "disk": "ssd" })), Step::Leave);
-        assert_eq!(
-            held("nodeSelector", json!({ "kubernetes.io/os": "linux" })),
-            Step::Bind
-        );
+    }
+
+    #[test]
+    fn a_pod_of_a_job_ends_when_its_work_is_done_or_its_deadline_has_passed() {
+        let options = Options {
+            pod_delay: Duration::from_secs(1),
+            job_duration: Duration::from_secs(4),
+            ..Options::default()
+        };
+        let now: Timestamp = "2026-11-21T09:30:02Z".parse().unwrap();
+        let ends = |kind: &str, policy: &str, deadline: Value| {
+            let mut pod = pod(NAME, "Running", None);
+            pod["metadata"]["ownerReferences"] =
+                json!([{ "apiVersion": "batch/v1", "kind": kind, "controller": true }]);
+            pod["spec"]["restartPolicy"] = policy.into();
+            pod["spec"]["activeDeadlineSeconds"] = deadline;
+            pod["status"]["startTime"] = "2026-11-21T09:30:00Z".into();
+            pod["status"]["observedGeneration"] = 1.into();
+            pod["status"]["conditions"] = json!([{ "type": "Ready", "status": "True" }]);
+            timed(&pod, &options, now)
+        };
+        let finish = (Step::Finish, Some(Duration::from_secs(4)));
+        let expire = |seconds| (Step::Expire, Some(Duration::from_secs(seconds)));
+        let leave = (Step::Leave, None);
+        assert_eq!(ends("Job", "Never", Value::Null), finish);
+        assert_eq!(ends("Job", "OnFailure", json!(5)), finish);
+        assert_eq!(ends("Job", "Never", json!(4)), expire(2));
+        assert_eq!(ends("Job", "Always", Value::Null), leave);
+        assert_eq!(ends("ReplicaSet", "Never", Value::Null), leave);
+        assert_eq!(ends("ReplicaSet", "Always", json!(1)), expire(0));
     }
 }

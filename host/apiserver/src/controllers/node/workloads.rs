@@ -2,13 +2,17 @@
 //! statefulset,daemon,job}`).
 
 mod deployment;
+mod follow;
 mod job;
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use super::scheduler::Room;
+use crate::options::controllers as names;
 use crate::store::Place;
 use crate::write::meta;
+pub(super) use follow::follow;
 
 /// A kind of workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +32,10 @@ pub(super) enum Stage {
     Starting,
     /// They run, or those of a job have ended.
     Done,
+    /// There is no room for all of them.
+    Stuck(Room),
+    /// Those of a job took too long.
+    Expired,
 }
 
 impl Workload {
@@ -44,8 +52,20 @@ impl Workload {
         })
     }
 
+    /// The controller of kube-controller-manager that has them in its care.
+    fn controller(self) -> &'static str {
+        match self {
+            Self::Deployment => names::DEPLOYMENTS,
+            Self::ReplicaSet => names::REPLICA_SETS,
+            Self::ReplicationController => names::REPLICATION_CONTROLLERS,
+            Self::StatefulSet => names::STATEFUL_SETS,
+            Self::DaemonSet => names::DAEMON_SETS,
+            Self::Job => names::JOBS,
+        }
+    }
+
     /// The stage that comes next; nothing if there is none.
-    pub(super) fn stage(self, object: &Value) -> Option<Stage> {
+    fn stage(self, object: &Value) -> Option<Stage> {
         if self == Self::Job {
             return job::stage(object);
         }
@@ -56,8 +76,22 @@ impl Workload {
         Some(if seen { Stage::Done } else { Stage::Starting })
     }
 
+    /// The stage that comes instead, for there is only so much room.
+    fn limited(self, object: &Value, stage: Stage, room: Room) -> Stage {
+        let wanted = match self {
+            Self::DaemonSet | Self::Job => 1,
+            _ => wanted(object),
+        };
+        match stage {
+            Stage::Done if room.copies < wanted || !room.suits && self == Self::DaemonSet => {
+                Stage::Stuck(room)
+            }
+            other => other,
+        }
+    }
+
     /// What the status says in a stage.
-    pub(super) fn status(self, object: &Value, stage: Stage, now: Timestamp) -> Value {
+    fn status(self, object: &Value, stage: Stage, now: Timestamp) -> Value {
         let mut status = match self {
             Self::Deployment => deployment::status(object, stage, now),
             Self::ReplicaSet | Self::ReplicationController => self.replicas(object, stage),
@@ -101,8 +135,10 @@ fn wanted(object: &Value) -> i64 {
 
 /// How many of them are ready: those that were before, until all are.
 fn ready(object: &Value, stage: Stage) -> i64 {
+    let before = number(object, "/status/readyReplicas");
     match stage {
-        Stage::Starting => number(object, "/status/readyReplicas").min(wanted(object)),
+        Stage::Starting | Stage::Expired => before.min(wanted(object)),
+        Stage::Stuck(room) => before.max(room.copies).min(wanted(object)),
         Stage::Done => wanted(object),
     }
 }
@@ -121,7 +157,7 @@ fn stateful(object: &Value, stage: Stage) -> Value {
         .pointer("/status/currentRevision")
         .and_then(Value::as_str);
     let current = match (stage, held) {
-        (Stage::Starting, Some(held)) => held,
+        (Stage::Starting | Stage::Stuck(_), Some(held)) => held,
         _ => &revision,
     };
     let mut status = json!({
@@ -143,8 +179,16 @@ fn stateful(object: &Value, stage: Stage) -> Value {
     status
 }
 
-/// There is one node, so there is one pod.
+/// There is one node, so there is one pod, unless it may not be there.
 fn daemon(stage: Stage) -> Value {
+    if matches!(stage, Stage::Stuck(room) if !room.suits) {
+        return json!({
+            "currentNumberScheduled": 0,
+            "desiredNumberScheduled": 0,
+            "numberMisscheduled": 0,
+            "numberReady": 0,
+        });
+    }
     let mut status = json!({
         "currentNumberScheduled": 1,
         "desiredNumberScheduled": 1,
@@ -153,8 +197,8 @@ fn daemon(stage: Stage) -> Value {
         "updatedNumberScheduled": 1,
     });
     let field = match stage {
-        Stage::Starting => "numberUnavailable",
         Stage::Done => "numberAvailable",
+        Stage::Starting | Stage::Stuck(_) | Stage::Expired => "numberUnavailable",
     };
     meta::put(&mut status, field, 1);
     status

@@ -130,7 +130,7 @@ pub(in crate::controllers::node) fn refreshed(mut pod: Value, now: Timestamp) ->
     observed(pod)
 }
 
-/// A pod whose containers have ended because it is deleted.
+/// A pod whose containers have ended because it is deleted, or because their work is done.
 pub(in crate::controllers::node) fn stopped(mut pod: Value, now: Timestamp) -> Value {
     let now_text = meta::time(now);
     let held = list(&pod, "/status/containerStatuses").iter();
@@ -156,6 +156,31 @@ pub(in crate::controllers::node) fn stopped(mut pod: Value, now: Timestamp) -> V
         condition(&mut pod, kind, Err(("PodCompleted", String::new())), now);
     }
     observed(pod)
+}
+
+/// A pod whose containers were stopped because it was active for longer than it may be (kubernetes
+/// `pkg/kubelet/active_deadline.go`).
+pub(in crate::controllers::node) fn expired(pod: Value, now: Timestamp) -> Value {
+    let mut pod = stopped(pod, now);
+    put(&mut pod, "phase", "Failed".into());
+    put(&mut pod, "reason", "DeadlineExceeded".into());
+    let why = "Pod was active on the node longer than the specified deadline";
+    put(&mut pod, "message", why.into());
+    let held = list(&pod, "/status/containerStatuses").iter();
+    let main = held.map(|status| {
+        let mut status = status.clone();
+        if let Some(ended) = status.pointer_mut("/state/terminated") {
+            meta::put(ended, "exitCode", 137);
+            meta::put(ended, "reason", "Error");
+        }
+        status
+    });
+    let main: Vec<Value> = main.collect();
+    put(&mut pod, "containerStatuses", Value::Array(main));
+    for kind in ["Ready", "ContainersReady"] {
+        condition(&mut pod, kind, Err(("PodFailed", String::new())), now);
+    }
+    pod
 }
 
 fn ended(container: &str, started: &str, finished: &str) -> Value {
@@ -247,6 +272,11 @@ mod tests {
             .map(|held| text(held, "/name"))
             .collect();
         assert_eq!(names, ["a", "b"]);
+        let late = expired(runs.clone(), now);
+        assert_eq!(text(&late, "/status/phase"), "Failed");
+        assert_eq!(text(&late, "/status/reason"), "DeadlineExceeded");
+        let ended = "/status/containerStatuses/0/state/terminated/exitCode";
+        assert_eq!(late.pointer(ended), Some(&json!(137)));
         let ends = stopped(runs, now);
         assert_eq!(text(&ends, "/status/phase"), "Succeeded");
         assert!(!conditions::is_true(&ends, "Ready"));

@@ -37,7 +37,7 @@ pub(super) fn status(object: &Value, stage: Stage, now: Timestamp) -> Value {
     condition(&mut whole, "Available", available, now);
     let set = format!("{}-{}", meta::text(object, "name"), template_hash(object));
     let progressing = match stage {
-        Stage::Starting => (
+        Stage::Starting | Stage::Stuck(_) | Stage::Expired => (
             "ReplicaSetUpdated",
             format!("ReplicaSet {set:?} is progressing."),
         ),

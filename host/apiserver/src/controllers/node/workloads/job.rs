@@ -1,5 +1,7 @@
 //! The status of a Job.
 
+use std::time::Duration;
+
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -40,8 +42,19 @@ pub(super) fn status(job: &Value, stage: Stage, now: Timestamp) -> Value {
     });
     let active = parallelism.min(completions);
     match stage {
-        Stage::Starting if active > 0 => meta::put(&mut status, "active", active),
-        Stage::Starting => {}
+        Stage::Starting | Stage::Stuck(_) if active > 0 => meta::put(&mut status, "active", active),
+        Stage::Starting | Stage::Stuck(_) => {}
+        Stage::Expired => {
+            if active > 0 {
+                meta::put(&mut status, "failed", active);
+            }
+            let why = (
+                "DeadlineExceeded",
+                "Job was active longer than specified deadline",
+            );
+            let both = ["FailureTarget", "Failed"].map(|kind| condition(kind, why, &now));
+            meta::put(&mut status, "conditions", both.to_vec());
+        }
         Stage::Done => {
             if completions > 0 {
                 meta::put(&mut status, "succeeded", completions);
@@ -50,21 +63,44 @@ pub(super) fn status(job: &Value, stage: Stage, now: Timestamp) -> Value {
                 meta::put(&mut status, "completedIndexes", indexes(completions));
             }
             meta::put(&mut status, "completionTime", now.as_str());
-            let condition = |kind: &str| {
-                json!({
-                    "type": kind,
-                    "status": "True",
-                    "reason": "CompletionsReached",
-                    "message": "Reached expected number of succeeded pods",
-                    "lastProbeTime": now,
-                    "lastTransitionTime": now,
-                })
-            };
-            let both = json!([condition("SuccessCriteriaMet"), condition("Complete")]);
-            meta::put(&mut status, "conditions", both);
+            let why = (
+                "CompletionsReached",
+                "Reached expected number of succeeded pods",
+            );
+            let both = ["SuccessCriteriaMet", "Complete"].map(|kind| condition(kind, why, &now));
+            meta::put(&mut status, "conditions", both.to_vec());
         }
     }
     status
+}
+
+fn condition(kind: &str, (reason, message): (&str, &str), now: &str) -> Value {
+    json!({
+        "type": kind,
+        "status": "True",
+        "reason": reason,
+        "message": message,
+        "lastProbeTime": now,
+        "lastTransitionTime": now,
+    })
+}
+
+/// How long a job may be active.
+pub(super) fn deadline(job: &Value) -> Option<Duration> {
+    let seconds = job.pointer("/spec/activeDeadlineSeconds")?.as_i64()?;
+    Some(Duration::from_secs(seconds.unsigned_abs()))
+}
+
+/// How long a job has been active; nothing if it has not started.
+pub(super) fn active(job: &Value, now: Timestamp) -> Option<Duration> {
+    let started = job.pointer("/status/startTime").and_then(Value::as_str);
+    let started: Timestamp = started?.parse().ok()?;
+    Some(Duration::try_from(now.duration_since(started)).unwrap_or_default())
+}
+
+/// How long a job may still be active; nothing if it has no deadline, or has not started.
+pub(super) fn remaining(job: &Value, now: Timestamp) -> Option<Duration> {
+    Some(deadline(job)?.saturating_sub(active(job, now)?))
 }
 
 /// All indexes, as Kubernetes writes them.
@@ -94,6 +130,18 @@ mod tests {
         assert_eq!((&done["succeeded"], done.get("active")), (&json!(2), None));
         meta::put(&mut job, "status", done);
         assert_eq!(stage(&job), None);
+        let mut late = json!({
+            "spec": { "activeDeadlineSeconds": 5 }, "status": { "startTime": "2026-11-21T09:29:55Z" },
+        });
+        assert_eq!(remaining(&late, now), Some(Duration::ZERO));
+        let failed = status(&late, Stage::Expired, now);
+        assert_eq!(
+            (&failed["failed"], failed.get("succeeded")),
+            (&json!(1), None)
+        );
+        assert_eq!(failed["conditions"][1]["type"], "Failed");
+        late["status"]["startTime"] = "2026-11-21T09:29:56Z".into();
+        assert_eq!(remaining(&late, now), Some(Duration::from_secs(1)));
         let suspended = json!({ "spec": { "suspend": true } });
         assert_eq!(stage(&suspended), None);
         assert_eq!([indexes(1), indexes(2), indexes(5)], ["0", "0,1", "0-4"]);

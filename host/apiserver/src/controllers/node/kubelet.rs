@@ -1,0 +1,89 @@
+//! The kubelet: takes the pods of its node through their lives, each step when it is due.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::pods::status::{self, Address};
+use super::pods::{self, Step};
+use super::{KUBELET, machine};
+use crate::controllers::client::{At, Client, Failed, core};
+use crate::seams::Instant;
+use crate::server::Server;
+use crate::store::Key;
+use crate::write::meta;
+
+#[derive(Debug, Default)]
+pub(super) struct Kubelet {
+    /// When pods start or end, by uid.
+    changes: BTreeMap<(String, Step), Instant>,
+    /// Addresses given out.
+    addresses: u32,
+}
+
+impl Kubelet {
+    /// One that begins again, and gives no address twice.
+    pub(super) fn again(&self) -> Self {
+        Self {
+            addresses: self.addresses,
+            ..Self::default()
+        }
+    }
+
+    /// Forgets a pod that has gone.
+    pub(super) fn forget(&mut self, gone: &str) {
+        self.changes.retain(|(uid, _), _| uid != gone);
+    }
+
+    /// Takes a pod's next step, or answers when it is time for it.
+    pub(super) fn step(
+        &mut self,
+        server: &Server,
+        key: &Key,
+        pod: Value,
+        now: Instant,
+    ) -> Result<Option<Instant>, Failed> {
+        let wall = server.seams().clock.wall();
+        let (step, delay) = pods::timed(&pod, server.options(), wall);
+        let uid = meta::text(&pod, "uid").to_owned();
+        if let Some(delay) = delay {
+            let change = (uid.clone(), step);
+            let due = *self.changes.entry(change).or_insert(now + delay);
+            if now < due {
+                return Ok(Some(due));
+            }
+        }
+        let registry = server.registry();
+        let resource = core(&registry, "pods").ok_or(Failed::Absent)?;
+        let (at, part) = (At::new(resource, key), At::status(resource, key));
+        let agent = KUBELET;
+        let kubelet = Client { server, agent };
+        match step {
+            Step::Leave | Step::Schedule => {}
+            Step::Admit => kubelet.replace(part, &status::admitted(pod, wall))?,
+            Step::Start => {
+                let address = self.address(&pod);
+                let number = || server.seams().rng.number();
+                kubelet.replace(part, &status::running(pod, &address, number, wall))?;
+            }
+            Step::Refresh => kubelet.replace(part, &status::refreshed(pod, wall))?,
+            Step::Finish | Step::Stop => kubelet.replace(part, &status::stopped(pod, wall))?,
+            Step::Expire => kubelet.replace(part, &status::expired(pod, wall))?,
+            Step::Remove => {
+                let options = json!({ "gracePeriodSeconds": 0, "preconditions": { "uid": uid } });
+                kubelet.delete(at, &options)?;
+            }
+        }
+        Ok(None)
+    }
+
+    fn address(&mut self, pod: &Value) -> Address {
+        if pod.pointer("/spec/hostNetwork") == Some(&Value::Bool(true)) {
+            return Address(machine::ADDRESS.to_owned());
+        }
+        self.addresses += 1;
+        let [_, high, middle, low] = self.addresses.to_be_bytes();
+        // Host parts of 0 and 255 are addresses like others in such a large network.
+        Address(format!("10.{}.{middle}.{low}", high.wrapping_add(244)))
+    }
+}

@@ -1,0 +1,224 @@
+//! Whether a pod fits on a node, and what kube-scheduler says if it does not (kubernetes
+//! `pkg/scheduler/framework/plugins`).
+
+use serde_json::Value;
+
+use super::affinity;
+use super::demand::{Demand, Usage, allocatable};
+use super::tolerations::{tolerates, untolerated};
+
+/// A node, and what the pods on it take.
+#[derive(Clone, Debug, Default)]
+pub(in crate::controllers::node) struct Machine {
+    pub(in crate::controllers::node) node: Value,
+    pub(in crate::controllers::node) usage: Usage,
+}
+
+/// Why a pod does not fit on a node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::controllers::node) struct Misfit {
+    pub(in crate::controllers::node) reasons: Vec<String>,
+    /// Whether it would fit if other pods went.
+    pub(in crate::controllers::node) is_resolvable: bool,
+}
+
+impl Misfit {
+    fn for_good(reason: &str) -> Self {
+        Self {
+            reasons: vec![reason.to_owned()],
+            is_resolvable: false,
+        }
+    }
+}
+
+/// Why a pod does not fit on a node; nothing if it does. The first filter that refuses decides.
+pub(in crate::controllers::node) fn why_not(spec: &Value, machine: &Machine) -> Option<Misfit> {
+    unsuited(spec, &machine.node)
+        .or_else(|| ports(spec, machine))
+        .or_else(|| resources(spec, machine))
+}
+
+/// Why no pod like this may be on a node, however much room there is.
+pub(in crate::controllers::node) fn unsuited(spec: &Value, node: &Value) -> Option<Misfit> {
+    let cordoned = node.pointer("/spec/unschedulable") == Some(&Value::Bool(true));
+    if cordoned && !tolerates(spec, "node.kubernetes.io/unschedulable", "", "NoSchedule") {
+        return Some(Misfit::for_good("node(s) were unschedulable"));
+    }
+    if untolerated(spec, node).is_some() {
+        return Some(Misfit::for_good("node(s) had untolerated taint(s)"));
+    }
+    if !affinity::matches(spec, node) {
+        return Some(Misfit::for_good(
+            "node(s) didn't match Pod's node affinity/selector",
+        ));
+    }
+    None
+}
+
+fn ports(spec: &Value, machine: &Machine) -> Option<Misfit> {
+    let wanted = Demand::of(spec).ports;
+    let is_taken = wanted.iter().any(|port| machine.usage.takes(port));
+    is_taken.then(|| Misfit {
+        reasons: vec!["node(s) didn't have free ports for the requested pod ports".to_owned()],
+        is_resolvable: true,
+    })
+}
+
+fn resources(spec: &Value, machine: &Machine) -> Option<Misfit> {
+    let demand = Demand::of(spec);
+    let mut reasons = Vec::new();
+    let mut is_resolvable = true;
+    if machine.usage.pods + 1 > allocatable(&machine.node, "pods") / super::demand::ONE {
+        reasons.push("Too many pods".to_owned());
+    }
+    for (name, wanted) in demand.requests.iter().filter(|(_, wanted)| **wanted > 0) {
+        let whole = allocatable(&machine.node, name);
+        if *wanted > whole - machine.usage.of(name) {
+            reasons.push(format!("Insufficient {name}"));
+            is_resolvable = is_resolvable && *wanted <= whole;
+        }
+    }
+    (!reasons.is_empty()).then_some(Misfit {
+        reasons,
+        is_resolvable,
+    })
+}
+
+/// How many pods like this there is room for on a node that suits them.
+pub(in crate::controllers::node) fn copies(spec: &Value, machine: &Machine) -> i64 {
+    let demand = Demand::of(spec);
+    let pods = allocatable(&machine.node, "pods") / super::demand::ONE - machine.usage.pods;
+    let mut room = pods.max(0);
+    for (name, wanted) in demand.requests.iter().filter(|(_, wanted)| **wanted > 0) {
+        let free = allocatable(&machine.node, name) - machine.usage.of(name);
+        room = room.min(free.max(0) / *wanted);
+    }
+    if !demand.ports.is_empty() {
+        let is_free = ports(spec, machine).is_none();
+        room = room.min(i128::from(is_free));
+    }
+    i64::try_from(room).unwrap_or(i64::MAX)
+}
+
+/// What kube-scheduler says of a pod that fits on none of the nodes (`FitError` in `framework/types.go`, and
+/// what `PostFilter` adds).
+pub(in crate::controllers::node) fn message(misfits: &[Misfit]) -> String {
+    let count = misfits.len();
+    if count == 0 {
+        return "no nodes available to schedule pods".to_owned();
+    }
+    let reasons = misfits.iter().flat_map(|misfit| &misfit.reasons);
+    let reasons = histogram(reasons.map(String::as_str));
+    let after = histogram(misfits.iter().map(|misfit| match misfit.is_resolvable {
+        true => "No preemption victims found for incoming pod",
+        false => "Preemption is not helpful for scheduling",
+    }));
+    format!(
+        "0/{count} nodes are available: {reasons}. no new claims to deallocate, preemption: 0/{count} nodes are \
+         available: {after}."
+    )
+}
+
+/// Each text once, after how often it is there, sorted as texts.
+fn histogram<'a>(texts: impl Iterator<Item = &'a str>) -> String {
+    let mut counts = std::collections::BTreeMap::<&str, usize>::new();
+    for text in texts {
+        *counts.entry(text).or_default() += 1;
+    }
+    let lines = counts.iter().map(|(text, count)| format!("{count} {text}"));
+    let mut lines: Vec<String> = lines.collect();
+    lines.sort_unstable();
+    lines.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn machine(spec: &Value, used: &[Value]) -> Machine {
+        let mut usage = Usage::default();
+        for spec in used {
+            usage.add(&Demand::of(spec));
+        }
+        let node = json!({
+            "metadata": { "name": "n", "labels": { "disk": "ssd" } },
+            "spec": spec,
+            "status": { "allocatable": { "cpu": "8", "memory": "32Gi", "pods": "3" } },
+        });
+        Machine { node, usage }
+    }
+
+    fn asks(cpu: &str) -> Value {
+        json!({ "containers": [{ "resources": { "requests": { "cpu": cpu } } }] })
+    }
+
+    fn said(spec: &Value, machine: &Machine) -> Vec<String> {
+        why_not(spec, machine).map_or_else(Vec::new, |misfit| misfit.reasons)
+    }
+
+    #[test]
+    fn the_first_filter_that_refuses_says_why() {
+        let free = machine(&json!({}), &[]);
+        assert!(said(&asks("8"), &free).is_empty());
+        assert_eq!(said(&asks("5000"), &free), ["Insufficient cpu"]);
+        let half = machine(&json!({}), &[asks("4500m")]);
+        assert_eq!(said(&asks("3501m"), &half), ["Insufficient cpu"]);
+        assert!(said(&asks("3500m"), &half).is_empty());
+        let full = machine(&json!({}), &[asks("1"), asks("1"), asks("6")]);
+        assert_eq!(
+            said(&asks("1"), &full),
+            ["Too many pods", "Insufficient cpu"]
+        );
+        let cordoned = machine(
+            &json!({ "unschedulable": true, "taints": [{ "key": "a", "effect": "NoSchedule" }] }),
+            &[],
+        );
+        assert_eq!(said(&asks("1"), &cordoned), ["node(s) were unschedulable"]);
+        let tainted = machine(
+            &json!({ "taints": [{ "key": "a", "effect": "NoExecute" }] }),
+            &[],
+        );
+        assert_eq!(
+            said(&asks("1"), &tainted),
+            ["node(s) had untolerated taint(s)"]
+        );
+        let elsewhere = json!({ "nodeSelector": { "disk": "tape" }, "containers": [] });
+        assert_eq!(
+            said(&elsewhere, &free),
+            ["node(s) didn't match Pod's node affinity/selector"]
+        );
+        let listens =
+            json!({ "containers": [{ "ports": [{ "hostPort": 80, "protocol": "TCP" }] }] });
+        let taken = machine(&json!({}), std::slice::from_ref(&listens));
+        assert_eq!(
+            said(&listens, &taken),
+            ["node(s) didn't have free ports for the requested pod ports"]
+        );
+        assert_eq!(
+            [copies(&asks("1"), &free), copies(&asks("3"), &half)],
+            [3, 1]
+        );
+        assert_eq!([copies(&listens, &free), copies(&listens, &taken)], [1, 0]);
+    }
+
+    #[test]
+    fn a_pod_that_fits_nowhere_is_told_of_as_kube_scheduler_does() {
+        let misfit = |spec: &Value, machine: &Machine| why_not(spec, machine).unwrap();
+        let free = machine(&json!({}), &[]);
+        let large = misfit(&asks("5000"), &free);
+        assert_eq!(
+            message(std::slice::from_ref(&large)),
+            "0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, preemption: 0/1 nodes are \
+             available: 1 Preemption is not helpful for scheduling."
+        );
+        let busy = misfit(&asks("8"), &machine(&json!({}), &[asks("1")]));
+        assert_eq!(
+            message(&[large, busy]),
+            "0/2 nodes are available: 2 Insufficient cpu. no new claims to deallocate, preemption: 0/2 nodes are \
+             available: 1 No preemption victims found for incoming pod, 1 Preemption is not helpful for scheduling."
+        );
+        assert_eq!(message(&[]), "no nodes available to schedule pods");
+    }
+}
