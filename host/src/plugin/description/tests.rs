@@ -66,7 +66,6 @@ fn a_plural_is_what_the_needs_say_or_a_guess() {
         // Which of them it is, they do not say.
         (&["parts", "others"], "things"),
         (&["parts", "things"], "things"),
-        (&["*"], "things"),
     ] {
         assert_eq!(watches(resources).likely_plural(), want, "{resources:?}");
     }

@@ -124,7 +124,7 @@ fn for_workspace(up: &str, krate: &str) -> [Edit; 7] {
     [
         Edit::new(
             "Cargo.toml",
-            "# What the component is made of has one name, whatever the plugin is called.\nname = \"plugin\"\n",
+            "# The library has the same name in every plugin, so the path of the component does not change.\nname = \"plugin\"\n",
             "",
         ),
         Edit::new(
@@ -158,7 +158,7 @@ fn for_workspace(up: &str, krate: &str) -> [Edit; 7] {
 
 /// The end of the template's Cargo.toml, which is the workspace's to say.
 const PROFILE: &str = "
-# Small and soon built, with its function names kept for backtraces. Where a plugin computes much, opt-level = 3.
+# Small code and short builds, with function names for backtraces. If a plugin computes much, set opt-level = 3.
 [profile.release]
 opt-level = \"s\"
 lto = true

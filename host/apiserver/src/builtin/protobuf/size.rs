@@ -81,7 +81,7 @@ fn part(
                 continue;
             };
             size += match object.get(field.name) {
-                None | Some(Value::Null) if field.is_pointer() || is_collection(field) => 0,
+                None | Some(Value::Null) if field.is_pointer() || is_collection(field, view) => 0,
                 None | Some(Value::Null) => value(*number, &Value::Null, view, depth),
                 Some(found) => field_size(*number, found, view, depth),
             };
@@ -94,8 +94,9 @@ fn part(
     size
 }
 
-fn is_collection(field: &Field) -> bool {
-    field.go_type().starts_with("[]") || field.go_type().starts_with("map[")
+/// Whether a field is a list or a map, maybe of a named type such as `ResourceList`; bytes are a list.
+fn is_collection(field: &Field, view: View<'_>) -> bool {
+    field.go_type().starts_with("[]") || view.items().is_some() || view.values().is_some()
 }
 
 /// A field: lists and maps are an item at a time.

@@ -127,7 +127,7 @@ async fn a_changed_status_runs_its_author_unless_the_plugin_says_that_this_is_no
         let greetings = world.resource("examples.windlass.dev/v1", "Greeting").await;
         world.refresh(&greetings).await;
         woken(&world).await;
-        let ada = "/apis/examples.windlass.dev/v1/namespaces/default/greetings/ada/status";
+        let ada = "/apis/examples.windlass.dev/v1/namespaces/default/greetings/ada/status?fieldManager=them&force=true";
         world.somebody("PATCH", ada, &status("drift")).await;
         world.refresh(&greetings).await;
         assert_eq!(woken(&world).await, want, "{fields:?} {spec_change_only}");
