@@ -2,6 +2,7 @@
 
 mod containers;
 mod ephemeral;
+mod status;
 mod update;
 
 use serde_json::Value;
@@ -11,7 +12,8 @@ use super::spot::{Causes, Spot};
 use crate::names;
 
 pub(super) use ephemeral::validate_ephemeral;
-pub(super) use update::{validate_status, validate_update};
+pub(super) use status::validate_status;
+pub(super) use update::validate_update;
 
 const POLICIES: &[&str] = &["Always", "OnFailure", "Never"];
 const DNS_POLICIES: &[&str] = &["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"];

@@ -1,5 +1,7 @@
 //! A value in an object together with its place: how validation walks, and how it tells what is wrong.
 
+use std::ops::RangeInclusive;
+
 use serde_json::{Map, Value};
 
 use crate::field::Path;
@@ -185,6 +187,20 @@ impl Spot<'_> {
             let value = if self.is_set() { self.value } else { &zero };
             let why = "must be between 1 and 65535, inclusive";
             causes.push(Cause::invalid(self.path, value, why));
+        }
+    }
+
+    /// The number of a user or a group.
+    pub(super) fn id(&self, causes: &mut Causes) {
+        self.within(0..=i64::from(i32::MAX), causes);
+    }
+
+    /// If there is a number, it is one of these.
+    pub(super) fn within(&self, range: RangeInclusive<i64>, causes: &mut Causes) {
+        if self.number().is_some_and(|number| !range.contains(&number)) {
+            let (least, most) = (range.start(), range.end());
+            let why = format!("must be between {least} and {most}, inclusive");
+            self.invalid(&why, causes);
         }
     }
 
