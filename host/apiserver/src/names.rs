@@ -11,6 +11,10 @@ const SUBDOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of lower ca
      characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', \
      regex used for validation is \
      '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
+const UNDERSCORES: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric \
+     characters, '_', '-' or '.', and must start and end with an alphanumeric character (e.g. \
+     'example.com', regex used for validation is \
+     '_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?(\\._?[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*')";
 const LABEL: &str = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or \
      '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex \
      used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
@@ -86,6 +90,23 @@ pub fn label_value(value: &str) -> Vec<String> {
 /// What is wrong with a DNS-1123 subdomain.
 pub fn subdomain(name: &str) -> Vec<String> {
     subdomain_in(name, "characters")
+}
+
+/// The same, whose parts may begin with an underscore and have some inside.
+pub fn subdomain_with_underscores(name: &str) -> Vec<String> {
+    let mut problems = Vec::new();
+    if name.len() > 253 {
+        problems.push(too_long(253, "characters"));
+    }
+    let end = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+    let fine = |part: &str| {
+        let part = part.strip_prefix('_').unwrap_or(part);
+        is_word(part, end, |c| matches!(c, '-' | '_'))
+    };
+    if !name.split('.').all(fine) {
+        problems.push(UNDERSCORES.to_owned());
+    }
+    problems
 }
 
 fn subdomain_in(name: &str, counted: &str) -> Vec<String> {

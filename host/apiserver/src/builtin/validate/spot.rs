@@ -114,6 +114,11 @@ impl Spot<'_> {
         causes.push(Cause::invalid(self.path, self.value, why));
     }
 
+    /// The same for a text, also if it is not there.
+    pub(super) fn said(&self, why: &str, causes: &mut Causes) {
+        causes.push(Cause::invalid(self.path, &self.text().into(), why));
+    }
+
     pub(super) fn required(&self, why: &str, causes: &mut Causes) {
         causes.push(Cause::required(self.path, why));
     }
@@ -201,6 +206,15 @@ impl Spot<'_> {
             let (least, most) = (range.start(), range.end());
             let why = format!("must be between {least} and {most}, inclusive");
             self.invalid(&why, causes);
+        }
+    }
+
+    /// There must be a number above zero.
+    pub(super) fn positive(&self, causes: &mut Causes) {
+        let number = self.number().unwrap_or(0);
+        if number <= 0 {
+            let why = "must be greater than zero";
+            causes.push(Cause::invalid(self.path, &number.into(), why));
         }
     }
 

@@ -7,6 +7,8 @@ use crate::builtin::{decode, default};
 use crate::registry::Registry;
 
 mod cluster;
+mod jobs;
+mod templates;
 
 /// The part of an object that is written.
 #[derive(Clone, Copy, PartialEq)]
