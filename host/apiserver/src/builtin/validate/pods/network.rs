@@ -69,12 +69,9 @@ pub(super) fn hosts(spec: &Spot<'_>, causes: &mut Causes) {
     if !name.is_set() {
         return;
     }
-    for (field, is_on) in [
-        ("setHostnameAsFQDN", "setHostnameAsFQDN"),
-        ("hostNetwork", "hostNetwork"),
-    ] {
+    for field in ["setHostnameAsFQDN", "hostNetwork"] {
         if spec.of(field).is_true() {
-            let why = format!("may not be specified when {is_on} is true");
+            let why = format!("may not be specified when {field} is true");
             name.forbidden(&why, causes);
         }
     }
