@@ -1,5 +1,6 @@
 //! A Kubernetes API server in memory: for plugin authors, tests and simulations; not for production.
 
+pub mod addresses;
 pub mod answer;
 pub mod authentication;
 pub mod body;

@@ -11,6 +11,12 @@ use crate::schema::Schema;
 /// The type of the options of a deletion.
 pub(super) const DELETE_OPTIONS: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions";
 
+/// What anyone who uses a version of a kind is warned of (`APILifecycleDeprecated`).
+const DEPRECATED: [((&str, &str, &str), &str); 1] = [(
+    ("", "v1", "endpoints"),
+    "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
+)];
+
 static CATALOG: LazyLock<Vec<Group>> = LazyLock::new(|| {
     let text = data::unpack(data::RESOURCES);
     serde_json::from_str(&text).unwrap_or_default()
@@ -188,7 +194,10 @@ impl Entry {
             selectable: Vec::new(),
             storage: storage.to_owned(),
             kept: None,
-            deprecated: None,
+            deprecated: DEPRECATED
+                .iter()
+                .find(|(of, _)| *of == (group, version, &*self.resource))
+                .map(|(_, warning)| (*warning).to_owned()),
             origin: Origin::BuiltIn,
             columns: self.columns.iter().map(TableColumn::column).collect(),
             schema: LazySchema::new(schema),

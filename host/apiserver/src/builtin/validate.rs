@@ -8,10 +8,12 @@
 mod autoscaler;
 mod claims;
 mod data;
+mod endpoints;
 mod events;
 mod jobs;
 mod labels;
 mod network;
+mod nodes;
 mod others;
 mod pods;
 mod schedule;
@@ -39,6 +41,7 @@ pub fn validate_create(object: &Value, resource: &Resource) -> Vec<Cause> {
     let new = Spot::root(&object);
     match (resource.group.as_str(), resource.plural.as_str()) {
         ("", "pods") => pods::validate(&new, &mut causes),
+        ("", "endpoints") => endpoints::endpoints(&new, None, &mut causes),
         ("", "events") | ("events.k8s.io", "events") => {
             events::event(&new, resource.group.is_empty(), &mut causes);
         }
@@ -49,7 +52,7 @@ pub fn validate_create(object: &Value, resource: &Resource) -> Vec<Cause> {
             signing::validate(&new.of("spec"), &mut causes);
         }
         ("discovery.k8s.io", "endpointslices") => {
-            network::endpoint_slice(&new, None, &mut causes);
+            endpoints::slice(&new, None, &mut causes);
         }
         ("networking.k8s.io", "ingresses") => network::ingress(&new, true, &mut causes),
         ("scheduling.k8s.io", "priorityclasses") => others::priority_class(&new, &mut causes),
@@ -66,7 +69,8 @@ fn always(object: &Spot<'_>, resource: &Resource, causes: &mut Causes) {
     match (resource.group.as_str(), resource.plural.as_str()) {
         ("", "configmaps") => data::config_map(object, causes),
         ("", "secrets") => data::secret(object, causes),
-        ("", "services") => services::service(object, causes),
+        ("", "nodes") => nodes::node(object, causes),
+        ("", "services") => services::service(object, None, causes),
         ("", "persistentvolumeclaims") => claims::spec(&object.of("spec"), causes),
         ("apps", "deployments") => workloads::deployment(object, causes),
         ("apps", "replicasets") => workloads::replica_set(object, causes),
@@ -94,9 +98,14 @@ pub fn validate_update(new: &Value, old: &Value, resource: &Resource) -> Vec<Cau
             data::immutable(&new, &old, &["data"], &mut causes);
             data::secret(&new, &mut causes);
         }
+        ("", "nodes") => {
+            nodes::node(&new, &mut causes);
+            nodes::update(&new, &old, &mut causes);
+        }
         ("", "pods") => pods::validate_update(&new, &old, &mut causes),
-        ("", "services") => services::service_update(&new, &old, &mut causes),
+        ("", "services") => services::service(&new, Some(&old), &mut causes),
         ("", "persistentvolumeclaims") => claims::update(&new, &old, &mut causes),
+        ("", "endpoints") => endpoints::endpoints(&new, Some(&old), &mut causes),
         ("", "events") | ("events.k8s.io", "events") => {
             events::event_update(&new, &old, resource.group.is_empty(), &mut causes);
         }
@@ -109,7 +118,7 @@ pub fn validate_update(new: &Value, old: &Value, resource: &Resource) -> Vec<Cau
         ("batch", "jobs") => jobs::job_update(&new, &old, &mut causes),
         ("batch", "cronjobs") => jobs::cron_job(&new, Some(&old), &mut causes),
         ("discovery.k8s.io", "endpointslices") => {
-            network::endpoint_slice(&new, Some(&old), &mut causes);
+            endpoints::slice(&new, Some(&old), &mut causes);
         }
         ("networking.k8s.io", "ingresses") => network::ingress(&new, false, &mut causes),
         ("scheduling.k8s.io", "priorityclasses") => {
@@ -126,6 +135,14 @@ pub fn validate_update(new: &Value, old: &Value, resource: &Resource) -> Vec<Cau
     causes
 }
 
+/// What is wrong with the addresses of a service and their families: a service gets none if there is anything.
+pub(super) fn validate_service_addresses(service: &Value, old: Option<&Value>) -> Vec<Cause> {
+    let mut causes = Causes::new();
+    let held = old.and_then(|old| old.get("spec")).unwrap_or(&Value::Null);
+    services::addresses(&Spot::root(service).of("spec"), held, &mut causes);
+    causes
+}
+
 /// What is wrong with a pod whose ephemeral containers alone have changed, beside its metadata.
 pub fn validate_ephemeral(new: &Value, old: &Value) -> Vec<Cause> {
     let mut causes = Causes::new();
@@ -139,6 +156,7 @@ pub fn validate_status_update(new: &Value, old: &Value, resource: &Resource) -> 
     let mut causes = Causes::new();
     let (new, old) = (Spot::root(&object), Spot::root(&held));
     match (resource.group.as_str(), resource.plural.as_str()) {
+        ("", "nodes") => nodes::update(&new, &old, &mut causes),
         ("", "pods") => pods::validate_status(&new, &old, &mut causes),
         ("apps", plural) | ("batch", plural @ "jobs") => {
             workloads::validate_status(&new, &old, plural, &mut causes);

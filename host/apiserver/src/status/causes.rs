@@ -52,6 +52,24 @@ impl Cause {
         }
     }
 
+    /// `field: Duplicate value: SHOWN: WHY`, where `shown` is as it should read.
+    pub fn duplicate_as(field: impl Into<String>, shown: &str, why: &str) -> Self {
+        Self {
+            reason: "FieldValueDuplicate",
+            message: with_why(&format!("Duplicate value: {shown}"), why),
+            field: field.into(),
+        }
+    }
+
+    /// `field: Internal error: WHY`.
+    pub fn internal(field: impl Into<String>, why: &str) -> Self {
+        Self {
+            reason: "InternalError",
+            message: with_why("Internal error", why),
+            field: field.into(),
+        }
+    }
+
     /// `field: Not found: VALUE`.
     pub fn not_found(field: impl Into<String>, value: &Value) -> Self {
         Self {

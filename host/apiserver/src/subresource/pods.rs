@@ -8,7 +8,7 @@ use super::success;
 use crate::answer::Answer;
 use crate::request::options::{WriteKind, WriteOptions};
 use crate::server::Call;
-use crate::status::{Named, Refusal};
+use crate::status::{Cause, Named, Refusal};
 use crate::store::Write;
 use crate::write::{conditions, meta, sent};
 
@@ -24,9 +24,25 @@ pub(super) fn bind(call: &Call<'_>) -> Result<Answer, Refusal> {
         let why = "name in URL does not match name in Binding object";
         return Err(Refusal::bad_request(why));
     }
+    let wrong = wrong(&binding);
+    if !wrong.is_empty() {
+        return Err(Refusal::unknown(wrong));
+    }
     let now = call.server.seams().clock.wall();
     for _ in 0..TRIES {
         let held = call.held()?;
+        if let Some(other) = other(&binding, &held.value()) {
+            let key = call.resource.etcd_key(&key);
+            let why = format!(
+                "StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, \
+                 AdditionalErrorMsg: Precondition failed: {other}"
+            );
+            return Err(Refusal::conflict(
+                call.named(),
+                meta::text(&binding, "name"),
+                &why,
+            ));
+        }
         let conflict = |why: String| {
             let named = Named {
                 group: "",
@@ -48,6 +64,41 @@ pub(super) fn bind(call: &Call<'_>) -> Result<Answer, Refusal> {
         }
     }
     Err(Refusal::internal("too many writes came first"))
+}
+
+/// What is wrong with a binding (`ValidatePodBinding`); empty if nothing is. The real server takes it for a
+/// fault of its own.
+fn wrong(binding: &Value) -> String {
+    let text = |at: &str| {
+        binding
+            .pointer(at)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+    };
+    let kind = text("/target/kind");
+    let mut causes = Vec::new();
+    if !matches!(kind, "" | "Node") {
+        let allowed = ["Node".to_owned(), "<empty>".to_owned()];
+        causes.push(Cause::unsupported("target.kind", &kind.into(), &allowed).line());
+    }
+    if text("/target/name").is_empty() {
+        causes.push(Cause::required("target.name", "").line());
+    }
+    match causes.as_slice() {
+        [] | [_] => causes.concat(),
+        _ => format!("[{}]", causes.join(", ")),
+    }
+}
+
+/// In what a pod is another one than a binding means.
+fn other(binding: &Value, pod: &Value) -> Option<String> {
+    let fields = [("UID", "uid"), ("ResourceVersion", "resourceVersion")];
+    fields.into_iter().find_map(|(shown, field)| {
+        let (wanted, held) = (meta::text(binding, field), meta::text(pod, field));
+        let differs = !wanted.is_empty() && wanted != held;
+        differs
+            .then(|| format!("{shown} in precondition: {wanted}, {shown} in object meta: {held}"))
+    })
 }
 
 /// A pod on the node of a binding; or why it cannot be put there. It gets no new generation, and nobody
@@ -75,6 +126,7 @@ fn bound(mut pod: Value, binding: &Value, now: Timestamp) -> Result<Value, Strin
     }
     let node = text(binding, "/target/name");
     meta::set_in(&mut pod, "spec", "nodeName", Some(node.into()));
+    meta::set_in(&mut pod, "status", "nominatedNodeName", None);
     for part in ["annotations", "labels"] {
         let more = meta::get(binding, part).and_then(Value::as_object);
         for (key, value) in more.into_iter().flatten() {
@@ -117,11 +169,35 @@ mod tests {
             bound(gated, &binding, now).unwrap_err(),
             "pod a has non-empty .spec.schedulingGates"
         );
-        let mut going = pod;
+        let mut going = pod.clone();
         going["metadata"]["deletionTimestamp"] = "2026-11-21T09:30:00Z".into();
         assert_eq!(
             bound(going, &binding, now).unwrap_err(),
             "pod a is being deleted, cannot be assigned to a host"
+        );
+    }
+    #[test]
+    fn a_binding_names_a_node_and_the_pod_that_it_means() {
+        let target = |target: Value| wrong(&json!({ "target": target }));
+        assert_eq!(target(json!({ "name": "n" })), "");
+        assert_eq!(target(json!({ "kind": "Node", "name": "n" })), "");
+        assert_eq!(target(json!({})), "target.name: Required value");
+        assert_eq!(
+            target(json!({ "kind": "Pod" })),
+            "[target.kind: Unsupported value: \"Pod\": supported values: \"Node\", \"<empty>\", \
+             target.name: Required value]"
+        );
+        let pod = json!({ "metadata": { "uid": "u", "resourceVersion": "7" } });
+        let meant = |metadata: Value| other(&json!({ "metadata": metadata }), &pod);
+        assert_eq!(meant(json!({ "name": "a" })), None);
+        assert_eq!(meant(json!({ "uid": "u", "resourceVersion": "7" })), None);
+        assert_eq!(
+            meant(json!({ "uid": "v" })).unwrap(),
+            "UID in precondition: v, UID in object meta: u"
+        );
+        assert_eq!(
+            meant(json!({ "resourceVersion": "6" })).unwrap(),
+            "ResourceVersion in precondition: 6, ResourceVersion in object meta: 7"
         );
     }
 }

@@ -168,10 +168,21 @@ pub(super) fn limit_range_item(item: &mut Fields) {
     }
 }
 
+/// The one range of a node is the first of all; older clients know no other.
 pub(super) fn node_spec(spec: &mut Fields) {
-    if !text(spec, "podCIDR").is_empty() {
-        let range = json!([text(spec, "podCIDR")]);
-        put(spec, "podCIDRs", range);
+    let one = text(spec, "podCIDR").to_owned();
+    let first = spec
+        .get("podCIDRs")
+        .and_then(|ranges| ranges.get(0)?.as_str());
+    match first {
+        Some(first) if one.is_empty() => {
+            let first = first.to_owned();
+            spec.insert("podCIDR".to_owned(), first.into());
+        }
+        first if !one.is_empty() && first != Some(&*one) => {
+            spec.insert("podCIDRs".to_owned(), json!([one]));
+        }
+        _ => {}
     }
 }
 
@@ -183,13 +194,14 @@ pub(super) fn node_status(status: &mut Fields) {
 
 pub(super) fn service_spec(spec: &mut Fields) {
     let affinity = text(spec, "sessionAffinity").to_owned();
+    let config = spec.get("sessionAffinityConfig");
+    let seconds = config.and_then(|config| config.pointer("/clientIP/timeoutSeconds"));
     if affinity == "ClientIP" {
-        put(
-            spec,
-            "sessionAffinityConfig",
-            json!({ "clientIP": { "timeoutSeconds": 10_800 } }),
-        );
-    } else {
+        if seconds.is_none_or(Value::is_null) {
+            let config = json!({ "clientIP": { "timeoutSeconds": 10_800 } });
+            spec.insert("sessionAffinityConfig".to_owned(), config);
+        }
+    } else if matches!(affinity.as_str(), "" | "None") {
         spec.remove("sessionAffinityConfig");
     }
     let kind = match text(spec, "type") {

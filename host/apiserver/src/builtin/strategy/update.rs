@@ -19,6 +19,7 @@ pub fn prepare_update(object: &mut Value, old: &Value, write: Write<'_>) -> Resu
         }
         if write.is("", "services") {
             service::allocate(fields, Some(old), write)?;
+            service::drop_dependent(fields, old);
         }
         if write.is("", "pods") {
             keep_priority(fields, old);

@@ -123,7 +123,8 @@ fn json(value: &Spot<'_>, causes: &mut Causes) {
     causes.push(Cause::invalid(value.path(), &secret.into(), &why));
 }
 
-fn key_problems(key: &str) -> Vec<String> {
+/// What is wrong with a key of a config map or a secret.
+pub(super) fn key_problems(key: &str) -> Vec<String> {
     let mut problems = Vec::new();
     if key.len() > 253 {
         problems.push("must be no more than 253 characters".to_owned());

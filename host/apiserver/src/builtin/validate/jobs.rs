@@ -1,5 +1,7 @@
 //! What is wrong with jobs and cron jobs.
 
+mod policies;
+
 use serde_json::Value;
 
 use super::spot::{Causes, Spot};
@@ -96,6 +98,12 @@ fn of_spec(spec: &Spot<'_>, causes: &mut Causes) {
         if !is_indexed && part.is_set() {
             part.invalid("requires indexed completion mode", causes);
         }
+    }
+    if spec.of("podFailurePolicy").is_set() {
+        policies::failure(spec, causes);
+    }
+    if is_indexed && spec.of("successPolicy").is_set() {
+        policies::success(spec, causes);
     }
     let replacement = spec.of("podReplacementPolicy");
     if spec.of("podFailurePolicy").is_set() {

@@ -1,23 +1,17 @@
-//! What is wrong with ingresses and slices of endpoints.
+//! What is wrong with ingresses.
 
-use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use serde_json::Value;
 
-use super::labels;
 use super::spot::{Causes, Spot};
-use crate::names;
 use crate::status::Cause;
+use crate::{addresses, names};
 
 const PATH_TYPES: &[&str] = &["Exact", "ImplementationSpecific", "Prefix"];
 const BAD_SEQUENCES: [&str; 5] = ["//", "/./", "/../", "%2f", "%2F"];
 const BAD_ENDS: [&str; 2] = ["/..", "/."];
-const ADDRESS_TYPES: &[&str] = &["FQDN", "IPv4", "IPv6"];
-const PROTOCOLS: &[&str] = &["SCTP", "TCP", "UDP"];
 const CLASS: &str = "kubernetes.io/ingress.class";
-const MOST_ENDPOINTS: usize = 1000;
-const MOST_ADDRESSES: usize = 100;
 
 pub(super) fn ingress(ingress: &Spot<'_>, is_new: bool, causes: &mut Causes) {
     let spec = ingress.of("spec");
@@ -118,104 +112,10 @@ fn backend(backend: &Spot<'_>, causes: &mut Causes) {
     }
 }
 
-pub(super) fn endpoint_slice(slice: &Spot<'_>, old: Option<&Spot<'_>>, causes: &mut Causes) {
-    let kind = slice.of("addressType");
-    kind.one_of(ADDRESS_TYPES, causes);
-    let mut names_seen = BTreeSet::new();
-    for port in slice.of("ports").items() {
-        let name = port.of("name");
-        name.fits_if_set(names::label, causes);
-        if !names_seen.insert(name.text().to_owned()) {
-            name.duplicate(causes);
-        }
-        port.of("protocol").one_of(PROTOCOLS, causes);
-        port.of("appProtocol").fits_if_set(names::label_key, causes);
-    }
-    let endpoints = slice.of("endpoints");
-    if old.is_none_or(|old| old.of("endpoints").value() != endpoints.value()) {
-        self::endpoints(&endpoints, kind.text(), causes);
-    }
-    if let Some(old) = old {
-        slice.fixed(old, &["addressType"], causes);
-    }
-}
-
-fn endpoints(endpoints: &Spot<'_>, kind: &str, causes: &mut Causes) {
-    if endpoints.len() > MOST_ENDPOINTS {
-        let (path, most) = (endpoints.path(), MOST_ENDPOINTS as u64);
-        return causes.push(Cause::too_many(path, endpoints.len(), most));
-    }
-    for endpoint in endpoints.items() {
-        let addresses = endpoint.of("addresses");
-        match addresses.len() {
-            0 => addresses.required("must contain at least 1 address", causes),
-            1..=MOST_ADDRESSES => {}
-            count => {
-                let most = MOST_ADDRESSES as u64;
-                causes.push(Cause::too_many(addresses.path(), count, most));
-            }
-        }
-        for address in addresses.items() {
-            self::address(&address, &addresses, kind, causes);
-        }
-        endpoint
-            .of("nodeName")
-            .fits_if_set(names::subdomain, causes);
-        endpoint.of("hostname").fits_if_set(names::label, causes);
-        let topology = endpoint.of("deprecatedTopology");
-        labels::map(&topology, &topology, causes);
-    }
-}
-
-fn address(address: &Spot<'_>, all: &Spot<'_>, kind: &str, causes: &mut Causes) {
-    if !matches!(kind, "IPv4" | "IPv6") {
-        return;
-    }
-    let Ok(parsed) = address.text().parse::<IpAddr>() else {
-        return address.fits(names::ip, causes);
-    };
-    if parsed.is_ipv4() != (kind == "IPv4") {
-        let why = format!("must be an {kind} address");
-        causes.push(Cause::invalid(all.path(), address.value(), &why));
-    }
-    if let Some(why) = unreachable(parsed) {
-        address.invalid(&why, causes);
-    }
-}
-
-/// Addresses at which no endpoint can be.
-fn unreachable(address: IpAddr) -> Option<String> {
-    let (is_local, is_local_group) = match address {
-        IpAddr::V4(four) => {
-            let [first, second, third, _] = four.octets();
-            (four.is_link_local(), (first, second, third) == (224, 0, 0))
-        }
-        IpAddr::V6(six) => {
-            let first = six.octets().first_chunk::<2>().copied().unwrap_or_default();
-            (
-                first[0] == 0xfe && first[1] & 0xc0 == 0x80,
-                first == [0xff, 0x02],
-            )
-        }
-    };
-    let why = if address.is_unspecified() {
-        return Some(format!("may not be unspecified ({address})"));
-    } else if address.is_loopback() {
-        "may not be in the loopback range (127.0.0.0/8, ::1/128)"
-    } else if is_local {
-        "may not be in the link-local range (169.254.0.0/16, fe80::/10)"
-    } else if is_local_group {
-        "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)"
-    } else {
-        return None;
-    };
-    Some(why.to_owned())
-}
-
 /// Judges what external addresses of a load balancer an ingress has.
 pub(super) fn ingress_status(ingress: &Spot<'_>, causes: &mut Causes) {
     for point in ingress.of("status.loadBalancer.ingress").items() {
-        point.of("ip").fits_if_set(names::ip, causes);
+        point.of("ip").fits_if_set(addresses::ip, causes);
         let host = point.of("hostname");
         host.fits_if_set(names::subdomain, causes);
         if let Value::String(text) = host.value()

@@ -1,31 +1,40 @@
 //! What is wrong with a pod, or the template of one.
 
 mod containers;
+mod env;
 mod ephemeral;
+mod handlers;
+mod mounts;
+mod network;
+mod restart;
+mod scheduling;
+mod security;
+mod status;
 mod update;
-
-use serde_json::Value;
+mod volumes;
 
 use super::labels;
 use super::spot::{Causes, Spot};
 use crate::names;
+use crate::status::Cause;
 
 pub(super) use ephemeral::validate_ephemeral;
-pub(super) use update::{validate_status, validate_update};
+pub(super) use status::validate_status;
+pub(super) use update::validate_update;
 
 const POLICIES: &[&str] = &["Always", "OnFailure", "Never"];
 const DNS_POLICIES: &[&str] = &["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"];
 const PREEMPTION: &[&str] = &["PreemptLowerPriority", "Never"];
 type Rule = fn(&str) -> Vec<String>;
 /// Texts that have a form, if they are there.
-const NAMES: [(&str, Rule); 5] = [
+const NAMES: [(&str, Rule); 6] = [
     ("serviceAccountName", names::subdomain),
     ("nodeName", names::subdomain),
     ("hostname", names::label),
     ("subdomain", names::label),
     ("priorityClassName", names::subdomain),
+    ("runtimeClassName", names::subdomain),
 ];
-const ONCE: &str = "may not specify more than 1 volume type";
 
 /// Judges a new pod.
 pub(super) fn validate(pod: &Spot<'_>, causes: &mut Causes) {
@@ -48,7 +57,7 @@ pub(super) fn template(template: &Spot<'_>, volumes: &[&str], causes: &mut Cause
         &template.of("labels"),
         causes,
     );
-    spec(&template.of("spec"), volumes, causes);
+    spec(&template.of("spec"), volumes, false, causes);
     let ephemeral = template.of("spec.ephemeralContainers");
     if !ephemeral.is_empty() {
         ephemeral.forbidden("ephemeral containers not allowed in pod template", causes);
@@ -57,7 +66,7 @@ pub(super) fn template(template: &Spot<'_>, volumes: &[&str], causes: &mut Cause
 
 /// What holds for pods, and not for templates.
 fn of_pod(spec: &Spot<'_>, causes: &mut Causes) {
-    self::spec(spec, &[], causes);
+    self::spec(spec, &[], true, causes);
     for list in ["containers", "initContainers"] {
         for container in spec.of(list).items() {
             containers::image_of_pod(&container.of("image"), causes);
@@ -65,13 +74,57 @@ fn of_pod(spec: &Spot<'_>, causes: &mut Causes) {
     }
 }
 
-fn spec(spec: &Spot<'_>, volumes: &[&str], causes: &mut Causes) {
+/// What holds for the spec of a pod and of a template (`ValidatePodSpec`).
+fn spec(spec: &Spot<'_>, volumes: &[&str], is_pod: bool, causes: &mut Causes) {
     let mut known = volumes.to_vec();
     let own = spec.of("volumes");
-    self::volumes(&own, &mut known, causes);
+    volumes::volumes(&own, &mut known, causes);
     containers::validate(spec, &known, causes);
+    containers::ephemeral(spec, &known, causes);
+    network::host_ports(spec, is_pod, causes);
     spec.of("restartPolicy").one_of(POLICIES, causes);
     spec.of("dnsPolicy").one_of(DNS_POLICIES, causes);
+    security::of_pod(spec, causes);
+    scheduling::affinity(&spec.of("affinity"), causes);
+    network::dns(spec, causes);
+    scheduling::gates(spec, causes);
+    scheduling::spread(&spec.of("topologySpreadConstraints"), causes);
+    network::host_users(spec, causes);
+    network::hosts(spec, causes);
+    containers::overhead(&spec.of("overhead"), causes);
+    system(spec, causes);
+    rest(spec, causes);
+}
+
+/// What a pod runs on, and what that does not have.
+fn system(spec: &Spot<'_>, causes: &mut Causes) {
+    let (os, name) = (spec.of("os"), spec.of("os.name"));
+    match name.text() {
+        _ if !os.is_set() => {}
+        "" => name.required("", causes),
+        "windows" => {}
+        "linux" => {
+            let why = "windows options cannot be set for a linux pod";
+            let contexts = ["containers", "initContainers"].map(|list| spec.of(list));
+            let pod = spec.of("securityContext.windowsOptions");
+            if pod.is_set() {
+                pod.forbidden(why, causes);
+            }
+            for container in contexts.iter().flat_map(Spot::items) {
+                let options = container.of("securityContext.windowsOptions");
+                if options.is_set() {
+                    options.forbidden(why, causes);
+                }
+            }
+        }
+        _ => {
+            let all = ["linux".to_owned(), "windows".to_owned()];
+            causes.push(Cause::unsupported(os.path(), name.value(), &all));
+        }
+    }
+}
+
+fn rest(spec: &Spot<'_>, causes: &mut Causes) {
     let selector = spec.of("nodeSelector");
     labels::map(&selector, &selector, causes);
     for (field, rule) in NAMES {
@@ -92,44 +145,6 @@ fn spec(spec: &Spot<'_>, volumes: &[&str], causes: &mut Causes) {
     tolerations
         .items()
         .for_each(|toleration| self::toleration(&toleration, causes));
-}
-
-/// Judges volumes, and adds the names of those that are fine.
-fn volumes<'a>(volumes: &'a Spot<'a>, known: &mut Vec<&'a str>, causes: &mut Causes) {
-    let mut seen: Vec<&str> = Vec::new();
-    for volume in volumes.items() {
-        let before = causes.len();
-        let sources = volume.entries().filter(|(field, _)| *field != "name");
-        match sources.count() {
-            0 => volume.required("must specify a volume type", causes),
-            1 => {}
-            _ => too_many_sources(&volume, causes),
-        }
-        let name = volume.of("name");
-        name.named(names::label, causes);
-        if seen.contains(&name.text()) {
-            name.duplicate(causes);
-        }
-        if let (true, Value::Object(fields)) = (causes.len() == before, volume.value()) {
-            let name = fields.get("name").and_then(Value::as_str);
-            seen.extend(name);
-            known.extend(name);
-        }
-    }
-}
-
-fn too_many_sources(volume: &Spot<'_>, causes: &mut Causes) {
-    let mut sources: Vec<&str> = volume.entries().map(|(field, _)| field).collect();
-    sources.retain(|field| *field != "name");
-    // In the order of the type's fields, `emptyDir` and `hostPath` come first.
-    sources.sort_by_key(|field| match *field {
-        "hostPath" => 1,
-        "emptyDir" => 0,
-        _ => 2,
-    });
-    for source in sources.iter().skip(1) {
-        volume.of(source).forbidden(ONCE, causes);
-    }
 }
 
 fn toleration(toleration: &Spot<'_>, causes: &mut Causes) {

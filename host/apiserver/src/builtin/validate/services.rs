@@ -1,50 +1,74 @@
 //! What is wrong with services.
 
+mod addresses;
+
 use std::collections::BTreeSet;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::labels;
 use super::spot::{Causes, Spot};
 use crate::names;
 use crate::status::Cause;
+use crate::status::shown::quoted;
+use addresses::{external_ips, kept, source_ranges};
+
+pub(super) use addresses::addresses;
 
 const TYPES: &[&str] = &["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"];
 const PROTOCOLS: &[&str] = &["SCTP", "TCP", "UDP"];
 const AFFINITIES: &[&str] = &["ClientIP", "None"];
 const SCOPES: &[&str] = &["Cluster", "Local"];
-const FAMILIES: &[&str] = &["IPv4", "IPv6"];
-const POLICIES: &[&str] = &["PreferDualStack", "RequireDualStack", "SingleStack"];
 const DISTRIBUTIONS: &[&str] = &["PreferClose", "PreferSameZone", "PreferSameNode"];
 /// What a name in DNS takes the place of.
 const ADDRESSES: [&str; 3] = ["clusterIPs", "ipFamilies", "ipFamilyPolicy"];
+const ONLY_BALANCERS: &str = "may only be used when `type` is 'LoadBalancer'";
+const HINTS: &str = "service.kubernetes.io/topology-aware-hints";
+const MODE: &str = "service.kubernetes.io/topology-mode";
 /// The longest time for which clients come back to the same pod: a day.
 const MAX_AFFINITY: i64 = 86_400;
 
-pub(super) fn service(service: &Spot<'_>, causes: &mut Causes) {
+/// Judges a service (`validateService`), and what has become of `old`.
+pub(super) fn service(service: &Spot<'_>, old: Option<&Spot<'_>>, causes: &mut Causes) {
+    if let Some(old) = old {
+        update(&service.of("spec"), &old.of("spec"), causes);
+    }
+    topology(&service.of("metadata.annotations"), causes);
     let spec = service.of("spec");
+    let held = old.map_or(&Value::Null, |old| old.of("spec").value());
     let kind = spec.of("type").text();
     if spec.of("ports").is_empty() && !is_headless(&spec) && kind != "ExternalName" {
         spec.of("ports").required("", causes);
     }
     of_type(&spec, kind, causes);
-    ports(&spec, kind, causes);
+    ports(&spec, causes);
     let selector = spec.of("selector");
     labels::map(&selector, &selector, causes);
     affinity(&spec, causes);
-    if kind != "ExternalName" {
-        addresses(&spec, causes);
-    }
-    for address in spec.of("externalIPs").items() {
-        address.fits(names::ip, causes);
-    }
+    addresses(&spec, held, causes);
+    external_ips(&spec, held, causes);
     spec.of("type").one_of(TYPES, causes);
-    balancer(&spec, kind, causes);
+    node_ports(&spec, kind, causes);
+    source_ranges(service, old, causes);
+    let ports = spec.of("allocateLoadBalancerNodePorts");
+    if ports.is_set() && kind != "LoadBalancer" {
+        ports.forbidden(ONLY_BALANCERS, causes);
+    }
+    class(&spec, causes);
     traffic(&spec, kind, causes);
 }
 
+fn topology(annotations: &Spot<'_>, causes: &mut Causes) {
+    let (hints, mode) = (annotations.key(HINTS), annotations.key(MODE));
+    if hints.is_set() && mode.is_set() && hints.value() != mode.value() {
+        let why = format!("must match annotations[{HINTS}] when both are specified");
+        mode.invalid(&why, causes);
+    }
+}
+
 fn is_headless(spec: &Spot<'_>) -> bool {
-    spec.of("clusterIP").text() == "None"
+    let all = spec.of("clusterIPs");
+    all.len() == 1 && all.items().all(|address| address.text() == "None")
 }
 
 fn of_type(spec: &Spot<'_>, kind: &str, causes: &mut Causes) {
@@ -72,10 +96,9 @@ fn of_type(spec: &Spot<'_>, kind: &str, causes: &mut Causes) {
     }
 }
 
-fn ports(spec: &Spot<'_>, kind: &str, causes: &mut Causes) {
+fn ports(spec: &Spot<'_>, causes: &mut Causes) {
     let ports = spec.of("ports");
-    let (mut names, mut numbers) = (BTreeSet::new(), BTreeSet::new());
-    let mut of_nodes = BTreeSet::new();
+    let mut names = BTreeSet::new();
     for port in ports.items() {
         let (name, number) = (port.of("name"), port.of("port"));
         if name.is_empty() && ports.len() > 1 {
@@ -93,28 +116,53 @@ fn ports(spec: &Spot<'_>, kind: &str, causes: &mut Causes) {
             Value::String(_) => target.fits(names::port, causes),
             _ => target.port(causes),
         }
-        port.of("appProtocol").fits_if_set(names::label_key, causes);
-        let of_node = port.of("nodePort");
-        let has_node = of_node.number().is_some_and(|number| number != 0);
-        if has_node && kind == "ClusterIP" {
-            of_node.forbidden("may not be used when `type` is 'ClusterIP'", causes);
+        if port.of("appProtocol").is_set() {
+            port.of("appProtocol").fits(names::label_key, causes);
         }
-        let key = |number: &Spot<'_>| (protocol.text().to_owned(), number.number());
-        if has_node && !of_nodes.insert(key(&of_node)) {
-            of_node.duplicate(causes);
+    }
+}
+
+/// The ports of nodes are for types that have some, and no two ports are the same.
+fn node_ports(spec: &Spot<'_>, kind: &str, causes: &mut Causes) {
+    let ports = spec.of("ports");
+    let has_one = |port: &Spot<'_>| {
+        port.of("nodePort")
+            .number()
+            .is_some_and(|number| number != 0)
+    };
+    for port in ports.items().filter(has_one) {
+        if kind == "ClusterIP" {
+            let why = "may not be used when `type` is 'ClusterIP'";
+            port.of("nodePort").forbidden(why, causes);
         }
-        if !numbers.insert(key(&number)) {
-            causes.push(Cause::duplicate(port.path(), &as_key(&protocol, &number)));
+    }
+    let mut seen = BTreeSet::new();
+    for port in ports.items().filter(has_one) {
+        let number = port.of("nodePort");
+        if !seen.insert((port.of("protocol").text().to_owned(), number.number())) {
+            number.duplicate(causes);
+        }
+    }
+    let mut seen = BTreeSet::new();
+    for port in ports.items() {
+        let (protocol, number) = (port.of("protocol"), port.of("port"));
+        if !seen.insert((protocol.text().to_owned(), number.number())) {
+            causes.push(Cause::duplicate_as(
+                port.path(),
+                &as_key(&protocol, &number),
+                "",
+            ));
         }
     }
 }
 
 /// Two ports are the same by protocol and number; the real server shows the rest of the type too.
-fn as_key(protocol: &Spot<'_>, number: &Spot<'_>) -> Value {
-    json!({
-        "Name": "", "Protocol": protocol.text(), "AppProtocol": null, "Port": number.value(),
-        "TargetPort": 0, "NodePort": 0,
-    })
+fn as_key(protocol: &Spot<'_>, number: &Spot<'_>) -> String {
+    format!(
+        "{{\"Name\":\"\",\"Protocol\":{},\"AppProtocol\":null,\"Port\":{},\"TargetPort\":0,\"NodePort\":0}}",
+        quoted(protocol.text()),
+        number.number().unwrap_or(0)
+    )
 }
 
 fn affinity(spec: &Spot<'_>, causes: &mut Causes) {
@@ -139,55 +187,13 @@ fn affinity(spec: &Spot<'_>, causes: &mut Causes) {
     }
 }
 
-fn addresses(spec: &Spot<'_>, causes: &mut Causes) {
-    let (one, all) = (spec.of("clusterIP"), spec.of("clusterIPs"));
-    let first = all.items().next().map(|first| first.text().to_owned());
-    match (one.text(), first.as_deref()) {
-        ("", None) => {}
-        ("", Some(_)) => {
-            all.invalid("must be empty when `clusterIP` is not specified", causes);
-        }
-        (_, None) => all.required("", causes),
-        (one, Some(first)) if one != first => {
-            all.invalid("first value must match `clusterIP`", causes);
-        }
-        _ => {}
-    }
-    let mut seen = BTreeSet::new();
-    for family in spec.of("ipFamilies").items() {
-        family.one_of(FAMILIES, causes);
-        if !seen.insert(family.text().to_owned()) {
-            family.duplicate(causes);
-        }
-    }
-    spec.of("ipFamilyPolicy").one_of_if_set(POLICIES, causes);
-    for (index, address) in all.items().enumerate() {
-        if index > 0 || address.text() != "None" {
-            address.fits(names::ip, causes);
-        } else if all.len() > 1 {
-            all.invalid("'None' must be the first and only value", causes);
-        }
-    }
-    if all.len() > 2 {
-        all.invalid("may only hold up to 2 values", causes);
-    }
-}
-
-fn balancer(spec: &Spot<'_>, kind: &str, causes: &mut Causes) {
-    let only = "may only be used when `type` is 'LoadBalancer'";
-    let is_balancer = kind == "LoadBalancer";
-    if !spec.of("loadBalancerSourceRanges").is_empty() && !is_balancer {
-        causes.push(Cause::forbidden("spec.LoadBalancerSourceRanges", only));
-    }
-    let ports = spec.of("allocateLoadBalancerNodePorts");
-    if ports.is_set() && !is_balancer {
-        ports.forbidden(only, causes);
-    }
+/// `validateLoadBalancerClassField`, but for what an update keeps.
+fn class(spec: &Spot<'_>, causes: &mut Causes) {
     let class = spec.of("loadBalancerClass");
-    if is_balancer {
-        class.fits_if_set(names::label_key, causes);
-    } else if class.is_set() {
-        class.forbidden(only, causes);
+    match spec.of("type").text() {
+        _ if !class.is_set() => {}
+        "LoadBalancer" => class.fits(names::label_key, causes),
+        _ => class.forbidden(ONLY_BALANCERS, causes),
     }
 }
 
@@ -201,11 +207,16 @@ fn traffic(spec: &Spot<'_>, kind: &str, causes: &mut Causes) {
         external.invalid("may only be set for externally-accessible services", causes);
     }
     let health = spec.of("healthCheckNodePort");
-    let needs_health = kind == "LoadBalancer" && external.text() == "Local";
-    if health.number().is_some_and(|port| port != 0) && !needs_health {
-        let why =
-            "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'";
-        health.invalid(why, causes);
+    let has_health = health.number().is_some_and(|port| port != 0);
+    match (needs_health_port(spec), has_health) {
+        (true, true) => health.port(causes),
+        (true, false) => health.required("", causes),
+        (false, true) => {
+            let why = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` \
+                       is 'Local'";
+            health.invalid(why, causes);
+        }
+        (false, false) => {}
     }
     spec.of("internalTrafficPolicy")
         .one_of_if_set(SCOPES, causes);
@@ -213,56 +224,31 @@ fn traffic(spec: &Spot<'_>, kind: &str, causes: &mut Causes) {
         .one_of_if_set(DISTRIBUTIONS, causes);
 }
 
-/// Judges what a service has become.
-pub(super) fn service_update(new: &Spot<'_>, old: &Spot<'_>, causes: &mut Causes) {
-    service(new, causes);
-    let (new, old) = (new.of("spec"), old.of("spec"));
-    let kinds = [new.of("type").text(), old.of("type").text()];
-    if kinds.contains(&"ExternalName") || (is_headless(&new) && is_headless(&old)) {
-        return;
-    }
-    kept(&new, &old, "clusterIP", "clusterIPs", causes);
-    if !is_headless(&new) && !is_headless(&old) {
-        kept(&new, &old, "ipFamily", "ipFamilies", causes);
-    }
-    let class = new.of("loadBalancerClass");
-    if kinds == ["LoadBalancer"; 2] && class.value() != old.of("loadBalancerClass").value() {
-        class.invalid("may not change once set", causes);
-    }
-    let local = |spec: &Spot<'_>| {
-        spec.of("type").text() == "LoadBalancer"
-            && spec.of("externalTrafficPolicy").text() == "Local"
-    };
-    let port = new.of("healthCheckNodePort");
-    if local(&new) && local(&old) && port.value() != old.of("healthCheckNodePort").value() {
-        port.forbidden("field is immutable", causes);
-    }
+fn needs_health_port(spec: &Spot<'_>) -> bool {
+    let is_local = spec.of("externalTrafficPolicy").text() == "Local";
+    spec.of("type").text() == "LoadBalancer" && is_local
 }
 
-/// Of addresses and their families the first stays, and the second can only come and go.
-fn kept(new: &Spot<'_>, old: &Spot<'_>, one: &str, field: &str, causes: &mut Causes) {
-    let (policy, new, old) = (new.of("ipFamilyPolicy"), new.of(field), old.of(field));
-    let (wanted, held) = (new.len(), old.len());
-    let both = if wanted == held { held } else { 1 };
-    let pairs = new.items().zip(old.items()).take(both);
-    for (index, (wanted, held)) in pairs.enumerate() {
-        if wanted.value() != held.value() {
-            let index = if field == "clusterIPs" { index } else { 0 };
-            let place = format!("{}[{index}]", new.path());
-            causes.push(Cause::invalid(
-                place,
-                new.value(),
-                "may not change once set",
-            ));
+/// What an update keeps (`ValidateServiceUpdate`).
+fn update(new: &Spot<'_>, old: &Spot<'_>, causes: &mut Causes) {
+    let kinds = [new.of("type").text(), old.of("type").text()];
+    if !kinds.contains(&"ExternalName") {
+        let is_headless = [is_headless(new), is_headless(old)];
+        if is_headless != [true, true] {
+            kept(new, old, "clusterIP", "clusterIPs", causes);
+        }
+        if is_headless == [false, false] {
+            kept(new, old, "ipFamily", "ipFamilies", causes);
         }
     }
-    if wanted == 0 && held > 0 {
-        let place = format!("{}[0]", new.path());
-        let why = format!("primary {one} can not be unset");
-        causes.push(Cause::invalid(place, new.value(), &why));
+    let set_class = new.of("loadBalancerClass");
+    if kinds == ["LoadBalancer"; 2] && set_class.value() != old.of("loadBalancerClass").value() {
+        set_class.invalid("may not change once set", causes);
     }
-    if wanted == 1 && held > 1 && policy.text() != "SingleStack" {
-        let why = format!("must be set to 'SingleStack' when releasing the secondary {one}");
-        policy.invalid(&why, causes);
+    class(new, causes);
+    let port = new.of("healthCheckNodePort");
+    let held = old.of("healthCheckNodePort");
+    if needs_health_port(new) && needs_health_port(old) && port.value() != held.value() {
+        port.forbidden("field is immutable", causes);
     }
 }

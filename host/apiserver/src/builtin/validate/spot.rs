@@ -1,5 +1,7 @@
 //! A value in an object together with its place: how validation walks, and how it tells what is wrong.
 
+use std::ops::RangeInclusive;
+
 use serde_json::{Map, Value};
 
 use crate::field::Path;
@@ -112,6 +114,11 @@ impl Spot<'_> {
         causes.push(Cause::invalid(self.path, self.value, why));
     }
 
+    /// The same for a text, also if it is not there.
+    pub(super) fn said(&self, why: &str, causes: &mut Causes) {
+        causes.push(Cause::invalid(self.path, &self.text().into(), why));
+    }
+
     pub(super) fn required(&self, why: &str, causes: &mut Causes) {
         causes.push(Cause::required(self.path, why));
     }
@@ -185,6 +192,29 @@ impl Spot<'_> {
             let value = if self.is_set() { self.value } else { &zero };
             let why = "must be between 1 and 65535, inclusive";
             causes.push(Cause::invalid(self.path, value, why));
+        }
+    }
+
+    /// The number of a user or a group.
+    pub(super) fn id(&self, causes: &mut Causes) {
+        self.within(0..=i64::from(i32::MAX), causes);
+    }
+
+    /// If there is a number, it is one of these.
+    pub(super) fn within(&self, range: RangeInclusive<i64>, causes: &mut Causes) {
+        if self.number().is_some_and(|number| !range.contains(&number)) {
+            let (least, most) = (range.start(), range.end());
+            let why = format!("must be between {least} and {most}, inclusive");
+            self.invalid(&why, causes);
+        }
+    }
+
+    /// There must be a number above zero.
+    pub(super) fn positive(&self, causes: &mut Causes) {
+        let number = self.number().unwrap_or(0);
+        if number <= 0 {
+            let why = "must be greater than zero";
+            causes.push(Cause::invalid(self.path, &number.into(), why));
         }
     }
 

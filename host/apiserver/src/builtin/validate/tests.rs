@@ -6,7 +6,22 @@ use super::*;
 use crate::builtin::{decode, default};
 use crate::registry::Registry;
 
+mod cluster;
+mod jobs;
+mod templates;
+
+/// The part of an object that is written.
+#[derive(Clone, Copy, PartialEq)]
+enum Written {
+    Main,
+    Status,
+}
+
 fn judge(place: &str, object: &Value, old: Option<&Value>) -> Vec<String> {
+    judge_part(place, object, old, Written::Main)
+}
+
+fn judge_part(place: &str, object: &Value, old: Option<&Value>, part: Written) -> Vec<String> {
     let registry = Registry::new(crate::builtin::resources());
     let (version, plural) = place.rsplit_once('/').unwrap();
     let (group, version) = version.split_once('/').unwrap_or(("", version));
@@ -20,6 +35,9 @@ fn judge(place: &str, object: &Value, old: Option<&Value>) -> Vec<String> {
         object
     };
     let causes = match old {
+        Some(old) if part == Written::Status => {
+            validate_status_update(&complete(object), &complete(old), resource)
+        }
         Some(old) => validate_update(&complete(object), &complete(old), resource),
         None => validate_create(&complete(object), resource),
     };
@@ -122,7 +140,7 @@ fn new_objects_are_judged_as_by_the_real_server() {
                 "spec.ports[1].name: Duplicate value: \"a\"",
                 "spec.ports[1].targetPort: Invalid value: \"-\": must contain at least one",
                 "spec.ports[1].targetPort: Invalid value: \"-\": must not begin or end",
-                "spec.ports[1]: Duplicate value: {\"AppProtocol\":null,",
+                "spec.ports[1]: Duplicate value: {\"Name\":\"\",\"Protocol\":\"TCP\",",
             ],
         ),
         (

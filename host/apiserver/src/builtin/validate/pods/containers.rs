@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::{env, handlers, mounts, restart, security};
 use crate::builtin::quantity::Amount;
 use crate::builtin::validate::spot::{Causes, Spot};
 use crate::names;
@@ -11,14 +12,20 @@ const PULL_POLICIES: &[&str] = &["Always", "IfNotPresent", "Never"];
 const PROTOCOLS: &[&str] = &["SCTP", "TCP", "UDP"];
 const MESSAGES: &[&str] = &["File", "FallbackToLogsOnError"];
 const PROBES: [&str; 3] = ["livenessProbe", "readinessProbe", "startupProbe"];
-const PROBE_NUMBERS: &[&str] = &[
-    "initialDelaySeconds",
-    "timeoutSeconds",
-    "periodSeconds",
-    "successThreshold",
-    "failureThreshold",
-];
 const SIDECARS: &str = "may not be set for init containers without restartPolicy=Always";
+const EPHEMERAL: &str = "cannot be set for an Ephemeral Container";
+/// What only a container has that a pod starts with.
+const NOT_EPHEMERAL: [&str; 9] = [
+    "ports",
+    "resources",
+    "resizePolicy",
+    "restartPolicy",
+    "restartPolicyRules",
+    "livenessProbe",
+    "readinessProbe",
+    "startupProbe",
+    "lifecycle",
+];
 /// What a container can have of a node.
 const RESOURCES: [&str; 3] = ["cpu", "memory", "ephemeral-storage"];
 
@@ -30,21 +37,80 @@ pub(super) fn validate(spec: &Spot<'_>, volumes: &[&str], causes: &mut Causes) {
     }
     let mut seen = BTreeSet::new();
     for container in containers.items() {
-        common(&container, volumes, causes);
+        common(&container, spec, volumes, causes);
         unique(&container.of("name"), &mut seen, causes);
-        probes(&container, causes);
+        handlers::handlers(&container, spec, causes);
+        restart::policy(&container, causes);
     }
+    host_ports(containers.items(), &mut BTreeSet::new(), causes);
     for container in first.items() {
-        common(&container, volumes, causes);
+        common(&container, spec, volumes, causes);
+        restart::policy(&container, causes);
         unique(&container.of("name"), &mut seen, causes);
+        host_ports(std::iter::once(container), &mut BTreeSet::new(), causes);
         if container.of("restartPolicy").text() == "Always" {
-            probes(&container, causes);
+            handlers::handlers(&container, spec, causes);
             continue;
         }
         for field in PROBES.into_iter().chain(["lifecycle"]) {
             let part = container.of(field);
             if part.is_set() {
                 part.forbidden(SIDECARS, causes);
+            }
+        }
+        restart::first_resize(&container.of("resizePolicy"), causes);
+    }
+}
+
+/// Judges the containers that were added to a pod that runs.
+pub(super) fn ephemeral(spec: &Spot<'_>, volumes: &[&str], causes: &mut Causes) {
+    let lists = [spec.of("containers"), spec.of("initContainers")];
+    let others: Vec<String> = lists
+        .iter()
+        .flat_map(Spot::items)
+        .map(|container| container.of("name").text().to_owned())
+        .collect();
+    let mut seen: BTreeSet<String> = others.iter().cloned().collect();
+    for container in spec.of("ephemeralContainers").items() {
+        common(&container, spec, volumes, causes);
+        image_of_pod(&container.of("image"), causes);
+        unique(&container.of("name"), &mut seen, causes);
+        let target = container.of("targetContainerName");
+        if !target.is_empty() && !others.iter().any(|name| name == target.text()) {
+            causes.push(Cause::not_found(target.path(), target.value()));
+        }
+        for field in NOT_EPHEMERAL {
+            let part = container.of(field);
+            if !part.is_empty() {
+                part.forbidden(EPHEMERAL, causes);
+            }
+        }
+        for mount in container.of("volumeMounts").items() {
+            for field in ["subPath", "subPathExpr"] {
+                if !mount.of(field).is_empty() {
+                    mount.of(field).forbidden(EPHEMERAL, causes);
+                }
+            }
+        }
+    }
+}
+
+/// No two ports of these containers are the same on the host (`checkHostPortConflicts`).
+fn host_ports<'a>(
+    containers: impl Iterator<Item = Spot<'a>>,
+    seen: &mut BTreeSet<String>,
+    causes: &mut Causes,
+) {
+    for container in containers {
+        for port in container.of("ports").items() {
+            let host = port.of("hostPort");
+            let Some(number) = host.number().filter(|number| *number != 0) else {
+                continue;
+            };
+            let (protocol, ip) = (port.of("protocol"), port.of("hostIP"));
+            let key = format!("{}/{}/{number}", protocol.text(), ip.text());
+            if !seen.insert(key.clone()) {
+                causes.push(Cause::duplicate(host.path(), &key.into()));
             }
         }
     }
@@ -63,27 +129,24 @@ fn unique(name: &Spot<'_>, seen: &mut BTreeSet<String>, causes: &mut Causes) {
     }
 }
 
-fn common(container: &Spot<'_>, volumes: &[&str], causes: &mut Causes) {
+fn common(container: &Spot<'_>, spec: &Spot<'_>, volumes: &[&str], causes: &mut Causes) {
     container.of("name").named(names::label, causes);
     container.of("image").named(|_| Vec::new(), causes);
     container
         .of("terminationMessagePolicy")
         .one_of(MESSAGES, causes);
     ports(&container.of("ports"), causes);
-    for variable in container.of("env").items() {
-        variable.of("name").named(names::variable, causes);
-    }
-    mounts(&container.of("volumeMounts"), volumes, causes);
+    env::variables(&container.of("env"), causes);
+    env::sources(&container.of("envFrom"), causes);
+    mounts::mounts(container, spec, volumes, causes);
     container
         .of("imagePullPolicy")
         .one_of(PULL_POLICIES, causes);
     resources(&container.of("resources"), causes);
-}
-
-fn probes(container: &Spot<'_>, causes: &mut Causes) {
-    for probe in PROBES {
-        container.of(probe).not_negative(PROBE_NUMBERS, causes);
-    }
+    restart::resize(&container.of("resizePolicy"), spec, causes);
+    let users = spec.of("hostUsers");
+    let host_users = !users.is_set() || users.is_true();
+    security::of_container(&container.of("securityContext"), host_users, causes);
 }
 
 fn ports(ports: &Spot<'_>, causes: &mut Causes) {
@@ -104,21 +167,15 @@ fn ports(ports: &Spot<'_>, causes: &mut Causes) {
     }
 }
 
-fn mounts(mounts: &Spot<'_>, volumes: &[&str], causes: &mut Causes) {
-    let mut paths = BTreeSet::new();
-    for mount in mounts.items() {
-        let (name, path) = (mount.of("name"), mount.of("mountPath"));
-        if name.is_empty() {
-            name.required("", causes);
-        }
-        if !volumes.contains(&name.text()) {
-            causes.push(Cause::not_found(name.path(), &name.text().into()));
-        }
-        if path.is_empty() {
-            path.required("", causes);
-        }
-        if !paths.insert(path.text().to_owned()) {
-            path.invalid("must be unique", causes);
+/// Judges what a pod needs beside its containers (`validateOverhead`).
+pub(super) fn overhead(overhead: &Spot<'_>, causes: &mut Causes) {
+    let limits = overhead.of("limits");
+    for (name, amount) in overhead.entries() {
+        let at = limits.key(name);
+        resource_name(name, &at, causes);
+        if Amount::parse(amount.text()).is_some_and(Amount::is_negative) {
+            let why = "must be greater than or equal to 0";
+            causes.push(Cause::invalid(at.path(), amount.value(), why));
         }
     }
 }

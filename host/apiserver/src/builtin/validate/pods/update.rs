@@ -44,24 +44,6 @@ pub(in super::super) fn validate_update(new: &Spot<'_>, old: &Spot<'_>, causes: 
     }
 }
 
-/// Judges a pod whose status has changed.
-pub(in super::super) fn validate_status(new: &Spot<'_>, old: &Spot<'_>, causes: &mut Causes) {
-    let (new, old) = (new.of("status"), old.of("status"));
-    let observed = new.of("observedGeneration");
-    if observed.number().is_some_and(|number| number < 0) {
-        observed.invalid("must be a non-negative integer", causes);
-    }
-    new.fixed(&old, &["qosClass"], causes);
-    let ip = new.of("podIP").text();
-    for (index, found) in new.of("podIPs").items().enumerate() {
-        let found = found.of("ip");
-        if index == 0 && found.text() != ip {
-            found.invalid("must be equal to `podIP`", causes);
-        }
-        found.fits(crate::names::ip, causes);
-    }
-}
-
 /// A deadline may come, and come nearer; says whether to go on.
 fn deadline(new: &Spot<'_>, old: &Spot<'_>, causes: &mut Causes) -> bool {
     let most = i64::from(i32::MAX);
