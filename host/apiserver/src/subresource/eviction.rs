@@ -36,6 +36,7 @@ enum Leave {
 /// Deletes a pod, if its disruption budget allows it.
 pub(super) fn create(call: &Call<'_>) -> Result<Answer, Refusal> {
     let options = options(call)?;
+    let mut last = Refusal::internal("too many writes came first");
     for _ in 0..TRIES {
         let held = call.held()?;
         let pod = held.value();
@@ -52,15 +53,15 @@ pub(super) fn create(call: &Call<'_>) -> Result<Answer, Refusal> {
         match (delete_marked(call, wanted), leave) {
             (Ok(()), _) => return Ok(success(StatusCode::CREATED)),
             (Err(refusal), leave) if refusal.reason == "Conflict" && !own => match leave {
-                // The pod has changed meanwhile.
-                Leave::Unchanged(None) => {}
+                // The pod has changed meanwhile, or it is not the one that the client means.
+                Leave::Unchanged(None) => last = refusal,
                 Leave::Unchanged(Some(budget)) => return Err(budgets::still_processed(&budget)),
                 Leave::Freely => return Err(refusal),
             },
             (Err(refusal), _) => return Err(refusal),
         }
     }
-    Err(Refusal::internal("too many writes came first"))
+    Err(last)
 }
 
 fn options(call: &Call<'_>) -> Result<DeleteOptions, Refusal> {

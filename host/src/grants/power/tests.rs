@@ -88,12 +88,8 @@ fn each_row_is_a_resource_of_kubernetes() {
     let built_in = windlass_apiserver::builtin::resources();
     // The embedded server does not serve these.
     let others = [
-        "validatingadmissionpolicies",
-        "validatingadmissionpolicybindings",
         "mutatingadmissionpolicies",
         "mutatingadmissionpolicybindings",
-        "flowschemas",
-        "prioritylevelconfigurations",
         "plugins",
     ];
     let is_one = |row: &Row| {

@@ -76,6 +76,10 @@ fn the_size_of_an_object_is_that_of_its_protobuf() {
     let resources = resources();
     for (body, _) in answers() {
         let object = decode_protobuf(&body, ("", "")).unwrap();
+        if object["kind"] == "ControllerRevision" {
+            // Its data is kept as the client sent it, with the spaces.
+            continue;
+        }
         let found = { resources.iter() }.find(|found| found.is_kind_of(&object));
         let Some(size) = protobuf_size(&object, found.unwrap()) else {
             continue;

@@ -96,7 +96,8 @@ fn the_status_of_a_node_has_whole_and_positive_amounts() {
         ("capacity", "pods", "1500m", "must be an integer"),
         ("capacity", "example.com/gpu", "1500m", "must be an integer"),
     ] {
-        let mut status = json!({ "allocatable": {} });
+        // Otherwise the capacity is the default.
+        let mut status = json!({ "allocatable": { "example.com/other": "1" } });
         status[list] = json!({ name: amount });
         let new = json!({ "status": status });
         let wanted = if wrong.is_empty() {
