@@ -3,7 +3,7 @@
 import { refusal } from "../src/failed.js";
 import { LabelSelector } from "../src/selector.js";
 
-/** A label selector; a text that is none is refused. @param {string | LabelSelector | undefined} text */
+/** A label selector; a text that is none is refused. @param {string | import("@windlass/sdk").LabelSelector | undefined} text */
 export function judged(text) {
   try {
     return LabelSelector.parse(text?.toString() ?? "");
