@@ -16,6 +16,7 @@ mod keys;
 mod names;
 mod news;
 mod objects;
+mod owners;
 mod plugins;
 mod render;
 mod session;
