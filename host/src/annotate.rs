@@ -1,9 +1,12 @@
 //! `windlass pause`, `resume` and `reconcile`: sets the annotations on an object that its host follows.
 
+use std::path::Path;
+
 use anyhow::{Context, bail};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use crate::admin::folder;
 use crate::api::{Discovery, Request, Resource};
 use crate::args::{AnnotateFlags, named};
 use crate::connect::connect;
@@ -43,7 +46,8 @@ impl Mark {
     }
 }
 
-/// Patches the object, and prints a line on standard output.
+/// Patches the object in the cluster of this folder's host, unless another is named, and prints a line on standard
+/// output.
 ///
 /// # Errors
 /// The cluster serves no such kind, has no such object, or refuses the patch.
@@ -51,7 +55,8 @@ pub async fn annotate(flags: &AnnotateFlags, mark: Mark, seams: Seams) -> anyhow
     let Some((word, name)) = named(&flags.object) else {
         bail!("name one object, as KIND/NAME or KIND NAME");
     };
-    let (api, namespace) = connect(&flags.cluster(), &seams).await?;
+    let cluster = folder::cluster(flags.cluster(), Path::new("."), &seams).await;
+    let (api, namespace) = connect(&cluster, &seams).await?;
     let found = Discovery::new(api.clone(), seams.clock).named(word).await;
     let found = found.context("cannot ask what the cluster serves")?;
     let resource = one_of(word, found)?;

@@ -16,6 +16,7 @@ mod keys;
 mod names;
 mod news;
 mod objects;
+mod owners;
 mod plugins;
 mod render;
 mod session;
@@ -115,7 +116,7 @@ pub async fn run(flags: Dev, threads: usize, seams: Seams) -> anyhow::Result<()>
     let page = served.status.map(|address| format!("http://{address}"));
     // Gone when this function ends.
     let _written: Vec<Written> = match &page {
-        Some(page) => told(&targets, &name, page),
+        Some(page) => told(&targets, &name, page, &cluster),
         None => Vec::new(),
     };
     let (folders, held) = mpsc::channel(1);
@@ -141,9 +142,9 @@ pub async fn run(flags: Dev, threads: usize, seams: Seams) -> anyhow::Result<()>
 }
 
 /// Each target's folder knows its host, where it can be written.
-fn told(targets: &[Target], host: &str, page: &str) -> Vec<Written> {
+fn told(targets: &[Target], host: &str, page: &str, cluster: &Cluster) -> Vec<Written> {
     let folders = targets.iter().filter_map(|target| own_folder(target).ok());
-    let written = folders.filter_map(|folder| folder::write(&folder, host, page).ok());
+    let written = folders.filter_map(|folder| folder::write(&folder, host, page, cluster).ok());
     written.collect()
 }
 

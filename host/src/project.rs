@@ -25,7 +25,7 @@ use crate::source::text_of;
 
 pub use doctor::doctor;
 pub use make::{Failed, Made, Maker, build};
-pub use missing::grants;
+pub use missing::{grants, grants_command};
 pub use scaffold::{group_name, kind_name, new, plugin_name};
 
 /// The document of a project.

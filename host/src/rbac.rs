@@ -94,10 +94,16 @@ async fn roles(
             primary: PrimaryKind::known(description.group(), &plural),
             is_cluster_scoped: &is_cluster_scoped,
         };
+        let advice = match wanted(&description, &plugin.grants, &places) {
+            Ok(grants) => format!(
+                "add it to spec.grants, if it is to have it:\n{}",
+                block(&grants, 4).trim_end()
+            ),
+            Err(never) => format!("some of that is never granted: {never}"),
+        };
         return Err(vec![format!(
-            "{file}: plugin {name} needs what is not granted: {}; add it to spec.grants, if it is to have it:\n{}",
-            missing.join("; "),
-            block(&wanted(&description, &plugin.grants, &places), 4).trim_end()
+            "{file}: plugin {name} needs what is not granted: {}; {advice}",
+            missing.join("; ")
         )]);
     }
     let of_plugin = |problem: String| format!("{file}: plugin {name}: {problem}");

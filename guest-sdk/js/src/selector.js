@@ -38,14 +38,14 @@ export class LabelSelector {
   }
 
   /**
-   * Reads what objects have in their fields, such as `spec.selector` of a Deployment. Throws a
-   * terminal failure if it is no selector.
+   * Reads what objects have in their fields, such as `spec.selector` of a Deployment. As in Go, null is
+   * what is absent, and an empty text in a map. Throws a terminal failure if it is no selector.
    * @param {import("@windlass/sdk").LabelSelectorFields} fields
    */
-  static of({ matchLabels = {}, matchExpressions = [] }) {
+  static of({ matchLabels, matchExpressions }) {
     return readable("it", () => [
-      ...Object.entries(matchLabels).map(([key, value]) => checked(key, "in", [value])),
-      ...matchExpressions.map(expression),
+      ...Object.entries(matchLabels ?? {}).map(([key, value]) => checked(key, "in", [value ?? ""])),
+      ...(matchExpressions ?? []).map(expression),
     ]);
   }
 
@@ -114,8 +114,9 @@ function checked(key, operator, values) {
   return { key, operator, values: [...new Set(values)] };
 }
 
-/** @param {{ key: string, operator: string, values?: string[] }} expression */
-function expression({ key, operator: word, values = [] }) {
+/** @param {{ key: string, operator: string, values?: string[] | null }} expression */
+function expression({ key, operator: word, values: given }) {
+  const values = given ?? [];
   const operator = Object.hasOwn(EXPRESSIONS, word) ? EXPRESSIONS[word] : undefined;
   if (operator === undefined) {
     throw new Error(`${JSON.stringify(word)} is not In, NotIn, Exists or DoesNotExist`);

@@ -1,8 +1,12 @@
 // Fixtures are read as Kubernetes reads YAML: the values are those of sigs.k8s.io/yaml.
 
 import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
 import { parse } from "yaml";
+import { loadFixture } from "../testing/fixtures.js";
 import { asKubernetes } from "../testing/yaml.js";
 
 /** @type {[string, unknown][]} */
@@ -59,4 +63,22 @@ test("scalars are read as Kubernetes reads them", () => {
 test("keys are what JSON has for them", () => {
   const read = parse("{y: 1, 0400: 2, 'on': 3, <<: {a: 4}}", asKubernetes);
   assert.deepEqual(read, { true: 1, 256: 2, on: 3, a: 4 });
+});
+
+test("what an answer says is text", (context) => {
+  const folder = mkdtempSync(join(tmpdir(), "windlass-"));
+  context.after(() => rmSync(folder, { recursive: true }));
+  const path = join(folder, "a.yaml");
+  const answers = [
+    ["{ terminal: no }", { terminal: "no" }],
+    ["{ transient: 0400 }", { transient: "0400" }],
+    ["{ terminal: 'yes' }", { terminal: "yes" }],
+    ["{ requeueAfter: 10s }", { requeueAfter: "10s" }],
+    ["done", "done"],
+  ];
+  for (const [text, want] of answers) {
+    writeFileSync(path, `when: { reconcile: A/b }\nthen: { answer: ${text}, status: { a: no } }\n`);
+    const then = loadFixture(path)[0]?.then;
+    assert.deepEqual(then, { answer: want, status: { a: false } });
+  }
 });

@@ -6,7 +6,7 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { parseAllDocuments } from "yaml";
+import { isScalar, parseAllDocuments } from "yaml";
 import { millis } from "../src/answer.js";
 import { objectRef, title } from "../src/object.js";
 import { FakeCluster } from "./fake-cluster.js";
@@ -64,8 +64,25 @@ export function loadFixture(path) {
   return documents.map((document) => {
     const wrong = "errors" in document ? document.errors[0] : undefined;
     if (wrong) throw new Error(`${path}: ${wrong.message}`);
-    return only("a step", document.toJS(), ["given", "when", "then"]);
+    const step = only("a step", document.toJS(), ["given", "when", "then"]);
+    keepTexts(document, step);
+    return step;
   });
+}
+
+/**
+ * What an answer says is text, also if it looks like something else: `terminal: no` is `"no"`.
+ * @param {{ getIn(path: Iterable<unknown> | null, keepScalar?: boolean): unknown }} document
+ * @param {Step} step
+ */
+function keepTexts(document, step) {
+  const answer = step.then?.answer;
+  if (typeof answer !== "object" || answer === null) return;
+  for (const [field, value] of Object.entries(answer)) {
+    if (typeof value === "string" || value === null) continue;
+    const node = document.getIn(["then", "answer", field], true);
+    if (isScalar(node)) Object.assign(answer, { [field]: node.source });
+  }
 }
 
 /**

@@ -347,12 +347,14 @@ export function ownerReference(owner: KubernetesObject): OwnerReference;
 
 /** A label selector as objects have it: `spec.selector` of a Deployment. */
 export interface LabelSelectorFields {
-  matchLabels?: Record<string, string>;
-  matchExpressions?: {
-    key: string;
-    operator: string;
-    values?: string[];
-  }[];
+  matchLabels?: Record<string, string | null> | null;
+  matchExpressions?:
+    | {
+        key: string;
+        operator: string;
+        values?: string[] | null;
+      }[]
+    | null;
 }
 
 /** Judges labels as the API server and the host do. */

@@ -133,31 +133,32 @@ impl From<BadSelector> for Failure {
     }
 }
 
-/// `metav1.LabelSelector`.
+/// `metav1.LabelSelector`. As in Go, null is what is absent, and an empty text in a map.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct Fields {
-    match_labels: BTreeMap<String, String>,
-    match_expressions: Vec<Expression>,
+    match_labels: Option<BTreeMap<String, Option<String>>>,
+    match_expressions: Option<Vec<Expression>>,
 }
 
 #[derive(Deserialize)]
 struct Expression {
     key: String,
     operator: String,
-    #[serde(default)]
-    values: Vec<String>,
+    values: Option<Vec<String>>,
 }
 
 impl TryFrom<Fields> for LabelSelector {
     type Error = BadSelector;
 
     fn try_from(fields: Fields) -> Result<Self, BadSelector> {
-        let labels = fields.match_labels.into_iter().map(|(key, value)| {
-            let demand = Demand::In(vec![value]);
+        let labels = fields.match_labels.unwrap_or_default().into_iter();
+        let labels = labels.map(|(key, value)| {
+            let demand = Demand::In(vec![value.unwrap_or_default()]);
             Ok(Requirement { key, demand })
         });
-        let expressions = fields.match_expressions.into_iter().map(requirement);
+        let expressions = fields.match_expressions.unwrap_or_default().into_iter();
+        let expressions = expressions.map(requirement);
         let requirements = labels.chain(expressions).map(|requirement| {
             let requirement = requirement?;
             parse::check(&requirement)?;
@@ -176,6 +177,7 @@ fn requirement(expression: Expression) -> Result<Requirement, String> {
         operator,
         values,
     } = expression;
+    let values = values.unwrap_or_default();
     let demand = match (operator.as_str(), values.is_empty()) {
         ("In", false) => Demand::In(values),
         ("NotIn", false) => Demand::NotIn(values),

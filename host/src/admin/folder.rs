@@ -1,4 +1,5 @@
-//! The host of a folder: `windlass dev` writes where it is, and `windlass why` and `top` ask it first.
+//! The host of a folder: `windlass dev` writes where it is and on which cluster it runs, and other commands of the
+//! folder mean these.
 
 use std::fs;
 use std::io;
@@ -8,6 +9,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::client::document;
+use crate::args::Cluster;
 use crate::screen::{Tone, say};
 use crate::seams::Seams;
 use crate::status::Status;
@@ -32,6 +34,11 @@ struct HostOf {
     /// The host's name, which its status repeats: so a file that was left behind is known.
     host: String,
     url: String,
+    /// The cluster that it runs on; none in what an older version wrote.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    kubeconfig: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    context: Option<String>,
 }
 
 /// A file that is there for as long as this is held.
@@ -50,16 +57,21 @@ impl Drop for Written {
     }
 }
 
-/// Writes into `folder`, a project's `.windlass`, that `host` shows its status at `url`.
+/// Writes into `folder`, a project's `.windlass`, that `host` shows its status at `url`, and runs on `cluster`.
 ///
 /// # Errors
 /// The file cannot be written.
-pub fn write(folder: &Path, host: &str, url: &str) -> io::Result<Written> {
+pub fn write(folder: &Path, host: &str, url: &str, cluster: &Cluster) -> io::Result<Written> {
+    // Whoever reads this may be in another folder.
+    let kubeconfig = cluster.kubeconfig.as_deref().map(std::path::absolute);
+    let kubeconfig = kubeconfig.transpose()?;
     let held = HostOf {
         api_version: "windlass.dev/v1alpha1".to_owned(),
         kind: "HostAddress".to_owned(),
         host: host.to_owned(),
         url: url.to_owned(),
+        kubeconfig: kubeconfig.and_then(|file| file.to_str().map(str::to_owned)),
+        context: cluster.context.clone(),
     };
     let written = Written {
         path: folder.join(FILE),
@@ -74,11 +86,7 @@ pub fn write(folder: &Path, host: &str, url: &str) -> io::Result<Written> {
 pub async fn asked(named: Option<&str>, folder: &Path, seams: &Seams) -> String {
     let held = read(folder);
     let answers = match (named, &held) {
-        (None, Some(held)) => {
-            let status = document::<Status>(&held.url, "/?o=json", seams);
-            let status = seams.clock.within(PATIENCE, status).await;
-            status.and_then(Result::ok).map(|(status, _)| status.host)
-        }
+        (None, Some(held)) => answers_at(&held.url, seams).await,
         _ => None,
     };
     let (url, says) = choose(named, held.as_ref(), answers.as_deref());
@@ -87,6 +95,30 @@ pub async fn asked(named: Option<&str>, folder: &Path, seams: &Seams) -> String 
         let _ = say(tone, "Asking", &text);
     }
     url
+}
+
+/// In which cluster a command changes objects: the one that `flags` name, the one of the host of `folder` while that runs,
+/// or the usual one. Says which it is, unless it is named.
+pub async fn cluster(flags: Cluster, folder: &Path, seams: &Seams) -> Cluster {
+    if flags.kubeconfig.is_some() || flags.context.is_some() {
+        return flags;
+    }
+    let held = read(folder);
+    let answers = match &held {
+        Some(held) => answers_at(&held.url, seams).await,
+        None => None,
+    };
+    let (cluster, (tone, text)) = choose_cluster(flags, held.as_ref(), answers.as_deref());
+    // Where nobody hears it, it is done all the same.
+    let _ = say(tone, "Cluster", &text);
+    cluster
+}
+
+/// The host whose status is at `url`.
+async fn answers_at(url: &str, seams: &Seams) -> Option<String> {
+    let status = document::<Status>(url, "/?o=json", seams);
+    let status = seams.clock.within(PATIENCE, status).await;
+    status.and_then(Result::ok).map(|(status, _)| status.host)
 }
 
 fn read(folder: &Path) -> Option<HostOf> {
@@ -118,6 +150,45 @@ fn choose(
     (USUAL.to_owned(), Some((Tone::Warning, text)))
 }
 
+/// The cluster that is meant by `flags`, which name none, and what is said of it. `answers` is the host that answers at
+/// the URL of `held`.
+fn choose_cluster(
+    flags: Cluster,
+    held: Option<&HostOf>,
+    answers: Option<&str>,
+) -> (Cluster, (Tone, String)) {
+    let usual = "that of the default kubeconfig or of the pod's service account";
+    let Some(held) = held else {
+        let text = format!("{usual}; no `windlass dev` runs in this folder");
+        return (flags, (Tone::Good, text));
+    };
+    if answers != Some(&held.host) {
+        let url = clean(&held.url, TEXT);
+        let text = format!(
+            "{usual}: the host of this folder, which was at {url}, has ended; `windlass dev` starts it again"
+        );
+        return (flags, (Tone::Warning, text));
+    }
+    let kubeconfig = held.kubeconfig.as_deref();
+    let context = held.context.as_deref();
+    let names = [("kubeconfig", kubeconfig), ("context", context)];
+    let names: Vec<String> = names
+        .into_iter()
+        .filter_map(|(what, name)| Some(format!("{what} {}", clean(name?, TEXT))))
+        .collect();
+    if names.is_empty() {
+        let text = format!("{usual}: the host of this folder does not say on which it runs");
+        return (flags, (Tone::Warning, text));
+    }
+    let text = format!("that of the host of this folder, {}", names.join(", "));
+    let cluster = Cluster {
+        kubeconfig: kubeconfig.map(PathBuf::from),
+        context: context.map(str::to_owned),
+        ..flags
+    };
+    (cluster, (Tone::Good, text))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -128,6 +199,58 @@ mod tests {
             kind: "HostAddress".into(),
             host: "laptop_abc".into(),
             url: "http://127.0.0.1:40000".into(),
+            kubeconfig: Some("/x/.windlass/kubeconfig".into()),
+            context: None,
+        }
+    }
+
+    fn cluster_at(kubeconfig: Option<&str>, context: Option<&str>) -> Cluster {
+        Cluster {
+            kubeconfig: kubeconfig.map(PathBuf::from),
+            context: context.map(str::to_owned),
+            namespace: Some("n".to_owned()),
+        }
+    }
+
+    #[test]
+    fn the_cluster_of_the_folders_host_is_changed_while_that_runs() {
+        let own = "/x/.windlass/kubeconfig";
+        let on_another = HostOf {
+            kubeconfig: None,
+            context: Some("kind".into()),
+            ..held()
+        };
+        let older = HostOf {
+            kubeconfig: None,
+            ..held()
+        };
+        let is = Some("laptop_abc");
+        let cases = [
+            (
+                Some(held()),
+                is,
+                (Some(own), None),
+                "folder, kubeconfig /x/.windlass/kubeconfig",
+            ),
+            (
+                Some(on_another),
+                is,
+                (None, Some("kind")),
+                "folder, context kind",
+            ),
+            (Some(older), is, (None, None), "does not say on which"),
+            // Its port is somebody else's now, or nobody's.
+            (Some(held()), Some("laptop_def"), (None, None), "has ended"),
+            (Some(held()), None, (None, None), "has ended"),
+            (None, None, (None, None), "no `windlass dev` runs"),
+        ];
+        for (held, answers, (kubeconfig, context), says) in cases {
+            let flags = cluster_at(None, None);
+            let (got, (_, said)) = choose_cluster(flags, held.as_ref(), answers);
+            assert_eq!(got.kubeconfig.as_deref(), kubeconfig.map(Path::new));
+            assert_eq!(got.context.as_deref(), context);
+            assert_eq!(got.namespace.as_deref(), Some("n"));
+            assert!(said.contains(says), "{said}");
         }
     }
 
@@ -167,9 +290,11 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let folder = home.path().join(FOLDER);
         fs::create_dir(&folder).unwrap();
-        let first = write(&folder, "laptop_abc", "http://127.0.0.1:40000").unwrap();
+        let cluster = cluster_at(Some("/x/.windlass/kubeconfig"), None);
+        let at = |host: &str, url: &str| write(&folder, host, url, &cluster).unwrap();
+        let first = at("laptop_abc", "http://127.0.0.1:40000");
         assert_eq!(read(home.path()), Some(held()));
-        let second = write(&folder, "laptop_def", "http://127.0.0.1:40001").unwrap();
+        let second = at("laptop_def", "http://127.0.0.1:40001");
         drop(first);
         assert_eq!(read(home.path()).unwrap().host, "laptop_def");
         drop(second);

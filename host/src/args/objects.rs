@@ -15,7 +15,7 @@ pub struct AnnotateFlags {
     /// The object's namespace [default: the context's]
     #[arg(long, short, value_name = "NAMESPACE")]
     pub namespace: Option<String>,
-    /// Kubeconfig file [default: KUBECONFIG, then ~/.kube/config, then the pod's service account]
+    /// Kubeconfig file [default: that of the host that `windlass dev` runs in this folder, then KUBECONFIG, then ~/.kube/config, then the pod's service account]
     #[arg(long, value_name = "FILE", help_heading = "Cluster")]
     pub kubeconfig: Option<PathBuf>,
     /// Context of the kubeconfig

@@ -16,7 +16,6 @@ use crate::grants::{Grants, Unused};
 use crate::manifest::Limits;
 use crate::metrics::Meters;
 use crate::plugin::Description;
-use crate::selector::LabelSelector;
 use crate::view::{Key, Object, View, Why, manager_for, manager_of};
 
 /// So many passes over one object are shown.
@@ -167,15 +166,18 @@ impl Insight {
         self.view.get(resource, key)
     }
 
-    /// Where there are objects of that name among what it watches.
+    /// Where there are objects of that name among what it watches, also outside its selector. If there is none, where it
+    /// has reconciled one.
     pub fn namespaces_of(&self, resource: &Resource, name: &str) -> Vec<String> {
-        let all = self.view.list(resource, None, &LabelSelector::default());
-        let named = all
-            .into_iter()
-            .filter(|object| *object.metadata.key.name == *name);
-        named
-            .filter_map(|object| object.metadata.key.namespace.as_deref().map(str::to_owned))
-            .collect()
+        let mut keys = self.view.keys_called(resource, name);
+        // Without the plugin's finalizer, only the passes know of an object that has left the selector.
+        if keys.is_empty() && *resource == self.primary {
+            let passes = self.records.all().into_iter();
+            let passes = passes.filter(|pass| *pass.key.name == *name);
+            keys.extend(passes.map(|pass| pass.key.clone()));
+        }
+        let namespaces = keys.iter().filter_map(|key| key.namespace.as_deref());
+        namespaces.map(str::to_owned).collect()
     }
 
     fn sight(&self, key: &Key) -> Sight {

@@ -6,6 +6,7 @@ use http::Method;
 use serde_json::{Value, json};
 
 use super::news::News;
+use super::owners::{Owner, references, set_uids};
 use super::wanted::Wanted;
 use crate::api::{Api, ApiError, Discovery, Request, Resource, group_of};
 use crate::error::Chain;
@@ -24,7 +25,7 @@ pub(super) struct Applier<'a> {
     pub(super) api: &'a Api,
     pub(super) discovery: &'a Discovery,
     pub(super) clock: Clock,
-    /// The server is this program's own: what is missing around an object is made.
+    /// The server is this program's own: what is missing around an object is made, and owners are those that are there.
     pub(super) is_own: bool,
 }
 
@@ -71,7 +72,11 @@ impl Applier<'_> {
             ""
         };
         let uri = format!("{path}?fieldManager={MANAGER}{force}");
-        let object = wanted.as_author();
+        let mut object = wanted.as_author();
+        if self.is_own {
+            let uids = self.owners(&object, namespace).await;
+            set_uids(&mut object, uids);
+        }
         let (mut is_made, until) = (false, self.clock.now() + SERVED);
         loop {
             let answer: Result<Value, ApiError> =
@@ -119,6 +124,32 @@ impl Applier<'_> {
             namespace => Some(namespace),
         };
         Ok((resource, namespace))
+    }
+
+    /// The UID that each owner of `object`, which is to be in `namespace`, has here.
+    async fn owners(&self, object: &Value, namespace: Option<&str>) -> Vec<Option<String>> {
+        let mut uids = Vec::new();
+        for reference in references(object) {
+            uids.push(match Owner::of(reference) {
+                Some(owner) => self.uid_of(owner, namespace).await,
+                None => None,
+            });
+        }
+        uids
+    }
+
+    async fn uid_of(&self, owner: Owner<'_>, namespace: Option<&str>) -> Option<String> {
+        let found = self.discovery.by_kind(owner.version, owner.kind).await;
+        let resource = found.ok()??;
+        // What is cluster-scoped cannot belong to what is not.
+        if resource.namespaced && namespace.is_none() {
+            return None;
+        }
+        let path = resource.path(namespace, Some(owner.name), None).ok()?;
+        let held: Result<Value, ApiError> = self.api.send(Request::get(path)).await;
+        let held = held.ok()?;
+        let uid = held.pointer("/metadata/uid")?.as_str()?;
+        Some(uid.to_owned())
     }
 
     async fn make_namespace(&self, name: &str) -> Result<(), String> {

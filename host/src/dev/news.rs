@@ -69,6 +69,8 @@ pub(super) enum News {
         missing: Vec<String>,
         /// What to add to the grants of the document, as entries of YAML.
         add: Vec<String>,
+        /// The command that adds them.
+        command: String,
         /// What cannot work in the grants of the document.
         problems: Vec<String>,
     },
@@ -214,8 +216,9 @@ impl News {
                 powerful,
                 missing,
                 add,
+                command,
                 problems,
-            } => granted(plugin, needs, powerful, (missing, add), problems),
+            } => granted(plugin, needs, powerful, (missing, add, command), problems),
             Self::Applied { object, file } => (Tone::Good, "Applied", format!("{object}  {file}")),
             Self::NotApplied { file, message } => {
                 (Tone::Bad, "Refused", format!("{file}: {message}"))
@@ -265,7 +268,7 @@ fn granted(
     plugin: &str,
     needs: &[String],
     powerful: &[String],
-    (missing, add): (&[String], &[String]),
+    (missing, add, command): (&[String], &[String], &str),
     problems: &[String],
 ) -> Said {
     let mut lines = needs.to_vec();
@@ -280,7 +283,9 @@ fn granted(
         ));
     }
     if !add.is_empty() {
-        lines.push("`windlass grants --write` adds this to spec.grants of plugin.yaml:".to_owned());
+        lines.push(format!(
+            "`{command}` adds this to spec.grants of plugin.yaml:"
+        ));
         lines.extend(add.iter().cloned());
     }
     lines.extend(

@@ -14,11 +14,11 @@ use super::news::News;
 use super::wanted::{Wanted, carried};
 use crate::api::{Discovery, Resource};
 use crate::error::Chain;
-use crate::grants::{self, Grants, entries};
+use crate::grants::{self, Grant, Grants, entries};
 use crate::hosting::Host;
 use crate::manifest::{Limits, Plugin, is_dns_label, line_of_grant};
 use crate::plugin::Description;
-use crate::project::{Failed, Made, Maker, Project};
+use crate::project::{Failed, Made, Maker, Project, grants_command};
 use crate::source::{Candidate, digest, read_file};
 
 /// What to run.
@@ -165,11 +165,7 @@ impl Target {
         let kind = (&description.api_version, &description.kind);
         let primary = host.discovery.by_kind(kind.0, kind.1).await.ok().flatten();
         let (missing, to_grant, problems) = match self {
-            Self::Project(project) => (
-                description.missing(&document.grants),
-                host.to_grant(description, &document.grants),
-                problems(project, description, primary.as_ref(), &host.discovery),
-            ),
+            Self::Project(project) => lacks(project, description, primary.as_ref(), host),
             Self::Component(_) => Default::default(),
         };
         let news = [
@@ -186,6 +182,7 @@ impl Target {
                 powerful: grant::powerful(description),
                 missing,
                 add: to_grant.iter().map(|grant| entries([grant])).collect(),
+                command: grants_command(self.folder()),
                 problems,
             },
         ];
@@ -207,6 +204,24 @@ impl Target {
             definitions,
         })
     }
+}
+
+/// What the document of a project does not grant, what to add for it, and what cannot work.
+fn lacks(
+    project: &Project,
+    description: &Description,
+    primary: Option<&Resource>,
+    host: &Host,
+) -> (Vec<String>, Vec<Grant>, Vec<String>) {
+    let grants = &project.document.grants;
+    let mut problems = problems(project, description, primary, &host.discovery);
+    let to_grant = host.to_grant(description, grants);
+    let to_grant = to_grant.unwrap_or_else(|never| {
+        let problem = format!("the plugin needs what is never granted: {never}");
+        problems.insert(0, problem);
+        Vec::new()
+    });
+    (description.missing(grants), to_grant, problems)
 }
 
 /// What cannot work in the grants of a project; nothing while its kind is not served.

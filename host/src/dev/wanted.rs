@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use windlass_apiserver::yaml::{self, Untyped};
 
 use super::news::News;
+use super::owners::{depths, title};
 use crate::api::group_of;
 use crate::manifest::explain;
 use crate::text::clean;
@@ -123,12 +124,18 @@ fn items(mut document: Value) -> Vec<Value> {
     objects
 }
 
-/// Sorts kinds and namespaces before what needs them.
+/// Sorts kinds and namespaces before what needs them, and owners before what they own.
 pub(super) fn in_order<T>(all: &mut [T], wanted: impl Fn(&T) -> &Wanted) {
-    all.sort_by_key(|one| match wanted(one).text("/kind") {
-        "CustomResourceDefinition" => 0,
-        "Namespace" => 1,
-        _ => 2,
+    let objects: Vec<&Wanted> = all.iter().map(&wanted).collect();
+    let depths = depths(&objects);
+    all.sort_by_cached_key(|one| {
+        let one = wanted(one);
+        let rank = match one.text("/kind") {
+            "CustomResourceDefinition" => 0,
+            "Namespace" => 1,
+            _ => 2,
+        };
+        (rank, depths.get(&title(one)).copied())
     });
 }
 

@@ -12,7 +12,14 @@ pub struct Places<'a> {
 }
 
 /// A grant for each need that `grants` leave open, in few rules.
-pub fn wanted(description: &Description, grants: &Grants, places: &Places<'_>) -> Vec<Grant> {
+///
+/// # Errors
+/// Some of it is never granted: what, and why.
+pub fn wanted(
+    description: &Description,
+    grants: &Grants,
+    places: &Places<'_>,
+) -> Result<Vec<Grant>, String> {
     let open = description.needs.iter().filter_map(|need| {
         let verbs = need.open(grants);
         if verbs.is_empty() {
@@ -25,7 +32,15 @@ pub fn wanted(description: &Description, grants: &Grants, places: &Places<'_>) -
             ..suggested
         })
     });
-    merged(open.collect())
+    let open: Vec<Grant> = open.collect();
+    let never = open.iter().filter_map(Grant::problem);
+    // It begins with the place in a document, which this has not.
+    let never = never.map(|problem| problem.trim_start_matches([':', '.', ' ']).to_owned());
+    let never: Vec<String> = never.collect();
+    match never.is_empty() {
+        true => Ok(merged(open)),
+        false => Err(never.join("; ")),
+    }
 }
 
 impl Places<'_> {
@@ -94,7 +109,7 @@ mod tests {
             // The project defines it.
             is_cluster_scoped: &|_, plural| ["wholes", "parts"].contains(&plural),
         };
-        entries(&wanted(&description, &grants, &places))
+        entries(&wanted(&description, &grants, &places).unwrap())
     }
 
     #[test]
@@ -111,6 +126,23 @@ mod tests {
             "- { apiGroups: [\"\"], resources: [configmaps], verbs: [create], namespaces: all }, ";
         let want = format!("{own}{maps}{others}");
         assert_eq!(written("[]", Some(false)), want);
+    }
+
+    #[test]
+    fn what_is_never_granted_is_not_proposed() {
+        let leases = need("coordination.k8s.io", "leases", &["get"]);
+        let description = Description {
+            needs: vec![need("", "configmaps", &["create"]), leases],
+            ..Description::asking("", "configmaps", &[])
+        };
+        let places = Places {
+            primary: PrimaryKind::known("x.dev", "xes"),
+            is_cluster_scoped: &|_, _| false,
+        };
+        let never = wanted(&description, &Grants::default(), &places).unwrap_err();
+        assert!(never.starts_with("leases"), "{never}");
+        assert!(never.contains("a plugin is never given that"), "{never}");
+        assert!(!never.contains("configmaps"), "{never}");
     }
 
     #[test]

@@ -101,17 +101,30 @@ impl Host {
         if missing.is_empty() {
             return Ok(());
         }
+        let advice = match self.to_grant(description, &document.grants) {
+            Ok(grants) => format!(
+                "add it to grants, if it is to have it: {}",
+                entries(&grants)
+            ),
+            Err(never) => format!("some of that is never granted: {never}"),
+        };
         Err(Refusal::new(format!(
-            "{}: plugin {} is not started, since it needs what is not granted: {}; add it to grants, if it is to have it: {}",
+            "{}: plugin {} is not started, since it needs what is not granted: {}; {advice}",
             document.file.display(),
             document.name,
-            missing.join("; "),
-            entries(&self.to_grant(description, &document.grants))
+            missing.join("; ")
         )))
     }
 
     /// What to write into a document so that it grants all that its plugin needs, with its kinds as they are remembered.
-    pub(crate) fn to_grant(&self, description: &Description, grants: &Grants) -> Vec<Grant> {
+    ///
+    /// # Errors
+    /// As [`wanted`].
+    pub(crate) fn to_grant(
+        &self,
+        description: &Description,
+        grants: &Grants,
+    ) -> Result<Vec<Grant>, String> {
         let primary = self
             .discovery
             .remembered(&description.api_version, &description.kind);

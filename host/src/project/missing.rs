@@ -3,20 +3,22 @@
 mod edit;
 
 use std::io::{Write, stdout};
+use std::path::Path;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 
 use super::Project;
 use super::definitions::Definitions;
 use super::make::described;
 use crate::args::GrantsFlags;
-use crate::grants::{Grant, Grants, Places, block, wanted};
+use crate::grants::{Grant, Places, block, wanted};
 use crate::manifest;
 use crate::plugin::Description;
 use crate::rbac::primary_plural;
 use crate::screen::{Tone, say};
 use crate::seams::Seams;
 use crate::source::change_text;
+use crate::text::shell_word;
 use edit::{INDENT, with_grants};
 
 /// Prints or adds what is missing.
@@ -29,11 +31,9 @@ pub async fn grants(flags: GrantsFlags, threads: usize, seams: Seams) -> anyhow:
     // A build takes its time: somebody may have changed the document meanwhile.
     let project = Project::open(&flags.folder)?;
     let own = Definitions::of(&project.folder)?;
-    let to_grant = to_grant(&project, &plugin.description, &own);
+    let to_grant = to_grant(&project, &plugin.description, &own)
+        .map_err(|never| anyhow!("the plugin needs what is never granted: {never}"))?;
     let file = project.document.file.display();
-    if let Err(problems) = Grants::new(to_grant.clone()) {
-        bail!("the plugin needs what cannot be granted: {problems}");
-    }
     if to_grant.is_empty() {
         let text = format!("{file} grants all that the plugin needs");
         say(Tone::Good, "Granted", &text)?;
@@ -50,8 +50,24 @@ pub async fn grants(flags: GrantsFlags, threads: usize, seams: Seams) -> anyhow:
     Ok(())
 }
 
+/// The command that adds what is missing to the document in `folder`.
+pub fn grants_command(folder: &Path) -> String {
+    let command = "windlass grants --write";
+    match folder == Path::new(".") {
+        true => command.to_owned(),
+        false => format!("{command} {}", shell_word(&folder.display().to_string())),
+    }
+}
+
 /// What to grant for what the document of `project` leaves open, with its `own` kinds.
-fn to_grant(project: &Project, description: &Description, own: &Definitions) -> Vec<Grant> {
+///
+/// # Errors
+/// As [`wanted`].
+fn to_grant(
+    project: &Project,
+    description: &Description,
+    own: &Definitions,
+) -> Result<Vec<Grant>, String> {
     let grants = &project.document.grants;
     let group = description.group();
     let plural = match own.by_kind(group, &description.kind) {
@@ -105,12 +121,18 @@ pub(super) fn missing(
     if missing.is_empty() {
         return None;
     }
-    let to_grant = to_grant(project, description, own);
+    let advice = match to_grant(project, description, own) {
+        Ok(to_grant) => format!(
+            "no host starts it before it does. `{}` adds this to spec.grants:\n{}",
+            grants_command(&project.folder),
+            block(&to_grant, INDENT).trim_end()
+        ),
+        Err(never) => format!("no host starts it, since some of that is never granted: {never}"),
+    };
     Some(format!(
-        "{} does not grant what the plugin needs: {}; no host starts it before it does. `windlass grants --write` adds this to spec.grants:\n{}",
+        "{} does not grant what the plugin needs: {}; {advice}",
         document.file.display(),
-        missing.join("; "),
-        block(&to_grant, INDENT).trim_end()
+        missing.join("; ")
     ))
 }
 
@@ -139,10 +161,29 @@ mod tests {
         let said = missing(&project, &description, &own).unwrap();
         let want = "adds this to spec.grants:\n    - apiGroups: [\"\"]\n      resources: [configmaps]\n      verbs: [get, create]";
         assert!(said.ends_with(want), "{said}");
-        let to_grant = to_grant(&project, &description, &own);
+        let to_grant = to_grant(&project, &description, &own).unwrap();
         let text = added(&project, &to_grant).unwrap();
         let read = manifest::parse(&project.document.file, &text).unwrap();
         assert_eq!(description.missing(&read[0].grants), [""; 0]);
+    }
+
+    #[test]
+    fn nothing_is_proposed_if_some_of_it_is_never_granted() {
+        let mut description = Description::asking("", "configmaps", &["get", "create"]);
+        let leases = Description::asking("coordination.k8s.io", "leases", &["get"]);
+        description.needs.extend(leases.needs);
+        let (_folder, project) = project("  source: { file: x.wasm }\n");
+        let said = missing(&project, &description, &Definitions::default()).unwrap();
+        assert!(said.contains("never granted: leases"), "{said}");
+        assert!(!said.contains("--write"), "{said}");
+    }
+
+    #[test]
+    fn the_command_names_the_folder_that_the_author_named() {
+        let command = |folder: &str| grants_command(Path::new(folder));
+        assert_eq!(command("."), "windlass grants --write");
+        assert_eq!(command("a/b"), "windlass grants --write a/b");
+        assert_eq!(command("a b"), "windlass grants --write 'a b'");
     }
 
     #[test]
@@ -154,7 +195,8 @@ mod tests {
         let mut description = Description::asking("x.dev", "ixes", &["get", "list", "watch"]);
         let children = Description::asking("", "configmaps", &["create"]);
         description.needs.extend(children.needs);
-        let text = added(&project, &to_grant(&project, &description, &own)).unwrap();
+        let to_grant = to_grant(&project, &description, &own).unwrap();
+        let text = added(&project, &to_grant).unwrap();
         let read = manifest::parse(&project.document.file, &text).unwrap();
         let primary = own.kind("x.dev", "ixes");
         let scope = |group: &str, plural: &str| own.is_cluster_scoped(group, plural);
@@ -167,7 +209,7 @@ mod tests {
         let description = Description::asking("", "configmaps", &["get"]);
         let flow = "  grants: [{ apiGroups: [apps], resources: [deployments], verbs: [get] }]\n  source: { file: x.wasm }\n";
         let (_folder, project) = project(flow);
-        let to_grant = to_grant(&project, &description, &Definitions::default());
+        let to_grant = to_grant(&project, &description, &Definitions::default()).unwrap();
         let error = added(&project, &to_grant).unwrap_err().to_string();
         assert!(error.contains("by hand:\n    - apiGroups"), "{error}");
     }

@@ -126,21 +126,52 @@ pub(super) fn all<E: RustEmbed>() -> Vec<(PathBuf, EmbeddedFile)> {
 
 fn put(folder: &Path, files: &[(PathBuf, EmbeddedFile)], rng: &Rng) -> io::Result<()> {
     let digest = digest(files);
-    if fs::read_to_string(folder.join(STAMP)).is_ok_and(|held| held == digest) {
+    if is_there(folder, &digest) {
         return Ok(());
     }
     // Whole or not at all, under the name by which it is used.
     let draft = folder.with_extension(format!("{:016x}", rng.number()));
     let written = write(&draft, files)
-        .and_then(|()| fs::write(draft.join(STAMP), digest))
-        .and_then(|()| match fs::remove_dir_all(folder) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            _ => fs::rename(&draft, folder),
-        });
+        .and_then(|()| fs::write(draft.join(STAMP), &digest))
+        .and_then(|()| replace(folder, &draft, &digest));
     if written.is_err() {
         let _ = fs::remove_dir_all(&draft);
     }
     written
+}
+
+/// Whether `folder` has what has this digest.
+fn is_there(folder: &Path, digest: &str) -> bool {
+    fs::read_to_string(folder.join(STAMP)).is_ok_and(|held| held == digest)
+}
+
+/// Puts `draft` into the place of `folder`. Several builds in one workspace may do so at the same time: of those that put
+/// the same there, the first one is enough, and its folder may be in use already.
+fn replace(folder: &Path, draft: &Path, digest: &str) -> io::Result<()> {
+    match fs::rename(draft, folder) {
+        Err(error) if is_occupied(&error) => {}
+        renamed => return renamed,
+    }
+    if is_there(folder, digest) {
+        return fs::remove_dir_all(draft);
+    }
+    // What is there is older.
+    let removed = match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        removed => removed,
+    };
+    match removed.and_then(|()| fs::rename(draft, folder)) {
+        Err(_) if is_there(folder, digest) => fs::remove_dir_all(draft),
+        replaced => replaced,
+    }
+}
+
+/// Whether a folder with files is where another was to be renamed to.
+fn is_occupied(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::AlreadyExists
+    )
 }
 
 /// Writes files below `folder`.
@@ -171,6 +202,52 @@ fn digest(files: &[(PathBuf, EmbeddedFile)]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_another_build_has_put_there_meanwhile_is_used() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = home.path().join("sdk");
+        let draft = home.path().join("sdk.draft");
+        let made = |folder: &Path, stamp: &str| {
+            fs::create_dir_all(folder).unwrap();
+            fs::write(folder.join(STAMP), stamp).unwrap();
+            fs::write(folder.join(format!("{stamp}.rs")), "").unwrap();
+        };
+        made(&draft, "new");
+        // The other build is between this one's look and its renaming.
+        made(&folder, "new");
+        fs::write(folder.join("theirs"), "").unwrap();
+        replace(&folder, &draft, "new").unwrap();
+        assert!(folder.join("theirs").exists(), "it may be in use");
+        assert!(!draft.exists());
+        // What is older is replaced.
+        made(&draft, "newer");
+        replace(&folder, &draft, "newer").unwrap();
+        assert!(!folder.join("theirs").exists() && folder.join("newer.rs").exists());
+        // Without a draft nothing can be put there.
+        fs::write(folder.join(STAMP), "old").unwrap();
+        assert!(replace(&folder, &draft, "newer").is_err());
+        assert!(folder.join("newer.rs").exists());
+    }
+
+    #[test]
+    fn builds_at_the_same_time_put_one_sdk_there() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = home.path().join("sdk");
+        let files = all::<Wit>();
+        std::thread::scope(|scope| {
+            for seed in 0..8 {
+                let (folder, files) = (&folder, &files);
+                scope.spawn(move || put(folder, files, &Rng::seeded(seed)).unwrap());
+            }
+        });
+        assert!(is_there(&folder, &digest(&files)));
+        assert_eq!(
+            fs::read_dir(home.path()).unwrap().count(),
+            1,
+            "no draft is left"
+        );
+    }
 
     #[test]
     fn what_is_carried_is_what_the_repository_has() {

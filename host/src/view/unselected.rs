@@ -15,6 +15,7 @@ use super::shares::answers;
 use super::{Key, View, Why, why};
 use crate::api::Resource;
 use crate::informer::{Change, News, Origin, Subscription};
+use crate::selector::LabelSelector;
 
 /// What a view knows of them.
 #[derive(Debug, Default)]
@@ -138,6 +139,21 @@ impl View {
         let keys = self.woken_by_unselected(change).into_iter();
         let others = keys.filter(|key| key != by);
         others.for_each(|key| self.wake(key, why.clone()));
+    }
+
+    /// The keys of the objects of `resource` that are called `name`, as far as some store shows them: of the primary's
+    /// kind also those outside the selector.
+    pub fn keys_called(&self, resource: &Resource, name: &str) -> BTreeSet<Key> {
+        let mut informers = self.informers(resource);
+        if *resource == self.outlook.primary {
+            informers.extend(self.stray_informers());
+            informers.extend(self.unselected.informers());
+        }
+        let everything = LabelSelector::default();
+        let lists = informers.iter();
+        let objects = lists.flat_map(|informer| informer.list(None, &everything));
+        let keys = objects.map(|object| object.metadata.key.clone());
+        keys.filter(|key| *key.name == *name).collect()
     }
 
     /// The informer of the whole kind that tells of this object, if there is one.

@@ -259,5 +259,14 @@ async fn of_an_object_that_has_left_the_selector_it_says_what_is_left_on_it() ->
         ensure!(!said.message.contains("ada-theirs"), "{said:#?}");
         Ok(Some(()))
     })
-    .await
+    .await?;
+    // It is found without its namespace, too.
+    let url = format!("--admin-url=http://{}", host.serves("status").await?);
+    let said = windlass_alone(&["why", "greeting/ada", "-o", "json", &url])?;
+    let answer: Answer = serde_json::from_slice(&said.stdout)?;
+    ensure!(
+        answer.object.namespace.as_deref() == Some(namespace),
+        "{answer:#?}"
+    );
+    Ok(())
 }

@@ -51,9 +51,14 @@ impl LabelSelector {
         let labels = field.get("matchLabels").and_then(Value::as_object);
         let mut requirements = Vec::new();
         for (key, value) in labels.into_iter().flatten() {
+            // As Go reads it.
+            let value = match value {
+                Value::Null => String::new(),
+                value => text(value)?,
+            };
             requirements.push(Requirement {
                 key: key.clone(),
-                demand: Demand::In(BTreeSet::from([text(value)?])),
+                demand: Demand::In(BTreeSet::from([value])),
             });
         }
         let expressions = field.get("matchExpressions").and_then(Value::as_array);

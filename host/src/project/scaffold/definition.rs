@@ -7,6 +7,7 @@ use anyhow::{Context, anyhow, bail};
 use serde_json::{Map, Value, json};
 use windlass_apiserver::request::decode::whole_numbers;
 
+use super::names::check_text;
 use super::words::Kind;
 use crate::dev::wanted::objects;
 
@@ -63,6 +64,9 @@ impl Definition {
                 "{shown}: this CustomResourceDefinition is not whole: it needs spec.group, spec.scope, spec.names with kind and plural, and a version that is served"
             );
         };
+        for name in [&kind.kind, &kind.group, &kind.plural, &kind.singular] {
+            check_text(name).map_err(|wrong| anyhow!("{shown}: {wrong}"))?;
+        }
         let fields = fields(&schema);
         let fields = match fields.is_empty() {
             true => String::new(),
@@ -311,6 +315,7 @@ spec:
             crd("Route", "Namespaced")
         );
         assert_eq!(read(&two, Some("Route")).unwrap().kind.kind, "Route");
+        let quoted = crd("'On'", "Namespaced");
         for (text, kind, want) in [
             (&*two, None, "choose one with --kind: Gateway, Route"),
             (
@@ -320,6 +325,7 @@ spec:
             ),
             ("kind: Pod\n", None, "no CustomResourceDefinition is there"),
             ("kind: CustomResourceDefinition\n", None, "is not whole"),
+            (&*quoted, None, "YAML reads On without quotes"),
             ("a: [", None, "crd.yaml:1"),
         ] {
             let error = format!("{:#}", read(text, kind).unwrap_err());

@@ -2,13 +2,29 @@
 
 use crate::manifest::is_dns_label;
 
+/// What YAML without quotes reads as a boolean or as null, in small letters.
+const WORDS: [&str; 9] = ["y", "yes", "n", "no", "true", "false", "on", "off", "null"];
+
+/// Refuses a name that is no text in YAML without quotes. Names are written in small letters too.
+pub(super) fn check_text(name: &str) -> Result<(), String> {
+    let is_word = WORDS.iter().any(|word| name.eq_ignore_ascii_case(word));
+    let is_number = name.starts_with(|first: char| first.is_ascii_digit());
+    let is_number = is_number && name.parse::<f64>().is_ok();
+    match is_word || is_number {
+        true => Err(format!(
+            "YAML reads {name} without quotes as a boolean, null or a number: choose another name"
+        )),
+        false => Ok(()),
+    }
+}
+
 /// What cargo, npm and Kubernetes all take.
 ///
 /// # Errors
 /// What is wrong with it.
 pub fn plugin_name(name: &str) -> Result<String, String> {
     if is_dns_label(name) && name.starts_with(|first: char| first.is_ascii_lowercase()) {
-        return Ok(name.to_owned());
+        return check_text(name).map(|()| name.to_owned());
     }
     Err("not a plugin's name: write at most 63 of a-z, 0-9 and `-`, with a letter first and a letter or digit last, such as greeter".to_owned())
 }
@@ -20,7 +36,7 @@ pub fn plugin_name(name: &str) -> Result<String, String> {
 pub fn kind_name(kind: &str) -> Result<String, String> {
     let is_word = kind.chars().all(|c| c.is_ascii_alphanumeric());
     if is_word && kind.starts_with(|first: char| first.is_ascii_uppercase()) && kind.len() <= 63 {
-        return Ok(kind.to_owned());
+        return check_text(kind).map(|()| kind.to_owned());
     }
     Err("not a kind: write at most 63 letters and digits, with a capital letter first, such as Database".to_owned())
 }
@@ -37,7 +53,7 @@ pub fn group_name(group: &str) -> Result<String, String> {
         );
     }
     if group.len() <= 253 && group.contains('.') && group.split('.').all(is_dns_label) {
-        return Ok(group.to_owned());
+        return check_text(group).map(|()| group.to_owned());
     }
     Err(
         "not a group for kinds of your own: write a domain name with a dot, such as example.dev"
@@ -69,6 +85,23 @@ mod tests {
             assert!(error.contains("such as greeter"), "{error}");
         }
         assert!(plugin_name(&"a".repeat(64)).is_err());
+    }
+
+    #[test]
+    fn what_is_no_text_in_yaml_is_no_name() {
+        for kind in [
+            "On", "No", "Null", "Yes", "Off", "True", "False", "Y", "N", "YEs",
+        ] {
+            let error = kind_name(kind).unwrap_err();
+            assert!(error.contains(&format!("YAML reads {kind} ")), "{error}");
+            assert!(plugin_name(&kind.to_ascii_lowercase()).is_err(), "{kind}");
+        }
+        for kind in ["Note", "Only", "Nullable", "E1", "Infinity"] {
+            assert_eq!(kind_name(kind), Ok(kind.to_owned()));
+        }
+        assert!(group_name("1.5").unwrap_err().contains("a number"));
+        assert!(group_name("1.e5").unwrap_err().contains("a number"));
+        assert_eq!(group_name("1.example"), Ok("1.example".to_owned()));
     }
 
     #[test]

@@ -3,6 +3,8 @@
 use std::fs;
 
 use anyhow::{Context, Result};
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use serde_json::{Value, json};
 use windlass_e2e::{Cluster, Dev, control_plane};
 
 use super::{COMPILER, document, project, source};
@@ -17,8 +19,7 @@ async fn a_saved_file_is_swapped_in_and_a_saved_object_applied() -> Result<()> {
         .await?;
     source(folder, 2)?;
     dev.writes("b0002 v0 Ada").await?;
-    let swapped =
-        |event: &serde_json::Value| event["event"] == "running" && event["before"].is_string();
+    let swapped = |event: &Value| event["event"] == "running" && event["before"].is_string();
     dev.tells("it is swapped", swapped).await?;
     let ada = fs::read_to_string(folder.join("ada.yaml"))?;
     fs::write(
@@ -176,7 +177,7 @@ async fn a_definition_that_changes_is_compared_with_the_examples() -> Result<()>
         ),
         ("Greeting", "ada"),
     ] {
-        let left = |event: &serde_json::Value| {
+        let left = |event: &Value| {
             let object = &event["object"];
             event["event"] == "left" && object["kind"] == kind && object["name"] == name
         };
@@ -240,6 +241,57 @@ async fn what_kubectl_shows_of_a_cluster_is_applied() -> Result<()> {
     assert!(dev.ended().await?.success(), "{}", dev.errors());
     assert_eq!(dev.count("notApplied"), 0, "{:#?}", dev.events());
     dev.writes("end v0 Eve").await?;
+    Ok(())
+}
+
+/// The same of a ConfigMap and a Pod that belonged to others: a Greeting, which is shown too, and a ReplicaSet.
+const OWNED: &str = "apiVersion: v1
+kind: List
+items:
+- apiVersion: v1
+  kind: ConfigMap
+  metadata:
+    name: of-eve
+    ownerReferences:
+    - { apiVersion: examples.windlass.dev/v1, kind: Greeting, name: eve, uid: 6f1c2b5e-0000-4000-8000-00000000ada0 }
+- apiVersion: v1
+  kind: Pod
+  metadata:
+    name: of-nobody
+    ownerReferences:
+    - { apiVersion: apps/v1, kind: ReplicaSet, name: gone, uid: 6f1c2b5e-0000-4000-8000-00000000ada1, controller: true }
+  spec: { containers: [{ name: a, image: a }] }
+- apiVersion: examples.windlass.dev/v1
+  kind: Greeting
+  metadata: { name: eve, uid: 6f1c2b5e-0000-4000-8000-00000000ada0 }
+  spec: { name: Eve }
+";
+
+#[tokio::test]
+async fn what_is_shown_with_its_owners_is_not_garbage() -> Result<()> {
+    let home = project(COMPILER)?;
+    fs::write(home.path().join("ada.yaml"), OWNED)?;
+    let dev = Dev::start(home.path(), &[])?;
+    dev.tells("it is ready", |event| event["event"] == "ready")
+        .await?;
+    assert_eq!(dev.count("notApplied"), 0, "{:#?}", dev.events());
+    let kubeconfig = Kubeconfig::read_from(home.path().join(".windlass/kubeconfig"))?;
+    let options = KubeConfigOptions::default();
+    let config = kube::Config::from_custom_kubeconfig(kubeconfig, &options).await?;
+    let client = kube::Client::try_from(config)?;
+    let metadata = async |path: &str| {
+        let request = http::Request::get(path).body(Vec::new())?;
+        let object: Value = client.request(request).await?;
+        anyhow::Ok(object["metadata"].clone())
+    };
+    let eve = metadata("/apis/examples.windlass.dev/v1/namespaces/default/greetings/eve").await?;
+    let map = metadata("/api/v1/namespaces/default/configmaps/of-eve").await?;
+    let owners = json!([{
+        "apiVersion": "examples.windlass.dev/v1", "kind": "Greeting", "name": "eve", "uid": eve["uid"],
+    }]);
+    assert_eq!(map["ownerReferences"], owners, "{map}");
+    let pod = metadata("/api/v1/namespaces/default/pods/of-nobody").await?;
+    assert_eq!(pod["ownerReferences"], Value::Null, "{pod}");
     Ok(())
 }
 

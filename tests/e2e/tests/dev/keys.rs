@@ -178,6 +178,52 @@ async fn top_goes_from_all_plugins_to_one_and_to_its_objects() -> Result<()> {
 }
 
 #[tokio::test]
+async fn an_object_is_paused_where_the_folders_host_runs() -> Result<()> {
+    let home = project(COMPILER)?;
+    let dev = Dev::start(home.path(), &[])?;
+    dev.tells("it is ready", |event| event["event"] == "ready")
+        .await?;
+    let here = |verb: &str| {
+        let mut command = Command::new(host_binary()?);
+        command
+            .args([verb, "greeting/ada"])
+            .current_dir(home.path());
+        // Where the user's own cluster would be.
+        command.env("KUBECONFIG", home.path().join("nowhere"));
+        anyhow::Ok(command.output()?)
+    };
+    for (verb, says) in [
+        ("pause", "ada in namespace default paused"),
+        ("resume", "ada in namespace default resumed"),
+        (
+            "reconcile",
+            "ada in namespace default is asked to be reconciled",
+        ),
+    ] {
+        let said = here(verb)?;
+        ensure!(said.status.success(), "{said:?}");
+        let (out, errors) = (
+            String::from_utf8(said.stdout)?,
+            String::from_utf8(said.stderr)?,
+        );
+        ensure!(out.contains(says), "{out}");
+        let cluster = "that of the host of this folder, kubeconfig /";
+        ensure!(errors.contains(cluster), "{errors}");
+    }
+    // What a killed host leaves behind names no cluster.
+    let file = home.path().join(".windlass/host.json");
+    let left = std::fs::read(&file)?;
+    dev.interrupt()?;
+    dev.ended().await?;
+    std::fs::write(&file, left)?;
+    let said = here("pause")?;
+    ensure!(!said.status.success(), "{said:?}");
+    let errors = String::from_utf8(said.stderr)?;
+    ensure!(errors.contains("has ended"), "{errors}");
+    Ok(())
+}
+
+#[tokio::test]
 async fn a_terminal_that_goes_away_takes_the_session_with_it() -> Result<()> {
     let home = project(COMPILER)?;
     let terminal = Terminal::open(home.path())?;

@@ -5,7 +5,7 @@ use crate::informer::tests::{config_maps, key};
 use crate::memory::Account;
 use crate::selector::LabelSelector;
 use crate::view::tests::{Woken, outlook};
-use crate::view::{Extent, Outlook, Sent};
+use crate::view::{Extent, Key, Outlook, Sent};
 
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
@@ -118,6 +118,21 @@ async fn a_read_outside_the_selector_is_tracked() {
     it.reads("other");
     it.world.create("copy").await;
     assert_eq!(it.woken().await, "", "nobody reads it any more");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_the_selector_leaves_out_is_found_by_its_name() {
+    let it = Selects::new().await;
+    it.world.create("copy").await;
+    it.reads("copy");
+    it.woken().await;
+    let called = |name: &str| -> Vec<Key> {
+        let keys = it.view.keys_called(&config_maps().resource, name);
+        keys.into_iter().collect()
+    };
+    assert_eq!(called("copy"), [key("copy")], "outside the selector");
+    assert_eq!(called("a"), [key("a")], "in two stores");
+    assert_eq!(called("nobody"), []);
 }
 
 #[tokio::test(start_paused = true)]
