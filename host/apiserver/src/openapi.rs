@@ -26,6 +26,9 @@ use crate::registry::{Origin, Registry, Resource};
 /// The version of Kubernetes that documents are of.
 pub const KUBERNETES: &str = "v1.36.4";
 
+/// The version that the document in v2 names.
+pub(crate) const MINOR: &str = "1.36";
+
 /// Hands out `spec.versions[i]` of a CRD: takes its name and the version's.
 pub type CrdVersion<'a> = &'a dyn Fn(&str, &str) -> Option<Value>;
 

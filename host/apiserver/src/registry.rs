@@ -339,4 +339,17 @@ impl Registry {
             resource.kind == kind && resource.version == version && resource.group == group
         })
     }
+
+    /// The resource of a kind as controllers find it: also if the kind is written in lower case
+    /// (client-go `restmapper/discovery.go`).
+    pub fn meant_by(&self, api_version: &str, kind: &str) -> Option<&Arc<Resource>> {
+        self.of_kind(api_version, kind).or_else(|| {
+            let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+            self.resources.iter().find(|resource| {
+                resource.version == version
+                    && resource.group == group
+                    && resource.kind.to_lowercase() == kind
+            })
+        })
+    }
 }

@@ -123,7 +123,7 @@ impl Garbage {
 
     fn look_at_owner(&mut self, server: &Server, dependent: &Thing, owner: &Owner) {
         let registry = server.registry();
-        if let Some(resource) = registry.of_kind(&owner.api_version, &owner.kind) {
+        if let Some(resource) = registry.meant_by(&owner.api_version, &owner.kind) {
             self.queue.add(place_of(resource, dependent, owner));
         }
     }
@@ -239,7 +239,7 @@ impl Garbage {
         owner: &Owner,
     ) -> Standing {
         let gone = self.gone.get(&owner.uid);
-        let Some(resource) = registry.of_kind(&owner.api_version, &owner.kind) else {
+        let Some(resource) = registry.meant_by(&owner.api_version, &owner.kind) else {
             let known = gone.is_some_and(|gone| gone.is(owner, &thing.key.namespace));
             return if known {
                 Standing::Absent

@@ -17,7 +17,7 @@ pub(super) type Adjust = fn(&mut Map<String, Value>) -> bool;
 pub(super) fn add(resource: &Resource, version: Option<&Value>, types: &mut Types) -> Names {
     let names = names(resource);
     types.add(names.object.clone(), object(resource, version, None));
-    types.add(names.list.clone(), list(resource, &names.object));
+    types.add(names.list.clone(), list(resource, version, &names.object));
     names
 }
 
@@ -32,7 +32,7 @@ pub(super) fn types(
         names.object.clone(),
         object(resource, version, Some(adjust)),
     );
-    let list = (names.list.clone(), list(resource, &names.object));
+    let list = (names.list.clone(), list(resource, version, &names.object));
     (names, [object, list])
 }
 
@@ -85,19 +85,25 @@ fn object(resource: &Resource, version: Option<&Value>, adjust: Option<Adjust>) 
         let kind = group_version_kind(resource, &resource.kind);
         schema.insert("x-kubernetes-group-version-kind".to_owned(), kind);
     }
-    let selectable = version.filter(|_| adjust.is_none());
-    let selectable = selectable.and_then(|version| version.get("selectableFields"));
-    if let Some(fields) = selectable.and_then(Value::as_array) {
-        let fields: Vec<Value> = fields
-            .iter()
-            .filter_map(|field| {
-                let path = field.get("jsonPath")?.as_str()?;
-                Some(json!({ "fieldPath": path.trim_start_matches('.') }))
-            })
-            .collect();
-        schema.insert("x-kubernetes-selectable-fields".to_owned(), fields.into());
-    }
+    add_selectable(&mut schema, version);
     Value::Object(schema)
+}
+
+/// Says which fields a version lets clients select objects by; the type of lists says so too
+/// (apiextensions-apiserver `pkg/controller/openapi/builder/builder.go`).
+fn add_selectable(schema: &mut Map<String, Value>, version: Option<&Value>) {
+    let fields = version.and_then(|version| version.get("selectableFields"));
+    let Some(fields) = fields.and_then(Value::as_array) else {
+        return;
+    };
+    let fields: Vec<Value> = fields
+        .iter()
+        .filter_map(|field| {
+            let path = field.get("jsonPath")?.as_str()?;
+            Some(json!({ "fieldPath": path.trim_start_matches('.') }))
+        })
+        .collect();
+    schema.insert("x-kubernetes-selectable-fields".to_owned(), fields.into());
 }
 
 fn add_fields(schema: &mut Map<String, Value>, fields: impl Iterator<Item = (String, Value)>) {
@@ -190,7 +196,7 @@ fn type_meta() -> [(String, Value); 2] {
     })
 }
 
-fn list(resource: &Resource, object: &str) -> Value {
+fn list(resource: &Resource, version: Option<&Value>, object: &str) -> Value {
     let mut properties: Map<String, Value> = type_meta().into_iter().collect();
     properties.insert(
         "metadata".to_owned(),
@@ -208,11 +214,15 @@ fn list(resource: &Resource, object: &str) -> Value {
             "type": "array",
         }),
     );
-    json!({
+    let mut list = json!({
         "description": format!("{} is a list of {}", resource.list_kind, resource.kind),
         "properties": properties,
         "required": ["items"],
         "type": "object",
         "x-kubernetes-group-version-kind": group_version_kind(resource, &resource.list_kind),
-    })
+    });
+    if let Value::Object(list) = &mut list {
+        add_selectable(list, version);
+    }
+    list
 }

@@ -83,7 +83,10 @@ fn main<'a>(resource: &'a Resource, names: &'a Names) -> Operation<'a> {
         name: format!("{scope}{}", resource.kind),
         noun: &resource.kind,
         part: "",
-        answers_deleted: !custom && Strategy::of(resource).answers_deleted,
+        // A namespace is answered too, but its document does not say so.
+        answers_deleted: !custom
+            && Strategy::of(resource).answers_deleted
+            && resource.plural != "namespaces",
         watched: resource.has_verb("watch"),
     }
 }

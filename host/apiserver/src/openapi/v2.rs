@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use super::schemas::{Types, built_in_names};
-use super::{CrdVersion, KUBERNETES, custom, hash, paths as v3_paths, place, version_hash};
+use super::{CrdVersion, MINOR, custom, hash, paths as v3_paths, place, version_hash};
 use crate::discovery::groups;
 use crate::registry::{Origin, Registry};
 
@@ -127,7 +127,7 @@ impl Written {
     }
 
     fn document(&self) -> Vec<u8> {
-        let info = json!({ "title": "Kubernetes", "version": KUBERNETES });
+        let info = json!({ "title": "Kubernetes", "version": MINOR });
         let info = self.bytes(Part::Info, &info);
         let security = json!([{ "BearerToken": [] }]);
         let security = self.bytes(Part::Security, &security);

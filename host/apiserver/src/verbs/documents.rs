@@ -11,12 +11,14 @@ use crate::answer::{Answer, JSON};
 use crate::openapi::{CrdVersion, v2};
 use crate::registry::Registry;
 use crate::request::Request;
-use crate::request::accept::{self, Form};
+use crate::request::accept::{self, Form, Missing};
 use crate::server::Server;
 use crate::status::Refusal;
 use crate::store::Key;
 use crate::{definitions, discovery, openapi};
 
+/// What the keys of tokens are written in.
+const KEYS: &str = "application/jwk-set+json";
 const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
 /// Answers a path that names no objects.
@@ -44,8 +46,10 @@ pub fn answer(server: &Server, request: &Request, parts: &[String]) -> Result<An
         ["metrics"] => return Ok(about::metrics(server)),
         [".well-known", "openid-configuration"] => Some(about::issuer(request)),
         ["openid", "v1", "jwks"] => {
+            let missing = Missing::Type.refusal(true, false);
+            accept::first(request.header("accept"), &[KEYS]).ok_or(missing)?;
             let mut answer = Answer::json(ok, &json!({ "keys": [] }));
-            answer.content_type = "application/jwk-set+json";
+            answer.content_type = KEYS;
             return Ok(answer);
         }
         ["version"] => Some(about::version()),

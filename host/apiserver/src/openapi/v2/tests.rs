@@ -145,7 +145,10 @@ fn types_of_definitions_say_what_kubectl_can_read() {
     let document = read(&definition());
     let thing = &document["definitions"]["com.example.a.v1.Thing"];
     assert_eq!(thing["description"], "A thing.");
-    assert_eq!(thing.get("x-kubernetes-selectable-fields"), None);
+    let selectable = json!([{ "fieldPath": "spec.port" }]);
+    assert_eq!(thing["x-kubernetes-selectable-fields"], selectable);
+    let list = &document["definitions"]["com.example.a.v1.ThingList"];
+    assert_eq!(list["x-kubernetes-selectable-fields"], selectable);
     let spec = &thing["properties"]["spec"];
     assert_eq!(
         spec["required"],

@@ -19,8 +19,6 @@ const SCHEMES: &[&str] = &["HTTP", "HTTPS"];
 const HANDLERS: [&str; 5] = ["exec", "httpGet", "tcpSocket", "grpc", "sleep"];
 const HEADER: &str = "a valid HTTP header must consist of alphanumeric characters or '-' (e.g. \
      'X-Header-Name', regex used for validation is '[-A-Za-z0-9]+')";
-const SIGNALS: &str = "ABRT ALRM BUS CHLD CLD CONT FPE HUP ILL INT IO IOT KILL PIPE POLL PROF PWR QUIT \
-     SEGV STKFLT STOP SYS TERM TRAP TSTP TTIN TTOU URG USR1 USR2 VTALRM WINCH XCPU XFSZ RTMIN RTMAX";
 
 /// Judges the handlers of a container of a pod with this spec.
 pub(super) fn handlers(container: &Spot<'_>, spec: &Spot<'_>, causes: &mut Causes) {
@@ -31,7 +29,6 @@ pub(super) fn handlers(container: &Spot<'_>, spec: &Spot<'_>, causes: &mut Cause
             handler(&lifecycle.of(hook), grace, causes);
         }
     }
-    signal(&lifecycle.of("stopSignal"), &spec.of("os"), causes);
     for name in PROBES {
         let probe = container.of(name);
         if !probe.is_set() {
@@ -113,36 +110,4 @@ fn port(port: &Spot<'_>, causes: &mut Causes) {
         Value::String(_) => port.fits(names::port, causes),
         _ => port.port(causes),
     }
-}
-
-fn signal(signal: &Spot<'_>, os: &Spot<'_>, causes: &mut Causes) {
-    if !signal.is_set() {
-        return;
-    }
-    match os.of("name").text() {
-        _ if !os.is_set() => {
-            let why = "may not be set for containers with empty `spec.os.name`";
-            signal.forbidden(why, causes);
-        }
-        "windows" => signal.one_of_if_set(&["SIGKILL", "SIGTERM"], causes),
-        "linux" => {
-            let all = signals();
-            if !all.iter().any(|name| name == signal.text()) {
-                causes.push(Cause::unsupported(signal.path(), signal.value(), &all));
-            }
-        }
-        _ => {}
-    }
-}
-
-/// All signals that Linux has, in order.
-fn signals() -> Vec<String> {
-    let mut all: Vec<String> = SIGNALS
-        .split(' ')
-        .map(|name| format!("SIG{name}"))
-        .collect();
-    all.extend((1..=15).map(|number| format!("SIGRTMIN+{number}")));
-    all.extend((1..=14).map(|number| format!("SIGRTMAX-{number}")));
-    all.sort();
-    all
 }

@@ -102,7 +102,7 @@ fn source(volume: &Spot<'_>, causes: &mut Causes) {
             let items = source.of("items");
             items
                 .items()
-                .for_each(|file| downward(&file, &file, causes));
+                .for_each(|file| downward(&file, &source, causes));
         }
         "projected" => projected(&source, causes),
         "csi" => {
