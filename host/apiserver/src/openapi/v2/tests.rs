@@ -201,7 +201,11 @@ fn a_definition_that_takes_anything_has_no_fields() {
     let document = read(&definition);
     let thing = &document["definitions"]["com.example.a.v1.Thing"];
     let kind = json!([{ "group": "a.example.com", "kind": "Thing", "version": "v1" }]);
-    let want = json!({ "type": "object", "x-kubernetes-group-version-kind": kind });
+    let want = json!({
+        "type": "object",
+        "x-kubernetes-group-version-kind": kind,
+        "x-kubernetes-selectable-fields": [{ "fieldPath": "spec.port" }],
+    });
     assert_eq!(*thing, want);
 }
 
