@@ -16,6 +16,7 @@ const STEP: &str = "given:
     - apiVersion: examples.windlass.dev/v1
       kind: Greeting
       metadata: { name: ada, uid: 6f1c2b5e-0000-4000-8000-00000000ada0 }
+      spec: { name: Ada }
   config:
     does: [{ apply: { apiVersion: v1, kind: ConfigMap, metadata: { name: c } } }]
 when: { reconcile: Greeting/default/ada }
@@ -57,7 +58,7 @@ fn a_component_alone_is_tested_on_the_kind_that_it_carries() -> Result<()> {
     let updated = test(&component, &["-f", file, "--update"])?;
     ensure!(updated.status.success(), "{}", said(&updated));
     let text = fs::read_to_string(&fixture)?;
-    ensure!(text.contains("ConfigMap/default/c"), "{text}");
+    ensure!(text.contains("kind: ConfigMap\n"), "{text}");
     let again = test(&component, &["-f", file])?;
     ensure!(again.status.success(), "{}", said(&again));
     Ok(())
