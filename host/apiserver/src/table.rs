@@ -217,6 +217,16 @@ fn built_in(resource: &Resource, object: Part<'_>) -> Vec<Value> {
             "admissionregistration.k8s.io",
             "mutatingwebhookconfigurations" | "validatingwebhookconfigurations",
         ) => cluster::webhooks(object),
+        ("admissionregistration.k8s.io", "validatingadmissionpolicies") => {
+            cluster::admission_policy(object, "/spec/validations")
+        }
+        ("admissionregistration.k8s.io", "mutatingadmissionpolicies") => {
+            cluster::admission_policy(object, "/spec/mutations")
+        }
+        (
+            "admissionregistration.k8s.io",
+            "validatingadmissionpolicybindings" | "mutatingadmissionpolicybindings",
+        ) => cluster::admission_binding(object),
         _ => by_name(resource, object),
     }
 }

@@ -4,15 +4,7 @@
 const NO_GROUPS: [&str; 2] = ["flowcontrol.apiserver.k8s.io", "resource.k8s.io"];
 
 /// The same for single resources.
-const NO_RESOURCES: [&str; 7] = [
-    "componentstatuses",
-    "ipaddresses",
-    "mutatingadmissionpolicies",
-    "mutatingadmissionpolicybindings",
-    "servicecidrs",
-    "validatingadmissionpolicies",
-    "validatingadmissionpolicybindings",
-];
+const NO_RESOURCES: [&str; 3] = ["componentstatuses", "ipaddresses", "servicecidrs"];
 
 /// Subresources that lead to a node: they are listed, and whoever calls them is told that there is none. What
 /// they take and answer is no object.

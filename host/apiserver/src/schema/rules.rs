@@ -9,12 +9,16 @@ mod check;
 mod compiled;
 mod functions;
 mod mend;
+mod urls;
 mod values;
 
 use serde_json::Value;
 
+pub(crate) use check::{Type, typed};
 pub use check::{Wanted, fault};
 pub use compiled::{Rules, looks_back};
+pub(crate) use compiled::{compile, compile_after, told};
+pub(crate) use functions::functions;
 
 use super::validate::ratchet::{Pair, correlated};
 use super::{Node, View};

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::{plain_body, success};
 use crate::answer::Answer;
+use crate::policy::{self, Admission};
 use crate::request::options::{DeleteOptions, WriteKind, WriteOptions};
 use crate::request::query::Query;
 use crate::server::Call;
@@ -26,6 +27,7 @@ pub(super) fn bind(call: &Call<'_>) -> Result<Answer, Refusal> {
         let why = "name in URL does not match name in Binding object";
         return Err(Refusal::bad_request(why));
     }
+    policy::validate(&Admission::write(call, &options, &binding, None))?;
     let now = call.server.seams().clock.wall();
     for _ in 0..TRIES {
         let held = call.held()?;
@@ -100,6 +102,11 @@ pub(super) fn evict(call: &Call<'_>) -> Result<Answer, Refusal> {
     let body = plain_body(call)?;
     let mut options = DeleteOptions::read(&Query::default(), body.get("deleteOptions"))?;
     options.dry_run |= call.request.query.text("dryRun").is_some();
+    let sent = WriteOptions {
+        dry_run: options.dry_run,
+        ..WriteOptions::read(&Query::default(), WriteKind::Create)?
+    };
+    policy::validate(&Admission::write(call, &sent, &body, None))?;
     delete::one(call, &call.key(), &options)?;
     Ok(success(StatusCode::CREATED))
 }

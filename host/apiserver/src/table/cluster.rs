@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::age;
-use super::part::{NONE, Part};
+use super::part::{NONE, Part, UNSET};
 
 pub(super) fn config_map(object: Part<'_>) -> Vec<Value> {
     let count = object.count("/data") + object.count("/binaryData");
@@ -98,6 +98,59 @@ pub(super) fn webhooks(object: Part<'_>) -> Vec<Value> {
         object.count("/webhooks").into(),
         object.age(),
     ]
+}
+
+pub(super) fn admission_policy(object: Part<'_>, counted: &str) -> Vec<Value> {
+    let kind = match object.part("/spec/paramKind") {
+        Some(kind) => format!("{}/{}", kind.text("/apiVersion"), kind.text("/kind")),
+        None => UNSET.to_owned(),
+    };
+    vec![
+        object.name(),
+        object.count(counted).into(),
+        kind.into(),
+        object.age(),
+    ]
+}
+
+pub(super) fn admission_binding(object: Part<'_>) -> Vec<Value> {
+    let param = object.part("/spec/paramRef");
+    let param = param.map_or(UNSET.to_owned(), |param| {
+        let namespace = param.text_or("/namespace", "*");
+        match (param.text("/name"), param.part("/selector")) {
+            ("", Some(selector)) => go_selector(&selector),
+            ("", None) => UNSET.to_owned(),
+            (name, _) => format!("{namespace}/{name}"),
+        }
+    });
+    vec![
+        object.name(),
+        object.text("/spec/policyName").into(),
+        param.into(),
+        object.age(),
+    ]
+}
+
+/// A `LabelSelector` as its Go type prints it.
+fn go_selector(selector: &Part<'_>) -> String {
+    let labels = selector.map("/matchLabels");
+    let labels: String = labels
+        .iter()
+        .map(|(key, value)| format!("{key}: {value},"))
+        .collect();
+    let expressions = selector.list("/matchExpressions");
+    let expressions: String = expressions
+        .iter()
+        .map(|one| {
+            let values = one.texts("/values").join(" ");
+            let (key, operator) = (one.text("/key"), one.text("/operator"));
+            format!("LabelSelectorRequirement{{Key:{key},Operator:{operator},Values:[{values}],}},")
+        })
+        .collect();
+    format!(
+        "&LabelSelector{{MatchLabels:map[string]string{{{labels}}},MatchExpressions:\
+         []LabelSelectorRequirement{{{expressions}}},}}"
+    )
 }
 
 pub(super) fn priority_class(object: Part<'_>) -> Vec<Value> {

@@ -16,6 +16,8 @@ mod faults;
 mod hostile;
 mod judge;
 mod life;
+mod mutations;
+mod policies;
 mod random;
 mod seed;
 mod status_default;

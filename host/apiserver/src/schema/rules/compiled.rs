@@ -148,26 +148,36 @@ impl Rule {
             "" => &self.said.rule,
             message => message,
         };
-        let why = match error {
+        if matches!(
+            error,
             ExecutionError::NoSuchOverload
-            | ExecutionError::UnsupportedBinaryOperator(..)
-            | ExecutionError::ValuesNotComparable(..) => {
-                return format!(
-                    "'no such overload': call arguments did not match a supported operator, function \
-                     or macro signature for rule: {name}"
-                );
-            }
-            ExecutionError::NoSuchKey(key) => format!("no such key: {key}"),
-            ExecutionError::IndexOutOfBounds(Cel::Int(index)) => {
-                format!("index out of bounds: {index}")
-            }
-            ExecutionError::DivisionByZero(_) => "division by zero".to_owned(),
-            ExecutionError::RemainderByZero(_) => "modulus by zero".to_owned(),
-            ExecutionError::Overflow(..) => "integer overflow".to_owned(),
-            ExecutionError::FunctionError { function, message } => in_go(function, message),
-            other => other.to_string(),
-        };
-        format!("{why} evaluating rule: {name}")
+                | ExecutionError::UnsupportedBinaryOperator(..)
+                | ExecutionError::ValuesNotComparable(..)
+        ) {
+            return format!(
+                "'no such overload': call arguments did not match a supported operator, function or \
+                 macro signature for rule: {name}"
+            );
+        }
+        format!("{} evaluating rule: {name}", told(error))
+    }
+}
+
+/// An error of the interpreter in cel-go's words, as far as they are known.
+pub(crate) fn told(error: &ExecutionError) -> String {
+    match error {
+        ExecutionError::NoSuchOverload
+        | ExecutionError::UnsupportedBinaryOperator(..)
+        | ExecutionError::ValuesNotComparable(..) => "no such overload".to_owned(),
+        ExecutionError::NoSuchKey(key) => format!("no such key: {key}"),
+        ExecutionError::IndexOutOfBounds(Cel::Int(index)) => {
+            format!("index out of bounds: {index}")
+        }
+        ExecutionError::DivisionByZero(_) => "division by zero".to_owned(),
+        ExecutionError::RemainderByZero(_) => "modulus by zero".to_owned(),
+        ExecutionError::Overflow(..) => "integer overflow".to_owned(),
+        ExecutionError::FunctionError { function, message } => in_go(function, message),
+        other => other.to_string(),
     }
 }
 
@@ -203,9 +213,25 @@ pub fn looks_back(rule: &str) -> bool {
     compile(rule).as_ref().is_ok_and(uses_old_self)
 }
 
-fn compile(rule: &str) -> Result<Expression, String> {
+/// Reads an expression, and makes it one that runs here as in cel-go.
+///
+/// # Errors
+/// If it is none.
+pub(crate) fn compile(rule: &str) -> Result<Expression, String> {
+    compile_after(rule, |_| {})
+}
+
+/// The same after a change of what was read.
+///
+/// # Errors
+/// As [`compile`].
+pub(crate) fn compile_after(
+    rule: &str,
+    change: impl FnOnce(&mut Expression),
+) -> Result<Expression, String> {
     let parser = Parser::new().enable_optional_syntax(true);
     let mut expression = parser.parse(rule).map_err(|why| why.to_string())?;
+    change(&mut expression);
     mend::mend(&mut expression)?;
     Ok(expression)
 }

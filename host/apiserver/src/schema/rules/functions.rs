@@ -30,7 +30,8 @@ pub(super) fn run(expression: &Expression, this: &Cel, before: Option<&Cel>) -> 
     })
 }
 
-fn functions() -> Context<'static> {
+/// A context with all functions, and no variables.
+pub(crate) fn functions() -> Context<'static> {
     let mut context = Context::default().with_all();
     context.add_function("size", size);
     context.add_function("matches", matches);
@@ -38,6 +39,7 @@ fn functions() -> Context<'static> {
     for name in TYPES {
         context.add_variable_from_value(name, type_named(name));
     }
+    super::urls::register(&mut context);
     context.add_function("optMap", opt_map);
     context.add_function("optFlatMap", opt_flat_map);
     context.add_function("@or", or);
