@@ -110,7 +110,7 @@ impl Site {
             flag("client-ca-file", self.file("ca.crt")),
             flag("authorization-mode", "RBAC"),
             flag("allow-privileged", "true"),
-            flag("service-cluster-ip-range", "10.0.0.0/24"),
+            flag("service-cluster-ip-range", "10.0.0.0/16"),
             flag("service-account-issuer", "https://kubernetes.default.svc"),
             flag(
                 "service-account-key-file",

@@ -92,8 +92,9 @@ async fn a_plugin_at_work_in_two_crashes_is_quarantined_and_its_neighbour_runs_o
     // A version with another digest runs at once: it has a custom section more, and behaves.
     let mut component = fs::read(plugins.folder().join("hostile.wasm")).unwrap();
     component.extend([0, 2, 1, b'x']);
-    let plugins = plugins.file("hostile.wasm", component).unwrap();
+    // The limits first: with the old ones the new version is called for a minute.
     let plugins = plugins.limits("poison", &json!({ "cpu": "50ms" })).unwrap();
+    let plugins = plugins.file("hostile.wasm", component).unwrap();
     host.logs("the new version is called", |line| {
         line.field("plugin") == "poison" && line.field("outcome") == "cpu_exceeded"
     })

@@ -173,16 +173,16 @@ mod tests {
     }
     #[test]
     fn a_fixture_has_such_values_everywhere() {
-        let text = "given: { config: { mode: 0644 }, objects: [{ y: 0899 }], edits: { A/b: { n: 2.0 } } }\nwhen: { reconcile: A/b }\nthen: { answer: done, writes: [{ apply: { mode: 0400 } }], status: { n: 1.0 } }\n";
+        let text = "given: { config: { mode: 0644 }, objects: [{ y: 0899 }], edits: { A/b: { k: 2.0 } } }\nwhen: { reconcile: A/b }\nthen: { answer: done, writes: [{ apply: { mode: 0400 } }], status: { k: 1.0 } }\n";
         let steps: Vec<Step> = documents(text).unwrap();
         let [step] = steps.as_slice() else {
             panic!("one step")
         };
         assert_eq!(step.given.config, Some(json!({ "mode": 420 })));
         assert_eq!(step.given.objects, [json!({ "true": 899 })]);
-        assert_eq!(step.given.edits.get("A/b"), Some(&json!({ "n": 2 })));
+        assert_eq!(step.given.edits.get("A/b"), Some(&json!({ "k": 2 })));
         assert_eq!(step.then.writes, [Wrote::Apply(json!({ "mode": 256 }))]);
-        assert_eq!(step.then.status, Some(json!({ "n": 1 })));
+        assert_eq!(step.then.status, Some(json!({ "k": 1 })));
     }
 
     #[test]
