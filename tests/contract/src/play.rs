@@ -295,8 +295,10 @@ fn holds(until: &Condition, answer: &Value) -> bool {
 }
 
 /// Whether a server is not ready, and says so: the real one does when it replaces the storage of a kind.
+/// It asks for a second then. What asks for more, such as the eviction of a protected pod, is an answer.
 fn is_busy(answer: &Answer) -> bool {
-    matches!(answer.status().as_u16(), 429 | 503) && answer.headers().contains_key("retry-after")
+    let after = answer.headers().get("retry-after");
+    matches!(answer.status().as_u16(), 429 | 503) && after.is_some_and(|after| after == "1")
 }
 
 fn title(method: &str, path: &str, headers: &BTreeMap<String, String>, body: &str) -> String {
