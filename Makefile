@@ -131,9 +131,11 @@ test-fast: toolchain $(NPM) ## Run the tests that need no Go
 test: toolchain go demo-built chromium $(NPM) ## Run all tests, on a real control plane and on the embedded API server
 	@NODE_SUITES=tests/page-js tests/summary --workspace -- --test-threads 4
 	@$(MAKE) --no-print-directory test-embedded
-# `windlass dev` brings its own server. The embedded server has no Pod Security admission, and no controllers that make pods of Deployments.
+# `windlass dev` brings its own server. Attacks and faults hit the host, and the real control plane has seen them.
+HOST_ONLY := dev attacks trouble
+# The embedded server has no Pod Security admission, and no controllers that make pods of Deployments.
 REAL_ONLY := a_pod_with_more_rights_than_restricted_allows_is_refused its_pods_are_admitted_and_its_budget_counts_them
-E2E := $(filter-out dev,$(basename $(notdir $(wildcard tests/e2e/tests/*.rs) $(patsubst %/,%,$(dir $(wildcard tests/e2e/tests/*/main.rs))))))
+E2E := $(filter-out $(HOST_ONLY),$(basename $(notdir $(wildcard tests/e2e/tests/*.rs) $(patsubst %/,%,$(dir $(wildcard tests/e2e/tests/*/main.rs))))))
 test-embedded: toolchain go $(NPM) ## Run the end-to-end tests on the embedded API server
 	@WINDLASS_TEST_SERVER=embedded tests/summary --workspace $(E2E:%=--test %) -- --test-threads 4 $(REAL_ONLY:%=--skip %)
 contract: toolchain go ## Compare the embedded API server with a real one, by the contract's scenarios
