@@ -72,9 +72,9 @@ pub(crate) async fn show(demo: &mut Demo) -> Result<()> {
     let again = run(&windlass, &folder, &["replay", recording, "--with", "."])?;
     ensure!(
         again.contains("+ returned: awaitChange"),
-        "it is not mended"
+        "the same pass still fails"
     );
-    demo.done("mended: the same pass, made again");
+    demo.done("fixed: the same pass succeeds");
     Ok(())
 }
 

@@ -35,7 +35,7 @@ impl Running<'_> {
         Ok(())
     }
 
-    /// Puts half a component into that folder, sees the last good version work on, and mends it.
+    /// Puts half a component into that folder, sees the last good version work on, and fixes it.
     pub(crate) async fn refused_update(&self, demo: &mut Demo) -> Result<()> {
         println!("\n# a bad update: the component is cut off");
         println!("\n$ truncate --size=100K config/greeter.wasm");
@@ -53,7 +53,7 @@ impl Running<'_> {
         let first = target().join("wasm32-wasip2/guest/greeter.wasm");
         put(self.plugins, &first)?;
         self.until_text("Hello, Linus!").await?;
-        demo.done("mended by the first version");
+        demo.done("fixed by the first version");
         Ok(())
     }
 
