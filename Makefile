@@ -61,8 +61,7 @@ check: fmt clippy docs deny audit typos manifests javascript ## Run all static c
 fmt: toolchain
 	cargo fmt --all --check
 clippy: toolchain
-	cargo clippy --workspace --all-targets -- -D warnings
-	cargo clippy --workspace --features windlass-contract/mutants --test mutants -- -D warnings
+	cargo clippy --workspace --all-targets --features windlass-contract/mutants -- -D warnings
 	cargo clippy $(addprefix -p ,windlass-sdk $(GUESTS)) --target wasm32-wasip2 --target-dir target/guests -- -D warnings
 docs: toolchain
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
