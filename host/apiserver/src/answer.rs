@@ -7,6 +7,7 @@ use http::{HeaderValue, Response, StatusCode, header};
 use serde_json::Value;
 
 use crate::body::Body;
+use crate::encode::{self, Part};
 use crate::status::Refusal;
 
 /// What a verb answers.
@@ -78,9 +79,23 @@ fn shortened(warnings: &[String]) -> Vec<String> {
 pub const JSON: &str = "application/json";
 
 impl Answer {
-    /// An answer in JSON.
+    /// An answer in JSON: an object, which ends with a line.
     pub fn json(code: StatusCode, value: &Value) -> Self {
-        Self::bytes(code, serde_json::to_vec(value).unwrap_or_default().into())
+        let mut text = encode::to_vec(value);
+        text.push(b'\n');
+        Self::bytes(code, text.into())
+    }
+
+    /// An answer in JSON that is no object of the API: it ends with no line.
+    pub fn document(code: StatusCode, value: &Value) -> Self {
+        Self::bytes(code, encode::to_vec(value).into())
+    }
+
+    /// The same for people to read.
+    pub(crate) fn indented(code: StatusCode, value: &Value, part: Part) -> Self {
+        let mut text = Vec::new();
+        encode::write(&mut text, value, part);
+        Self::bytes(code, encode::indented(&text).into())
     }
 
     /// An answer that is JSON already.
@@ -111,6 +126,15 @@ impl Answer {
     /// What a path gets that nothing at all is at.
     pub fn no_page() -> Self {
         Self::text(StatusCode::NOT_FOUND, "404 page not found\n")
+    }
+
+    /// Indents an object of the API.
+    #[must_use]
+    pub(crate) fn pretty(mut self) -> Self {
+        if self.content_type.starts_with(JSON) {
+            self.body = self.body.indented();
+        }
+        self
     }
 
     /// Adds warnings.

@@ -11,6 +11,8 @@ use bytes::{Bytes, BytesMut};
 use futures::{Stream, StreamExt, stream};
 use http_body::{Frame, SizeHint};
 
+use crate::encode;
+
 /// What a watch sends.
 pub type Chunks = Pin<Box<dyn Stream<Item = io::Result<Bytes>> + Send>>;
 
@@ -44,6 +46,19 @@ impl Body {
     pub fn pieces(pieces: impl IntoIterator<Item = Bytes>) -> Self {
         let pieces = pieces.into_iter().filter(|piece| !piece.is_empty());
         Self::of(Kind::Pieces(pieces.collect()))
+    }
+
+    /// An object of the API, which ends with a line, indented; others stay as they are.
+    #[must_use]
+    pub(crate) fn indented(mut self) -> Self {
+        if let Kind::Pieces(pieces) = &mut self.kind
+            && pieces.back().is_some_and(|last| last.ends_with(b"\n"))
+        {
+            let mut text: Vec<u8> = pieces.iter().flatten().copied().collect();
+            text.pop();
+            *pieces = VecDeque::from([Bytes::from(encode::indented(&text))]);
+        }
+        self
     }
 
     /// A stream.

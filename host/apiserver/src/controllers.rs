@@ -7,8 +7,10 @@
 //!   seed gives the same history.
 
 pub(crate) mod client;
+mod compaction;
 mod crds;
 mod disruption;
+mod expiry;
 mod feed;
 mod garbage;
 mod namespaces;
@@ -25,8 +27,10 @@ use futures::future::{Either, select};
 use crate::options::{self, controllers as names};
 use crate::seams::Instant;
 use crate::server::Server;
+use compaction::Compaction;
 use crds::Crds;
 use disruption::Disruption;
+use expiry::Expiry;
 use feed::{Feed, News, Seen};
 use garbage::Garbage;
 use namespaces::Namespaces;
@@ -39,8 +43,8 @@ const TURNS: usize = 32;
 
 impl Server {
     /// Runs the controllers until it is dropped: garbage collection, the life of namespaces and of
-    /// CRDs, aggregated roles, APIServices, disruption budgets, and the simulated node if there is one. Those
-    /// that are kube-controller-manager's run as [`Options::controllers`](crate::options::Options) says.
+    /// CRDs, aggregated roles, APIServices, disruption budgets, the age of Events and of the store's own events,
+    /// and the simulated node if there is one. Those that are kube-controller-manager's run as [`Options::controllers`](crate::options::Options) says.
     pub fn controllers(&self) -> impl Future<Output = Infallible> + Send + 'static {
         run(self.clone())
     }
@@ -77,6 +81,8 @@ struct Controllers {
     roles: Option<Roles>,
     services: Services,
     disruption: Option<Disruption>,
+    expiry: Expiry,
+    compaction: Compaction,
     node: Option<Node>,
 }
 
@@ -91,6 +97,8 @@ impl Controllers {
             roles: runs(names::CLUSTER_ROLES).then(Roles::default),
             services: Services::default(),
             disruption: runs(names::DISRUPTION).then(Disruption::default),
+            expiry: Expiry::default(),
+            compaction: Compaction::default(),
             node: (options.node != options::Node::Absent).then(Node::default),
         }
     }
@@ -101,6 +109,7 @@ impl Controllers {
                 let node = self.node.as_ref().map(Node::again);
                 *self = Self {
                     node,
+                    compaction: std::mem::take(&mut self.compaction),
                     ..Self::new(server)
                 };
             }
@@ -127,6 +136,7 @@ impl Controllers {
         if let Some(disruption) = &mut self.disruption {
             disruption.observe(server, seen);
         }
+        self.expiry.observe(server, seen);
         if let Some(node) = &mut self.node {
             node.observe(server, seen);
         }
@@ -134,6 +144,7 @@ impl Controllers {
 
     /// Works on up to `turns` keys of each controller; says whether there may be more.
     fn work(&mut self, server: &Server, turns: usize) -> bool {
+        self.compaction.work(server);
         let mut worked = false;
         for _ in 0..turns {
             let mut any = self.namespaces.work(server);
@@ -142,6 +153,7 @@ impl Controllers {
             any |= { self.roles.as_mut() }.is_some_and(|roles| roles.work(server));
             any |= self.services.work(server);
             any |= { self.disruption.as_mut() }.is_some_and(|disruption| disruption.work(server));
+            any |= self.expiry.work(server);
             any |= { self.node.as_mut() }.is_some_and(|node| node.work(server));
             if !any {
                 break;
@@ -160,6 +172,8 @@ impl Controllers {
             self.roles.as_ref().and_then(Roles::due),
             self.services.due(),
             self.disruption.as_ref().and_then(Disruption::due),
+            self.expiry.due(),
+            self.compaction.due(),
             self.node.as_ref().and_then(Node::due),
         ];
         all.into_iter().flatten().min()

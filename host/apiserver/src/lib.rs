@@ -13,6 +13,7 @@ pub mod crd;
 mod deep;
 pub mod definitions;
 pub mod discovery;
+mod encode;
 pub mod faults;
 pub mod field;
 pub mod fields;

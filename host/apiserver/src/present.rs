@@ -9,6 +9,7 @@ use crate::answer::Answer;
 use crate::body::Body;
 use crate::builtin;
 use crate::convert;
+use crate::encode::{self, Part};
 use crate::registry::{Origin, Resource};
 use crate::request::accept::Form;
 use crate::status::Refusal;
@@ -65,7 +66,7 @@ pub fn versioned(resource: &Resource, entry: &Entry) -> Bytes {
         return entry.json.clone();
     }
     let object = convert::to_served(entry.value(), resource);
-    serde_json::to_vec(&object).unwrap_or_default().into()
+    encode::to_vec(&object).into()
 }
 
 /// An object in the version of the path.
@@ -91,7 +92,10 @@ pub fn one(
     code: StatusCode,
 ) -> Result<Answer, Refusal> {
     Ok(match look.form {
-        Form::Object | Form::Discovery => Answer::bytes(code, versioned(resource, entry)),
+        Form::Object | Form::Discovery => {
+            let pieces = [versioned(resource, entry), LINE];
+            Answer::body(code, Body::pieces(pieces))
+        }
         Form::Metadata { beta, .. } => {
             Answer::json(code, &metadata_only(&value(resource, entry), beta))
         }
@@ -167,36 +171,69 @@ pub fn list<'a>(
     }
 }
 
+/// The end of an answer.
+const LINE: Bytes = Bytes::from_static(b"\n");
+
 fn items<'a>(resource: &Resource, entries: impl Iterator<Item = &'a Entry>, page: &Page) -> Body {
-    let head = format!(
-        "{{\"kind\":{:?},\"apiVersion\":{:?},\"metadata\":{},\"items\":[",
-        resource.list_kind,
-        resource.api_version(),
-        page.metadata(resource.origin != Origin::BuiltIn)
-    );
-    let mut pieces = vec![Bytes::from(head)];
     // The items of a built-in kind's list do not say their kind; those of custom resources do.
     let typed = resource.origin != Origin::BuiltIn;
+    let [head, tail] = around(resource, page);
+    let mut pieces = vec![Bytes::from(head)];
     for (index, entry) in entries.enumerate() {
         if index > 0 {
             pieces.push(Bytes::from_static(b","));
         }
         if typed {
             pieces.push(versioned(resource, entry));
-        } else if is_as_stored(resource, entry) {
-            pieces.push(Bytes::from_static(b"{"));
-            pieces.push(entry.untyped());
-        } else {
-            let mut object = value(resource, entry);
-            if let Some(object) = object.as_object_mut() {
-                object.remove("apiVersion");
-                object.remove("kind");
-            }
-            pieces.push(serde_json::to_vec(&object).unwrap_or_default().into());
+            continue;
         }
+        pieces.push(Bytes::from_static(b"{"));
+        pieces.push(if is_as_stored(resource, entry) {
+            entry.untyped()
+        } else {
+            untyped(resource, &versioned(resource, entry))
+        });
     }
-    pieces.push(Bytes::from_static(b"]}"));
+    pieces.extend([Bytes::from(tail), LINE]);
     Body::pieces(pieces)
+}
+
+/// What is before the items of a list, and after them. A list of custom resources is a map, whose fields are
+/// sorted.
+fn around(resource: &Resource, page: &Page) -> [Vec<u8>; 2] {
+    let is_map = resource.origin != Origin::BuiltIn;
+    let (kind, version) = (&resource.list_kind, resource.api_version());
+    let mut metadata = Vec::new();
+    let part = if is_map {
+        Part::PLAIN
+    } else {
+        Part::named("ListMeta")
+    };
+    encode::write(&mut metadata, &page.metadata(is_map), part);
+    if is_map {
+        let head = format!("{{\"apiVersion\":{version:?},\"items\":[");
+        let mut tail = format!("],\"kind\":{kind:?},\"metadata\":").into_bytes();
+        tail.append(&mut metadata);
+        tail.push(b'}');
+        return [head.into_bytes(), tail];
+    }
+    let head = format!("{{\"kind\":{kind:?},\"apiVersion\":{version:?},\"metadata\":");
+    let mut head = head.into_bytes();
+    head.append(&mut metadata);
+    head.extend_from_slice(b",\"items\":[");
+    [head, b"]}".to_vec()]
+}
+
+/// The text of an object without its kind and version, as it follows on an opening brace.
+fn untyped(resource: &Resource, text: &Bytes) -> Bytes {
+    let (kind, version) = (&resource.kind, resource.api_version());
+    let head = format!("{{\"kind\":{kind:?},\"apiVersion\":{version:?},");
+    let from = if text.starts_with(head.as_bytes()) {
+        head.len()
+    } else {
+        1
+    };
+    text.slice(from..)
 }
 
 /// An event's object in the form that the client wants; a table row's event is a whole table.
@@ -213,7 +250,7 @@ pub fn event(resource: &Resource, entry: &Entry, look: Look, first: bool) -> Byt
             table
         }
     };
-    serde_json::to_vec(&value).unwrap_or_default().into()
+    encode::to_vec(&value).into()
 }
 
 /// Objects as a table.

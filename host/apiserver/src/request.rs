@@ -4,6 +4,7 @@ pub mod accept;
 pub mod decode;
 pub mod golang;
 pub mod options;
+pub mod outline;
 pub mod query;
 pub mod route;
 pub mod timeout;
@@ -70,6 +71,19 @@ impl Request {
     /// A header's text.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
+    }
+
+    /// Whether the answer is for people: it is asked for, or a program of theirs asks (apiserver
+    /// `pkg/endpoints/handlers/negotiation/negotiate.go`, `isPrettyPrint`).
+    pub(crate) fn is_for_people(&self) -> bool {
+        match self.query.text("pretty").unwrap_or_default() {
+            "" => {
+                let agent = self.header("user-agent").unwrap_or_default();
+                let mut theirs = ["curl", "Wget", "Mozilla/5.0"].iter();
+                theirs.any(|begin| agent.starts_with(begin))
+            }
+            said => ["1", "t", "T", "true", "TRUE", "True"].contains(&said),
+        }
     }
 
     /// Who is written into managedFields when the client does not say: the client's name, which is what

@@ -256,7 +256,11 @@ impl Server {
 
     /// Answers one request whose body is there.
     pub fn answer(&self, request: &Request) -> Answer {
-        self.ask(request).unwrap_or_else(Answer::from)
+        let answer = self.ask(request).unwrap_or_else(Answer::from);
+        if request.is_for_people() {
+            return answer.pretty();
+        }
+        answer
     }
 
     /// The same, with a refusal as such.

@@ -3,11 +3,13 @@
 //! - Every accepted write gets the next revision; the object carries it as `resourceVersion`.
 //! - A write names the revision that it builds on, and is refused if that has moved: no write is lost.
 //! - The last events of each resource are kept, so that a watch can go on from where it was and a list can
-//!   be read as of an earlier revision; older ones are compacted away (410).
+//!   be read as of an earlier revision; older ones are compacted away (410). They are limited by their number,
+//!   and all together by their bytes.
 //! - Objects are kept as compact JSON, written once: lists and watches hand out the same bytes.
 
 mod bell;
 mod entry;
+mod past;
 mod table;
 
 use std::collections::BTreeMap;
@@ -21,6 +23,7 @@ pub use table::{Change, Event, Events, Gone, Happened, Snapshot};
 
 use bell::Bell;
 use entry::Draft;
+use past::Past;
 use table::Table;
 
 /// Which objects lie together: the group and plural, whatever the version.
@@ -40,10 +43,32 @@ pub struct Store(Arc<Mutex<Inner>>);
 struct Inner {
     revision: u64,
     tables: BTreeMap<Place, Table>,
+    /// What the events of all tables take, in bytes.
+    past: usize,
+    /// Nothing can be listed as it was before this revision.
+    compacted: u64,
     /// Rings with every write to anything.
     bell: Bell,
     /// How deeply the deepest object ever written is nested.
     deepest: usize,
+}
+
+/// What the events of all resources may take, in bytes.
+pub const MOST_PAST: usize = 32 << 20;
+/// Events that a reader takes at once: who does not read on holds no more than these.
+const AT_ONCE: usize = 256;
+
+/// How much a store holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Size {
+    /// The objects that there are.
+    pub objects: usize,
+    /// The resources that have objects or events, or are served.
+    pub resources: usize,
+    /// The events that are kept.
+    pub events: usize,
+    /// What they take besides the objects that there are, in bytes.
+    pub event_bytes: usize,
 }
 
 /// What a write does to an object.
@@ -69,6 +94,8 @@ impl Default for Store {
         Self(Arc::new(Mutex::new(Inner {
             revision: 1,
             tables: BTreeMap::new(),
+            past: 0,
+            compacted: 0,
             bell: Bell::default(),
             deepest: 0,
         })))
@@ -120,7 +147,11 @@ impl Store {
             return Err(Moved);
         }
         let entry = Arc::new(draft.at(key, revision));
+        let before = table.past().bytes();
         table.put(Arc::clone(&entry), deletes);
+        let after = table.past().bytes();
+        inner.past = inner.past + after - before;
+        inner.bound();
         inner.revision = revision;
         inner.deepest = inner.deepest.max(nesting);
         inner.bell.ring();
@@ -149,6 +180,9 @@ impl Store {
         revision: u64,
     ) -> Result<Snapshot, Gone> {
         let inner = self.inner();
+        if revision < inner.compacted {
+            return Err(Gone);
+        }
         let entries = match inner.tables.get(place) {
             Some(table) => table.list_at(namespace, revision)?,
             None => Vec::new(),
@@ -182,8 +216,10 @@ impl Store {
         let mut all = Vec::new();
         for (place, table) in &inner.tables {
             for event in table.after(revision)? {
-                let place = place.clone();
-                all.push(Happened { place, event });
+                all.push(Happened {
+                    place: place.clone(),
+                    event: Arc::clone(event),
+                });
             }
         }
         all.sort_by_key(|happened| happened.event.entry.revision);
@@ -218,9 +254,29 @@ impl Store {
     pub fn compact(&self) {
         let mut inner = self.inner();
         let revision = inner.revision;
-        for table in inner.tables.values_mut() {
-            table.compact(revision);
+        inner.forget(revision, |past| past.clear(revision));
+    }
+
+    /// Forgets what happened up to a revision, as etcd's compaction does: who has not seen it by then gets a
+    /// 410. Resources to which nothing happened can be watched from any revision.
+    pub fn compact_until(&self, revision: u64) {
+        let mut inner = self.inner();
+        inner.forget(revision, |past| past.forget_until(revision));
+    }
+
+    /// How much it holds.
+    pub fn size(&self) -> Size {
+        let inner = self.inner();
+        let mut size = Size {
+            resources: inner.tables.len(),
+            event_bytes: inner.past,
+            ..Size::default()
+        };
+        for table in inner.tables.values() {
+            size.objects += table.len();
+            size.events += table.past().len();
         }
+        size
     }
 
     /// The resources that have objects, or had.
@@ -233,13 +289,42 @@ impl Store {
         self.inner().revision += revisions;
     }
 
+    /// The next events after `revision`, and up to where they tell everything.
     fn after(&self, place: &Place, revision: u64) -> Result<(Vec<Arc<Event>>, u64), Gone> {
         let inner = self.inner();
-        let events = match inner.tables.get(place) {
-            Some(table) => table.after(revision)?,
-            None => Vec::new(),
+        let Some(table) = inner.tables.get(place) else {
+            return Ok((Vec::new(), inner.revision));
         };
-        Ok((events, inner.revision))
+        let after = table.after(revision)?;
+        let is_all = after.len() <= AT_ONCE;
+        let events: Vec<Arc<Event>> = after.take(AT_ONCE).cloned().collect();
+        let last = events.last().map(|last| last.entry.revision);
+        let reached = last.filter(|_| !is_all).unwrap_or(inner.revision);
+        Ok((events, reached))
+    }
+}
+
+impl Inner {
+    /// Keeps the events within their bytes, at the cost of the resource whose events take most.
+    fn bound(&mut self) {
+        while self.past > MOST_PAST {
+            let all = self.tables.values_mut().map(Table::past_mut);
+            let Some(largest) = all.max_by_key(|past| past.bytes()) else {
+                return;
+            };
+            let before = largest.bytes();
+            largest.shrink_to(before / 4 * 3);
+            self.past -= before - largest.bytes();
+        }
+    }
+
+    fn forget(&mut self, revision: u64, from: impl Fn(&mut Past)) {
+        self.compacted = self.compacted.max(revision);
+        self.tables
+            .values_mut()
+            .for_each(|table| from(table.past_mut()));
+        self.tables.retain(|_, table| !table.is_spent());
+        self.past = self.tables.values().map(|table| table.past().bytes()).sum();
     }
 }
 
@@ -250,7 +335,7 @@ impl Events {
     }
 
     /// What happened since the last call, with the revision that this brings the reader to; waits for
-    /// nothing.
+    /// nothing. There may be more.
     ///
     /// # Errors
     /// [`Gone`] if the reader was too slow.
@@ -258,6 +343,9 @@ impl Events {
         self.changed.mark_unchanged();
         let (events, revision) = self.store.after(&self.place, self.seen)?;
         self.seen = revision;
+        if events.len() == AT_ONCE {
+            self.changed.mark_changed();
+        }
         Ok((events, revision))
     }
 
@@ -271,128 +359,4 @@ impl Events {
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    fn place() -> Place {
-        Place {
-            group: String::new(),
-            plural: "configmaps".to_owned(),
-        }
-    }
-
-    fn key(name: &str) -> Key {
-        Key::new("default", name)
-    }
-
-    fn object(name: &str, data: u32) -> Value {
-        json!({ "data": data, "kind": "ConfigMap", "metadata": { "name": name, "uid": "u" } })
-    }
-
-    #[test]
-    fn a_write_that_builds_on_an_older_state_is_refused() {
-        let store = Store::default();
-        let first = store
-            .write(&place(), key("a"), None, Write::Put(object("a", 1)))
-            .unwrap();
-        assert_eq!(first.revision, 2);
-        assert_eq!(
-            first.value()["metadata"],
-            json!({ "name": "a", "resourceVersion": "2", "uid": "u" })
-        );
-        let late = store.write(&place(), key("a"), None, Write::Put(object("a", 2)));
-        assert_eq!(late.unwrap_err(), Moved);
-        let next = store.write(&place(), key("a"), Some(2), Write::Put(object("a", 2)));
-        assert_eq!(next.unwrap().revision, 3);
-    }
-
-    #[tokio::test]
-    async fn a_reader_sees_every_event_once_and_in_order() {
-        let store = Store::default();
-        let mut events = store.follow(&place(), 1).unwrap();
-        let put = |name: &str, expected, data| {
-            let write = Write::Put(object(name, data));
-            store
-                .write(&place(), key(name), expected, write)
-                .unwrap()
-                .revision
-        };
-        let first = put("a", None, 1);
-        put("b", None, 1);
-        put("a", Some(first), 2);
-        events.changed().await.unwrap();
-        let (seen, revision) = events.take().unwrap();
-        let seen: Vec<_> = seen
-            .iter()
-            .map(|event| (event.change, event.entry.revision))
-            .collect();
-        assert_eq!(
-            seen,
-            [
-                (Change::Added, 2),
-                (Change::Added, 3),
-                (Change::Modified, 4)
-            ]
-        );
-        assert_eq!(revision, 4);
-        assert!(events.take().unwrap().0.is_empty());
-        store.compact();
-        assert!(events.take().is_ok(), "it had seen everything");
-        put("c", None, 1);
-        store.compact();
-        assert_eq!(events.take().unwrap_err(), Gone);
-    }
-
-    #[tokio::test]
-    async fn a_reader_of_what_is_closed_sees_the_rest_and_then_the_end() {
-        let store = Store::default();
-        let mut events = store.follow(&place(), 1).unwrap();
-        let write = Write::Put(object("a", 1));
-        store.write(&place(), key("a"), None, write).unwrap();
-        store.close(&place());
-        assert_eq!(events.changed().await, Ok(()));
-        assert_eq!(events.take().unwrap().0.len(), 1);
-        assert_eq!(events.changed().await, Err(Closed));
-        let mut again = store.follow(&place(), 2).unwrap();
-        let write = Write::Put(object("b", 1));
-        store.write(&place(), key("b"), None, write).unwrap();
-        assert_eq!(again.changed().await, Ok(()), "it may come again");
-    }
-
-    #[test]
-    fn a_list_can_be_read_as_of_an_earlier_revision() {
-        let store = Store::default();
-        let names = |snapshot: &Snapshot| -> Vec<String> {
-            let entries = snapshot.entries.iter();
-            entries
-                .map(|entry| format!("{}:{}", entry.key.name, entry.revision))
-                .collect()
-        };
-        for (name, data) in [("a", 1), ("b", 1), ("c", 1)] {
-            store
-                .write(&place(), key(name), None, Write::Put(object(name, data)))
-                .unwrap();
-        }
-        let before = store.list(&place(), None);
-        store
-            .write(&place(), key("a"), Some(2), Write::Put(object("a", 2)))
-            .unwrap();
-        store
-            .write(&place(), key("b"), Some(3), Write::Delete(object("b", 1)))
-            .unwrap();
-        store
-            .write(&place(), key("d"), None, Write::Put(object("d", 1)))
-            .unwrap();
-        assert_eq!(names(&store.list(&place(), None)), ["a:5", "c:4", "d:7"]);
-        let then = store.list_at(&place(), None, before.revision).unwrap();
-        assert_eq!(names(&then), names(&before));
-        assert_eq!(names(&then), ["a:2", "b:3", "c:4"]);
-        store.compact();
-        assert_eq!(
-            store.list_at(&place(), None, before.revision).unwrap_err(),
-            Gone
-        );
-    }
-}
+mod tests;

@@ -1,7 +1,7 @@
 //! Who a bearer token stands for.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -15,12 +15,21 @@ use crate::seams::Rng;
 pub const AUDIENCE: &str = "https://kubernetes.default.svc";
 /// Where a user says which token it came with.
 const CREDENTIAL: &str = "authentication.kubernetes.io/credential-id";
+/// So many tokens may be kept after they have ended.
+const FEW: usize = 64;
 
 /// The tokens given out.
 #[derive(Debug)]
 pub struct Tokens {
     rng: Rng,
-    held: Mutex<BTreeMap<String, Held>>,
+    held: Mutex<Given>,
+}
+
+#[derive(Debug, Default)]
+struct Given {
+    tokens: BTreeMap<String, Held>,
+    /// With so many, those that have ended are forgotten.
+    many: usize,
 }
 
 #[derive(Clone, Debug)]
@@ -75,6 +84,7 @@ impl Tokens {
         });
         let token = self.signed(&claims);
         let ends = Some(ends);
+        self.held().forget_ended(now);
         self.hold(
             &token,
             Held {
@@ -115,8 +125,11 @@ impl Tokens {
     }
 
     fn hold(&self, token: &str, new: Held) {
-        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        held.insert(token.to_owned(), new);
+        self.held().tokens.insert(token.to_owned(), new);
+    }
+
+    fn held(&self) -> MutexGuard<'_, Given> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Who a token stands for at this server; nobody when it has ended.
@@ -135,8 +148,8 @@ impl Tokens {
         wanted: &[String],
         now: Timestamp,
     ) -> Result<(User, Vec<String>), String> {
-        let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = held.get(token);
+        let held = self.held();
+        let found = held.tokens.get(token);
         let found = found.filter(|held| held.ends.is_none_or(|ends| ends > now));
         let found = found.ok_or("invalid bearer token")?;
         let both: Vec<String> = wanted
@@ -152,6 +165,18 @@ impl Tokens {
             ));
         }
         Ok((found.user.clone(), both))
+    }
+}
+
+impl Given {
+    /// Forgets tokens that have ended, each time when there are twice as many as were left the last time.
+    fn forget_ended(&mut self, now: Timestamp) {
+        if self.tokens.len() < self.many {
+            return;
+        }
+        self.tokens
+            .retain(|_, held| held.ends.is_none_or(|ends| ends > now));
+        self.many = (2 * self.tokens.len()).max(FEW);
     }
 }
 
@@ -192,5 +217,22 @@ mod tests {
             tokens.review(&token, &texts(&["z"]), now).unwrap_err(),
             "[invalid bearer token, token audiences [\"x\" \"y\"] is invalid for the target audiences [\"z\"]]"
         );
+    }
+
+    #[test]
+    fn tokens_that_have_ended_are_forgotten() {
+        let tokens = Tokens::new(Rng::seeded(1));
+        let at = |second| Timestamp::from_second(second).unwrap();
+        let live = tokens.issue(
+            ("a", "b", "u"),
+            vec![AUDIENCE.to_owned()],
+            at(0),
+            Timestamp::MAX,
+        );
+        for second in 0..1_000 {
+            tokens.issue(("a", "b", "u"), Vec::new(), at(second), at(second + 10));
+        }
+        assert!(tokens.held().tokens.len() <= FEW);
+        assert!(tokens.user(&live, at(1_000)).is_some());
     }
 }

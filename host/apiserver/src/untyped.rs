@@ -5,6 +5,7 @@ use std::fmt;
 use serde::de::{
     DeserializeOwned, DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor,
 };
+use serde_json::map::Entry;
 use serde_json::{Map, Number, Value};
 
 /// How a format writes values, and what is noticed while one is read.
@@ -41,6 +42,11 @@ pub(crate) trait Notation {
         Ok(())
     }
 
+    /// What becomes of a key's value that comes after another.
+    fn again(&self, _before: Value, value: Value) -> Value {
+        value
+    }
+
     /// The value of a key was read. The fields before it are in `map`.
     fn field_was_read(&mut self, _key: &Self::Key, _map: &Map<String, Value>) {}
 }
@@ -50,7 +56,7 @@ pub(crate) fn float(number: f64) -> Value {
     Number::from_f64(number).map_or(Value::Null, Value::Number)
 }
 
-/// Reads a value; of keys that are equal the last one counts.
+/// Reads a value; of keys that are equal the last one counts, unless the notation says otherwise.
 pub(crate) struct Seed<'a, N>(pub(crate) &'a mut N);
 
 impl<'de, N: Notation> DeserializeSeed<'de> for Seed<'_, N> {
@@ -128,7 +134,15 @@ impl<'de, N: Notation> Visitor<'de> for Seed<'_, N> {
             self.0.field::<A::Error>(&key, &map)?;
             let value = fields.next_value_seed(Seed(&mut *self.0))?;
             self.0.field_was_read(&key, &map);
-            map.insert(key.into(), value);
+            match map.entry(key) {
+                Entry::Vacant(entry) => {
+                    entry.insert(value);
+                }
+                Entry::Occupied(mut entry) => {
+                    let before = entry.get_mut().take();
+                    entry.insert(self.0.again(before, value));
+                }
+            }
         }
         self.0.leave();
         Ok(Value::Object(map))

@@ -64,6 +64,7 @@ pub mod path;
 pub mod play;
 pub mod scenario;
 pub mod server;
+mod spelling;
 mod step;
 pub mod suite;
 mod template;

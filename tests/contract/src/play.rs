@@ -10,6 +10,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::scenario::{Body, Compare, Condition, Enough, Request, Scenario, Step};
 use crate::server::{Answer, Server, collect};
+use crate::spelling;
 use crate::template::Variables;
 use crate::view::View;
 use crate::watch::Watch;
@@ -43,7 +44,7 @@ pub struct Transcript {
 pub struct Entry {
     /// The step, for people: the request with its body.
     pub title: String,
-    /// What was answered: `status`, `headers` and `body`, or `events`.
+    /// What was answered: `status`, `headers` and `body`, or `events`; perhaps the spelling of the `text`.
     pub answer: Value,
     /// What of it is compared.
     pub view: View,
@@ -181,8 +182,12 @@ impl<'a> Player<'a> {
     async fn record(&mut self, request: &Request, answer: Answer, entry: &mut Entry) -> Result<()> {
         let status = answer.status().as_u16();
         let headers = headers(&answer);
-        let body = parsed(&collect(answer).await?);
+        let text = collect(answer).await?;
+        let body = parsed(&text);
         entry.answer = json!({ "status": status, "headers": headers, "body": body });
+        if request.view.spelled {
+            put_text(&mut entry.answer, spelling::of(&text).into());
+        }
         entry.view = request.view.filled(&self.variables)?;
         self.capture(request, &body)
     }
@@ -231,7 +236,12 @@ impl<'a> Player<'a> {
         let watch = self.watches.get_mut(name);
         let events = watch.with_context(|| format!("no watch {name} is open"))?;
         let events = events.take(until).await?;
+        let (events, lines): (Vec<Value>, Vec<Vec<u8>>) = events.into_iter().unzip();
         entry.answer = json!({ "events": events });
+        if view.spelled {
+            let lines = lines.iter().map(|line| spelling::of(line));
+            put_text(&mut entry.answer, lines.collect::<Vec<_>>().into());
+        }
         entry.view = view.filled(&self.variables)?;
         Ok(())
     }
@@ -277,6 +287,12 @@ impl<'a> Player<'a> {
                 .map(|pattern| pattern.filled(&self.variables))
                 .collect::<Result<_>>()?,
         })
+    }
+}
+
+fn put_text(answer: &mut Value, text: Value) {
+    if let Value::Object(answer) = answer {
+        answer.insert("text".to_owned(), text);
     }
 }
 

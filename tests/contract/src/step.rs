@@ -42,6 +42,8 @@ pub(crate) struct RawStep {
     capture: BTreeMap<String, String>,
     only: Vec<Pattern>,
     without: Vec<Pattern>,
+    /// The order of fields, what is escaped, and the end of the text count as well.
+    spelled: bool,
 
     /// The name of the watch that is opened.
     name: Option<String>,
@@ -146,6 +148,7 @@ impl RawStep {
         View {
             only: std::mem::take(&mut self.only),
             without: std::mem::take(&mut self.without),
+            spelled: self.spelled,
         }
     }
 
@@ -253,7 +256,7 @@ fn installs(crd: Value) -> Result<Vec<Step>> {
         path: CRDS.to_owned(),
         view: View {
             only: vec![pattern("/kind")?],
-            without: Vec::new(),
+            ..View::default()
         },
         body: Body::Document(crd),
         ..Request::default()

@@ -13,6 +13,8 @@ pub struct View {
     pub only: Vec<Pattern>,
     /// Everything but this.
     pub without: Vec<Pattern>,
+    /// Whether it is compared how the text is written, too.
+    pub spelled: bool,
 }
 
 impl View {
@@ -30,6 +32,7 @@ impl View {
         Ok(Self {
             only: filled(&self.only)?,
             without: filled(&self.without)?,
+            spelled: self.spelled,
         })
     }
 
@@ -68,7 +71,12 @@ mod tests {
         let answer = json!({ "status": 200, "body": { "a": [1, 2], "b": 3 } });
         let kept = |only, without| {
             let mut answer = answer.clone();
-            View { only, without }.keep(&mut answer);
+            let view = View {
+                only,
+                without,
+                spelled: false,
+            };
+            view.keep(&mut answer);
             answer["body"].clone()
         };
         assert_eq!(kept(vec![], vec![]), answer["body"]);

@@ -30,17 +30,17 @@ impl Watch {
     }
 
     /// Takes events until there are enough. Nobody knows when the server sends a bookmark of its own
-    /// accord, so those that are not waited for are left out.
+    /// accord, so those that are not waited for are left out. Each comes with its text.
     ///
     /// # Errors
     /// They do not come in time; the error has what came.
-    pub(crate) async fn take(&mut self, until: Enough) -> Result<Vec<Value>> {
+    pub(crate) async fn take(&mut self, until: Enough) -> Result<Vec<(Value, Vec<u8>)>> {
         let deadline = Instant::now() + DEADLINE;
         let mut events = Vec::new();
         loop {
             let enough = match until {
                 Enough::Count(count) => events.len() >= count,
-                Enough::Bookmark => events.last().is_some_and(is_bookmark),
+                Enough::Bookmark => { events.last() }.is_some_and(|(event, _)| is_bookmark(event)),
                 Enough::Closed => false,
             };
             if enough {
@@ -51,7 +51,7 @@ impl Watch {
                     Either::Left(line) => {
                         let event: Value = serde_json::from_slice(&line)?;
                         if until == Enough::Bookmark || !is_bookmark(&event) {
-                            events.push(event);
+                            events.push((event, line));
                         }
                     }
                     Either::Right(()) if until == Enough::Closed => return Ok(events),
@@ -90,7 +90,9 @@ fn is_bookmark(event: &Value) -> bool {
     event.get("type").is_some_and(|kind| kind == "BOOKMARK")
 }
 
-fn shown(events: &[Value]) -> String {
-    let events: Vec<String> = events.iter().map(Value::to_string).collect();
+fn shown(events: &[(Value, Vec<u8>)]) -> String {
+    let events: Vec<String> = { events.iter() }
+        .map(|(event, _)| event.to_string())
+        .collect();
     format!("{} events: {}", events.len(), events.join("\n"))
 }

@@ -146,6 +146,28 @@ pub(crate) fn type_of_kind(group: &str, version: &str, kind: &str) -> Option<Str
     None
 }
 
+/// All kinds of objects and lists, and of what is sent to subresources: their versions, such as `apps/v1`, and
+/// their types.
+pub(crate) fn kinds() -> impl Iterator<Item = (String, &'static str, &'static str)> {
+    let versions = CATALOG
+        .iter()
+        .flat_map(|group| group.versions.iter().map(move |version| (group, version)));
+    versions.flat_map(|(group, version)| {
+        let own = api_version(&group.name, &version.version);
+        version
+            .resources
+            .iter()
+            .flat_map(move |entry| entry.kinds(&own))
+    })
+}
+
+fn api_version(group: &str, version: &str) -> String {
+    match group {
+        "" => version.to_owned(),
+        group => format!("{group}/{version}"),
+    }
+}
+
 fn schema(resource: &Resource) -> Option<Schema> {
     let entry = entry(&resource.group, &resource.version, &resource.plural)?;
     Some(types::schema(&entry.type_name))
@@ -173,6 +195,23 @@ impl Entry {
         let mut all = self.subresources.iter();
         let found = all.find(|sub| sub.subresource == name)?;
         found.type_name.as_deref()
+    }
+
+    fn kinds(&'static self, own: &str) -> Vec<(String, &'static str, &'static str)> {
+        let kind = self.response_kind.kind.as_str();
+        let mut kinds = vec![(own.to_owned(), kind, self.type_name.as_str())];
+        if let Some(list) = &self.list_type_name {
+            let (_, kind) = list.rsplit_once('.').unwrap_or_default();
+            kinds.push((own.to_owned(), kind, list));
+        }
+        for sub in &self.subresources {
+            let said = &sub.response_kind;
+            if let (Some(type_name), false) = (&sub.type_name, said.version.is_empty()) {
+                let version = api_version(&said.group, &said.version);
+                kinds.push((version, said.kind.as_str(), type_name));
+            }
+        }
+        kinds
     }
 
     fn resource(&self, group: &str, version: &str, storage: &str) -> Resource {

@@ -6,10 +6,9 @@
 //! - What is empty goes away where Go omits it, and comes where Go does not.
 //! - Quantities and times get their one form.
 
+mod findings;
 mod scalars;
 mod special;
-
-use std::fmt::{self, Write};
 
 use serde_json::{Map, Value};
 
@@ -17,7 +16,11 @@ use super::catalog;
 use super::structs::{self, Field, Struct};
 use crate::patch::json_word;
 use crate::registry::Resource;
+use crate::request::outline::Step;
 use crate::schema::{Kind, Schema, View};
+use findings::Wrong;
+pub use findings::{Doubled, Findings};
+use scalars::Misfit;
 
 /// Reads an object of a built-in kind; names the fields that were dropped, such as
 /// `spec.containers[0].bogus`.
@@ -33,20 +36,20 @@ pub fn decode(object: &mut Value, resource: &Resource) -> Result<Vec<String>, St
 }
 
 /// The same for what a client sends, where empty lists are still there: all but definitions are kept as
-/// protobuf, which knows none.
-///
-/// # Errors
-/// In these words, where something has the wrong type.
+/// protobuf, which knows none. `doubled` is left with the fields that the type looks into.
 pub fn decode_in(
     object: &mut Value,
     resource: &Resource,
     words: Words,
-) -> Result<Vec<String>, String> {
+    doubled: &mut Vec<Doubled>,
+) -> Findings {
     let entry = catalog::entry(&resource.group, &resource.version, &resource.plural);
-    match entry {
-        Some(entry) => decode_as(object, &entry.type_name, words, true),
-        None => Ok(Vec::new()),
-    }
+    let Some(entry) = entry else {
+        return Findings::default();
+    };
+    let schema = super::types::schema(&entry.type_name);
+    doubled.retain(|doubled| special::looks_into(schema.view(), &doubled.at));
+    decode_as(object, &entry.type_name, words, true)
 }
 
 /// Who says what is wrong.
@@ -64,7 +67,12 @@ pub enum Words {
 /// # Errors
 /// The text of Go's decoder, where something has the wrong type.
 pub fn decode_type(object: &mut Value, type_name: &str) -> Result<Vec<String>, String> {
-    decode_as(object, type_name, Words::Json, is_kept_as_json(type_name))
+    let keeps_empty_lists = is_kept_as_json(type_name);
+    let mut found = decode_as(object, type_name, Words::Json, keeps_empty_lists);
+    match found.error(None) {
+        Some(why) => Err(why),
+        None => Ok(found.unknown()),
+    }
 }
 
 fn is_kept_as_json(type_name: &str) -> bool {
@@ -76,7 +84,7 @@ fn decode_as(
     type_name: &str,
     words: Words,
     keeps_empty_lists: bool,
-) -> Result<Vec<String>, String> {
+) -> Findings {
     let schema = super::types::schema(type_name);
     let mut decoder = Decoder {
         keeps_empty_lists,
@@ -84,26 +92,8 @@ fn decode_as(
         ..Decoder::default()
     };
     let (_, local) = type_name.rsplit_once('.').unwrap_or_default();
-    decoder.value(object, schema.view(), &format!("v1.{local}"))?;
-    Ok(decoder.unknown)
-}
-
-/// A step of the way to a value.
-#[derive(Debug)]
-enum Step {
-    Field(&'static str),
-    Key(String),
-    Index(usize),
-}
-
-impl fmt::Display for Step {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Field(name) => write!(formatter, ".{name}"),
-            Self::Key(name) => write!(formatter, ".{name}"),
-            Self::Index(index) => write!(formatter, "[{index}]"),
-        }
-    }
+    decoder.value(object, schema.view(), &format!("v1.{local}"));
+    decoder.found
 }
 
 /// Where the walk is, and what it found.
@@ -111,44 +101,50 @@ impl fmt::Display for Step {
 struct Decoder {
     keeps_empty_lists: bool,
     words: Words,
-    /// With indexes, for fields that are dropped.
+    /// With keys and indexes.
     path: Vec<Step>,
-    /// Without them, for errors.
+    /// Without them, and with the names of embedded structs, for errors.
     fields: Vec<&'static str>,
     /// The struct that the last of `fields` is in.
     within: String,
-    unknown: Vec<String>,
-    /// Within a part whose own decoder is not strict.
-    is_lenient: bool,
+    found: Findings,
+    /// Within a part that a type's own decoder reads: it is not strict, and its errors end everything.
+    is_within_own: bool,
 }
 
 impl Decoder {
     /// `go` is the type as Go names it.
-    fn value(&mut self, value: &mut Value, view: View<'_>, go: &str) -> Result<(), String> {
+    fn value(&mut self, value: &mut Value, view: View<'_>, go: &str) {
         let type_name = view.type_name().unwrap_or_default();
-        if let Some(done) = special::decode(self, value, type_name, go) {
-            return done;
+        if special::decode(self, value, type_name, go) {
+            return;
         }
         match (view.kind(), &mut *value) {
             (Some(Kind::Object), Value::Object(fields)) if view.values().is_some() => {
-                self.map(fields, view, go)
+                self.map(fields, view, go);
             }
             (Some(Kind::Object), Value::Object(fields)) => self.object(fields, view),
             (Some(Kind::Array), Value::Array(items)) => self.list(items, view, go),
-            (Some(kind @ (Kind::Object | Kind::Array)), other) => Err(self.wrong(other, kind, go)),
-            (Some(Kind::IntOrString), _) => scalars::int_or_string(value),
+            (Some(kind @ (Kind::Object | Kind::Array)), other) => self.wrong(other, kind, go),
+            (Some(Kind::IntOrString), _) => {
+                let read = scalars::int_or_string(value);
+                self.own(read);
+            }
             (Some(_), _) => self.scalar(value, view, go),
-            (None, _) => Ok(()),
+            (None, _) => {}
         }
     }
 
-    fn object(&mut self, fields: &mut Map<String, Value>, view: View<'_>) -> Result<(), String> {
+    fn object(&mut self, fields: &mut Map<String, Value>, view: View<'_>) {
         let type_name = view.type_name().unwrap_or_default();
         let Some(known) = structs::of(type_name) else {
-            return Ok(());
+            return;
         };
-        let local = type_name.rsplit('.').next().unwrap_or_default();
-        let outer = std::mem::replace(&mut self.within, local.to_owned());
+        let outer = self.within.clone();
+        if !self.is_within_own {
+            let local = type_name.rsplit('.').next().unwrap_or_default();
+            local.clone_into(&mut self.within);
+        }
         let mut gone = Vec::new();
         for (name, value) in fields.iter_mut() {
             let (Some(field), Some(below)) = (known.field(name), view.property(name)) else {
@@ -160,14 +156,16 @@ impl Decoder {
                 gone.push(name.clone());
                 continue;
             }
-            self.path.push(Step::Field(field.name));
+            self.path.push(Step::Field(name.clone()));
+            let depth = self.fields.len();
+            self.fields.extend(field.embedded);
             self.fields.push(field.name);
-            self.value(value, below, field.go_type())?;
+            self.value(value, below, field.go_type());
             if self.is_left_out(value, *field, below) {
                 gone.push(name.clone());
             }
             self.path.pop();
-            self.fields.pop();
+            self.fields.truncate(depth);
         }
         self.within = outer;
         for name in gone {
@@ -178,29 +176,20 @@ impl Decoder {
                 fields.insert(name.clone(), value.clone());
             }
         }
-        Ok(())
     }
 
     fn note_unknown(&mut self, name: &str) {
-        if self.is_lenient {
+        if self.is_within_own {
             return;
         }
-        let mut path = String::new();
-        for step in &self.path {
-            let _ = write!(path, "{step}");
-        }
-        let path = format!("{path}.{name}");
-        self.unknown.push(path.trim_start_matches('.').to_owned());
+        let mut at = self.path.clone();
+        at.push(Step::Field(name.to_owned()));
+        self.found.unknown.push(at);
     }
 
-    fn map(
-        &mut self,
-        map: &mut Map<String, Value>,
-        view: View<'_>,
-        go: &str,
-    ) -> Result<(), String> {
+    fn map(&mut self, map: &mut Map<String, Value>, view: View<'_>, go: &str) {
         let Some(below) = view.values() else {
-            return Ok(());
+            return;
         };
         let is_resources = go == "v1.ResourceList";
         let go = go.strip_prefix("map[string]").unwrap_or("string");
@@ -209,20 +198,20 @@ impl Decoder {
                 *value = zero_item(below, go);
                 continue;
             }
-            self.path.push(Step::Key(name.clone()));
+            self.path.push(Step::Field(name.clone()));
             if is_resources {
-                scalars::quantity(value, true)?;
+                let read = scalars::quantity(value, true);
+                self.own(read);
             } else {
-                self.value(value, below, go)?;
+                self.value(value, below, go);
             }
             self.path.pop();
         }
-        Ok(())
     }
 
-    fn list(&mut self, items: &mut [Value], view: View<'_>, go: &str) -> Result<(), String> {
+    fn list(&mut self, items: &mut [Value], view: View<'_>, go: &str) {
         let Some(below) = view.items() else {
-            return Ok(());
+            return;
         };
         let go = go.strip_prefix("[]").unwrap_or(go);
         for (index, item) in items.iter_mut().enumerate() {
@@ -230,37 +219,35 @@ impl Decoder {
                 *item = zero_item(below, go);
                 continue;
             }
-            self.path.push(Step::Index(index));
-            self.value(item, below, go)?;
+            self.path.push(Step::Item(index));
+            self.value(item, below, go);
             self.path.pop();
         }
-        Ok(())
     }
 
-    fn scalar(&self, value: &mut Value, view: View<'_>, go: &str) -> Result<(), String> {
+    fn scalar(&mut self, value: &mut Value, view: View<'_>, go: &str) {
+        if view.kind() == Some(Kind::String) && view.node().format.as_deref() == Some("byte") {
+            if let Err(misfit) = scalars::bytes(value) {
+                self.misfit(misfit, self.is_within_own);
+            }
+            return;
+        }
         let fits = match view.kind() {
             Some(Kind::String) => value.is_string(),
             Some(Kind::Boolean) => value.is_boolean(),
-            Some(Kind::Number) => value.is_number(),
-            Some(Kind::Integer) => value.is_number(),
+            Some(Kind::Number | Kind::Integer) => value.is_number(),
             _ => true,
         };
-        if let (false, Some(kind)) = (fits, view.kind()) {
-            return Err(self.wrong(value, kind, go));
-        }
         match view.kind() {
+            Some(kind) if !fits => self.wrong(value, kind, go),
             Some(Kind::Integer) => {
                 let narrow = view.node().format.as_deref() == Some("int32");
-                let Some(number) = scalars::integer(value, narrow) else {
-                    return Err(self.wrong_word(&format!("number {value}"), go));
-                };
-                *value = number.into();
-                Ok(())
+                match scalars::integer(value, narrow) {
+                    Some(number) => *value = number.into(),
+                    None => self.misfit(Misfit::of(value, go), self.is_within_own),
+                }
             }
-            Some(Kind::String) if view.node().format.as_deref() == Some("byte") => {
-                scalars::bytes(value)
-            }
-            _ => Ok(()),
+            _ => {}
         }
     }
 
@@ -280,19 +267,40 @@ impl Decoder {
         is_empty && (field.omits_empty || !self.keeps_empty_lists)
     }
 
-    fn wrong(&self, value: &Value, kind: Kind, go: &str) -> String {
-        match self.words {
-            Words::Json => self.wrong_word(json_word(value), go),
-            Words::Maps => scalars::not_from_map(value, kind, go),
+    fn wrong(&mut self, value: &Value, kind: Kind, go: &str) {
+        let misfit = match self.words {
+            Words::Json => Misfit::Type {
+                word: json_word(value).to_owned(),
+                go: go.to_owned(),
+            },
+            Words::Maps => Misfit::Said(scalars::not_from_map(value, kind, go)),
+        };
+        self.misfit(misfit, self.is_within_own);
+    }
+
+    /// What the decoder of a type says.
+    fn own(&mut self, read: Result<(), Misfit>) {
+        if let Err(misfit) = read {
+            self.misfit(misfit, true);
         }
     }
 
-    fn wrong_word(&self, word: &str, go: &str) -> String {
-        if self.fields.is_empty() {
-            return format!("json: cannot unmarshal {word} into Go value of type {go}");
-        }
-        let (within, field) = (&self.within, self.fields.join("."));
-        format!("json: cannot unmarshal {word} into Go struct field {within}.{field} of type {go}")
+    fn misfit(&mut self, misfit: Misfit, is_final: bool) {
+        let text = match misfit {
+            Misfit::Said(text) => text,
+            Misfit::Type { word, go } => {
+                let go = go.replace("[]byte", "[]uint8");
+                let is_apart = is_final && self.words == Words::Maps;
+                let place = match self.fields.as_slice() {
+                    [] => "value".to_owned(),
+                    _ if is_apart => "value".to_owned(),
+                    fields => format!("struct field {}.{}", self.within, fields.join(".")),
+                };
+                format!("json: cannot unmarshal {word} into Go {place} of type {go}")
+            }
+        };
+        let at = self.path.clone();
+        self.found.wrong.push(Wrong { at, text, is_final });
     }
 }
 

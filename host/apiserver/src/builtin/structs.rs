@@ -49,22 +49,30 @@ impl Struct {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Field {
     pub(crate) name: &'static str,
+    /// How many come before it in the struct.
+    pub(crate) rank: usize,
     /// `omitempty`: it stays away when it is empty.
     pub(crate) omits_empty: bool,
     /// `omitzero`: the same for structs.
     pub(crate) omits_zero: bool,
     /// Its number in protobuf, after those of the embedded structs it is in; empty where it has none.
     numbers: &'static str,
+    /// The names of the embedded structs it is in, as far as they have numbers.
+    pub(crate) embedded: &'static [&'static str],
     /// Its type, such as `*int32`, `[]v1.Container`.
     go: &'static str,
 }
 
 impl Field {
-    fn parse(text: &'static str) -> Option<Self> {
+    /// A field of a struct of this name.
+    fn parse(within: &str, rank: usize, text: &'static str) -> Option<Self> {
         let mut parts = text.splitn(4, ',');
         let (name, flags) = (parts.next()?, parts.next()?);
         let (numbers, go) = (parts.next()?, parts.next()?);
+        let depth = numbers.matches('.').count();
         Some(Self {
+            rank,
+            embedded: embedded(within).get(..depth).unwrap_or_default(),
             name,
             omits_empty: flags.contains('o'),
             omits_zero: flags.contains('z'),
@@ -88,11 +96,43 @@ impl Field {
     }
 }
 
+/// The names of all structs.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    STRUCTS.keys().copied()
+}
+
+/// The structs that one embeds, each within the one before.
+fn embedded(type_name: &str) -> &'static [&'static str] {
+    let (_, local) = type_name.rsplit_once('.').unwrap_or_default();
+    match local {
+        "ConfigMapEnvSource"
+        | "ConfigMapKeySelector"
+        | "ConfigMapProjection"
+        | "ConfigMapVolumeSource"
+        | "SecretEnvSource"
+        | "SecretKeySelector"
+        | "SecretProjection" => &["LocalObjectReference"],
+        "DeviceAllocationConfiguration"
+        | "DeviceClaimConfiguration"
+        | "DeviceClassConfiguration" => &["DeviceConfiguration"],
+        "EphemeralContainer" => &["EphemeralContainerCommon"],
+        "IngressRule" => &["IngressRuleValue"],
+        "NamedRuleWithOperations" => &["RuleWithOperations", "Rule"],
+        "PersistentVolumeSpec" => &["PersistentVolumeSource"],
+        "Probe" => &["ProbeHandler"],
+        "RuleWithOperations" => &["Rule"],
+        "Volume" => &["VolumeSource"],
+        _ => &[],
+    }
+}
+
 /// The struct behind a type; nothing for types that are none.
 pub(crate) fn of(type_name: &str) -> Option<&'static Struct> {
     let captured = STRUCTS.get(type_name)?;
     Some(captured.read.get_or_init(|| {
-        let mut fields: Vec<Field> = captured.text.split(' ').filter_map(Field::parse).collect();
+        let fields = captured.text.split(' ').enumerate();
+        let fields = fields.filter_map(|(rank, text)| Field::parse(type_name, rank, text));
+        let mut fields: Vec<Field> = fields.collect();
         fields.sort_by_key(|field| field.name);
         Struct {
             fields,
@@ -127,5 +167,15 @@ mod tests {
         let numbers = |name| volume.field(name).unwrap().numbers().collect::<Vec<_>>();
         assert_eq!(numbers("name"), [1]);
         assert_eq!(numbers("secret"), [2, 6]);
+    }
+
+    #[test]
+    fn the_names_of_embedded_structs_are_known() {
+        for name in STRUCTS.keys() {
+            for field in of(name).unwrap().fields() {
+                let depth = field.numbers().count().saturating_sub(1);
+                assert_eq!(field.embedded.len(), depth, "{name}.{}", field.name);
+            }
+        }
     }
 }

@@ -19,7 +19,7 @@ static TYPES: LazyLock<Arc<Types>> = LazyLock::new(|| {
 });
 
 /// The schema of a type.
-pub(super) fn schema(type_name: &str) -> Schema {
+pub(crate) fn schema(type_name: &str) -> Schema {
     let root = Node {
         named: Some(type_name.to_owned()),
         ..Node::default()

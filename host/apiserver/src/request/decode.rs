@@ -1,12 +1,12 @@
 //! A body becomes an object: JSON or YAML, with what is wrong in it as the real server says it.
 
-use std::fmt;
-
 use http::StatusCode;
 use serde::de::{DeserializeSeed, Error};
 use serde_json::{Map, Number, Value};
 
 use super::golang;
+use super::outline::{self, Step};
+use crate::builtin::Doubled;
 use crate::patch::json_word;
 use crate::status::Refusal;
 use crate::untyped::{Notation, Seed, float};
@@ -23,8 +23,17 @@ const MAX_REPEATS: usize = 1_000;
 pub struct Decoded {
     /// The value.
     pub value: Value,
-    /// What is there twice, in the real server's words.
-    pub doubled: Vec<String>,
+    /// What is there twice.
+    pub doubled: Vec<Doubled>,
+}
+
+/// What becomes of the values of a key that is there again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Again {
+    /// The last one counts, as in Go's maps.
+    Replaces,
+    /// Each is read into what is there already, as in Go's structs.
+    Joins,
 }
 
 /// How a body is written.
@@ -73,18 +82,26 @@ pub fn unsupported(accepted: &str) -> Refusal {
 /// # Errors
 /// What is wrong, for a message.
 pub fn json(body: &[u8]) -> Result<Decoded, String> {
-    read(body).or_else(|error| match golang::json_error(body) {
+    json_for(body, Again::Replaces)
+}
+
+/// The same for maps or for structs.
+///
+/// # Errors
+/// As [`json`].
+pub fn json_for(body: &[u8], again: Again) -> Result<Decoded, String> {
+    read(body, again).or_else(|error| match golang::json_error(body) {
         Some(wrong) => Err(wrong),
         // Go takes what is no text for the sign that stands for it.
-        None => read(&golang::as_text(body)).map_err(|_| error.to_string()),
+        None => read(&golang::as_text(body), again).map_err(|_| error.to_string()),
     })
 }
 
-fn read(body: &[u8]) -> Result<Decoded, serde_json::Error> {
+fn read(body: &[u8], again: Again) -> Result<Decoded, serde_json::Error> {
     let mut deserializer = serde_json::Deserializer::from_slice(body);
     // Depth is bounded by `Seed` below; whoever calls has a stack for it (`crate::deep`).
     deserializer.disable_recursion_limit();
-    let mut notation = Json::default();
+    let mut notation = Json::new(again);
     let value = Seed(&mut notation)
         .deserialize(&mut deserializer)
         .and_then(|value| deserializer.end().map(|()| value))?;
@@ -164,28 +181,12 @@ pub fn type_error(value: &Value) -> Option<String> {
 }
 
 /// JSON as a [`Notation`]: floats stay floats until they are kept.
-#[derive(Default)]
 struct Json {
+    again: Again,
     path: Vec<Step>,
     /// How often a key was there before.
     repeats: usize,
-    /// The fields that are there twice, in the real server's words.
-    doubled: Vec<String>,
-}
-
-/// A part of a path.
-enum Step {
-    Field(String),
-    Item(usize),
-}
-
-impl fmt::Display for Step {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Field(name) => write!(out, ".{name}"),
-            Self::Item(index) => write!(out, "[{index}]"),
-        }
-    }
+    doubled: Vec<Doubled>,
 }
 
 impl Notation for Json {
@@ -220,9 +221,50 @@ impl Notation for Json {
         }
         Ok(())
     }
+
+    fn again(&self, before: Value, value: Value) -> Value {
+        match self.again {
+            Again::Replaces => value,
+            Again::Joins => joined(before, value),
+        }
+    }
+}
+
+/// What Go's decoder makes of a value that is read into another.
+fn joined(before: Value, value: Value) -> Value {
+    match (before, value) {
+        (Value::Object(mut before), Value::Object(value)) => {
+            for (key, value) in value {
+                let value = match before.remove(&key) {
+                    Some(before) => joined(before, value),
+                    None => value,
+                };
+                before.insert(key, value);
+            }
+            Value::Object(before)
+        }
+        (Value::Array(before), Value::Array(value)) => {
+            let mut before = before.into_iter();
+            let items = value.into_iter().map(|value| match before.next() {
+                Some(before) => joined(before, value),
+                None => value,
+            });
+            Value::Array(items.collect())
+        }
+        (_, value) => value,
+    }
 }
 
 impl Json {
+    fn new(again: Again) -> Self {
+        Self {
+            again,
+            path: Vec::new(),
+            repeats: 0,
+            doubled: Vec::new(),
+        }
+    }
+
     fn name(&mut self, step: Step) {
         if let Some(last) = self.path.last_mut() {
             *last = step;
@@ -235,11 +277,10 @@ impl Json {
         if self.repeats > MAX_REPEATS || self.doubled.len() >= MAX_DOUBLED {
             return;
         }
-        let path: String = self.path.iter().map(Step::to_string).collect();
-        let path = path.strip_prefix('.').unwrap_or(&path);
-        let doubled = format!("duplicate field {path:?}");
-        if !self.doubled.contains(&doubled) {
-            self.doubled.push(doubled);
+        let text = format!("duplicate field {:?}", outline::path(&self.path));
+        if self.doubled.iter().all(|doubled| doubled.text != text) {
+            let at = self.path.clone();
+            self.doubled.push(Doubled { text, at });
         }
     }
 }
@@ -259,16 +300,31 @@ mod tests {
             decoded.value,
             json!({ "a": 2, "spec": { "list": [{ "x": 2 }], "y": {} } })
         );
-        let doubled = [
+        let doubled: Vec<&str> = { decoded.doubled.iter() }
+            .map(|doubled| doubled.text.as_str())
+            .collect();
+        let expected = [
             "duplicate field \"spec.list[0].x\"",
             "duplicate field \"a\"",
         ];
-        assert_eq!(decoded.doubled, doubled);
+        assert_eq!(doubled, expected);
+    }
+
+    #[test]
+    fn in_structs_the_values_of_a_field_that_is_there_twice_are_joined() {
+        let body = br#"{"a":{"x":1,"y":[{"p":1},2]},"a":{"z":2,"y":[{"q":1}]},"b":1,"b":"c"}"#;
+        assert_eq!(
+            json_for(body, Again::Joins).unwrap().value,
+            json!({ "a": { "x": 1, "y": [{ "p": 1, "q": 1 }], "z": 2 }, "b": "c" })
+        );
     }
 
     #[test]
     fn fields_that_are_there_twice_are_noted_once_and_in_the_order_of_their_keys() {
-        let doubled = |body: &str| json(body.as_bytes()).unwrap().doubled;
+        let doubled = |body: &str| -> Vec<String> {
+            let doubled = json(body.as_bytes()).unwrap().doubled.into_iter();
+            doubled.map(|doubled| doubled.text).collect()
+        };
         let cases = [
             (
                 r#"{"a":{},"a":{"x":1,"x":2}}"#,

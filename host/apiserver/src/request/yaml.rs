@@ -8,6 +8,7 @@ use serde_json::Value;
 use serde_saphyr::DuplicateKeyPolicy;
 
 use super::decode::Decoded;
+use crate::builtin::Doubled;
 use crate::untyped::Seed;
 use crate::yaml::{Yaml, options};
 
@@ -45,7 +46,9 @@ pub fn read(body: &[u8]) -> Result<Decoded, String> {
     };
     let mut doubled = Vec::new();
     if !notation.doubled.is_empty() {
-        doubled.push(format!("{DOUBLED}{}", notation.doubled.join("\n")));
+        let text = format!("{DOUBLED}{}", notation.doubled.join("\n"));
+        let at = Vec::new();
+        doubled.push(Doubled { text, at });
     }
     Ok(Decoded { value, doubled })
 }
@@ -221,7 +224,7 @@ mod tests {
             "line 3: key \"a\" already set in map",
             "line 5: key \"b\" already set in map",
         ];
-        assert_eq!(warnings(&decoded.doubled[0]), lines);
+        assert_eq!(warnings(&decoded.doubled[0].text), lines);
         assert_eq!(warnings("other\ntext"), ["other\ntext"]);
     }
 

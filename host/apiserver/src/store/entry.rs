@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::deep;
+use crate::encode::{self, Field, Layout, Part};
 
 /// The labels of an object.
 pub type Labels = BTreeMap<String, String>;
@@ -30,7 +31,7 @@ pub struct Entry {
     pub revision: u64,
     /// The object.
     pub json: Bytes,
-    /// Where in the text the fields after `kind` and `apiVersion` begin.
+    /// Where in the text the field after `apiVersion` begins.
     head: usize,
     /// Its labels, if it has any.
     pub labels: Option<Box<Labels>>,
@@ -102,9 +103,6 @@ pub(crate) fn parse(json: &[u8]) -> Value {
     Value::deserialize(&mut deserializer).unwrap_or_default()
 }
 
-/// What every object begins with, in the real server's order.
-const HEAD: [&str; 2] = ["kind", "apiVersion"];
-
 /// An object that waits for its revision: the text before and after it.
 #[derive(Debug)]
 pub(super) struct Draft {
@@ -117,62 +115,64 @@ pub(super) struct Draft {
     has_status: bool,
 }
 
+/// What every entry has, whatever was said of it.
+const METADATA: &str = "metadata";
+const REVISION: &str = "resourceVersion";
+
 impl Draft {
     pub(super) fn of(object: &Value) -> Self {
+        let empty = Map::new();
+        let object = object.as_object().unwrap_or(&empty);
+        let metadata = object.get(METADATA).and_then(Value::as_object);
+        let deletion = metadata.and_then(|metadata| metadata.get("deletionTimestamp"));
         let mut draft = Self {
             text: Vec::with_capacity(512),
             gap: 0,
             head: 1,
-            labels: None,
-            deleting: false,
-            has_status: false,
+            labels: labels(metadata.unwrap_or(&empty)),
+            deleting: deletion.is_some_and(|time| !time.is_null()),
+            has_status: object.contains_key("status"),
         };
-        let empty = Map::new();
-        let object = object.as_object().unwrap_or(&empty);
-        let metadata = object.get("metadata").and_then(Value::as_object);
-        draft.labels = labels(metadata.unwrap_or(&empty));
-        let deletion = metadata.and_then(|metadata| metadata.get("deletionTimestamp"));
-        draft.has_status = object.contains_key("status");
-        draft.deleting = deletion.is_some_and(|time| !time.is_null());
-        let mut between = b'{';
-        for name in HEAD {
-            if let Some(value) = object.get(name) {
-                draft.field(&mut between, name, value);
+        let layout = Part::BY_KIND.layout(object);
+        let inner = layout.and_then(|layout| layout.rank(METADATA).1);
+        let mut before = b'{';
+        for field in with(object, layout, METADATA) {
+            let name = field.map_or(METADATA, |field| field.name);
+            encode::name_of(&mut draft.text, before, name);
+            before = b',';
+            match field {
+                Some(field) => encode::write(&mut draft.text, field.value, field.part),
+                None => draft.metadata(metadata.unwrap_or(&empty), inner),
+            }
+            if name == "apiVersion" {
                 draft.head = draft.text.len() + 1;
             }
         }
-        let rest = object.iter();
-        for (name, value) in
-            rest.filter(|(name, _)| !HEAD.contains(&name.as_str()) && *name != "metadata")
-        {
-            draft.field(&mut between, name, value);
-        }
-        draft.text.push(between);
-        draft.text.extend_from_slice(b"\"metadata\":");
-        let mut between = b'{';
-        let fields = metadata.unwrap_or(&empty).iter();
-        for (name, value) in fields.filter(|(name, _)| *name != "resourceVersion") {
-            draft.field(&mut between, name, value);
-        }
-        draft.text.push(between);
-        draft.text.extend_from_slice(b"\"resourceVersion\":\"");
-        draft.gap = draft.text.len();
-        draft.text.extend_from_slice(b"\"}}");
+        draft.text.push(b'}');
         draft
+    }
+
+    /// Writes the metadata, and leaves a gap in it.
+    fn metadata(&mut self, metadata: &Map<String, Value>, layout: Option<&'static Layout>) {
+        let mut before = b'{';
+        for field in with(metadata, layout, REVISION) {
+            let name = field.map_or(REVISION, |field| field.name);
+            encode::name_of(&mut self.text, before, name);
+            before = b',';
+            if let Some(field) = field {
+                encode::write(&mut self.text, field.value, field.part);
+            } else {
+                self.text.push(b'"');
+                self.gap = self.text.len();
+                self.text.push(b'"');
+            }
+        }
+        self.text.push(b'}');
     }
 
     /// How deeply it is nested.
     pub(super) fn nesting(&self) -> usize {
         deep::nesting(&self.text)
-    }
-
-    fn field(&mut self, between: &mut u8, name: &str, value: &Value) {
-        self.text.push(*between);
-        *between = b',';
-        // Writing JSON values into memory cannot fail.
-        let _ = serde_json::to_writer(&mut self.text, name);
-        self.text.push(b':');
-        let _ = serde_json::to_writer(&mut self.text, value);
     }
 
     pub(super) fn at(self, key: Key, revision: u64) -> Entry {
@@ -192,6 +192,26 @@ impl Draft {
             has_status: self.has_status,
         }
     }
+}
+
+/// The fields of an object in their order, and nothing in the place of one that is written in another way.
+fn with<'a>(
+    object: &'a Map<String, Value>,
+    layout: Option<&'static Layout>,
+    special: &'static str,
+) -> impl Iterator<Item = Option<Field<'a>>> {
+    let fields = encode::fields(object, layout);
+    let rank = layout.map_or(0, |layout| layout.rank(special).0);
+    let before = fields.partition_point(|field| (field.rank, field.name) < (rank, special));
+    let has_it = fields
+        .get(before)
+        .is_some_and(|field| field.name == special);
+    let after = if has_it { before + 1 } else { before };
+    (0..before)
+        .map(Some)
+        .chain([None])
+        .chain((after..fields.len()).map(Some))
+        .map(move |place| fields.get(place?).copied())
 }
 
 fn labels(metadata: &Map<String, Value>) -> Option<Box<Labels>> {

@@ -1,22 +1,20 @@
 //! The objects of one resource, and the last events among them.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::bell::{Bell, Listener};
 use super::entry::{Entry, Key};
+use super::past::Past;
 use super::{Place, Store};
 use crate::mutants::{self, Mutant};
-
-/// Events kept per resource: a reader that is further behind has to list again.
-const EVENTS: usize = 10_000;
 
 #[derive(Debug, Default)]
 pub(super) struct Table {
     objects: BTreeMap<Key, Arc<Entry>>,
-    events: VecDeque<Arc<Event>>,
-    /// Events up to this revision are gone.
-    compacted: u64,
+    past: Past,
+    /// Whether the resource is not served any more.
+    closed: bool,
     /// Watches from before this revision are refused: the resource was not served yet.
     begins: u64,
     bell: Bell,
@@ -90,16 +88,11 @@ impl Table {
             (Some(_), false) => Change::Modified,
             (None, false) => Change::Added,
         };
-        self.events.push_back(Arc::new(Event {
+        self.past.add(Event {
             change,
             entry,
             before,
-        }));
-        if self.events.len() > EVENTS
-            && let Some(oldest) = self.events.pop_front()
-        {
-            self.compacted = oldest.entry.revision;
-        }
+        });
         self.bell.ring();
     }
 
@@ -122,13 +115,7 @@ impl Table {
         namespace: Option<&str>,
         revision: u64,
     ) -> Result<Vec<Arc<Entry>>, Gone> {
-        if revision < self.compacted {
-            return Err(Gone);
-        }
-        let later = self.events.iter().rev();
-        let mut later = later
-            .take_while(|event| event.entry.revision > revision)
-            .peekable();
+        let mut later = self.past.after(revision)?.rev().peekable();
         if later.peek().is_none() {
             return Ok(self.list(namespace));
         }
@@ -149,41 +136,49 @@ impl Table {
     }
 
     pub(super) fn follow(&self, revision: u64) -> Result<Listener, Gone> {
-        let earliest = self.compacted.max(self.begins);
+        let earliest = self.past.begins().max(self.begins);
         if revision < earliest && !mutants::is(Mutant::TooOldVersionsAreServed) {
             return Err(Gone);
         }
         let mut changed = self.bell.listen();
-        if self
-            .events
-            .back()
-            .is_some_and(|last| last.entry.revision > revision)
-        {
+        if self.past.ends() > revision {
             changed.mark_changed();
         }
         Ok(changed)
     }
 
-    pub(super) fn after(&self, revision: u64) -> Result<Vec<Arc<Event>>, Gone> {
-        if revision < self.compacted {
-            return Err(Gone);
-        }
-        let first = self
-            .events
-            .partition_point(|event| event.entry.revision <= revision);
-        Ok(self.events.iter().skip(first).cloned().collect())
+    /// What happened after `revision`, oldest first.
+    pub(super) fn after(
+        &self,
+        revision: u64,
+    ) -> Result<impl ExactSizeIterator<Item = &Arc<Event>>, Gone> {
+        self.past.after(revision)
     }
 
     pub(super) fn begin(&mut self, revision: u64) {
         self.begins = revision;
+        self.closed = false;
     }
 
     pub(super) fn close(&mut self) {
         self.bell = Bell::default();
+        self.closed = true;
     }
 
-    pub(super) fn compact(&mut self, revision: u64) {
-        self.events.clear();
-        self.compacted = self.compacted.max(revision);
+    pub(super) fn past(&self) -> &Past {
+        &self.past
+    }
+
+    pub(super) fn past_mut(&mut self) -> &mut Past {
+        &mut self.past
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.objects.len()
+    }
+
+    /// Whether nobody can miss it: the resource is gone, with all that happened to it.
+    pub(super) fn is_spent(&self) -> bool {
+        self.closed && self.objects.is_empty() && self.past.len() == 0
     }
 }

@@ -8,6 +8,7 @@ use http::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use crate::answer::{Answer, JSON};
+use crate::encode::Part;
 use crate::openapi::{CrdVersion, v2};
 use crate::registry::Registry;
 use crate::request::Request;
@@ -40,19 +41,27 @@ pub fn answer(server: &Server, request: &Request, parts: &[String]) -> Result<An
     };
     let found = match parts.as_slice() {
         ["healthz" | "livez" | "readyz", ..] => return Ok(health::answer(request, &parts)),
-        [] | ["index.html"] => Some(json!({ "paths": about::paths(&registry) })),
+        [] | ["index.html"] => {
+            let paths = json!({ "paths": about::paths(&registry) });
+            return Ok(Answer::indented(ok, &paths, Part::PLAIN));
+        }
         ["flagz"] => return Ok(about::flags(server)),
         ["statusz"] => return Ok(about::status()),
         ["metrics"] => return Ok(about::metrics(server)),
-        [".well-known", "openid-configuration"] => Some(about::issuer(request)),
+        [".well-known", "openid-configuration"] => {
+            return Ok(Answer::document(ok, &about::issuer(request)));
+        }
         ["openid", "v1", "jwks"] => {
             let missing = Missing::Type.refusal(true, false);
             accept::first(request.header("accept"), &[KEYS]).ok_or(missing)?;
-            let mut answer = Answer::json(ok, &json!({ "keys": [] }));
+            let mut answer = Answer::document(ok, &json!({ "keys": [] }));
             answer.content_type = KEYS;
             return Ok(answer);
         }
-        ["version"] => Some(about::version()),
+        ["version"] => {
+            let info = Part::named("Info");
+            return Ok(Answer::indented(ok, &about::version(), info));
+        }
         ["api"] | ["apis"] => {
             let core = parts == ["api"];
             if accept::form(request.header("accept"), true)
@@ -76,7 +85,7 @@ pub fn answer(server: &Server, request: &Request, parts: &[String]) -> Result<An
         ["openapi", "v2"] => return Ok(v2(request, &registry, &crds)),
         ["openapi", "v3"] => {
             // The real server does not say that this is JSON.
-            let mut answer = Answer::json(ok, &openapi::index(&registry));
+            let mut answer = Answer::document(ok, &openapi::index(&registry));
             answer.content_type = "text/plain; charset=utf-8";
             return Ok(answer);
         }

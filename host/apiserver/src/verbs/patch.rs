@@ -4,7 +4,7 @@ use http::StatusCode;
 use serde_json::{Value, json};
 
 use crate::answer::Answer;
-use crate::builtin::Words;
+use crate::builtin::{Doubled, Words};
 use crate::fields::{self, OnConflict};
 use crate::patch;
 use crate::registry::Origin;
@@ -110,11 +110,19 @@ fn patched(writing: &Writing<'_>, old: &Value, form: Form) -> Result<Wanted, Ref
         unprocessable(&text, &why)
     };
     let mut doubled = decoded.doubled.clone();
+    for problem in &mut doubled {
+        // A place in the patch is none in the object.
+        problem.at.clear();
+    }
     if form == Form::Json {
         for problem in &mut doubled {
-            *problem = format!("json patch {problem}");
+            problem.text = format!("json patch {}", problem.text);
         }
-        doubled.extend(patch::json_unknown_fields(&decoded.value));
+        let unknown = patch::json_unknown_fields(&decoded.value).into_iter();
+        doubled.extend(unknown.map(|text| Doubled {
+            text,
+            at: Vec::new(),
+        }));
     }
     let mut accepted = accept::patched(call, new, doubled, words).map_err(refused)?;
     accept::noted(call, writing.options.field_validation, &accepted.warnings).map_err(refused)?;
@@ -161,7 +169,7 @@ fn applied(writing: &Writing<'_>, old: Option<&Value>) -> Result<Wanted, Refusal
     })?;
     let validation = writing.options.field_validation;
     let doubled = decoded.doubled.iter();
-    let doubled = doubled.map(|problem| format!("error converting YAML to JSON: {problem}"));
+    let doubled = doubled.map(|one| format!("error converting YAML to JSON: {}", one.text));
     match (validation, doubled.collect::<Vec<_>>()) {
         (FieldValidation::Strict, doubled) if !doubled.is_empty() => {
             let why = doubled.join(", ");

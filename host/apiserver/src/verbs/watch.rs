@@ -20,6 +20,7 @@ use super::read;
 use crate::answer::Answer;
 use crate::body::Body;
 use crate::deep;
+use crate::encode;
 use crate::faults;
 use crate::mutants::{self, Mutant};
 use crate::present::{self, Look};
@@ -277,7 +278,7 @@ impl Watch {
                 object = table;
             }
         }
-        self.frame("BOOKMARK", object.to_string().into());
+        self.frame("BOOKMARK", encode::to_vec(&object).into());
     }
 
     fn too_old(&mut self, _: Gone) {
@@ -290,7 +291,7 @@ impl Watch {
     }
 
     fn fail(&mut self, refusal: &Refusal) {
-        self.frame("ERROR", refusal.to_value().to_string().into());
+        self.frame("ERROR", encode::to_vec(&refusal.to_value()).into());
         self.over = true;
     }
 }

@@ -2,12 +2,12 @@
 
 use serde_json::{Map, Value};
 
-use super::kind::Kind;
+use super::kind::{Kind, Sent};
 use super::meta;
 use super::sent::{self, Expected};
-use crate::builtin::Words;
+use crate::builtin::{Doubled, Words};
 use crate::registry::{Origin, Resource};
-use crate::request::decode::{self, Decoded};
+use crate::request::decode::{self, Decoded, Format};
 use crate::request::options::FieldValidation;
 use crate::request::yaml;
 use crate::schema::{default, prune};
@@ -36,7 +36,13 @@ pub fn body(call: &Call<'_>, validation: FieldValidation) -> Result<Value, Refus
     };
     let Decoded { value, doubled } = sent::read(call, &expected)?;
     let object = of_kind(call, value)?;
-    let accepted = complete(object, resource, doubled)?;
+    let is_json = decode::format(call.request.header("content-type"))? == Format::Json;
+    let sent = Sent {
+        text: is_json.then_some(&call.request.body),
+        doubled,
+        words: Words::Json,
+    };
+    let accepted = complete(object, resource, sent)?;
     noted(call, validation, &accepted.warnings).map_err(|errors| {
         Refusal::bad_request(format!(
             "{} in version {:?} cannot be handled as a {}: {errors}",
@@ -72,12 +78,8 @@ pub fn noted(
 ///
 /// # Errors
 /// 400 if the object does not have the types of its kind.
-pub fn complete(
-    object: Value,
-    resource: &Resource,
-    doubled: Vec<String>,
-) -> Result<Accepted, Refusal> {
-    completed(object, resource, doubled, Words::Json).map_err(|why| {
+fn complete(object: Value, resource: &Resource, sent: Sent<'_>) -> Result<Accepted, Refusal> {
+    completed(object, resource, sent).map_err(|why| {
         let (kind, version) = (&resource.kind, &resource.version);
         Refusal::bad_request(format!(
             "{kind} in version {version:?} cannot be handled as a {kind}: {why}"
@@ -92,7 +94,7 @@ pub fn complete(
 pub fn patched(
     call: &Call<'_>,
     mut object: Value,
-    doubled: Vec<String>,
+    doubled: Vec<Doubled>,
     words: Words,
 ) -> Result<Accepted, String> {
     if let Some(why) = decode::type_error(&object) {
@@ -115,7 +117,12 @@ pub fn patched(
         }
         meta::put(&mut object, "kind", call.resource.kind.as_str());
     }
-    completed(object, call.resource, doubled, words)
+    let sent = Sent {
+        text: None,
+        doubled,
+        words,
+    };
+    completed(object, call.resource, sent)
 }
 
 /// The same for what an apply has made, which nobody has decoded: a `null` in a custom resource stays.
@@ -124,7 +131,7 @@ pub fn patched(
 /// As [`complete`].
 pub fn applied(mut object: Value, resource: &Resource) -> Result<Accepted, Refusal> {
     let (Origin::Custom { .. }, Some(schema)) = (&resource.origin, resource.schema()) else {
-        return complete(object, resource, Vec::new());
+        return complete(object, resource, Sent::default());
     };
     let unknown = prune::prune(&mut object, schema.view(), true);
     default::default(&mut object, schema.view());
@@ -137,20 +144,9 @@ pub fn applied(mut object: Value, resource: &Resource) -> Result<Accepted, Refus
     })
 }
 
-fn completed(
-    mut object: Value,
-    resource: &Resource,
-    doubled: Vec<String>,
-    words: Words,
-) -> Result<Accepted, String> {
-    let mut warnings = doubled;
+fn completed(mut object: Value, resource: &Resource, sent: Sent<'_>) -> Result<Accepted, String> {
     let kind = Kind::of(resource);
-    let unknown = kind.read(&mut object, resource, words)?;
-    warnings.extend(
-        unknown
-            .iter()
-            .map(|field| format!("unknown field {field:?}")),
-    );
+    let warnings = kind.read(&mut object, resource, sent)?;
     kind.default(&mut object, resource);
     Ok(Accepted { object, warnings })
 }

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::namespaces;
 use super::{Part, Writing, meta};
-use crate::builtin::{self, Words};
+use crate::builtin::{self, Doubled, Words};
 use crate::crd::{self, objects};
 use crate::registry::{Origin, Resource};
 use crate::schema::rules::Said;
@@ -66,6 +66,15 @@ fn place(resource: Named<'_>) -> Place {
     }
 }
 
+/// What is known of a text besides its object.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Sent<'a> {
+    /// The text, if it is JSON and as the client sent it.
+    pub(super) text: Option<&'a [u8]>,
+    pub(super) doubled: Vec<Doubled>,
+    pub(super) words: Words,
+}
+
 /// A kind, by how it is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -83,17 +92,27 @@ impl Kind {
         }
     }
 
-    /// Brings what a client sent into shape; answers the fields that nobody knows.
+    /// Brings what a client sent into shape; answers the fields that nobody knows and those that are there
+    /// twice, as a strict decoder names them.
     pub(super) fn read(
         self,
         object: &mut Value,
         resource: &Resource,
-        words: Words,
+        sent: Sent<'_>,
     ) -> Result<Vec<String>, String> {
-        match self {
-            Self::Custom => objects::read(object, resource),
-            Self::Definition | Self::BuiltIn => builtin::decode_in(object, resource, words),
+        let mut doubled = sent.doubled;
+        if self != Self::Custom {
+            let mut found = builtin::decode_in(object, resource, sent.words, &mut doubled);
+            return match found.error(sent.text) {
+                Some(why) => Err(why),
+                None => Ok(found.strict(sent.text.unwrap_or_default(), doubled)),
+            };
         }
+        let unknown = objects::read(object, resource)?;
+        let unknown = unknown.iter();
+        let unknown = unknown.map(|field| format!("unknown field {field:?}"));
+        let doubled = doubled.into_iter().map(|doubled| doubled.text);
+        Ok(doubled.chain(unknown).collect())
     }
 
     /// Puts in what the client did not say.

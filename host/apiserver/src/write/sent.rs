@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::builtin;
 use crate::registry::Origin;
-use crate::request::decode::{self, Decoded, Format};
+use crate::request::decode::{self, Again, Decoded, Format};
 use crate::request::{golang, yaml};
 use crate::server::Call;
 use crate::status::Refusal;
@@ -36,7 +36,14 @@ pub fn read(call: &Call<'_>, expected: &Expected<'_>) -> Result<Decoded, Refusal
     };
     let no_json = |why| format!("couldn't get version/kind; json parse error: {why}");
     let decoded = match decode::format(call.request.header("content-type"))? {
-        Format::Json => decode::json(body).map_err(no_json),
+        Format::Json => {
+            let again = if expected.built_in {
+                Again::Joins
+            } else {
+                Again::Replaces
+            };
+            decode::json_for(body, again).map_err(no_json)
+        }
         Format::Yaml => yaml::read(body),
         Format::Protobuf => {
             return protobuf(body, expected).map_err(|refused| match refused.said {

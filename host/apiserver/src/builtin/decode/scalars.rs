@@ -9,27 +9,53 @@ use crate::metadata::time;
 use crate::patch::json_word;
 use crate::schema::Kind;
 
+/// Why a value does not fit.
+#[derive(Debug)]
+pub(super) enum Misfit {
+    /// It has another type (Go's `UnmarshalTypeError`).
+    Type {
+        /// What it is.
+        word: String,
+        /// What Go has there.
+        go: String,
+    },
+    /// For a reason of its own.
+    Said(String),
+}
+
+impl Misfit {
+    /// A value that is no such number.
+    pub(super) fn of(value: &Value, go: &str) -> Self {
+        let word = match value {
+            Value::Number(number) => format!("number {number}"),
+            other => json_word(other).to_owned(),
+        };
+        Self::Type {
+            word,
+            go: go.to_owned(),
+        }
+    }
+}
+
 /// A number or a text becomes a quantity.
-pub(super) fn quantity(value: &mut Value, to_milli: bool) -> Result<(), String> {
+pub(super) fn quantity(value: &mut Value, to_milli: bool) -> Result<(), Misfit> {
     let text = match &*value {
         Value::String(text) => text.trim().to_owned(),
         other => other.to_string(),
     };
-    *value = quantity::canonical(&text, to_milli)?.into();
+    let canonical = quantity::canonical(&text, to_milli);
+    *value = canonical
+        .map_err(|why| Misfit::Said(why.to_owned()))?
+        .into();
     Ok(())
 }
 
-pub(super) fn int_or_string(value: &mut Value) -> Result<(), String> {
+pub(super) fn int_or_string(value: &mut Value) -> Result<(), Misfit> {
     if value.is_string() {
         return Ok(());
     }
-    let word = match &*value {
-        Value::Number(number) => format!("number {number}"),
-        other => json_word(other).to_owned(),
-    };
     let number = integer(value, true);
-    let wrong = || format!("json: cannot unmarshal {word} into Go value of type int32");
-    *value = number.ok_or_else(wrong)?.into();
+    *value = number.ok_or_else(|| Misfit::of(value, "int32"))?.into();
     Ok(())
 }
 
@@ -67,27 +93,43 @@ pub(super) fn not_from_map(value: &Value, kind: Kind, go: &str) -> String {
     }
 }
 
-/// Base64, as Go writes it.
-pub(super) fn bytes(value: &mut Value) -> Result<(), String> {
-    let text = value.as_str().unwrap_or_default();
+/// Base64, as Go writes it; a list of numbers is bytes too.
+pub(super) fn bytes(value: &mut Value) -> Result<(), Misfit> {
+    let bytes = match &*value {
+        Value::String(text) => decoded(text).map_err(Misfit::Said)?,
+        Value::Array(items) => items.iter().map(byte).collect::<Result<_, _>>()?,
+        other => {
+            return Err(Misfit::Type {
+                word: json_word(other).to_owned(),
+                go: "[]byte".to_owned(),
+            });
+        }
+    };
+    *value = STANDARD.encode(bytes).into();
+    Ok(())
+}
+
+fn byte(item: &Value) -> Result<u8, Misfit> {
+    let number = match item {
+        Value::Null => Some(0),
+        item => item.as_u64().and_then(|number| u8::try_from(number).ok()),
+    };
+    number.ok_or_else(|| Misfit::of(item, "uint8"))
+}
+
+fn decoded(text: &str) -> Result<Vec<u8>, String> {
     let plain: String = text
         .chars()
         .filter(|letter| !"\r\n".contains(*letter))
         .collect();
-    match STANDARD.decode(&plain) {
-        Ok(bytes) => {
-            *value = STANDARD.encode(bytes).into();
-            Ok(())
-        }
-        Err(error) => {
-            use base64::DecodeError::{InvalidByte, InvalidLastSymbol};
-            let at = match error {
-                InvalidByte(at, _) | InvalidLastSymbol(at, _) => at,
-                _ => plain.len() / 4 * 4,
-            };
-            Err(format!("illegal base64 data at input byte {at}"))
-        }
-    }
+    STANDARD.decode(&plain).map_err(|error| {
+        use base64::DecodeError::{InvalidByte, InvalidLastSymbol};
+        let at = match error {
+            InvalidByte(at, _) | InvalidLastSymbol(at, _) => at,
+            _ => plain.len() / 4 * 4,
+        };
+        format!("illegal base64 data at input byte {at}")
+    })
 }
 
 /// How a time is written.
@@ -98,17 +140,17 @@ pub(super) enum Precision {
 }
 
 /// RFC 3339, in UTC.
-pub(super) fn time(value: &mut Value, precision: Precision) -> Result<(), String> {
+pub(super) fn time(value: &mut Value, precision: Precision) -> Result<(), Misfit> {
     let Value::String(text) = &*value else {
-        let word = json_word(value);
-        return Err(format!(
-            "json: cannot unmarshal {word} into Go value of type string"
-        ));
+        return Err(Misfit::Type {
+            word: json_word(value).to_owned(),
+            go: "string".to_owned(),
+        });
     };
-    *value = match precision {
-        Precision::Seconds => time::normal(text)?,
-        Precision::Micros => time::normal_micro(text)?,
-    }
-    .into();
+    let normal = match precision {
+        Precision::Seconds => time::normal(text),
+        Precision::Micros => time::normal_micro(text),
+    };
+    *value = normal.map_err(Misfit::Said)?.into();
     Ok(())
 }

@@ -64,8 +64,9 @@ fn quantities_times_and_bytes_have_one_form() {
     let resources = json!({ "limits": { "cpu": 0.5, "memory": "1024Mi" } });
     let expected = json!({ "limits": { "cpu": "500m", "memory": "1Gi" } });
     assert_eq!(decoded("ResourceRequirements", resources), expected);
-    let secret = decoded("Secret", json!({ "data": { "a": "YQ==\n" } }));
-    assert_eq!(secret["data"], json!({ "a": "YQ==" }));
+    let secret = json!({ "data": { "a": "YQ==\n", "b": [104, null, 255] } });
+    let secret = decoded("Secret", secret);
+    assert_eq!(secret["data"], json!({ "a": "YQ==", "b": "aAD/" }));
     let event = decoded(
         "Event",
         json!({
@@ -135,7 +136,28 @@ fn wrong_types_are_refused_in_the_words_of_go() {
         (
             "Service",
             json!({ "spec": { "ports": [{ "targetPort": true }] } }),
-            "bool into Go value of type int32",
+            "bool into Go struct field ServicePort.spec.ports.targetPort of type int32",
+        ),
+        (
+            "Pod",
+            json!({ "spec": { "volumes": [{ "secret": { "secretName": 1 } }] } }),
+            "number into Go struct field SecretVolumeSource.spec.volumes.VolumeSource.secret.secretName of type string",
+        ),
+        (
+            "Secret",
+            json!({ "data": { "a": 1 } }),
+            "number into Go struct field Secret.data of type []uint8",
+        ),
+        (
+            "Secret",
+            json!({ "data": { "a": [256] } }),
+            "number 256 into Go struct field Secret.data of type uint8",
+        ),
+        // A type's own decoder ends everything.
+        (
+            "Pod",
+            json!({ "metadata": { "name": 1, "deletionTimestamp": 2 } }),
+            "number into Go struct field ObjectMeta.metadata.deletionTimestamp of type string",
         ),
     ];
     for (kind, mut object, what) in rows {
