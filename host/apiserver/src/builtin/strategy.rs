@@ -6,6 +6,7 @@
 //! - All that depends on other objects is asked of [`Cluster`].
 //! - Quotas and limit ranges are not enforced, and no webhook is called.
 
+mod claim;
 mod job;
 mod pod;
 mod priority;
@@ -214,7 +215,7 @@ fn create(fields: &mut Fields, write: Write<'_>) {
             let status = json!({ "phase": "Pending", "lastPhaseTransitionTime": write.now });
             fields.insert("status".to_owned(), status);
         }
-        ("", "persistentvolumeclaims") => copy_data_source(fields),
+        ("", "persistentvolumeclaims") => claim::sources(fields, None),
         ("apps", "daemonsets") => update::count_templates(fields, 1),
         ("batch", "jobs") => job::select(fields),
         ("certificates.k8s.io", "certificatesigningrequests") => signing::create(fields, write),
@@ -250,26 +251,6 @@ fn finalize(namespace: &mut Fields) {
         && !finalizers.iter().any(|found| found == "kubernetes")
     {
         finalizers.push("kubernetes".into());
-    }
-}
-
-/// A claim names where its data comes from in an older and a newer field.
-fn copy_data_source(claim: &mut Fields) {
-    let Some(spec) = object(claim, "spec") else {
-        return;
-    };
-    let (old, new) = (
-        spec.get("dataSource").cloned(),
-        spec.get("dataSourceRef").cloned(),
-    );
-    match (old, new) {
-        (Some(source), None) => {
-            spec.insert("dataSourceRef".to_owned(), source);
-        }
-        (None, Some(source)) if source.get("namespace").is_none_or(is_empty) => {
-            spec.insert("dataSource".to_owned(), source);
-        }
-        _ => {}
     }
 }
 

@@ -12,10 +12,14 @@ mod endpoints;
 mod events;
 mod jobs;
 mod labels;
+mod limits;
 mod network;
 mod nodes;
 mod others;
 mod pods;
+mod policies;
+mod quotas;
+mod resources;
 mod schedule;
 mod services;
 mod signing;
@@ -55,6 +59,9 @@ pub fn validate_create(object: &Value, resource: &Resource) -> Vec<Cause> {
             endpoints::slice(&new, None, &mut causes);
         }
         ("networking.k8s.io", "ingresses") => network::ingress(&new, true, &mut causes),
+        ("networking.k8s.io", "networkpolicies") => {
+            policies::network_policy(&new, None, &mut causes);
+        }
         ("scheduling.k8s.io", "priorityclasses") => others::priority_class(&new, &mut causes),
         ("rbac.authorization.k8s.io", plural) => {
             return rbac::validate::causes(&object, None, plural);
@@ -72,6 +79,8 @@ fn always(object: &Spot<'_>, resource: &Resource, causes: &mut Causes) {
         ("", "nodes") => nodes::node(object, causes),
         ("", "services") => services::service(object, None, causes),
         ("", "persistentvolumeclaims") => claims::spec(&object.of("spec"), causes),
+        ("", "limitranges") => limits::limit_range(object, causes),
+        ("", "resourcequotas") => quotas::quota(object, causes),
         ("apps", "deployments") => workloads::deployment(object, causes),
         ("apps", "replicasets") => workloads::replica_set(object, causes),
         ("apps", "daemonsets") => workloads::daemon_set(object, causes),
@@ -105,6 +114,7 @@ pub fn validate_update(new: &Value, old: &Value, resource: &Resource) -> Vec<Cau
         ("", "pods") => pods::validate_update(&new, &old, &mut causes),
         ("", "services") => services::service(&new, Some(&old), &mut causes),
         ("", "persistentvolumeclaims") => claims::update(&new, &old, &mut causes),
+        ("", "resourcequotas") => quotas::update(&new, &old, &mut causes),
         ("", "endpoints") => endpoints::endpoints(&new, Some(&old), &mut causes),
         ("", "events") | ("events.k8s.io", "events") => {
             events::event_update(&new, &old, resource.group.is_empty(), &mut causes);
@@ -121,6 +131,9 @@ pub fn validate_update(new: &Value, old: &Value, resource: &Resource) -> Vec<Cau
             endpoints::slice(&new, Some(&old), &mut causes);
         }
         ("networking.k8s.io", "ingresses") => network::ingress(&new, false, &mut causes),
+        ("networking.k8s.io", "networkpolicies") => {
+            policies::network_policy(&new, Some(&old), &mut causes);
+        }
         ("scheduling.k8s.io", "priorityclasses") => {
             others::priority_class_update(&new, &old, &mut causes);
         }
@@ -161,6 +174,7 @@ pub fn validate_status_update(new: &Value, old: &Value, resource: &Resource) -> 
         ("apps", plural) | ("batch", plural @ "jobs") => {
             workloads::validate_status(&new, &old, plural, &mut causes);
         }
+        ("", "resourcequotas") => quotas::status(&new, &mut causes),
         ("autoscaling", _) => autoscaler::status(&new, &mut causes),
         ("networking.k8s.io", "ingresses") => network::ingress_status(&new, &mut causes),
         ("policy", "poddisruptionbudgets") => {

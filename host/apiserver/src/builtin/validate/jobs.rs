@@ -1,12 +1,17 @@
 //! What is wrong with jobs and cron jobs.
 
+mod indexed;
 mod policies;
+mod update;
 
 use serde_json::Value;
 
 use super::spot::{Causes, Spot};
 use super::{labels, pods, schedule, workloads};
+use crate::names;
 use crate::status::Cause;
+
+pub(super) use update::job_update;
 
 const COUNTS: &[&str] = &[
     "parallelism",
@@ -17,29 +22,15 @@ const COUNTS: &[&str] = &[
     "backoffLimitPerIndex",
     "maxFailedIndexes",
 ];
-/// What of a job stays, beside its template and its completions.
-const FIXED: &[&str] = &[
-    "selector",
-    "completionMode",
-    "podFailurePolicy",
-    "backoffLimitPerIndex",
-    "managedBy",
-    "successPolicy",
-];
-/// What of the template of a suspended job may change.
-const DIRECTIVES: [&str; 5] = [
-    "/spec/nodeSelector",
-    "/spec/tolerations",
-    "/metadata/annotations",
-    "/metadata/labels",
-    "/spec/schedulingGates",
-];
+const LONGEST_MANAGER: usize = 63;
+const PATH: &str = "Invalid path (regex used for validation is '[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+')";
 const UID: &str = "batch.kubernetes.io/controller-uid";
 
 pub(super) fn job(job: &Spot<'_>, causes: &mut Causes) {
     generated(job, causes);
     let spec = job.of("spec");
     of_spec(&spec, causes);
+    indexed::name(job, causes);
     let selector = spec.of("selector");
     if !selector.is_set() {
         selector.required("", causes);
@@ -47,6 +38,33 @@ pub(super) fn job(job: &Spot<'_>, causes: &mut Causes) {
         return;
     }
     workloads::mismatch(&spec, causes);
+}
+
+/// Who acts on a job beside the cluster's own controller (`IsDomainPrefixedPath`).
+fn managed_by(manager: &Spot<'_>, causes: &mut Causes) {
+    if !manager.is_set() {
+        return;
+    }
+    let text = manager.text();
+    let wrong = |value: &str, why: &str| Cause::invalid(manager.path(), &value.into(), why);
+    match text.split_once('/') {
+        _ if text.is_empty() => manager.required("", causes),
+        Some((host, path)) if !host.is_empty() && !path.is_empty() => {
+            let hosts = names::subdomain(host);
+            causes.extend(hosts.iter().map(|why| wrong(host, why)));
+            let fine = |c: char| c.is_ascii_alphanumeric() || "/-._~%!$&'()*+,;=:".contains(c);
+            if !path.chars().all(fine) {
+                causes.push(wrong(path, PATH));
+            }
+        }
+        _ => {
+            let why = "must be a domain-prefixed path (such as \"acme.io/foo\")";
+            causes.push(wrong(text, why));
+        }
+    }
+    if text.len() > LONGEST_MANAGER {
+        causes.push(Cause::too_long(manager.path(), LONGEST_MANAGER as u64));
+    }
 }
 
 /// The labels by which a job knows its pods are as they were made.
@@ -86,19 +104,9 @@ fn generated(job: &Spot<'_>, causes: &mut Causes) {
 
 fn of_spec(spec: &Spot<'_>, causes: &mut Causes) {
     spec.not_negative(COUNTS, causes);
-    let modes = &["NonIndexed", "Indexed"];
-    spec.of("completionMode").one_of_if_set(modes, causes);
+    managed_by(&spec.of("managedBy"), causes);
+    indexed::spec(spec, causes);
     let is_indexed = spec.of("completionMode").text() == "Indexed";
-    if is_indexed && !spec.of("completions").is_set() {
-        spec.of("completions")
-            .required("when completion mode is Indexed", causes);
-    }
-    for field in ["backoffLimitPerIndex", "maxFailedIndexes", "successPolicy"] {
-        let part = spec.of(field);
-        if !is_indexed && part.is_set() {
-            part.invalid("requires indexed completion mode", causes);
-        }
-    }
     if spec.of("podFailurePolicy").is_set() {
         policies::failure(spec, causes);
     }
@@ -121,52 +129,6 @@ fn of_spec(spec: &Spot<'_>, causes: &mut Causes) {
         }
         "OnFailure" | "Never" => {}
         _ => policy.unsupported(&["OnFailure", "Never"], causes),
-    }
-}
-
-/// Judges what a job has become.
-pub(super) fn job_update(new: &Spot<'_>, old: &Spot<'_>, causes: &mut Causes) {
-    job(new, causes);
-    let status = old.of("status");
-    let (new, old) = (new.of("spec"), old.of("spec"));
-    completions(&new, &old, causes);
-    new.fixed(&old, FIXED, causes);
-    let is_new = !status.of("startTime").is_set();
-    let (template, held) = (new.of("template"), old.of("template"));
-    let mut wanted = template.value().clone();
-    let mut held = held.value().clone();
-    if old.of("suspend").is_true() && is_new {
-        for at in DIRECTIVES {
-            for template in [&mut wanted, &mut held] {
-                remove(template, at);
-            }
-        }
-    }
-    if wanted != held {
-        template.invalid("field is immutable", causes);
-    }
-}
-
-fn remove(object: &mut Value, at: &str) {
-    if let Some((parent, field)) = at.rsplit_once('/')
-        && let Some(Value::Object(parent)) = object.pointer_mut(parent)
-    {
-        parent.remove(field);
-    }
-}
-
-/// An indexed job can be made longer and shorter, along with its parallelism.
-fn completions(new: &Spot<'_>, old: &Spot<'_>, causes: &mut Causes) {
-    let (wanted, held) = (new.of("completions"), old.of("completions"));
-    if wanted.value() == held.value() {
-        return;
-    }
-    if new.of("completionMode").text() != "Indexed" {
-        return wanted.invalid("field is immutable", causes);
-    }
-    if wanted.is_set() && wanted.value() != new.of("parallelism").value() {
-        let why = "can only be modified in tandem with spec.parallelism";
-        wanted.invalid(why, causes);
     }
 }
 

@@ -1,11 +1,13 @@
 //! What is wrong with a pod, or the template of one.
 
+mod annotations;
 mod containers;
 mod env;
 mod ephemeral;
 mod handlers;
 mod mounts;
 mod network;
+mod requirements;
 mod restart;
 mod scheduling;
 mod security;
@@ -39,6 +41,8 @@ const NAMES: [(&str, Rule); 6] = [
 /// Judges a new pod.
 pub(super) fn validate(pod: &Spot<'_>, causes: &mut Causes) {
     let spec = pod.of("spec");
+    let annotations = pod.of("metadata.annotations");
+    annotations::specific(&annotations, &spec, &annotations, causes);
     of_pod(&spec, causes);
     if !spec.of("ephemeralContainers").is_empty() {
         let why = "cannot be set on create";
@@ -57,6 +61,7 @@ pub(super) fn template(template: &Spot<'_>, volumes: &[&str], causes: &mut Cause
         &template.of("labels"),
         causes,
     );
+    annotations::of_template(template, causes);
     spec(&template.of("spec"), volumes, false, causes);
     let ephemeral = template.of("spec.ephemeralContainers");
     if !ephemeral.is_empty() {
@@ -79,6 +84,7 @@ fn spec(spec: &Spot<'_>, volumes: &[&str], is_pod: bool, causes: &mut Causes) {
     let mut known = volumes.to_vec();
     let own = spec.of("volumes");
     volumes::volumes(&own, &mut known, causes);
+    requirements::claims(spec, causes);
     containers::validate(spec, &known, causes);
     containers::ephemeral(spec, &known, causes);
     network::host_ports(spec, is_pod, causes);
@@ -91,7 +97,7 @@ fn spec(spec: &Spot<'_>, volumes: &[&str], is_pod: bool, causes: &mut Causes) {
     scheduling::spread(&spec.of("topologySpreadConstraints"), causes);
     network::host_users(spec, causes);
     network::hosts(spec, causes);
-    containers::overhead(&spec.of("overhead"), causes);
+    requirements::overhead(&spec.of("overhead"), causes);
     system(spec, causes);
     rest(spec, causes);
 }

@@ -218,13 +218,17 @@ impl Spot<'_> {
         }
     }
 
+    /// This stays what it was.
+    pub(super) fn fixed_itself(&self, old: &Spot<'_>, causes: &mut Causes) {
+        if self.value != old.value {
+            self.invalid("field is immutable", causes);
+        }
+    }
+
     /// These fields stay what they were.
     pub(super) fn fixed(&self, old: &Spot<'_>, fields: &[&str], causes: &mut Causes) {
         for field in fields {
-            let (new, old) = (self.of(field), old.of(field));
-            if new.value != old.value {
-                new.invalid("field is immutable", causes);
-            }
+            self.of(field).fixed_itself(&old.of(field), causes);
         }
     }
 }
