@@ -71,7 +71,7 @@ impl Answer {
                 .unwrap_or("")
                 .to_owned()
         };
-        if code < 300 {
+        if (200..300).contains(&code) {
             return Self {
                 code,
                 reason: String::new(),
@@ -104,7 +104,7 @@ impl Answer {
 
     /// Whether the object was refused.
     pub fn is_refusal(&self) -> bool {
-        self.code >= 300
+        !(200..300).contains(&self.code)
     }
 
     fn places(&self) -> BTreeSet<[&str; 2]> {

@@ -62,9 +62,14 @@ impl<'a> Held<'a> {
         };
         // A change that has no place in what the server made of the object is sent all the same.
         let body = change.apply(object).unwrap_or_else(|| object.clone());
-        let (code, answer) = server
+        // No answer at all is one that differs.
+        let asked = server
             .json(method, &format!("{path}?dryRun=All"), &body)
-            .await?;
+            .await;
+        let (code, answer) = asked.unwrap_or_else(|error| {
+            let message = format!("{}: {error:#}", server.name);
+            (0, json!({ "message": message }))
+        });
         Ok(Answer::new(code, answer))
     }
 }
