@@ -15,6 +15,8 @@ pub mod report;
 mod schemas;
 mod values;
 
+use std::collections::HashSet;
+
 use anyhow::Result;
 use futures::future::try_join_all;
 
@@ -63,14 +65,17 @@ async fn of_kind(servers: [&Server; 2], seed: u64, bases: &[Base], runs: usize) 
         held.push((schemas, Held::create(servers, base).await?));
     }
     let mut tally = Tally::new(runs);
-    let mut nth = 0;
+    let mut seen = HashSet::new();
+    let (mut nth, all) = (0, held.len());
     while !tally.is_full() && nth < runs * PATIENCE {
         let batch = (nth..nth + AT_ONCE).filter_map(|nth| {
             let (schemas, held) = held.get(nth % held.len())?;
             let mut rng = fastrand::Rng::with_seed(seed.wrapping_mul(1_000_003) + nth as u64);
             let change = change::draw(&held.base, schemas, &mut rng)?;
-            Some(held.ask(change))
+            let is_new = seen.insert(format!("{} {change:?}", nth % all));
+            is_new.then(|| held.ask(change))
         });
+        let batch: Vec<_> = batch.collect();
         for run in try_join_all(batch).await? {
             tally.count(run);
         }

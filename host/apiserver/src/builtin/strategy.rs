@@ -7,6 +7,7 @@
 //! - Quotas and limit ranges are not enforced, and no webhook is called.
 
 mod claim;
+mod disabled;
 mod job;
 mod pod;
 mod priority;
@@ -208,8 +209,10 @@ fn create(fields: &mut Fields, write: Write<'_>) {
             metadata.insert("generation".to_owned(), 1.into());
         }
     }
+    disabled::drop(fields, None, write);
     match (resource.group.as_str(), resource.plural.as_str()) {
-        ("", "pods") => pod::create(fields),
+        ("", "pods") => pod::create(fields, write.now),
+        ("", "limitranges") => name_by_uid(fields, write),
         ("", "namespaces") => finalize(fields),
         ("", "persistentvolumes") => {
             let status = json!({ "phase": "Pending", "lastPhaseTransitionTime": write.now });
@@ -221,6 +224,16 @@ fn create(fields: &mut Fields, write: Write<'_>) {
         ("certificates.k8s.io", "certificatesigningrequests") => signing::create(fields, write),
         ("apiregistration.k8s.io", "apiservices") => serve_locally(fields, write.now),
         _ => {}
+    }
+}
+
+/// A limit range needs no name.
+fn name_by_uid(range: &mut Fields, write: Write<'_>) {
+    put(range, "metadata", json!({}));
+    if let Some(metadata) = object(range, "metadata")
+        && metadata.get("name").is_none_or(is_empty)
+    {
+        metadata.insert("name".to_owned(), write.rng.uid().into());
     }
 }
 

@@ -9,13 +9,23 @@ use serde_json::Value;
 use super::change::Change;
 use crate::compare::differences;
 
+static UID: LazyLock<Regex> = LazyLock::new(|| {
+    pattern("[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
+});
+/// Any time; those of a change are alike.
+static TIME: LazyLock<Regex> =
+    LazyLock::new(|| pattern("^20[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9:]{8}Z$"));
+/// The volume with a token, which has a name of its own in each pod.
+static TOKEN: LazyLock<Regex> = LazyLock::new(|| pattern("kube-api-access-[a-z0-9]{5}"));
+
 #[expect(
     clippy::unwrap_used,
-    reason = "the pattern is a constant, and a test uses it"
+    reason = "the patterns are constants, and tests use them"
 )]
-static UID: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new("[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}").unwrap()
-});
+fn pattern(text: &str) -> Regex {
+    Regex::new(text).unwrap()
+}
+
 /// What servers make up in what they accept.
 const MADE_UP: [&str; 4] = [
     "creationTimestamp",
@@ -84,11 +94,8 @@ impl Answer {
             .into_iter()
             .flatten()
             .map(|cause| {
-                [
-                    text(cause, "field"),
-                    text(cause, "reason"),
-                    text(cause, "message"),
-                ]
+                let message = said(&text(cause, "message"));
+                [text(cause, "field"), text(cause, "reason"), message]
             })
             .collect();
         if causes.is_empty() {
@@ -149,6 +156,26 @@ impl Run {
     }
 }
 
+/// A message without what shows Go's own types: a whole object, and the lines that compare two of them. An
+/// empty list or map counts as none.
+fn said(message: &str) -> String {
+    let message = message.split('\n').next().unwrap_or_default();
+    let Some((what, rest)) = message.split_once("value: ") else {
+        return message.to_owned();
+    };
+    let mut values = serde_json::Deserializer::from_str(rest).into_iter::<Value>();
+    let shown = match values.next() {
+        Some(Ok(Value::Null)) => "<nothing>",
+        Some(Ok(Value::Array(items))) if items.is_empty() => "<nothing>",
+        Some(Ok(Value::Object(fields))) if fields.is_empty() => "<nothing>",
+        Some(Ok(Value::Object(_))) => "<object>",
+        Some(Ok(Value::Array(items))) if items.iter().any(Value::is_object) => "<object>",
+        _ => return message.to_owned(),
+    };
+    let rest = rest.get(values.byte_offset()..).unwrap_or_default();
+    format!("{what}value: {shown}{rest}")
+}
+
 /// Removes what no two servers make alike.
 fn mask(body: &mut Value) {
     if let Some(metadata) = body.get_mut("metadata").and_then(Value::as_object_mut) {
@@ -194,7 +221,13 @@ fn allocated(service: &mut Value) {
 
 fn texts(value: &mut Value) {
     match value {
-        Value::String(text) => *text = UID.replace_all(text, NoExpand("<uid>")).into_owned(),
+        Value::String(text) => {
+            *text = UID.replace_all(text, NoExpand("<uid>")).into_owned();
+            *text = TOKEN.replace_all(text, NoExpand("<token>")).into_owned();
+            if TIME.is_match(text) {
+                *text = "<time>".to_owned();
+            }
+        }
         Value::Array(items) => items.iter_mut().for_each(texts),
         Value::Object(fields) => fields.values_mut().for_each(texts),
         _ => {}
@@ -205,6 +238,22 @@ fn texts(value: &mut Value) {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn types_of_go_are_not_compared() {
+        for (message, masked) in [
+            (
+                "Invalid value: {\"A\":{}}: why",
+                "Invalid value: <object>: why",
+            ),
+            ("Invalid value: [{}]", "Invalid value: <object>"),
+            ("Invalid value: []: why", "Invalid value: <nothing>: why"),
+            ("Invalid value: \"{}\": why", "Invalid value: \"{}\": why"),
+            ("Forbidden: why\n-a\n+b", "Forbidden: why"),
+        ] {
+            assert_eq!(said(message), masked);
+        }
+    }
 
     #[test]
     fn answers_are_apart_by_verdict_then_causes_then_words() {

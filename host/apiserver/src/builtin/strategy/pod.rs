@@ -140,7 +140,7 @@ fn tolerate(pod: &mut Fields) {
 }
 
 /// A new pod waits, and its class is known.
-pub(super) fn create(pod: &mut Fields) {
+pub(super) fn create(pod: &mut Fields, now: &str) {
     let Some(spec) = pod.get("spec").and_then(Value::as_object) else {
         return;
     };
@@ -152,6 +152,7 @@ pub(super) fn create(pod: &mut Fields) {
         let condition = json!({
             "type": "PodScheduled", "status": "False", "reason": "SchedulingGated",
             "message": "Scheduling is blocked due to non-empty scheduling gates",
+            "lastTransitionTime": now,
         });
         status.insert("conditions".to_owned(), json!([condition]));
     }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Fields, Write, claim, object, put, reread, service, signing};
+use super::{Fields, Write, claim, disabled, object, put, reread, service, signing};
 use crate::builtin::default::{TEMPLATES, counts_generations};
 use crate::registry::Resource;
 use crate::status::Refusal;
@@ -17,6 +17,7 @@ pub fn prepare_update(object: &mut Value, old: &Value, write: Write<'_>) -> Resu
         if write.resource.subresource("status").is_some() {
             copy(fields, old, "status");
         }
+        disabled::drop(fields, Some(old), write);
         if write.is("", "services") {
             service::allocate(fields, Some(old), write)?;
             service::drop_dependent(fields, old);

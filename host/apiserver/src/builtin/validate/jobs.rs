@@ -3,6 +3,7 @@
 mod indexed;
 mod policies;
 mod update;
+mod zones;
 
 use serde_json::Value;
 
@@ -27,7 +28,12 @@ const PATH: &str = "Invalid path (regex used for validation is '[A-Za-z0-9/\\-._
 const UID: &str = "batch.kubernetes.io/controller-uid";
 
 pub(super) fn job(job: &Spot<'_>, causes: &mut Causes) {
-    generated(job, causes);
+    self::judge(job, true, causes);
+}
+
+/// Judges a job, whose pods need not have the newer labels yet if it is an old one without them.
+fn judge(job: &Spot<'_>, needs_prefixed: bool, causes: &mut Causes) {
+    generated(job, needs_prefixed, causes);
     let spec = job.of("spec");
     of_spec(&spec, causes);
     indexed::name(job, causes);
@@ -68,7 +74,7 @@ fn managed_by(manager: &Spot<'_>, causes: &mut Causes) {
 }
 
 /// The labels by which a job knows its pods are as they were made.
-fn generated(job: &Spot<'_>, causes: &mut Causes) {
+fn generated(job: &Spot<'_>, needs_prefixed: bool, causes: &mut Causes) {
     let spec = job.of("spec");
     if spec.of("manualSelector").is_true() || !spec.of("selector").is_set() {
         return;
@@ -86,6 +92,9 @@ fn generated(job: &Spot<'_>, causes: &mut Causes) {
         (UID, uid),
         ("batch.kubernetes.io/job-name", name),
     ] {
+        if !needs_prefixed && key.contains('/') {
+            continue;
+        }
         expected.insert(key.to_owned(), value.into());
         let found = held.key(key);
         if !found.is_set() {
@@ -119,7 +128,7 @@ fn of_spec(spec: &Spot<'_>, causes: &mut Causes) {
     } else {
         replacement.one_of_if_set(&["Failed", "TerminatingOrFailed"], causes);
     }
-    pods::template(&spec.of("template"), &[], causes);
+    pods::template(&spec.of("template"), causes);
     let policy = spec.of("template.spec.restartPolicy");
     match policy.text() {
         "" | "Always" => policy.required("valid values: \"OnFailure\", \"Never\"", causes),
@@ -149,7 +158,7 @@ pub(super) fn cron_job(job: &Spot<'_>, old: Option<&Spot<'_>>, causes: &mut Caus
     spec.not_negative(counts, causes);
     let zone = spec.of("timeZone");
     if old.is_none_or(|old| old.of("spec.timeZone").value() != zone.value()) {
-        time_zone(&zone, causes);
+        zones::zone(&zone, causes);
     }
     let policies = &["Allow", "Forbid", "Replace"];
     spec.of("concurrencyPolicy").one_of(policies, causes);
@@ -184,32 +193,5 @@ fn schedule(text: &Spot<'_>, had_zone: bool, has_zone: bool, causes: &mut Causes
     } else if has_zone {
         let why = "cannot use both timeZone field and TZ or CRON_TZ in schedule";
         text.invalid(why, causes);
-    }
-}
-
-/// The name of a zone; which zones there are differs between machines.
-fn time_zone(zone: &Spot<'_>, causes: &mut Causes) {
-    if !zone.is_set() {
-        return;
-    }
-    let text = zone.text();
-    if text.is_empty() {
-        return zone.invalid("timeZone must be nil or non-empty string", causes);
-    }
-    let fine = |part: &str| {
-        let letters = part.chars();
-        let known = |letter: char| letter.is_ascii_alphanumeric() || ".-_+".contains(letter);
-        !matches!(part, "." | "..")
-            && !part.starts_with('-')
-            && (1..=14).contains(&part.len())
-            && letters.into_iter().all(known)
-    };
-    if !text.split('/').all(fine) {
-        return zone.invalid(&format!("unknown time zone {text}"), causes);
-    }
-    if text.eq_ignore_ascii_case("local") {
-        let why =
-            "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones";
-        zone.invalid(why, causes);
     }
 }

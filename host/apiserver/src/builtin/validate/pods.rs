@@ -54,15 +54,15 @@ pub(super) fn validate(pod: &Spot<'_>, causes: &mut Causes) {
     }
 }
 
-/// Judges the template of pods; `volumes` are there beside its own.
-pub(super) fn template(template: &Spot<'_>, volumes: &[&str], causes: &mut Causes) {
+/// Judges the template of pods.
+pub(super) fn template(template: &Spot<'_>, causes: &mut Causes) {
     labels::map(
         &template.of("metadata.labels"),
         &template.of("labels"),
         causes,
     );
     annotations::of_template(template, causes);
-    spec(&template.of("spec"), volumes, false, causes);
+    spec(&template.of("spec"), false, causes);
     let ephemeral = template.of("spec.ephemeralContainers");
     if !ephemeral.is_empty() {
         ephemeral.forbidden("ephemeral containers not allowed in pod template", causes);
@@ -71,7 +71,7 @@ pub(super) fn template(template: &Spot<'_>, volumes: &[&str], causes: &mut Cause
 
 /// What holds for pods, and not for templates.
 fn of_pod(spec: &Spot<'_>, causes: &mut Causes) {
-    self::spec(spec, &[], true, causes);
+    self::spec(spec, true, causes);
     for list in ["containers", "initContainers"] {
         for container in spec.of(list).items() {
             containers::image_of_pod(&container.of("image"), causes);
@@ -80,13 +80,14 @@ fn of_pod(spec: &Spot<'_>, causes: &mut Causes) {
 }
 
 /// What holds for the spec of a pod and of a template (`ValidatePodSpec`).
-fn spec(spec: &Spot<'_>, volumes: &[&str], is_pod: bool, causes: &mut Causes) {
-    let mut known = volumes.to_vec();
+fn spec(spec: &Spot<'_>, is_pod: bool, causes: &mut Causes) {
+    let mut known = Vec::new();
     let own = spec.of("volumes");
     volumes::volumes(&own, &mut known, causes);
     requirements::claims(spec, causes);
     containers::validate(spec, &known, causes);
     containers::ephemeral(spec, &known, causes);
+    requirements::of_pod(spec, causes);
     network::host_ports(spec, is_pod, causes);
     spec.of("restartPolicy").one_of(POLICIES, causes);
     spec.of("dnsPolicy").one_of(DNS_POLICIES, causes);

@@ -115,7 +115,7 @@ fn block(block: &Spot<'_>, held: &[&str], causes: &mut Causes) {
         }
     };
     judge(&whole, causes);
-    let Some((address, length)) = addresses::parse_cidr(whole.text()) else {
+    let Some((_, length)) = addresses::parse_cidr(whole.text()) else {
         return;
     };
     for except in block.of("except").items() {
@@ -123,8 +123,8 @@ fn block(block: &Spot<'_>, held: &[&str], causes: &mut Causes) {
         let Some((inner, longer)) = addresses::parse_cidr(except.text()) else {
             continue;
         };
-        let within = addresses::parse_cidr(&format!("{inner}/{length}"));
-        if within != Some((address, length)) || length >= longer {
+        let around = format!("{inner}/{length}");
+        if !addresses::is_same_cidr(&around, whole.text()) || length >= longer {
             except.invalid("must be a strict subset of `cidr`", causes);
         }
     }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::job;
+use super::judge;
 use crate::builtin::validate::spot::{Causes, Spot};
 
 /// What of a job stays, beside its template and its completions.
@@ -14,13 +14,20 @@ const FIXED: &[&str] = &[
     "managedBy",
     "successPolicy",
 ];
+/// The labels by which newer servers know the pods of a job.
+const PREFIXED: [&str; 2] = [
+    "batch.kubernetes.io/job-name",
+    "batch.kubernetes.io/controller-uid",
+];
 /// What of the template of a suspended job may change, beside its metadata, the affinity to nodes and what
 /// its containers ask for.
 const DIRECTIVES: [&str; 3] = ["nodeSelector", "tolerations", "schedulingGates"];
 
 /// Judges what a job has become.
 pub(in super::super) fn job_update(new: &Spot<'_>, old: &Spot<'_>, causes: &mut Causes) {
-    job(new, causes);
+    let held = old.of("spec.template.metadata.labels");
+    let had_prefixed = PREFIXED.iter().all(|label| held.key(label).is_set());
+    judge(new, had_prefixed, causes);
     let is_free = is_free(old);
     let (new, old) = (new.of("spec"), old.of("spec"));
     completions(&new, &old, causes);

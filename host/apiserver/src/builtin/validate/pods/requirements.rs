@@ -1,5 +1,7 @@
 //! What is wrong with the resources that containers and pods ask for.
 
+mod whole;
+
 use std::collections::BTreeSet;
 
 use crate::builtin::quantity::Amount;
@@ -44,10 +46,50 @@ pub(super) fn claims(spec: &Spot<'_>, causes: &mut Causes) {
 
 /// Judges what a container of a pod asks for (`ValidateContainerResourceRequirements`).
 pub(super) fn of_container(resources: &Spot<'_>, spec: &Spot<'_>, causes: &mut Causes) {
+    judge(resources, spec, container_name, causes);
+}
+
+/// Judges what a pod asks for as a whole (`validatePodResources`).
+pub(super) fn of_pod(spec: &Spot<'_>, causes: &mut Causes) {
+    let resources = spec.of("resources");
+    if !resources.is_set() {
+        return;
+    }
+    if spec.of("os.name").text() == "windows" {
+        return resources.forbidden("may not be set for a windows pod", causes);
+    }
+    if resources.of("claims").is_set() {
+        let why = "claims may not be set for Resources at pod-level";
+        resources.of("claims").forbidden(why, causes);
+    }
+    judge(&resources, spec, pod_name, causes);
+    whole::judge(spec, causes);
+}
+
+type NameRule = fn(&str, &str) -> Vec<Cause>;
+
+fn container_name(name: &str, told: &str) -> Vec<Cause> {
+    let wrong = resources::of_container(name);
+    let cause = |why: &String| Cause::invalid(told, &name.into(), why);
+    wrong.iter().map(cause).collect()
+}
+
+fn pod_name(name: &str, told: &str) -> Vec<Cause> {
+    let wrong = resources::name(name);
+    let is_known = matches!(name, "cpu" | "memory") || name.starts_with(HUGE);
+    if wrong.is_empty() && !is_known {
+        let all = ["cpu", HUGE, "memory"].map(str::to_owned);
+        return vec![Cause::unsupported(told, &name.into(), &all)];
+    }
+    let cause = |why: &String| Cause::invalid(told, &name.into(), why);
+    wrong.iter().map(cause).collect()
+}
+
+fn judge(resources: &Spot<'_>, spec: &Spot<'_>, rule: NameRule, causes: &mut Causes) {
     let (limits, requests) = (resources.of("limits"), resources.of("requests"));
     for (list, is_request) in [(&limits, false), (&requests, true)] {
         for (name, amount) in list.entries() {
-            self::amount(name, &amount, &amount.path(), causes);
+            self::amount(name, &amount, &amount.path(), rule, causes);
             if is_request {
                 limited(name, &amount, &requests, &limits, causes);
             }
@@ -67,14 +109,13 @@ pub(super) fn of_container(resources: &Spot<'_>, spec: &Spot<'_>, causes: &mut C
 pub(super) fn overhead(overhead: &Spot<'_>, causes: &mut Causes) {
     let limits = overhead.of("limits");
     for (name, amount) in overhead.entries() {
-        self::amount(name, &amount, &limits.key(name).path(), causes);
+        let told = limits.key(name).path();
+        self::amount(name, &amount, &told, container_name, causes);
     }
 }
 
-fn amount(name: &str, amount: &Spot<'_>, told: &str, causes: &mut Causes) {
-    let wrong = resources::of_container(name);
-    let cause = |why: &String| Cause::invalid(told, &name.into(), why);
-    causes.extend(wrong.iter().map(cause));
+fn amount(name: &str, amount: &Spot<'_>, told: &str, rule: NameRule, causes: &mut Causes) {
+    causes.extend(rule(name, told));
     causes.extend(resources::amount(name, amount, told));
     if let Some(size) = name.strip_prefix(HUGE) {
         let size = Amount::parse(size).filter(|size| size.is_positive() && size.is_whole());

@@ -25,6 +25,39 @@ const HOST_TYPES: &[&str] = &[
     "FileOrCreate",
     "Socket",
 ];
+/// In which order sources are looked at.
+const ORDER: [&str; 30] = [
+    "emptyDir",
+    "hostPath",
+    "gitRepo",
+    "gcePersistentDisk",
+    "awsElasticBlockStore",
+    "secret",
+    "nfs",
+    "iscsi",
+    "glusterfs",
+    "flocker",
+    "persistentVolumeClaim",
+    "rbd",
+    "cinder",
+    "cephfs",
+    "quobyte",
+    "downwardAPI",
+    "fc",
+    "flexVolume",
+    "configMap",
+    "azureFile",
+    "vsphereVolume",
+    "photonPersistentDisk",
+    "portworxVolume",
+    "azureDisk",
+    "storageos",
+    "projected",
+    "scaleIO",
+    "csi",
+    "ephemeral",
+    "image",
+];
 /// What a file can say of its pod.
 const FIELDS: &[&str] = &[
     "metadata.annotations",
@@ -61,12 +94,7 @@ pub(super) fn volumes<'a>(volumes: &'a Spot<'a>, known: &mut Vec<&'a str>, cause
 fn too_many_sources(volume: &Spot<'_>, causes: &mut Causes) {
     let mut sources: Vec<&str> = volume.entries().map(|(field, _)| field).collect();
     sources.retain(|field| *field != "name");
-    // In the order of the type's fields, `emptyDir` and `hostPath` come first.
-    sources.sort_by_key(|field| match *field {
-        "hostPath" => 1,
-        "emptyDir" => 0,
-        _ => 2,
-    });
+    sources.sort_by_key(|field| ORDER.iter().position(|source| source == field));
     for source in sources.iter().skip(1) {
         volume.of(source).forbidden(ONCE, causes);
     }
