@@ -12,6 +12,7 @@ mod job;
 mod pod;
 mod priority;
 mod qos;
+mod runtime;
 mod service;
 mod signing;
 mod update;
@@ -213,6 +214,7 @@ fn create(fields: &mut Fields, write: Write<'_>) {
     match (resource.group.as_str(), resource.plural.as_str()) {
         ("", "pods") => pod::create(fields, write.now),
         ("", "limitranges") => name_by_uid(fields, write),
+        ("", "serviceaccounts") => only_names(fields),
         ("", "namespaces") => finalize(fields),
         ("", "persistentvolumes") => {
             let status = json!({ "phase": "Pending", "lastPhaseTransitionTime": write.now });
@@ -224,6 +226,18 @@ fn create(fields: &mut Fields, write: Write<'_>) {
         ("certificates.k8s.io", "certificatesigningrequests") => signing::create(fields, write),
         ("apiregistration.k8s.io", "apiservices") => serve_locally(fields, write.now),
         _ => {}
+    }
+}
+
+/// Of the secrets of an account only the names are kept.
+fn only_names(account: &mut Fields) {
+    let secrets = account.get_mut("secrets").and_then(Value::as_array_mut);
+    for secret in secrets
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_object_mut)
+    {
+        secret.retain(|field, _| field == "name");
     }
 }
 

@@ -58,10 +58,7 @@ pub fn validate_create(object: &Value, resource: &Resource) -> Vec<Cause> {
         ("discovery.k8s.io", "endpointslices") => {
             endpoints::slice(&new, None, &mut causes);
         }
-        ("networking.k8s.io", "ingresses") => network::ingress(&new, true, &mut causes),
-        ("networking.k8s.io", "networkpolicies") => {
-            policies::network_policy(&new, None, &mut causes);
-        }
+        ("networking.k8s.io", plural) => networking(&new, None, plural, &mut causes),
         ("scheduling.k8s.io", "priorityclasses") => others::priority_class(&new, &mut causes),
         ("rbac.authorization.k8s.io", plural) => {
             return rbac::validate::causes(&object, None, plural);
@@ -130,10 +127,7 @@ pub fn validate_update(new: &Value, old: &Value, resource: &Resource) -> Vec<Cau
         ("discovery.k8s.io", "endpointslices") => {
             endpoints::slice(&new, Some(&old), &mut causes);
         }
-        ("networking.k8s.io", "ingresses") => network::ingress(&new, false, &mut causes),
-        ("networking.k8s.io", "networkpolicies") => {
-            policies::network_policy(&new, Some(&old), &mut causes);
-        }
+        ("networking.k8s.io", plural) => networking(&new, Some(&old), plural, &mut causes),
         ("scheduling.k8s.io", "priorityclasses") => {
             others::priority_class_update(&new, &old, &mut causes);
         }
@@ -146,6 +140,15 @@ pub fn validate_update(new: &Value, old: &Value, resource: &Resource) -> Vec<Cau
         _ => always(&new, resource, &mut causes),
     }
     causes
+}
+
+/// What is wrong with a kind of the group `networking.k8s.io`.
+fn networking(new: &Spot<'_>, old: Option<&Spot<'_>>, plural: &str, causes: &mut Causes) {
+    match plural {
+        "ingresses" => network::ingress(new, old.is_none(), causes),
+        "networkpolicies" => policies::network_policy(new, old, causes),
+        _ => {}
+    }
 }
 
 /// What is wrong with the addresses of a service and their families: a service gets none if there is anything.

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Fields, Write, is_empty, object};
+use super::{Fields, Write, object};
 
 const CONTAINERS: [&str; 3] = ["containers", "initContainers", "ephemeralContainers"];
 
@@ -85,7 +85,7 @@ fn of_pod(spec: &mut Fields, old: Option<&Fields>) {
                 continue;
             };
             let had = lifecycle.remove("stopSignal").is_some();
-            if had && lifecycle.values().all(is_empty) {
+            if had && lifecycle.is_empty() {
                 container.remove("lifecycle");
             }
         }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Fields, Write, is_empty, object, priority, put, qos, text};
+use super::{Fields, Write, is_empty, object, priority, put, qos, runtime, text};
 use crate::status::{Named, Refusal};
 
 const TOKEN_VOLUME: &str = "kube-api-access-";
@@ -20,7 +20,8 @@ pub(super) fn admit(pod: &mut Fields, write: Write<'_>) -> Result<(), Refusal> {
         set_account(pod, write)?;
     }
     tolerate(pod);
-    priority::admit(pod, write)
+    priority::admit(pod, write)?;
+    runtime::admit(pod, write)
 }
 
 fn set_account(pod: &mut Fields, write: Write<'_>) -> Result<(), Refusal> {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Fields, Write, claim, disabled, object, put, reread, service, signing};
+use super::{Fields, Write, claim, disabled, object, only_names, put, reread, service, signing};
 use crate::builtin::default::{TEMPLATES, counts_generations};
 use crate::registry::Resource;
 use crate::status::Refusal;
@@ -24,6 +24,9 @@ pub fn prepare_update(object: &mut Value, old: &Value, write: Write<'_>) -> Resu
         }
         if write.is("", "pods") {
             keep_priority(fields, old);
+        }
+        if write.is("", "serviceaccounts") {
+            only_names(fields);
         }
         if write.is("", "persistentvolumeclaims") {
             claim::sources(fields, Some(old));

@@ -22,6 +22,11 @@ const FIXED: &str = "spec is immutable after creation except resources.requests 
 
 /// Judges the spec of a claim.
 pub(super) fn spec(spec: &Spot<'_>, causes: &mut Causes) {
+    judge(spec, false, causes);
+}
+
+/// Judges a spec, whose source may be of any group if the old one has some.
+fn judge(spec: &Spot<'_>, takes_any_group: bool, causes: &mut Causes) {
     let modes = spec.of("accessModes");
     if modes.is_empty() {
         modes.required("at least 1 access mode is required", causes);
@@ -63,7 +68,7 @@ pub(super) fn spec(spec: &Spot<'_>, causes: &mut Causes) {
     }
     spec.of("volumeMode").one_of_if_set(VOLUMES, causes);
     for source in ["dataSource", "dataSourceRef"] {
-        data_source(&spec.of(source), causes);
+        data_source(&spec.of(source), takes_any_group, causes);
     }
     data_sources(spec, causes);
 }
@@ -87,7 +92,7 @@ fn data_sources(spec: &Spot<'_>, causes: &mut Causes) {
     }
 }
 
-fn data_source(source: &Spot<'_>, causes: &mut Causes) {
+fn data_source(source: &Spot<'_>, takes_any_group: bool, causes: &mut Causes) {
     if !source.is_set() {
         return;
     }
@@ -99,7 +104,9 @@ fn data_source(source: &Spot<'_>, causes: &mut Causes) {
         let why = "must be 'PersistentVolumeClaim' when referencing the default apiGroup";
         causes.push(Cause::invalid(source.path(), &kind.into(), why));
     }
-    source.of("apiGroup").fits_if_set(names::subdomain, causes);
+    if !takes_any_group {
+        source.of("apiGroup").fits_if_set(names::subdomain, causes);
+    }
     source.of("namespace").fits_if_set(names::label, causes);
 }
 
@@ -110,7 +117,9 @@ pub(super) fn update(new: &Spot<'_>, old: &Spot<'_>, causes: &mut Causes) {
     let applied = old.of("status.currentVolumeAttributesClassName");
     let named = class_said(new, old, causes);
     let (new, old) = (new.of("spec"), old.of("spec"));
-    spec(&new, causes);
+    let sources = ["dataSource", "dataSourceRef"].map(|source| old.of(source));
+    let had_group = sources.iter().any(|source| source.of("apiGroup").is_set());
+    judge(&new, had_group, causes);
     let held = munged(old.value(), old.value(), is_bound, named);
     if munged(new.value(), old.value(), is_bound, named) != held {
         new.forbidden(FIXED, causes);

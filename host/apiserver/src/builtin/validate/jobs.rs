@@ -106,7 +106,10 @@ fn generated(job: &Spot<'_>, needs_prefixed: bool, causes: &mut Causes) {
         }
     }
     let selector = spec.of("selector");
-    if !labels::selects(selector.value(), &Value::Object(expected)) {
+    let mut ignored = Causes::new();
+    if labels::selector(&selector, &mut ignored)
+        && !labels::selects(selector.value(), &Value::Object(expected))
+    {
         selector.invalid("`selector` not auto-generated", causes);
     }
 }

@@ -169,6 +169,14 @@ impl<'a> Bounds<'a> {
             }
         }
         self.ratio(causes);
+        self.shared(causes);
+    }
+
+    /// What cannot be shared is given in full.
+    fn shared(&self, causes: &mut Causes) {
+        let Self {
+            default, request, ..
+        } = self;
         let overcommits = resources::is_native(self.name) && !self.name.starts_with("hugepages-");
         if let (false, Some(default), Some(request)) = (overcommits, default, request)
             && default.amount != request.amount

@@ -146,8 +146,10 @@ fn rest(spec: &Spot<'_>, causes: &mut Causes) {
         let why = format!("must be between 1 and {most}, inclusive");
         deadline.invalid(&why, causes);
     }
-    spec.of("preemptionPolicy")
-        .one_of_if_set(PREEMPTION, causes);
+    let preemption = spec.of("preemptionPolicy");
+    if preemption.is_set() {
+        preemption.one_of(PREEMPTION, causes);
+    }
     let tolerations = spec.of("tolerations");
     tolerations
         .items()
@@ -181,6 +183,8 @@ fn toleration(toleration: &Spot<'_>, causes: &mut Causes) {
         }
         "Exists" if value.is_empty() => {}
         "Exists" => at_operator("value must be empty when `operator` is 'Exists'", causes),
+        // Two that need a feature which is off.
+        "Lt" | "Gt" => operator.unsupported(&["Equal", "Exists", "Lt", "Gt"], causes),
         _ => operator.unsupported(&["Equal", "Exists"], causes),
     }
     let effects = &["NoSchedule", "PreferNoSchedule", "NoExecute"];

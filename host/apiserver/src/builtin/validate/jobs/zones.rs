@@ -32,7 +32,9 @@ pub(super) fn zone(zone: &Spot<'_>, causes: &mut Causes) {
             "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones";
         zone.invalid(why, causes);
     }
-    if !matches!(text, "UTC" | "Local") && !ZONES.lines().any(|name| name == text) {
+    if text.contains("..") || text.starts_with('/') {
+        zone.invalid("time: invalid location name", causes);
+    } else if !matches!(text, "UTC" | "Local") && !ZONES.lines().any(|name| name == text) {
         zone.invalid(&format!("unknown time zone {text}"), causes);
     }
 }

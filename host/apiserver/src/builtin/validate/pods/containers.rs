@@ -42,7 +42,7 @@ pub(super) fn validate(spec: &Spot<'_>, volumes: &[&str], causes: &mut Causes) {
     host_ports(containers.items(), &mut BTreeSet::new(), causes);
     for container in first.items() {
         common(&container, spec, volumes, causes);
-        restart::policy(&container, causes);
+        restart::first_policy(&container, causes);
         unique(&container.of("name"), &mut seen, causes);
         host_ports(std::iter::once(container), &mut BTreeSet::new(), causes);
         if container.of("restartPolicy").text() == "Always" {
