@@ -124,7 +124,8 @@ screenshots: demo-built chromium $(NPM) ## Take the pictures of the status page 
 	@node tests/page-js/src/pictures.js
 
 # One build for all suites: `--workspace` everywhere, so that no crate is built with other features.
-.PHONY: test-fast test test-embedded contract contract-crds mutants kube-rs-suite test-long
+# MUTATIONS holds flags of `contract mutations`, such as --seed 7 --runs 500 Ingress.
+.PHONY: test-fast test test-embedded contract contract-crds contract-mutations mutants kube-rs-suite test-long
 test-fast: toolchain $(NPM) ## Run the tests that need no Go
 	@tests/summary --workspace --lib --test sandbox --test in_process --test controllers --test rbac --test port
 test: toolchain go demo-built chromium $(NPM) ## Run all tests, on a real control plane and on the embedded API server
@@ -141,6 +142,8 @@ contract: toolchain go ## Compare the embedded API server with a real one, by th
 	cargo test --workspace --test contract --test kubectl
 contract-crds: toolchain go ## Install 400 CRDs on a real API server and on the embedded one, and compare the times
 	cargo run --quiet --release -p windlass-contract --bin contract -- install
+contract-mutations: toolchain go ## Change one field of valid objects, and compare what both servers say
+	cargo run --quiet --release -p windlass-contract --bin contract -- mutations $(MUTATIONS)
 mutants: toolchain go ## Put one bug after the other into the embedded API server, and check that the contract finds each
 	cargo test -p windlass-contract --features mutants --test mutants
 kube-rs-suite: toolchain ## Run kube-rs's own integration tests on the embedded API server

@@ -67,6 +67,14 @@ const AFTER: [(&str, &str); 7] = [
     ("networking.k8s.io", "ingressclasses"),
 ];
 
+/// The groups whose kinds take any name as a finalizer.
+const ANY_FINALIZER: [&str; 4] = [
+    "admissionregistration.k8s.io",
+    "apiextensions.k8s.io",
+    "coordination.k8s.io",
+    "policy",
+];
+
 impl Again {
     fn of(group: &str, plural: &str) -> Self {
         if group == "rbac.authorization.k8s.io" || BEFORE.contains(&(group, plural)) {
@@ -86,7 +94,7 @@ impl Rules {
             name: NameRule::of(&resource.group, &resource.plural),
             namespaced: resource.namespaced,
             own_finalizers: resource.origin == Origin::BuiltIn
-                && resource.group != "apiextensions.k8s.io",
+                && !ANY_FINALIZER.contains(&resource.group.as_str()),
             again: Again::of(&resource.group, &resource.plural),
         }
     }

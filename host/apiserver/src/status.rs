@@ -84,7 +84,7 @@ impl Cause {
     pub fn invalid(field: impl Into<String>, value: &Value, why: &str) -> Self {
         Self {
             reason: "FieldValueInvalid",
-            message: format!("Invalid value: {}: {why}", shown(value)),
+            message: with_why(&format!("Invalid value: {}", shown(value)), why),
             field: field.into(),
         }
     }

@@ -46,6 +46,7 @@
 //! contract play --kubeconfig A ssa/ watch/apply         # the masked answers of one server
 //! contract play --kubeconfig A --against B ssa/         # where two servers differ
 //! contract install --count 400                          # how long CRDs take on both servers
+//! contract mutations --seed 7 Ingress Service           # valid objects with one changed field ([`mutations`])
 //! ```
 //!
 //! `make mutants` tries the contract itself: the embedded server gets one bug after the other
@@ -60,6 +61,7 @@ pub mod judge;
 pub mod kubectl;
 pub mod listed;
 pub mod mask;
+pub mod mutations;
 pub mod path;
 pub mod play;
 pub mod scenario;

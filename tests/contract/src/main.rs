@@ -11,6 +11,7 @@ use futures::{StreamExt, stream};
 use serde_json::Value;
 use windlass_contract::definitions;
 use windlass_contract::judge::judge;
+use windlass_contract::mutations::{self, Plan};
 use windlass_contract::play::play;
 use windlass_contract::scenario::Scenario;
 use windlass_contract::server::Server;
@@ -32,6 +33,23 @@ enum Command {
     Play(Play),
     /// Installs many CRDs on the real server and on the embedded one, and prints how long each takes.
     Install(Install),
+    /// Changes one field of valid objects, and shows where the real server and the embedded one answer otherwise.
+    Mutations(Mutations),
+}
+
+#[derive(Debug, Args)]
+struct Mutations {
+    /// Everything follows from it.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// How many changes are sent in all.
+    #[arg(long, default_value_t = 2_300)]
+    runs: usize,
+    /// A real server that runs already.
+    #[arg(long)]
+    kubeconfig: Option<PathBuf>,
+    /// The kinds; all without any.
+    kinds: Vec<String>,
 }
 
 #[derive(Debug, Args)]
@@ -69,6 +87,7 @@ async fn main() -> ExitCode {
         Command::Serve => serve().await,
         Command::Play(options) => options.run().await,
         Command::Install(options) => options.run().await,
+        Command::Mutations(options) => options.run().await,
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -85,6 +104,26 @@ async fn serve() -> Result<()> {
     writeln!(std::io::stdout(), "{}", kubeconfig.display())?;
     tokio::signal::ctrl_c().await?;
     Ok(())
+}
+
+impl Mutations {
+    async fn run(self) -> Result<()> {
+        let real = match &self.kubeconfig {
+            Some(kubeconfig) => Server::at("real", kubeconfig).await?,
+            None => Server::real("real").await?,
+        };
+        let embedded = Server::embedded("embedded").await?;
+        let plan = Plan {
+            seed: self.seed,
+            runs: self.runs,
+            kinds: self.kinds,
+        };
+        let report = mutations::play([&real, &embedded], &plan).await?;
+        writeln!(std::io::stdout(), "{}\n{report}", report.differences())?;
+        let (different, runs) = (report.different(), report.runs());
+        ensure!(different * 100 <= runs, "more than 1 % differ");
+        Ok(())
+    }
 }
 
 impl Install {

@@ -12,6 +12,8 @@ pub(crate) const TYPES: &[u8] = include_bytes!("../../data/types.jsonl.gz");
 pub(super) const STRUCTS: &[u8] = include_bytes!("../../data/structs.txt.gz");
 /// What the server adds to objects: one JSON document.
 pub(super) const DEFAULTS: &[u8] = include_bytes!("../../data/defaults.json.gz");
+/// The names of time zones in the IANA database of Go: a line each.
+pub(super) const ZONES: &[u8] = include_bytes!("../../data/zones.txt.gz");
 /// Texts of types and their fields: a line each, as above.
 pub(super) const TEXTS: &[u8] = include_bytes!("../../data/texts.jsonl.gz");
 

@@ -138,6 +138,12 @@ impl Amount {
         self.nanos
     }
 
+    /// The whole number, away from zero (`Quantity.Value`).
+    pub(crate) fn rounded(self) -> i128 {
+        let unit = 1_000_000_000;
+        self.nanos / unit + (self.nanos % unit).signum()
+    }
+
     pub(crate) fn is_positive(self) -> bool {
         self.nanos > 0
     }

@@ -6,10 +6,13 @@
 //! - All that depends on other objects is asked of [`Cluster`].
 //! - Quotas and limit ranges are not enforced, and no webhook is called.
 
+mod claim;
+mod disabled;
 mod job;
 mod pod;
 mod priority;
 mod qos;
+mod runtime;
 mod service;
 mod signing;
 mod update;
@@ -207,19 +210,44 @@ fn create(fields: &mut Fields, write: Write<'_>) {
             metadata.insert("generation".to_owned(), 1.into());
         }
     }
+    disabled::drop(fields, None, write);
     match (resource.group.as_str(), resource.plural.as_str()) {
-        ("", "pods") => pod::create(fields),
+        ("", "pods") => pod::create(fields, write.now),
+        ("", "limitranges") => name_by_uid(fields, write),
+        ("", "serviceaccounts") => only_names(fields),
         ("", "namespaces") => finalize(fields),
         ("", "persistentvolumes") => {
             let status = json!({ "phase": "Pending", "lastPhaseTransitionTime": write.now });
             fields.insert("status".to_owned(), status);
         }
-        ("", "persistentvolumeclaims") => copy_data_source(fields),
+        ("", "persistentvolumeclaims") => claim::sources(fields, None),
         ("apps", "daemonsets") => update::count_templates(fields, 1),
         ("batch", "jobs") => job::select(fields),
         ("certificates.k8s.io", "certificatesigningrequests") => signing::create(fields, write),
         ("apiregistration.k8s.io", "apiservices") => serve_locally(fields, write.now),
         _ => {}
+    }
+}
+
+/// Of the secrets of an account only the names are kept.
+fn only_names(account: &mut Fields) {
+    let secrets = account.get_mut("secrets").and_then(Value::as_array_mut);
+    for secret in secrets
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_object_mut)
+    {
+        secret.retain(|field, _| field == "name");
+    }
+}
+
+/// A limit range needs no name.
+fn name_by_uid(range: &mut Fields, write: Write<'_>) {
+    put(range, "metadata", json!({}));
+    if let Some(metadata) = object(range, "metadata")
+        && metadata.get("name").is_none_or(is_empty)
+    {
+        metadata.insert("name".to_owned(), write.rng.uid().into());
     }
 }
 
@@ -250,26 +278,6 @@ fn finalize(namespace: &mut Fields) {
         && !finalizers.iter().any(|found| found == "kubernetes")
     {
         finalizers.push("kubernetes".into());
-    }
-}
-
-/// A claim names where its data comes from in an older and a newer field.
-fn copy_data_source(claim: &mut Fields) {
-    let Some(spec) = object(claim, "spec") else {
-        return;
-    };
-    let (old, new) = (
-        spec.get("dataSource").cloned(),
-        spec.get("dataSourceRef").cloned(),
-    );
-    match (old, new) {
-        (Some(source), None) => {
-            spec.insert("dataSourceRef".to_owned(), source);
-        }
-        (None, Some(source)) if source.get("namespace").is_none_or(is_empty) => {
-            spec.insert("dataSource".to_owned(), source);
-        }
-        _ => {}
     }
 }
 

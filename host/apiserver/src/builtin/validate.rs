@@ -12,10 +12,14 @@ mod endpoints;
 mod events;
 mod jobs;
 mod labels;
+mod limits;
 mod network;
 mod nodes;
 mod others;
 mod pods;
+mod policies;
+mod quotas;
+mod resources;
 mod schedule;
 mod services;
 mod signing;
@@ -54,7 +58,7 @@ pub fn validate_create(object: &Value, resource: &Resource) -> Vec<Cause> {
         ("discovery.k8s.io", "endpointslices") => {
             endpoints::slice(&new, None, &mut causes);
         }
-        ("networking.k8s.io", "ingresses") => network::ingress(&new, true, &mut causes),
+        ("networking.k8s.io", plural) => networking(&new, None, plural, &mut causes),
         ("scheduling.k8s.io", "priorityclasses") => others::priority_class(&new, &mut causes),
         ("rbac.authorization.k8s.io", plural) => {
             return rbac::validate::causes(&object, None, plural);
@@ -72,6 +76,8 @@ fn always(object: &Spot<'_>, resource: &Resource, causes: &mut Causes) {
         ("", "nodes") => nodes::node(object, causes),
         ("", "services") => services::service(object, None, causes),
         ("", "persistentvolumeclaims") => claims::spec(&object.of("spec"), causes),
+        ("", "limitranges") => limits::limit_range(object, causes),
+        ("", "resourcequotas") => quotas::quota(object, causes),
         ("apps", "deployments") => workloads::deployment(object, causes),
         ("apps", "replicasets") => workloads::replica_set(object, causes),
         ("apps", "daemonsets") => workloads::daemon_set(object, causes),
@@ -105,6 +111,7 @@ pub fn validate_update(new: &Value, old: &Value, resource: &Resource) -> Vec<Cau
         ("", "pods") => pods::validate_update(&new, &old, &mut causes),
         ("", "services") => services::service(&new, Some(&old), &mut causes),
         ("", "persistentvolumeclaims") => claims::update(&new, &old, &mut causes),
+        ("", "resourcequotas") => quotas::update(&new, &old, &mut causes),
         ("", "endpoints") => endpoints::endpoints(&new, Some(&old), &mut causes),
         ("", "events") | ("events.k8s.io", "events") => {
             events::event_update(&new, &old, resource.group.is_empty(), &mut causes);
@@ -120,7 +127,7 @@ pub fn validate_update(new: &Value, old: &Value, resource: &Resource) -> Vec<Cau
         ("discovery.k8s.io", "endpointslices") => {
             endpoints::slice(&new, Some(&old), &mut causes);
         }
-        ("networking.k8s.io", "ingresses") => network::ingress(&new, false, &mut causes),
+        ("networking.k8s.io", plural) => networking(&new, Some(&old), plural, &mut causes),
         ("scheduling.k8s.io", "priorityclasses") => {
             others::priority_class_update(&new, &old, &mut causes);
         }
@@ -133,6 +140,15 @@ pub fn validate_update(new: &Value, old: &Value, resource: &Resource) -> Vec<Cau
         _ => always(&new, resource, &mut causes),
     }
     causes
+}
+
+/// What is wrong with a kind of the group `networking.k8s.io`.
+fn networking(new: &Spot<'_>, old: Option<&Spot<'_>>, plural: &str, causes: &mut Causes) {
+    match plural {
+        "ingresses" => network::ingress(new, old.is_none(), causes),
+        "networkpolicies" => policies::network_policy(new, old, causes),
+        _ => {}
+    }
 }
 
 /// What is wrong with the addresses of a service and their families: a service gets none if there is anything.
@@ -161,6 +177,7 @@ pub fn validate_status_update(new: &Value, old: &Value, resource: &Resource) -> 
         ("apps", plural) | ("batch", plural @ "jobs") => {
             workloads::validate_status(&new, &old, plural, &mut causes);
         }
+        ("", "resourcequotas") => quotas::status(&new, &mut causes),
         ("autoscaling", _) => autoscaler::status(&new, &mut causes),
         ("networking.k8s.io", "ingresses") => network::ingress_status(&new, &mut causes),
         ("policy", "poddisruptionbudgets") => {

@@ -10,14 +10,14 @@ pub enum NameRule {
     Subdomain,
     /// A DNS label of RFC 1123.
     Label,
-    /// Whatever can be part of a path: RBAC's kinds, and APIServices.
+    /// Whatever can be part of a path: RBAC's kinds, APIServices, and disruption budgets.
     PathSegment,
     /// A DNS subdomain with room for what the controller appends.
     CronJob,
 }
 
 /// The kinds whose names are no plain subdomains.
-const RULES: [(&str, &str, NameRule); 9] = [
+const RULES: [(&str, &str, NameRule); 10] = [
     ("", "namespaces", NameRule::Label),
     ("", "services", NameRule::Label),
     ("apps", "statefulsets", NameRule::Label),
@@ -27,6 +27,7 @@ const RULES: [(&str, &str, NameRule); 9] = [
         "apiservices",
         NameRule::PathSegment,
     ),
+    ("policy", "poddisruptionbudgets", NameRule::PathSegment),
     ("rbac.authorization.k8s.io", "roles", NameRule::PathSegment),
     (
         "rbac.authorization.k8s.io",

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Fields, Write, is_empty, object, priority, put, qos, text};
+use super::{Fields, Write, is_empty, object, priority, put, qos, runtime, text};
 use crate::status::{Named, Refusal};
 
 const TOKEN_VOLUME: &str = "kube-api-access-";
@@ -20,7 +20,8 @@ pub(super) fn admit(pod: &mut Fields, write: Write<'_>) -> Result<(), Refusal> {
         set_account(pod, write)?;
     }
     tolerate(pod);
-    priority::admit(pod, write)
+    priority::admit(pod, write)?;
+    runtime::admit(pod, write)
 }
 
 fn set_account(pod: &mut Fields, write: Write<'_>) -> Result<(), Refusal> {
@@ -140,7 +141,7 @@ fn tolerate(pod: &mut Fields) {
 }
 
 /// A new pod waits, and its class is known.
-pub(super) fn create(pod: &mut Fields) {
+pub(super) fn create(pod: &mut Fields, now: &str) {
     let Some(spec) = pod.get("spec").and_then(Value::as_object) else {
         return;
     };
@@ -152,6 +153,7 @@ pub(super) fn create(pod: &mut Fields) {
         let condition = json!({
             "type": "PodScheduled", "status": "False", "reason": "SchedulingGated",
             "message": "Scheduling is blocked due to non-empty scheduling gates",
+            "lastTransitionTime": now,
         });
         status.insert("conditions".to_owned(), json!([condition]));
     }

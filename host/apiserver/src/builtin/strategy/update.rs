@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Fields, Write, object, put, reread, service, signing};
+use super::{Fields, Write, claim, disabled, object, only_names, put, reread, service, signing};
 use crate::builtin::default::{TEMPLATES, counts_generations};
 use crate::registry::Resource;
 use crate::status::Refusal;
@@ -17,12 +17,19 @@ pub fn prepare_update(object: &mut Value, old: &Value, write: Write<'_>) -> Resu
         if write.resource.subresource("status").is_some() {
             copy(fields, old, "status");
         }
+        disabled::drop(fields, Some(old), write);
         if write.is("", "services") {
             service::allocate(fields, Some(old), write)?;
             service::drop_dependent(fields, old);
         }
         if write.is("", "pods") {
             keep_priority(fields, old);
+        }
+        if write.is("", "serviceaccounts") {
+            only_names(fields);
+        }
+        if write.is("", "persistentvolumeclaims") {
+            claim::sources(fields, Some(old));
         }
         if write.is("certificates.k8s.io", "certificatesigningrequests") {
             copy(fields, old, "spec");

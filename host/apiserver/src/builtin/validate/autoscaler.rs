@@ -1,5 +1,6 @@
 //! What is wrong with autoscalers, in the form of `autoscaling/v2`.
 
+use super::resources;
 use super::spot::{Causes, Spot};
 use crate::builtin::quantity::Amount;
 use crate::names;
@@ -12,13 +13,24 @@ const SOURCES: [(&str, &str); 5] = [
     ("Pods", "pods"),
     ("Resource", "resource"),
 ];
+/// The first of these that a metric has is judged.
+const JUDGED: [&str; 5] = [
+    "object",
+    "external",
+    "pods",
+    "resource",
+    "containerResource",
+];
 const SELECT: &[&str] = &["Disabled", "Max", "Min"];
 
 pub(super) fn autoscaler(object: &Spot<'_>, old: Option<&Spot<'_>>, causes: &mut Causes) {
     let spec = object.of("spec");
     let (least, most) = (spec.of("minReplicas"), spec.of("maxReplicas"));
-    if least.number().is_some_and(|number| number < 1) {
-        least.invalid("must be greater than or equal to 1", causes);
+    let had_zero = old.is_some_and(|old| old.of("spec.minReplicas").number() == Some(0));
+    let lowest = i64::from(!had_zero);
+    if least.number().is_some_and(|number| number < lowest) {
+        let why = format!("must be greater than or equal to {lowest}");
+        least.invalid(&why, causes);
     }
     match most.number().unwrap_or(0) {
         0 => most.required("must be set and greater than 0", causes),
@@ -46,8 +58,14 @@ pub(super) fn autoscaler(object: &Spot<'_>, old: Option<&Spot<'_>>, causes: &mut
             causes,
         );
     }
-    for metric in spec.of("metrics").items() {
+    let metrics = spec.of("metrics");
+    for metric in metrics.items() {
         self::metric(&metric, causes);
+    }
+    let is_for_zero = |metric: Spot<'_>| matches!(metric.of("type").text(), "Object" | "External");
+    if least.number() == Some(0) && !metrics.items().any(is_for_zero) {
+        let why = "must specify at least one Object or External metric to support scaling to zero replicas";
+        metrics.forbidden(why, causes);
     }
     for way in ["behavior.scaleUp", "behavior.scaleDown"] {
         rules(&spec.of(way), causes);
@@ -89,9 +107,8 @@ fn metric(metric: &Spot<'_>, causes: &mut Causes) {
         kind.unsupported(&all, causes);
         kind.unsupported(&all, causes);
     }
-    let present: Vec<&str> = SOURCES
+    let present: Vec<&str> = JUDGED
         .into_iter()
-        .map(|(_, field)| field)
         .filter(|field| metric.of(field).is_set())
         .collect();
     let expected = expected.map(|(_, field)| *field);
@@ -121,10 +138,11 @@ fn source(source: &Spot<'_>, field: &str, causes: &mut Causes) {
         }
         "external" | "pods" => identifier(&source.of("metric.name"), causes),
         _ => {
-            if source.of("name").is_empty() {
-                source
-                    .of("name")
-                    .required("must specify a resource name", causes);
+            let name = source.of("name");
+            if name.is_empty() {
+                name.required("must specify a resource name", causes);
+            } else if field == "containerResource" {
+                name.fits(resources::of_container, causes);
             }
         }
     }
@@ -229,8 +247,14 @@ fn rules(rules: &Spot<'_>, causes: &mut Causes) {
         if !matches!(kind.text(), "Pods" | "Percent") {
             kind.unsupported(&["Percent", "Pods"], causes);
         }
-        between(&policy.of("value"), 1, i64::MAX, causes);
-        between(&policy.of("periodSeconds"), 1, 1800, causes);
+        policy.of("value").positive(causes);
+        let period = policy.of("periodSeconds");
+        period.positive(causes);
+        between(&period, i64::MIN, 1800, causes);
+    }
+    let tolerance = rules.of("tolerance");
+    if Amount::parse(tolerance.text()).is_some_and(Amount::is_negative) {
+        tolerance.invalid("must be greater than or equal to 0", causes);
     }
 }
 

@@ -1,12 +1,18 @@
 //! What is wrong with jobs and cron jobs.
 
+mod indexed;
 mod policies;
+mod update;
+mod zones;
 
 use serde_json::Value;
 
 use super::spot::{Causes, Spot};
 use super::{labels, pods, schedule, workloads};
+use crate::names;
 use crate::status::Cause;
+
+pub(super) use update::job_update;
 
 const COUNTS: &[&str] = &[
     "parallelism",
@@ -17,29 +23,20 @@ const COUNTS: &[&str] = &[
     "backoffLimitPerIndex",
     "maxFailedIndexes",
 ];
-/// What of a job stays, beside its template and its completions.
-const FIXED: &[&str] = &[
-    "selector",
-    "completionMode",
-    "podFailurePolicy",
-    "backoffLimitPerIndex",
-    "managedBy",
-    "successPolicy",
-];
-/// What of the template of a suspended job may change.
-const DIRECTIVES: [&str; 5] = [
-    "/spec/nodeSelector",
-    "/spec/tolerations",
-    "/metadata/annotations",
-    "/metadata/labels",
-    "/spec/schedulingGates",
-];
+const LONGEST_MANAGER: usize = 63;
+const PATH: &str = "Invalid path (regex used for validation is '[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+')";
 const UID: &str = "batch.kubernetes.io/controller-uid";
 
 pub(super) fn job(job: &Spot<'_>, causes: &mut Causes) {
-    generated(job, causes);
+    self::judge(job, true, causes);
+}
+
+/// Judges a job, whose pods need not have the newer labels yet if it is an old one without them.
+fn judge(job: &Spot<'_>, needs_prefixed: bool, causes: &mut Causes) {
+    generated(job, needs_prefixed, causes);
     let spec = job.of("spec");
     of_spec(&spec, causes);
+    indexed::name(job, causes);
     let selector = spec.of("selector");
     if !selector.is_set() {
         selector.required("", causes);
@@ -49,8 +46,35 @@ pub(super) fn job(job: &Spot<'_>, causes: &mut Causes) {
     workloads::mismatch(&spec, causes);
 }
 
+/// Who acts on a job beside the cluster's own controller (`IsDomainPrefixedPath`).
+fn managed_by(manager: &Spot<'_>, causes: &mut Causes) {
+    if !manager.is_set() {
+        return;
+    }
+    let text = manager.text();
+    let wrong = |value: &str, why: &str| Cause::invalid(manager.path(), &value.into(), why);
+    match text.split_once('/') {
+        _ if text.is_empty() => manager.required("", causes),
+        Some((host, path)) if !host.is_empty() && !path.is_empty() => {
+            let hosts = names::subdomain(host);
+            causes.extend(hosts.iter().map(|why| wrong(host, why)));
+            let fine = |c: char| c.is_ascii_alphanumeric() || "/-._~%!$&'()*+,;=:".contains(c);
+            if !path.chars().all(fine) {
+                causes.push(wrong(path, PATH));
+            }
+        }
+        _ => {
+            let why = "must be a domain-prefixed path (such as \"acme.io/foo\")";
+            causes.push(wrong(text, why));
+        }
+    }
+    if text.len() > LONGEST_MANAGER {
+        causes.push(Cause::too_long(manager.path(), LONGEST_MANAGER as u64));
+    }
+}
+
 /// The labels by which a job knows its pods are as they were made.
-fn generated(job: &Spot<'_>, causes: &mut Causes) {
+fn generated(job: &Spot<'_>, needs_prefixed: bool, causes: &mut Causes) {
     let spec = job.of("spec");
     if spec.of("manualSelector").is_true() || !spec.of("selector").is_set() {
         return;
@@ -68,6 +92,9 @@ fn generated(job: &Spot<'_>, causes: &mut Causes) {
         (UID, uid),
         ("batch.kubernetes.io/job-name", name),
     ] {
+        if !needs_prefixed && key.contains('/') {
+            continue;
+        }
         expected.insert(key.to_owned(), value.into());
         let found = held.key(key);
         if !found.is_set() {
@@ -79,26 +106,19 @@ fn generated(job: &Spot<'_>, causes: &mut Causes) {
         }
     }
     let selector = spec.of("selector");
-    if !labels::selects(selector.value(), &Value::Object(expected)) {
+    let mut ignored = Causes::new();
+    if labels::selector(&selector, &mut ignored)
+        && !labels::selects(selector.value(), &Value::Object(expected))
+    {
         selector.invalid("`selector` not auto-generated", causes);
     }
 }
 
 fn of_spec(spec: &Spot<'_>, causes: &mut Causes) {
     spec.not_negative(COUNTS, causes);
-    let modes = &["NonIndexed", "Indexed"];
-    spec.of("completionMode").one_of_if_set(modes, causes);
+    managed_by(&spec.of("managedBy"), causes);
+    indexed::spec(spec, causes);
     let is_indexed = spec.of("completionMode").text() == "Indexed";
-    if is_indexed && !spec.of("completions").is_set() {
-        spec.of("completions")
-            .required("when completion mode is Indexed", causes);
-    }
-    for field in ["backoffLimitPerIndex", "maxFailedIndexes", "successPolicy"] {
-        let part = spec.of(field);
-        if !is_indexed && part.is_set() {
-            part.invalid("requires indexed completion mode", causes);
-        }
-    }
     if spec.of("podFailurePolicy").is_set() {
         policies::failure(spec, causes);
     }
@@ -111,7 +131,7 @@ fn of_spec(spec: &Spot<'_>, causes: &mut Causes) {
     } else {
         replacement.one_of_if_set(&["Failed", "TerminatingOrFailed"], causes);
     }
-    pods::template(&spec.of("template"), &[], causes);
+    pods::template(&spec.of("template"), causes);
     let policy = spec.of("template.spec.restartPolicy");
     match policy.text() {
         "" | "Always" => policy.required("valid values: \"OnFailure\", \"Never\"", causes),
@@ -121,52 +141,6 @@ fn of_spec(spec: &Spot<'_>, causes: &mut Causes) {
         }
         "OnFailure" | "Never" => {}
         _ => policy.unsupported(&["OnFailure", "Never"], causes),
-    }
-}
-
-/// Judges what a job has become.
-pub(super) fn job_update(new: &Spot<'_>, old: &Spot<'_>, causes: &mut Causes) {
-    job(new, causes);
-    let status = old.of("status");
-    let (new, old) = (new.of("spec"), old.of("spec"));
-    completions(&new, &old, causes);
-    new.fixed(&old, FIXED, causes);
-    let is_new = !status.of("startTime").is_set();
-    let (template, held) = (new.of("template"), old.of("template"));
-    let mut wanted = template.value().clone();
-    let mut held = held.value().clone();
-    if old.of("suspend").is_true() && is_new {
-        for at in DIRECTIVES {
-            for template in [&mut wanted, &mut held] {
-                remove(template, at);
-            }
-        }
-    }
-    if wanted != held {
-        template.invalid("field is immutable", causes);
-    }
-}
-
-fn remove(object: &mut Value, at: &str) {
-    if let Some((parent, field)) = at.rsplit_once('/')
-        && let Some(Value::Object(parent)) = object.pointer_mut(parent)
-    {
-        parent.remove(field);
-    }
-}
-
-/// An indexed job can be made longer and shorter, along with its parallelism.
-fn completions(new: &Spot<'_>, old: &Spot<'_>, causes: &mut Causes) {
-    let (wanted, held) = (new.of("completions"), old.of("completions"));
-    if wanted.value() == held.value() {
-        return;
-    }
-    if new.of("completionMode").text() != "Indexed" {
-        return wanted.invalid("field is immutable", causes);
-    }
-    if wanted.is_set() && wanted.value() != new.of("parallelism").value() {
-        let why = "can only be modified in tandem with spec.parallelism";
-        wanted.invalid(why, causes);
     }
 }
 
@@ -187,7 +161,7 @@ pub(super) fn cron_job(job: &Spot<'_>, old: Option<&Spot<'_>>, causes: &mut Caus
     spec.not_negative(counts, causes);
     let zone = spec.of("timeZone");
     if old.is_none_or(|old| old.of("spec.timeZone").value() != zone.value()) {
-        time_zone(&zone, causes);
+        zones::zone(&zone, causes);
     }
     let policies = &["Allow", "Forbid", "Replace"];
     spec.of("concurrencyPolicy").one_of(policies, causes);
@@ -222,32 +196,5 @@ fn schedule(text: &Spot<'_>, had_zone: bool, has_zone: bool, causes: &mut Causes
     } else if has_zone {
         let why = "cannot use both timeZone field and TZ or CRON_TZ in schedule";
         text.invalid(why, causes);
-    }
-}
-
-/// The name of a zone; which zones there are differs between machines.
-fn time_zone(zone: &Spot<'_>, causes: &mut Causes) {
-    if !zone.is_set() {
-        return;
-    }
-    let text = zone.text();
-    if text.is_empty() {
-        return zone.invalid("timeZone must be nil or non-empty string", causes);
-    }
-    let fine = |part: &str| {
-        let letters = part.chars();
-        let known = |letter: char| letter.is_ascii_alphanumeric() || ".-_+".contains(letter);
-        !matches!(part, "." | "..")
-            && !part.starts_with('-')
-            && (1..=14).contains(&part.len())
-            && letters.into_iter().all(known)
-    };
-    if !text.split('/').all(fine) {
-        return zone.invalid(&format!("unknown time zone {text}"), causes);
-    }
-    if text.eq_ignore_ascii_case("local") {
-        let why =
-            "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones";
-        zone.invalid(why, causes);
     }
 }

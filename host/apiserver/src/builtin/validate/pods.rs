@@ -1,11 +1,13 @@
 //! What is wrong with a pod, or the template of one.
 
+mod annotations;
 mod containers;
 mod env;
 mod ephemeral;
 mod handlers;
 mod mounts;
 mod network;
+mod requirements;
 mod restart;
 mod scheduling;
 mod security;
@@ -39,6 +41,8 @@ const NAMES: [(&str, Rule); 6] = [
 /// Judges a new pod.
 pub(super) fn validate(pod: &Spot<'_>, causes: &mut Causes) {
     let spec = pod.of("spec");
+    let annotations = pod.of("metadata.annotations");
+    annotations::specific(&annotations, &spec, &annotations, causes);
     of_pod(&spec, causes);
     if !spec.of("ephemeralContainers").is_empty() {
         let why = "cannot be set on create";
@@ -50,14 +54,15 @@ pub(super) fn validate(pod: &Spot<'_>, causes: &mut Causes) {
     }
 }
 
-/// Judges the template of pods; `volumes` are there beside its own.
-pub(super) fn template(template: &Spot<'_>, volumes: &[&str], causes: &mut Causes) {
+/// Judges the template of pods.
+pub(super) fn template(template: &Spot<'_>, causes: &mut Causes) {
     labels::map(
         &template.of("metadata.labels"),
         &template.of("labels"),
         causes,
     );
-    spec(&template.of("spec"), volumes, false, causes);
+    annotations::of_template(template, causes);
+    spec(&template.of("spec"), false, causes);
     let ephemeral = template.of("spec.ephemeralContainers");
     if !ephemeral.is_empty() {
         ephemeral.forbidden("ephemeral containers not allowed in pod template", causes);
@@ -66,7 +71,7 @@ pub(super) fn template(template: &Spot<'_>, volumes: &[&str], causes: &mut Cause
 
 /// What holds for pods, and not for templates.
 fn of_pod(spec: &Spot<'_>, causes: &mut Causes) {
-    self::spec(spec, &[], true, causes);
+    self::spec(spec, true, causes);
     for list in ["containers", "initContainers"] {
         for container in spec.of(list).items() {
             containers::image_of_pod(&container.of("image"), causes);
@@ -75,12 +80,14 @@ fn of_pod(spec: &Spot<'_>, causes: &mut Causes) {
 }
 
 /// What holds for the spec of a pod and of a template (`ValidatePodSpec`).
-fn spec(spec: &Spot<'_>, volumes: &[&str], is_pod: bool, causes: &mut Causes) {
-    let mut known = volumes.to_vec();
+fn spec(spec: &Spot<'_>, is_pod: bool, causes: &mut Causes) {
+    let mut known = Vec::new();
     let own = spec.of("volumes");
     volumes::volumes(&own, &mut known, causes);
+    requirements::claims(spec, causes);
     containers::validate(spec, &known, causes);
     containers::ephemeral(spec, &known, causes);
+    requirements::of_pod(spec, causes);
     network::host_ports(spec, is_pod, causes);
     spec.of("restartPolicy").one_of(POLICIES, causes);
     spec.of("dnsPolicy").one_of(DNS_POLICIES, causes);
@@ -91,7 +98,7 @@ fn spec(spec: &Spot<'_>, volumes: &[&str], is_pod: bool, causes: &mut Causes) {
     scheduling::spread(&spec.of("topologySpreadConstraints"), causes);
     network::host_users(spec, causes);
     network::hosts(spec, causes);
-    containers::overhead(&spec.of("overhead"), causes);
+    requirements::overhead(&spec.of("overhead"), causes);
     system(spec, causes);
     rest(spec, causes);
 }
@@ -139,8 +146,10 @@ fn rest(spec: &Spot<'_>, causes: &mut Causes) {
         let why = format!("must be between 1 and {most}, inclusive");
         deadline.invalid(&why, causes);
     }
-    spec.of("preemptionPolicy")
-        .one_of_if_set(PREEMPTION, causes);
+    let preemption = spec.of("preemptionPolicy");
+    if preemption.is_set() {
+        preemption.one_of(PREEMPTION, causes);
+    }
     let tolerations = spec.of("tolerations");
     tolerations
         .items()
@@ -174,6 +183,8 @@ fn toleration(toleration: &Spot<'_>, causes: &mut Causes) {
         }
         "Exists" if value.is_empty() => {}
         "Exists" => at_operator("value must be empty when `operator` is 'Exists'", causes),
+        // Two that need a feature which is off.
+        "Lt" | "Gt" => operator.unsupported(&["Equal", "Exists", "Lt", "Gt"], causes),
         _ => operator.unsupported(&["Equal", "Exists"], causes),
     }
     let effects = &["NoSchedule", "PreferNoSchedule", "NoExecute"];

@@ -38,6 +38,14 @@ impl<'a> Spot<'a> {
         }
     }
 
+    /// Another value at the same place.
+    pub(super) fn instead<'b>(&'b self, value: &'b Value) -> Spot<'b> {
+        Spot {
+            value,
+            path: self.path,
+        }
+    }
+
     /// An entry of a map.
     pub(super) fn key(&'a self, key: &'a str) -> Self {
         Self {
@@ -133,7 +141,9 @@ impl Spot<'_> {
 
     pub(super) fn unsupported(&self, allowed: &[&str], causes: &mut Causes) {
         let allowed: Vec<String> = allowed.iter().map(|text| (*text).to_owned()).collect();
-        causes.push(Cause::unsupported(self.path, self.value, &allowed));
+        let none = Value::String(String::new());
+        let value = if self.is_set() { self.value } else { &none };
+        causes.push(Cause::unsupported(self.path, value, &allowed));
     }
 
     /// All that a rule for texts finds wrong.
@@ -218,13 +228,17 @@ impl Spot<'_> {
         }
     }
 
+    /// This stays what it was.
+    pub(super) fn fixed_itself(&self, old: &Spot<'_>, causes: &mut Causes) {
+        if self.value != old.value {
+            self.invalid("field is immutable", causes);
+        }
+    }
+
     /// These fields stay what they were.
     pub(super) fn fixed(&self, old: &Spot<'_>, fields: &[&str], causes: &mut Causes) {
         for field in fields {
-            let (new, old) = (self.of(field), old.of(field));
-            if new.value != old.value {
-                new.invalid("field is immutable", causes);
-            }
+            self.of(field).fixed_itself(&old.of(field), causes);
         }
     }
 }

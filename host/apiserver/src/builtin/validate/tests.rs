@@ -8,6 +8,7 @@ use crate::registry::Registry;
 
 mod cluster;
 mod jobs;
+mod resources;
 mod templates;
 
 /// The part of an object that is written.

@@ -2,7 +2,9 @@
 
 mod status;
 
-use serde_json::Value;
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
 
 use super::spot::{Causes, Spot};
 use super::{claims, labels, pods};
@@ -32,7 +34,7 @@ pub(super) fn deployment(object: &Spot<'_>, causes: &mut Causes) {
     spec.not_negative(counts, causes);
     if selection(&spec, "deployment", causes) {
         mismatch(&spec, causes);
-        template(&spec, "ReplicaSet", &[], causes);
+        template(&spec, "ReplicaSet", causes);
     }
     strategy(&spec.of("strategy"), causes);
     let progress = spec.of("progressDeadlineSeconds");
@@ -49,7 +51,7 @@ pub(super) fn replica_set(object: &Spot<'_>, causes: &mut Causes) {
     spec.not_negative(&["replicas", "minReadySeconds"], causes);
     if selection(&spec, "deployment", causes) {
         mismatch(&spec, causes);
-        template(&spec, "ReplicaSet", &[], causes);
+        template(&spec, "ReplicaSet", causes);
     }
 }
 
@@ -60,7 +62,7 @@ pub(super) fn daemon_set(object: &Spot<'_>, causes: &mut Causes) {
         mismatch(&spec, causes);
     }
     not_everything(&selector, "daemonset", causes);
-    template(&spec, "DaemonSet", &[], causes);
+    template(&spec, "DaemonSet", causes);
     spec.not_negative(&["minReadySeconds", "revisionHistoryLimit"], causes);
     daemon_strategy(&spec.of("updateStrategy"), causes);
 }
@@ -97,10 +99,43 @@ pub(super) fn stateful_set(object: &Spot<'_>, is_new: bool, causes: &mut Causes)
     }
     if selection(&spec, "statefulset", causes) {
         mismatch(&spec, causes);
-        let volumes = claims.value().as_array().into_iter().flatten();
-        let volumes = volumes.filter_map(|claim| claim.pointer("/metadata/name")?.as_str());
-        template(&spec, "StatefulSet", &volumes.collect::<Vec<_>>(), causes);
+        let value = with_claims(spec.of("template").value(), &claims);
+        pods::template(&spec.of("template").instead(&value), causes);
+        only_always(&spec, "StatefulSet", causes);
     }
+}
+
+/// The template as the controller uses it: with a volume for each claim, and names of its own.
+fn with_claims(template: &Value, claims: &Spot<'_>) -> Value {
+    let mut template = template.clone();
+    let Some(Value::Object(spec)) = template.get_mut("spec") else {
+        return template;
+    };
+    spec.remove("subdomain");
+    spec.remove("hostname");
+    if claims.is_empty() {
+        return template;
+    }
+    let names: BTreeSet<&str> = claims
+        .value()
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|claim| {
+            let name = claim.pointer("/metadata/name");
+            name.and_then(Value::as_str).unwrap_or_default()
+        })
+        .collect();
+    let volume = |name| json!({ "name": name, "persistentVolumeClaim": { "claimName": name } });
+    let mut volumes: Vec<Value> = names.iter().map(volume).collect();
+    let own = spec.get("volumes").and_then(Value::as_array);
+    let own = own.into_iter().flatten().filter(|volume| {
+        let name = volume.get("name").and_then(Value::as_str);
+        !names.contains(name.unwrap_or_default())
+    });
+    volumes.extend(own.cloned());
+    spec.insert("volumes".to_owned(), volumes.into());
+    template
 }
 
 /// Judges what a StatefulSet has become.
@@ -155,8 +190,13 @@ pub(super) fn mismatch(spec: &Spot<'_>, causes: &mut Causes) {
     }
 }
 
-fn template(spec: &Spot<'_>, kind: &str, volumes: &[&str], causes: &mut Causes) {
-    pods::template(&spec.of("template"), volumes, causes);
+fn template(spec: &Spot<'_>, kind: &str, causes: &mut Causes) {
+    pods::template(&spec.of("template"), causes);
+    only_always(spec, kind, causes);
+}
+
+/// Pods that end are started again, and have no deadline.
+fn only_always(spec: &Spot<'_>, kind: &str, causes: &mut Causes) {
     let policy = spec.of("template.spec.restartPolicy");
     if policy.text() != "Always" {
         policy.unsupported(ALWAYS, causes);
@@ -242,7 +282,13 @@ pub(super) fn not_above_all(share: &Spot<'_>, causes: &mut Causes) {
     }
 }
 
+/// A text that is no share counts as the number that it is, or as none.
 fn amount(share: &Spot<'_>) -> i64 {
-    let percent = || share.text().trim_end_matches('%').parse().ok();
-    share.number().or_else(percent).unwrap_or(0)
+    let text = share.text();
+    let digits = if names::percent(text).is_empty() {
+        text.trim_end_matches('%')
+    } else {
+        text
+    };
+    share.number().or_else(|| digits.parse().ok()).unwrap_or(0)
 }

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{env, handlers, mounts, restart, security};
-use crate::builtin::quantity::Amount;
+use super::{env, handlers, mounts, requirements, restart, security};
 use crate::builtin::validate::spot::{Causes, Spot};
 use crate::names;
 use crate::status::Cause;
@@ -26,8 +25,6 @@ const NOT_EPHEMERAL: [&str; 9] = [
     "startupProbe",
     "lifecycle",
 ];
-/// What a container can have of a node.
-const RESOURCES: [&str; 3] = ["cpu", "memory", "ephemeral-storage"];
 
 /// Judges the containers of a pod that has these volumes.
 pub(super) fn validate(spec: &Spot<'_>, volumes: &[&str], causes: &mut Causes) {
@@ -45,7 +42,7 @@ pub(super) fn validate(spec: &Spot<'_>, volumes: &[&str], causes: &mut Causes) {
     host_ports(containers.items(), &mut BTreeSet::new(), causes);
     for container in first.items() {
         common(&container, spec, volumes, causes);
-        restart::policy(&container, causes);
+        restart::first_policy(&container, causes);
         unique(&container.of("name"), &mut seen, causes);
         host_ports(std::iter::once(container), &mut BTreeSet::new(), causes);
         if container.of("restartPolicy").text() == "Always" {
@@ -142,7 +139,7 @@ fn common(container: &Spot<'_>, spec: &Spot<'_>, volumes: &[&str], causes: &mut 
     container
         .of("imagePullPolicy")
         .one_of(PULL_POLICIES, causes);
-    resources(&container.of("resources"), causes);
+    requirements::of_container(&container.of("resources"), spec, causes);
     restart::resize(&container.of("resizePolicy"), spec, causes);
     let users = spec.of("hostUsers");
     let host_users = !users.is_set() || users.is_true();
@@ -164,68 +161,5 @@ fn ports(ports: &Spot<'_>, causes: &mut Causes) {
             host.port(causes);
         }
         port.of("protocol").one_of(PROTOCOLS, causes);
-    }
-}
-
-/// Judges what a pod needs beside its containers (`validateOverhead`).
-pub(super) fn overhead(overhead: &Spot<'_>, causes: &mut Causes) {
-    let limits = overhead.of("limits");
-    for (name, amount) in overhead.entries() {
-        let at = limits.key(name);
-        resource_name(name, &at, causes);
-        if Amount::parse(amount.text()).is_some_and(Amount::is_negative) {
-            let why = "must be greater than or equal to 0";
-            causes.push(Cause::invalid(at.path(), amount.value(), why));
-        }
-    }
-}
-
-fn resources(resources: &Spot<'_>, causes: &mut Causes) {
-    let (limits, requests) = (resources.of("limits"), resources.of("requests"));
-    for list in [&limits, &requests] {
-        for (name, amount) in list.entries() {
-            resource_name(name, &amount, causes);
-            if Amount::parse(amount.text()).is_some_and(Amount::is_negative) {
-                amount.invalid("must be greater than or equal to 0", causes);
-            }
-        }
-    }
-    for (name, request) in requests.entries() {
-        let limit = limits.key(name);
-        let overcommits = is_native(name) && !name.starts_with("hugepages-");
-        let (Some(asked), Some(most)) =
-            (Amount::parse(request.text()), Amount::parse(limit.text()))
-        else {
-            if !limit.is_set() && !overcommits {
-                limits.required("Limit must be set for non overcommitable resources", causes);
-            }
-            continue;
-        };
-        let how = match (overcommits, asked.is_above(most)) {
-            (false, _) if asked != most => "equal to",
-            (_, true) => "less than or equal to",
-            (_, false) => continue,
-        };
-        let why = format!("must be {how} {name} limit of {}", limit.text());
-        let cause = Cause::invalid(requests.path(), &request.text().into(), &why);
-        causes.push(cause);
-    }
-}
-
-fn is_native(name: &str) -> bool {
-    !name.contains('/') || name.contains("kubernetes.io/")
-}
-
-fn resource_name(name: &str, amount: &Spot<'_>, causes: &mut Causes) {
-    let wrong = |why: &str| Cause::invalid(amount.path(), &name.into(), why);
-    let problems = names::label_key(name);
-    if !problems.is_empty() {
-        causes.extend(problems.iter().map(|why| wrong(why)));
-    } else if !name.contains('/') && !RESOURCES.contains(&name) && !name.starts_with("hugepages-") {
-        let known = ["storage", "pods", "services"].contains(&name);
-        if !known {
-            causes.push(wrong("must be a standard resource type or fully qualified"));
-        }
-        causes.push(wrong("must be a standard resource for containers"));
     }
 }

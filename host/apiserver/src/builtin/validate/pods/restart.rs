@@ -10,6 +10,7 @@ const ACTIONS: &[&str] = &["Restart", "RestartAllContainers"];
 const OPERATORS: &[&str] = &["In", "NotIn"];
 const RESIZED: &[&str] = &["cpu", "memory"];
 const RESIZES: &[&str] = &["NotRequired", "RestartContainer"];
+const NEEDS_POLICY: &str = "must specify restartPolicy when restart rules are used";
 const MOST_RULES: usize = 20;
 const MOST_CODES: usize = 255;
 
@@ -20,10 +21,7 @@ pub(super) fn policy(container: &Spot<'_>, causes: &mut Causes) {
         container.of("restartPolicyRules"),
     );
     if !policy.is_set() && !rules.is_empty() {
-        policy.required(
-            "must specify restartPolicy when restart rules are used",
-            causes,
-        );
+        policy.required(NEEDS_POLICY, causes);
     }
     policy.one_of_if_set(POLICIES, causes);
     if rules.len() > MOST_RULES {
@@ -53,6 +51,19 @@ pub(super) fn policy(container: &Spot<'_>, causes: &mut Causes) {
                 MOST_CODES as u64,
             ));
         }
+    }
+}
+
+/// The same for a container that comes first, whose rules need a policy (`validateInitContainerRestartPolicy`).
+pub(super) fn first_policy(container: &Spot<'_>, causes: &mut Causes) {
+    let (policy, rules) = (
+        container.of("restartPolicy"),
+        container.of("restartPolicyRules"),
+    );
+    if policy.is_set() {
+        self::policy(container, causes);
+    } else if !rules.is_empty() {
+        policy.required(NEEDS_POLICY, causes);
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::volumes;
 use crate::builtin::validate::spot::{Causes, Spot};
+use crate::status::Cause;
 
 const PROFILES: &[&str] = &["Localhost", "RuntimeDefault", "Unconfined"];
 const SYSCTL: &str = "must have at most 253 characters and match regex \
@@ -29,7 +30,7 @@ pub(super) fn of_pod(spec: &Spot<'_>, causes: &mut Causes) {
             why,
         ));
     }
-    sysctls(&context.of("sysctls"), causes);
+    sysctls(&context.of("sysctls"), spec, causes);
     let policies = &["Always", "OnRootMismatch"];
     context
         .of("fsGroupChangePolicy")
@@ -40,7 +41,8 @@ pub(super) fn of_pod(spec: &Spot<'_>, causes: &mut Causes) {
     context
         .of("supplementalGroupsPolicy")
         .one_of_if_set(policies, causes);
-    let policies = &["MountOption", "Recursive"];
+    // `MountOption` needs a feature that is off.
+    let policies = &["Recursive"];
     context
         .of("seLinuxChangePolicy")
         .one_of_if_set(policies, causes);
@@ -73,7 +75,7 @@ pub(super) fn of_container(context: &Spot<'_>, host_users: bool, causes: &mut Ca
     app_armor(&context.of("appArmorProfile"), causes);
 }
 
-fn sysctls(sysctls: &Spot<'_>, causes: &mut Causes) {
+fn sysctls(sysctls: &Spot<'_>, spec: &Spot<'_>, causes: &mut Causes) {
     let mut seen = BTreeSet::new();
     for sysctl in sysctls.items() {
         let name = sysctl.of("name");
@@ -90,8 +92,37 @@ fn sysctls(sysctls: &Spot<'_>, causes: &mut Causes) {
         } else if seen.contains(name.text()) {
             name.duplicate(causes);
         }
+        for (field, group) in [
+            ("hostNetwork", is_of_network as fn(&str) -> bool),
+            ("hostIPC", is_of_ipc),
+        ] {
+            if spec.of(field).is_true() && group(&name.text().replace('/', ".")) {
+                let why = format!("may not be specified when '{field}' is true");
+                name.invalid(&why, causes);
+            }
+        }
         seen.insert(name.text().to_owned());
     }
+}
+
+fn is_of_network(sysctl: &str) -> bool {
+    sysctl.starts_with("net.")
+}
+
+fn is_of_ipc(sysctl: &str) -> bool {
+    let known = [
+        "kernel.sem",
+        "kernel.shm",
+        "kernel.shmall",
+        "kernel.shmmax",
+        "kernel.shmmni",
+        "kernel.shm_rmid_forced",
+        "kernel.msg",
+        "kernel.msgmax",
+        "kernel.msgmnb",
+        "kernel.msgmni",
+    ];
+    sysctl.starts_with("fs.mqueue.") || known.contains(&sysctl)
 }
 
 fn seccomp(profile: &Spot<'_>, causes: &mut Causes) {
@@ -107,7 +138,10 @@ fn seccomp(profile: &Spot<'_>, causes: &mut Causes) {
     match (kind.text() == "Localhost", local.is_set()) {
         (true, true) => volumes::descending(&local, &local, causes),
         (true, false) => local.required("must be set when seccomp type is Localhost", causes),
-        (false, true) => local.invalid("can only be set when seccomp type is Localhost", causes),
+        (false, true) => {
+            let why = "can only be set when seccomp type is Localhost";
+            causes.push(Cause::invalid(local.path(), profile.value(), why));
+        }
         (false, false) => {}
     }
 }

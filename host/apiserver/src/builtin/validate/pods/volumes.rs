@@ -25,6 +25,39 @@ const HOST_TYPES: &[&str] = &[
     "FileOrCreate",
     "Socket",
 ];
+/// In which order sources are looked at.
+const ORDER: [&str; 30] = [
+    "emptyDir",
+    "hostPath",
+    "gitRepo",
+    "gcePersistentDisk",
+    "awsElasticBlockStore",
+    "secret",
+    "nfs",
+    "iscsi",
+    "glusterfs",
+    "flocker",
+    "persistentVolumeClaim",
+    "rbd",
+    "cinder",
+    "cephfs",
+    "quobyte",
+    "downwardAPI",
+    "fc",
+    "flexVolume",
+    "configMap",
+    "azureFile",
+    "vsphereVolume",
+    "photonPersistentDisk",
+    "portworxVolume",
+    "azureDisk",
+    "storageos",
+    "projected",
+    "scaleIO",
+    "csi",
+    "ephemeral",
+    "image",
+];
 /// What a file can say of its pod.
 const FIELDS: &[&str] = &[
     "metadata.annotations",
@@ -42,8 +75,7 @@ pub(super) fn volumes<'a>(volumes: &'a Spot<'a>, known: &mut Vec<&'a str>, cause
         let sources = volume.entries().filter(|(field, _)| *field != "name");
         match sources.count() {
             0 => volume.required("must specify a volume type", causes),
-            1 => source(&volume, causes),
-            _ => too_many_sources(&volume, causes),
+            _ => sources_in_order(&volume, causes),
         }
         let name = volume.of("name");
         name.named(names::label, causes);
@@ -58,25 +90,26 @@ pub(super) fn volumes<'a>(volumes: &'a Spot<'a>, known: &mut Vec<&'a str>, cause
     }
 }
 
-fn too_many_sources(volume: &Spot<'_>, causes: &mut Causes) {
+/// Judges the first source of a volume, and refuses the others.
+fn sources_in_order(volume: &Spot<'_>, causes: &mut Causes) {
     let mut sources: Vec<&str> = volume.entries().map(|(field, _)| field).collect();
     sources.retain(|field| *field != "name");
-    // In the order of the type's fields, `emptyDir` and `hostPath` come first.
-    sources.sort_by_key(|field| match *field {
-        "hostPath" => 1,
-        "emptyDir" => 0,
-        _ => 2,
-    });
-    for source in sources.iter().skip(1) {
-        volume.of(source).forbidden(ONCE, causes);
+    sources.sort_by_key(|field| ORDER.iter().position(|source| source == field));
+    let (first, others) = sources.split_first().unwrap_or((&"", &[]));
+    source(volume, first, causes);
+    for source in others {
+        // The real server writes two of them in another way.
+        let told = match *source {
+            "cephfs" => "cephFS",
+            "downwardAPI" => "downwarAPI",
+            other => other,
+        };
+        volume.of(told).forbidden(ONCE, causes);
     }
 }
 
 /// Judges where a volume comes from, for the sources that operators use.
-fn source(volume: &Spot<'_>, causes: &mut Causes) {
-    let Some((kind, _)) = volume.entries().find(|(field, _)| *field != "name") else {
-        return;
-    };
+fn source(volume: &Spot<'_>, kind: &str, causes: &mut Causes) {
     let source = volume.of(kind);
     match kind {
         "emptyDir" => {

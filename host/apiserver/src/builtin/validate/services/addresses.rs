@@ -22,7 +22,9 @@ pub(in super::super) fn addresses(spec: &Spot<'_>, old: &Value, causes: &mut Cau
     one_and_all(&spec.of("clusterIP"), &all, causes);
     let mut seen = BTreeSet::new();
     for family in spec.of("ipFamilies").items() {
-        family.one_of(FAMILIES, causes);
+        if !FAMILIES.contains(&family.text()) {
+            family.unsupported(FAMILIES, causes);
+        }
         if !seen.insert(family.text().to_owned()) {
             family.duplicate(causes);
         }
