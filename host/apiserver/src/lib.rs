@@ -25,6 +25,7 @@ pub mod names;
 pub mod openapi;
 pub mod options;
 pub mod patch;
+mod policy;
 pub mod present;
 pub mod rbac;
 pub mod registry;

@@ -19,6 +19,7 @@ use crate::definitions;
 use crate::faults::{self, Faults};
 use crate::history::History;
 pub use crate::options::Options;
+use crate::policy::Policies;
 use crate::rbac::{Attributes, Authorizer, impersonation};
 use crate::registry::{Origin, Registry, Resource};
 use crate::request::query::Query;
@@ -42,6 +43,7 @@ struct Shared {
     seams: Seams,
     options: Options,
     authorizer: Authorizer,
+    policies: Policies,
     store: Store,
     registry: RwLock<Arc<Registry>>,
     /// Held by whoever works out what is served: the later of two must also be the one with the later list.
@@ -71,6 +73,7 @@ impl Server {
             history: History::new(options.history),
             requests: AtomicU64::default(),
             authorizer: Authorizer::new(options.authorization),
+            policies: Policies::default(),
             options,
             faults: Faults::default(),
         }));
@@ -99,6 +102,11 @@ impl Server {
     /// Who decides what is allowed.
     pub fn authorizer(&self) -> &Authorizer {
         &self.0.authorizer
+    }
+
+    /// The admission policies.
+    pub(crate) fn policies(&self) -> &Policies {
+        &self.0.policies
     }
 
     /// Every accepted write, if the server keeps them.

@@ -115,6 +115,11 @@ const CONDITIONAL: &[Place] = &[
         "admissionregistration.k8s.io",
         "validatingadmissionpolicybindings",
     ),
+    ("admissionregistration.k8s.io", "mutatingadmissionpolicies"),
+    (
+        "admissionregistration.k8s.io",
+        "mutatingadmissionpolicybindings",
+    ),
 ];
 
 const ANSWERS_DELETED: &[Place] = &[

@@ -221,11 +221,15 @@ fn built_in(resource: &Resource, object: Part<'_>) -> Vec<Value> {
             "mutatingwebhookconfigurations" | "validatingwebhookconfigurations",
         ) => cluster::webhooks(object),
         ("admissionregistration.k8s.io", "validatingadmissionpolicies") => {
-            admission::policy(object)
+            admission::policy(object, "/spec/validations")
         }
-        ("admissionregistration.k8s.io", "validatingadmissionpolicybindings") => {
-            admission::binding(object)
+        ("admissionregistration.k8s.io", "mutatingadmissionpolicies") => {
+            admission::policy(object, "/spec/mutations")
         }
+        (
+            "admissionregistration.k8s.io",
+            "validatingadmissionpolicybindings" | "mutatingadmissionpolicybindings",
+        ) => admission::binding(object),
         ("networking.k8s.io", "servicecidrs") => network::service_cidr(object),
         ("networking.k8s.io", "ipaddresses") => network::address(object),
         ("resource.k8s.io", "resourceclaims") => devices::claim(object),

@@ -24,6 +24,7 @@ use crate::answer::Answer;
 use crate::convert;
 use crate::fields::{self, Set, Writer};
 use crate::mutants::{self, Mutant};
+use crate::policy::{self, Admission};
 use crate::present;
 use crate::registry::Resource;
 use crate::request::options::WriteOptions;
@@ -190,8 +191,11 @@ impl<'a> Writing<'a> {
             Wanted::Updated(object) => self.owned(None, object),
         };
         admission::create(call, &mut object)?;
+        self.mutate(&mut object, None)?;
         call.server.authorizer().allow_grant(call, &object, None)?;
         prepare::create(self, &mut object)?;
+        policy::allow(call, &object, None)?;
+        policy::validate(&Admission::write(call, self.options, &object, None))?;
         let name = meta::text(&object, "name").to_owned();
         let key = Key::new(meta::text(&object, "namespace"), &name);
         let exists = || {
@@ -241,11 +245,16 @@ impl<'a> Writing<'a> {
             Wanted::Applied(object) => object,
             Wanted::Updated(object) => self.owned(Some(old), object),
         };
+        self.mutate(&mut object, Some(old))?;
         call.server
             .authorizer()
             .allow_grant(call, &object, Some(old))?;
         prepare::preconditions(self, &object, old)?;
         prepare::update(self, &mut object, old)?;
+        policy::allow(call, &object, Some(old))?;
+        if self.part != Part::Scale {
+            policy::validate(&Admission::write(call, self.options, &object, Some(old)))?;
+        }
         meta::set_text(&mut object, "resourceVersion", &held.revision.to_string());
         meta::set(&mut object, "selfLink", None);
         object = decode::whole_numbers(object);
@@ -272,6 +281,19 @@ impl<'a> Writing<'a> {
     /// (apiserver `registry/generic/registry/dryrun.go`).
     fn dry(&self, code: StatusCode, object: Value) -> Written {
         Written::loose(code, convert::as_read(object, self.call.resource))
+    }
+
+    /// What mutating policies make of the object. A Scale is an object of its own, which none sees.
+    fn mutate(&self, object: &mut Value, old: Option<&Value>) -> Result<(), Refusal> {
+        if self.part == Part::Scale {
+            return Ok(());
+        }
+        let resource = self.call.resource;
+        let sent = object.clone();
+        let admission = Admission::write(self.call, self.options, &sent, old);
+        policy::mutate(&admission, object, |object| {
+            accept::complete(object, resource, Vec::new()).map(|accepted| accepted.object)
+        })
     }
 
     /// Writes in the place of what is held, if that is still there.

@@ -2,11 +2,7 @@
 
 /// Resources whose objects do something inside the real server that nobody does here. Those that informers of
 /// kube-scheduler and kube-controller-manager wait for are served all the same.
-const NO_RESOURCES: [&str; 3] = [
-    "componentstatuses",
-    "mutatingadmissionpolicies",
-    "mutatingadmissionpolicybindings",
-];
+const NO_RESOURCES: [&str; 1] = ["componentstatuses"];
 
 /// Subresources that lead to a node: they are listed, and whoever calls them is told that there is none. What
 /// they take and answer is no object.

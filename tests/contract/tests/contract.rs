@@ -78,8 +78,8 @@ macro_rules! rows {
 }
 
 rows! {
-    access builtin crd discovery events gc list namespaces openapi patch routing ssa store subresources
-    watch write
+    access admission builtin crd discovery events gc list namespaces openapi patch routing ssa store
+    subresources watch write
 }
 
 #[test]

@@ -5,6 +5,7 @@
 //! - Objects are judged in the form in which they are kept, as the real server judges its own form.
 //! - Metadata is judged elsewhere.
 
+mod admission;
 mod autoscaler;
 mod claims;
 mod data;
@@ -14,6 +15,7 @@ mod jobs;
 mod labels;
 mod limits;
 mod network;
+mod network_policies;
 mod nodes;
 mod others;
 mod pods;
@@ -25,6 +27,7 @@ mod services;
 mod signing;
 mod spot;
 mod warnings;
+mod webhooks;
 mod workloads;
 
 use std::borrow::Cow;
@@ -49,6 +52,7 @@ pub fn validate_create(object: &Value, resource: &Resource) -> Vec<Cause> {
         ("", "events") | ("events.k8s.io", "events") => {
             events::event(&new, resource.group.is_empty(), &mut causes);
         }
+        ("admissionregistration.k8s.io", plural) => admitting(&new, None, plural, &mut causes),
         ("apps", "statefulsets") => workloads::stateful_set(&new, true, &mut causes),
         ("autoscaling", _) => autoscaler::autoscaler(&new, None, &mut causes),
         ("batch", "cronjobs") => jobs::cron_job(&new, None, &mut causes),
@@ -89,6 +93,19 @@ fn always(object: &Spot<'_>, resource: &Resource, causes: &mut Causes) {
     }
 }
 
+/// What is wrong with what decides about the admission of other objects.
+fn admitting(new: &Spot<'_>, old: Option<&Spot<'_>>, plural: &str, causes: &mut Causes) {
+    match plural {
+        "validatingadmissionpolicies" => policies::validating(new, old, causes),
+        "mutatingadmissionpolicies" => policies::mutating(new, old, causes),
+        "validatingadmissionpolicybindings" => policies::binding(new, false, causes),
+        "mutatingadmissionpolicybindings" => policies::binding(new, true, causes),
+        "validatingwebhookconfigurations" => webhooks::configuration(new, old, false, causes),
+        "mutatingwebhookconfigurations" => webhooks::configuration(new, old, true, causes),
+        _ => {}
+    }
+}
+
 /// What is wrong with a changed object, beside its metadata.
 pub fn validate_update(new: &Value, old: &Value, resource: &Resource) -> Vec<Cause> {
     let (object, held) = (kept(new, resource), kept(old, resource));
@@ -115,6 +132,9 @@ pub fn validate_update(new: &Value, old: &Value, resource: &Resource) -> Vec<Cau
         ("", "endpoints") => endpoints::endpoints(&new, Some(&old), &mut causes),
         ("", "events") | ("events.k8s.io", "events") => {
             events::event_update(&new, &old, resource.group.is_empty(), &mut causes);
+        }
+        ("admissionregistration.k8s.io", plural) => {
+            admitting(&new, Some(&old), plural, &mut causes);
         }
         ("apps", "deployments" | "replicasets" | "daemonsets") => {
             always(&new, resource, &mut causes);
@@ -146,7 +166,7 @@ pub fn validate_update(new: &Value, old: &Value, resource: &Resource) -> Vec<Cau
 fn networking(new: &Spot<'_>, old: Option<&Spot<'_>>, plural: &str, causes: &mut Causes) {
     match plural {
         "ingresses" => network::ingress(new, old.is_none(), causes),
-        "networkpolicies" => policies::network_policy(new, old, causes),
+        "networkpolicies" => network_policies::network_policy(new, old, causes),
         _ => {}
     }
 }
@@ -178,6 +198,7 @@ pub fn validate_status_update(new: &Value, old: &Value, resource: &Resource) -> 
             workloads::validate_status(&new, &old, plural, &mut causes);
         }
         ("", "resourcequotas") => quotas::status(&new, &mut causes),
+        ("admissionregistration.k8s.io", _) => policies::status(&new, &mut causes),
         ("autoscaling", _) => autoscaler::status(&new, &mut causes),
         ("networking.k8s.io", "ingresses") => network::ingress_status(&new, &mut causes),
         ("policy", "poddisruptionbudgets") => {

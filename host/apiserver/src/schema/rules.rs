@@ -2,19 +2,29 @@
 //!
 //! - A rule sees its place as `self`; one that says `oldSelf` runs only where there was something before.
 //! - What a rule says of a value that has not changed is not held against it, unless it says `oldSelf`.
-//! - Rules are compiled once, when they are first needed. There is no type check and no budget: what the
-//!   real server would have refused with the CRD, and [`fault`] does not find, fails when it runs.
+//! - Rules are compiled once, when they are first needed. There is no type check: what the real server would have
+//!   refused with the CRD, and [`fault`] does not find, fails when it runs.
+//! - A rule, and all rules of an object together, may cost as much as on the real server.
 
+mod budget;
 mod check;
 mod compiled;
+mod cost;
 mod functions;
+mod machine;
 mod mend;
+mod urls;
 mod values;
 
 use serde_json::Value;
 
+pub(crate) use budget::{Budget, OVERSPENT};
+pub(crate) use check::{Type, typed};
 pub use check::{Wanted, fault};
 pub use compiled::{Rules, looks_back};
+pub(crate) use compiled::{compile, compile_after, told};
+pub(crate) use functions::functions;
+pub(crate) use machine::{Names, Outcome, VARIABLE, is_dynamic, run as evaluate};
 
 use super::validate::ratchet::{Pair, correlated};
 use super::{Node, View};
@@ -64,13 +74,41 @@ pub(crate) fn validate(new: &Value, old: Option<&Value>, schema: View<'_>) -> Sa
         current: old.map(|old| Pair { new, old, schema }),
         nearest: None,
     };
-    let mut said = Said::default();
+    let mut judged = Judged {
+        said: Said::default(),
+        budget: Budget::of_rules(),
+        over: false,
+    };
     let place = Place {
         schema,
         at: Path::ROOT,
     };
-    walk(new, old, place, past, &mut said);
-    said
+    walk(new, old, place, past, &mut judged);
+    judged.said
+}
+
+/// What rules have said so far, and what they may still cost.
+#[derive(Debug)]
+struct Judged {
+    said: Said,
+    budget: Budget,
+    /// Whether no more rules are asked.
+    over: bool,
+}
+
+impl Judged {
+    /// Says that rules cost too much, and asks no more.
+    fn end(&mut self, place: Place<'_>, why: &str) {
+        self.over = true;
+        self.wrong(place, why);
+    }
+
+    /// Says that a rule could not be asked.
+    fn wrong(&mut self, place: Place<'_>, why: &str) {
+        let kind = super::validate::type_name(place.schema);
+        let cause = Cause::invalid(place.at, &kind.into(), why);
+        self.said.causes.push(cause);
+    }
 }
 
 /// A place in an object, and its schema.
@@ -117,11 +155,11 @@ impl Past<'_> {
     }
 }
 
-fn walk(new: &Value, old: Option<&Value>, place: Place<'_>, past: Past<'_>, said: &mut Said) {
-    if new.is_null() {
+fn walk(new: &Value, old: Option<&Value>, place: Place<'_>, past: Past<'_>, judged: &mut Judged) {
+    if new.is_null() || judged.over {
         return;
     }
-    run(new, old, place, past, said);
+    run(new, old, place, past, judged);
     match new {
         Value::Array(items) => {
             let Some(schema) = place.schema.items() else {
@@ -134,7 +172,7 @@ fn walk(new: &Value, old: Option<&Value>, place: Place<'_>, past: Past<'_>, said
                     old = before.and_then(|before| before.get(index));
                 }
                 let at = place.at.index(index);
-                walk(item, old, Place { schema, at }, past.index(index), said);
+                walk(item, old, Place { schema, at }, past.index(index), judged);
             }
         }
         Value::Object(fields) => {
@@ -149,7 +187,7 @@ fn walk(new: &Value, old: Option<&Value>, place: Place<'_>, past: Past<'_>, said
                 } else {
                     continue;
                 };
-                walk(value, old, below, past.key(name), said);
+                walk(value, old, below, past.key(name), judged);
             }
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
@@ -157,12 +195,15 @@ fn walk(new: &Value, old: Option<&Value>, place: Place<'_>, past: Past<'_>, said
 }
 
 /// The rules of one place.
-fn run(new: &Value, old: Option<&Value>, place: Place<'_>, past: Past<'_>, said: &mut Said) {
+fn run(new: &Value, old: Option<&Value>, place: Place<'_>, past: Past<'_>, judged: &mut Judged) {
     let Some(constraints) = place.schema.node().constraints.as_deref() else {
         return;
     };
     if constraints.rules.is_empty() {
         return;
+    }
+    if judged.budget.is_spent() {
+        return judged.end(place, OVERSPENT);
     }
     let root = place.at.is_root();
     let this = values::of(new, place.schema, root);
@@ -172,7 +213,7 @@ fn run(new: &Value, old: Option<&Value>, place: Place<'_>, past: Past<'_>, said:
         if rule.uses_old_self() && before.is_none() && !rule.said.optional_old_self {
             continue;
         }
-        match rule.ask(&this, before.as_ref()) {
+        match rule.ask(&this, before.as_ref(), &mut judged.budget) {
             Answer::Fine => {}
             Answer::Failed(why) => {
                 let at = place.at.child(rule.field_path());
@@ -183,16 +224,13 @@ fn run(new: &Value, old: Option<&Value>, place: Place<'_>, past: Past<'_>, said:
                 };
                 let cause = broken(new, place.schema, rule, at, &why);
                 if rule.uses_old_self() || !past.is_unchanged() {
-                    said.causes.push(cause);
+                    judged.said.causes.push(cause);
                 } else {
-                    said.ratcheted.push(cause);
+                    judged.said.ratcheted.push(cause);
                 }
             }
-            Answer::Error(why) => {
-                let kind = super::validate::type_name(place.schema);
-                said.causes
-                    .push(Cause::invalid(place.at, &kind.into(), &why));
-            }
+            Answer::Error(why) => judged.wrong(place, &why),
+            Answer::Spent(why) => return judged.end(place, &why),
         }
     }
 }

@@ -9,7 +9,8 @@ use super::success;
 use crate::answer::Answer;
 use crate::budgets;
 use crate::controllers::client::{Agent, At, Client, Failed};
-use crate::request::options::DeleteOptions;
+use crate::policy::{self, Admission};
+use crate::request::options::{DeleteOptions, WriteKind, WriteOptions};
 use crate::request::query::Query;
 use crate::server::Call;
 use crate::status::{Cause, Named, Refusal};
@@ -84,7 +85,9 @@ fn options(call: &Call<'_>) -> Result<DeleteOptions, Refusal> {
         return Err(Refusal::invalid(kind, &key.name, causes));
     }
     let mut options = DeleteOptions::read(&Query::default(), said)?;
-    options.dry_run |= call.request.query.text("dryRun").is_some();
+    let sent = WriteOptions::read(&call.request.query, WriteKind::Create)?;
+    options.dry_run |= sent.dry_run;
+    policy::validate(&Admission::write(call, &sent, &body, None))?;
     Ok(options)
 }
 

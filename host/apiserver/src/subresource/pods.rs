@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::success;
 use crate::answer::Answer;
+use crate::policy::{self, Admission};
 use crate::request::options::{WriteKind, WriteOptions};
 use crate::server::Call;
 use crate::status::{Cause, Named, Refusal};
@@ -28,6 +29,7 @@ pub(super) fn bind(call: &Call<'_>) -> Result<Answer, Refusal> {
     if !wrong.is_empty() {
         return Err(Refusal::unknown(wrong));
     }
+    policy::validate(&Admission::write(call, &options, &binding, None))?;
     let now = call.server.seams().clock.wall();
     for _ in 0..TRIES {
         let held = call.held()?;

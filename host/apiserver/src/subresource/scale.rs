@@ -12,6 +12,7 @@ use crate::crd::scale;
 use crate::fields::{self, OnConflict, Replicas, Set, Writer};
 use crate::mutants::{self, Mutant};
 use crate::patch;
+use crate::policy::{self, Admission};
 use crate::present;
 use crate::registry::{Origin, Resource, ScalePaths};
 use crate::request::decode;
@@ -69,6 +70,7 @@ pub fn answer(call: &Call<'_>) -> Result<Answer, Refusal> {
         owners.to_scale(old, &mut before);
         let wanted = wanted(&writing, &before)?;
         judge(call, &wanted, old)?;
+        policy::validate(&Admission::write(call, &options, &wanted, Some(&before)))?;
         let mut object = scale::write(old, &wanted, &paths)?;
         if !mutants::is(Mutant::ScalingLeavesTheOldOwner) {
             owners.to_object(&wanted, &mut object, &call.resource.api_version());

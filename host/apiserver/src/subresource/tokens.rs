@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use crate::answer::Answer;
 use crate::builtin;
 use crate::fields::{self, Set, Writer};
+use crate::policy::{self, Admission};
 use crate::request::options::{WriteKind, WriteOptions};
 use crate::schema;
 use crate::server::Call;
@@ -36,6 +37,7 @@ pub(super) fn create(call: &Call<'_>) -> Result<Answer, Refusal> {
     judge(seconds)?;
     meta::put(&mut review, "kind", KIND);
     meta::put(&mut review, "apiVersion", API_VERSION);
+    policy::validate(&Admission::write(call, &options, &review, None))?;
     meta::set_in(
         &mut review,
         "spec",

@@ -1,18 +1,17 @@
-//! Admission policies, which nobody enforces here.
+//! Admission policies and their bindings.
 
 use serde_json::Value;
 
-use super::part::Part;
+use super::part::{Part, UNSET};
 
-const UNSET: &str = "<unset>";
-
-pub(super) fn policy(object: Part<'_>) -> Vec<Value> {
+/// Takes where that lies which is counted.
+pub(super) fn policy(object: Part<'_>, counted: &str) -> Vec<Value> {
     let kind = object
         .part("/spec/paramKind")
         .map(|kind| format!("{}/{}", kind.text("/apiVersion"), kind.text("/kind")));
     vec![
         object.name(),
-        object.count("/spec/validations").into(),
+        object.count(counted).into(),
         kind.unwrap_or_else(|| UNSET.to_owned()).into(),
         object.age(),
     ]
@@ -20,11 +19,11 @@ pub(super) fn policy(object: Part<'_>) -> Vec<Value> {
 
 pub(super) fn binding(object: Part<'_>) -> Vec<Value> {
     let parameters = object.part("/spec/paramRef").map(|parameters| {
-        match (parameters.text("/namespace"), parameters.text("/name")) {
-            ("", "") if parameters.has("/selector") => parameters.selector("/selector"),
-            (_, "") => UNSET.to_owned(),
-            ("", name) => format!("*/{name}"),
-            (namespace, name) => format!("{namespace}/{name}"),
+        let namespace = parameters.text_or("/namespace", "*");
+        match (parameters.text("/name"), parameters.part("/selector")) {
+            ("", Some(selector)) => go_selector(&selector),
+            ("", None) => UNSET.to_owned(),
+            (name, _) => format!("{namespace}/{name}"),
         }
     });
     vec![
@@ -33,4 +32,26 @@ pub(super) fn binding(object: Part<'_>) -> Vec<Value> {
         parameters.unwrap_or_else(|| UNSET.to_owned()).into(),
         object.age(),
     ]
+}
+
+/// A `LabelSelector` as its Go type prints it.
+fn go_selector(selector: &Part<'_>) -> String {
+    let labels = selector.map("/matchLabels");
+    let labels: String = labels
+        .iter()
+        .map(|(key, value)| format!("{key}: {value},"))
+        .collect();
+    let expressions = selector.list("/matchExpressions");
+    let expressions: String = expressions
+        .iter()
+        .map(|one| {
+            let values = one.texts("/values").join(" ");
+            let (key, operator) = (one.text("/key"), one.text("/operator"));
+            format!("LabelSelectorRequirement{{Key:{key},Operator:{operator},Values:[{values}],}},")
+        })
+        .collect();
+    format!(
+        "&LabelSelector{{MatchLabels:map[string]string{{{labels}}},MatchExpressions:\
+         []LabelSelectorRequirement{{{expressions}}},}}"
+    )
 }

@@ -10,8 +10,10 @@ use serde_json::{Value, json};
 use super::read;
 use crate::answer::Answer;
 use crate::mutants::{self, Mutant};
+use crate::policy::{self, Admission};
 use crate::present;
 use crate::request::options::{DeleteOptions, ListOptions};
+use crate::request::route::Verb;
 use crate::server::Call;
 use crate::status::Refusal;
 use crate::store::{Entry, Key, Write};
@@ -124,6 +126,10 @@ pub fn one(call: &Call<'_>, key: &Key, options: &DeleteOptions) -> Result<Delete
             preconditions(call, &old, options)?;
             None
         };
+        // An eviction is admitted as such.
+        if matches!(call.verb, Verb::Delete | Verb::DeleteCollection) {
+            policy::validate(&Admission::delete(call, options, &old))?;
+        }
         let strategy = Strategy::of(call.resource);
         let step = step.unwrap_or_else(|| next(&old, options, strategy, &meta::time(now)));
         if let Some(deleted) = take(call, &held, old, step, options.dry_run) {

@@ -17,6 +17,8 @@ mod faults;
 mod hostile;
 mod judge;
 mod life;
+mod mutations;
+mod policies;
 mod protobuf;
 mod random;
 mod seed;

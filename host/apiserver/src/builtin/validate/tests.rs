@@ -1,5 +1,7 @@
 //! Objects as clients send them, completed as in a write, and what is said of them.
 
+mod admitting;
+
 use serde_json::{Value, json};
 
 use super::*;

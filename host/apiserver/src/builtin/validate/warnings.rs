@@ -16,7 +16,8 @@ const FOREVER: &str = "spec.revisionHistoryLimit: a negative value retains all h
 const ZONE: &str = "cannot use TZ or CRON_TZ in spec.spec.schedule, use timeZone instead, see \
      https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ for more details";
 
-const UNENFORCED: &str = "this server keeps admission policies, but does not enforce them";
+const NOT_CALLED: &str = "this server does not call webhooks: requests are admitted without them";
+const STATIC: &str = ".static.k8s.io";
 
 /// Warns of a new object, or of what has become of `old`.
 pub fn warnings(new: &Value, old: Option<&Value>, resource: &Resource) -> Vec<String> {
@@ -29,9 +30,16 @@ pub fn warnings(new: &Value, old: Option<&Value>, resource: &Resource) -> Vec<St
             pods::pod(&object, false, &mut all);
         }
         ("", "services") => service(&object, &mut all),
-        ("admissionregistration.k8s.io", "validatingadmissionpolicies") if old.is_none() => {
-            all.push(UNENFORCED.to_owned());
+        (
+            "admissionregistration.k8s.io",
+            "validatingwebhookconfigurations" | "mutatingwebhookconfigurations",
+        ) => {
+            if !object.of("webhooks").is_empty() {
+                all.push(NOT_CALLED.to_owned());
+            }
+            static_name(&object, &mut all);
         }
+        ("admissionregistration.k8s.io", _) => static_name(&object, &mut all),
         ("networking.k8s.io", "ingresses") if old.is_none() => {
             let class = object.of("metadata.annotations");
             if class.key(CLASS).is_set() && !object.of("spec.ingressClassName").is_set() {
@@ -47,6 +55,16 @@ pub fn warnings(new: &Value, old: Option<&Value>, resource: &Resource) -> Vec<St
         }
     }
     all
+}
+
+/// Names that belong to files on the real server.
+fn static_name(object: &Spot<'_>, all: &mut Vec<String>) {
+    if object.of("metadata.name").text().ends_with(STATIC) {
+        all.push(format!(
+            "metadata.name: names ending with {STATIC:?} are reserved for static manifest-based \
+             configurations and cannot be managed via the API"
+        ));
+    }
 }
 
 /// Where a kind has the template of its pods.

@@ -8,11 +8,17 @@
 
 use std::collections::BTreeMap;
 
-use kube_cel::cel::common::ast::{CallExpr, EntryExpr, Expr, LiteralValue};
+mod known;
+mod types;
+
+use kube_cel::cel::common::ast::{CallExpr, EntryExpr, Expr};
 use kube_cel::cel::parser::{Expression, Parser};
 
 use super::values::escaped;
-use crate::schema::{Kind, View};
+use crate::schema::View;
+use known::{FUNCTIONS, MACROS, SPACES, TYPES, YES_NO};
+pub(crate) use types::Type;
+use types::literal_type;
 
 /// What an expression is to result in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,145 +37,40 @@ pub fn fault(text: &str, schema: View<'_>, is_object: bool, wanted: Wanted) -> O
         Wanted::Bool => "compilation failed",
         Wanted::Text => "messageExpression compilation failed",
     };
-    let parser = Parser::new().enable_optional_syntax(true);
-    let expression = match parser.parse(text) {
-        Ok(expression) => expression,
-        Err(why) => {
-            let why = why.to_string().replace("\n|", "\n |");
-            return Some(format!("{failed}: {why}"));
-        }
-    };
     let this = Type::of(schema, is_object);
+    let known = vec![("self".to_owned(), this), ("oldSelf".to_owned(), this)];
+    match (wanted, typed(text, known)) {
+        (_, Err(why)) => Some(format!("{failed}: {why}")),
+        (_, Ok(Type::Dyn)) | (Wanted::Bool, Ok(Type::Bool)) | (Wanted::Text, Ok(Type::Text)) => {
+            None
+        }
+        (Wanted::Bool, Ok(_)) => Some("cel expression must evaluate to a bool".to_owned()),
+        (Wanted::Text, Ok(_)) => Some("messageExpression must evaluate to a string".to_owned()),
+    }
+}
+
+/// The type that an expression on these names results in.
+///
+/// # Errors
+/// What is wrong with it, in the real server's words.
+pub(crate) fn typed<'a>(text: &'a str, known: Vec<(String, Type<'a>)>) -> Result<Type<'a>, String> {
+    let parser = Parser::new().enable_optional_syntax(true);
+    let parsed = parser.parse(text);
+    let expression = parsed.map_err(|why| why.to_string().replace("\n|", "\n |"))?;
     let mut check = Check {
         text,
-        known: vec![("self".to_owned(), this), ("oldSelf".to_owned(), this)],
+        known,
         seen: BTreeMap::new(),
         faults: Vec::new(),
     };
     let result = check.of(&expression);
     if check.faults.is_empty() {
-        return match (wanted, result) {
-            (_, Type::Dyn) | (Wanted::Bool, Type::Bool) | (Wanted::Text, Type::Text) => None,
-            (Wanted::Bool, _) => Some("cel expression must evaluate to a bool".to_owned()),
-            (Wanted::Text, _) => Some("messageExpression must evaluate to a string".to_owned()),
-        };
+        return Ok(result);
     }
     check.faults.sort();
     check.faults.dedup();
     let faults: Vec<String> = check.faults.iter().map(|fault| fault.shown(text)).collect();
-    Some(format!("{failed}: {}", faults.join("\n")))
-}
-
-/// Functions that rules can call.
-const FUNCTIONS: &str = " abs add all asApproximateFloat asInteger bitAnd bitNot bitOr bitShiftLeft \
-    bitShiftRight bitXor bool bytes ceil charAt cidr compareTo contains containsCIDR containsIP distinct \
-    double duration dyn endsWith equivalent exists existsOne exists_one family filter find findAll first \
-    flatten floor format getDate getDayOfMonth getDayOfWeek getDayOfYear getEscapedPath getFullYear getHost \
-    getHostname getHours getMilliseconds getMinutes getMonth getPort getQuery getScheme getSeconds \
-    greatest has hasValue indexOf int intersects ip isCIDR isCanonical isFinite isGlobalUnicast \
-    isGreaterThan isIP isInf isInteger isLessThan isLinkLocalMulticast isLinkLocalUnicast isLoopback isNaN \
-    isQuantity isSemver isSorted isURL isUnspecified join last lastIndexOf least lowerAscii major map \
-    masked matches max min minor named none of ofNonZeroValue optFlatMap optMap or orValue patch \
-    prefixLength quantity quote range replace reverse round semver sets sign size slice sort sortBy split \
-    sqrt startsWith string sub substring sum timestamp transformList transformMap transformMapEntry trim \
-    trunc type uint unwrap unwrapOpt upperAscii url validate value dns1035Label dns1035LabelPrefix \
-    dns1123Label dns1123LabelPrefix dns1123Subdomain dns1123SubdomainPrefix qualifiedName labelValue uri \
-    uuid byte date datetime ";
-/// Names before a dot that belong to functions.
-const SPACES: [&str; 9] = [
-    "base64", "cidr", "format", "google", "ip", "lists", "math", "optional", "sets",
-];
-const TYPES: [&str; 10] = [
-    "bool",
-    "bytes",
-    "double",
-    "int",
-    "list",
-    "map",
-    "null_type",
-    "string",
-    "type",
-    "uint",
-];
-/// Macros with names of their own that the parser leaves as calls.
-const MACROS: [&str; 10] = [
-    "all",
-    "exists",
-    "existsOne",
-    "exists_one",
-    "optMap",
-    "optFlatMap",
-    "sortBy",
-    "transformList",
-    "transformMap",
-    "transformMapEntry",
-];
-/// Functions that answer yes or no.
-const YES_NO: [&str; 12] = [
-    "contains",
-    "endsWith",
-    "hasValue",
-    "isCIDR",
-    "isGreaterThan",
-    "isIP",
-    "isLessThan",
-    "isQuantity",
-    "isSemver",
-    "isSorted",
-    "isURL",
-    "startsWith",
-];
-
-#[derive(Clone, Copy, Debug)]
-enum Type<'a> {
-    Dyn,
-    Bool,
-    Int,
-    Double,
-    Text,
-    Bytes,
-    /// A list of such items.
-    List(View<'a>),
-    /// A map to such values.
-    Map(View<'a>),
-    /// The fields of a schema, and those that all objects have.
-    Fields(View<'a>, bool),
-}
-
-impl<'a> Type<'a> {
-    fn of(schema: View<'a>, is_object: bool) -> Self {
-        let format = schema.node().format.as_deref().unwrap_or_default();
-        match schema.kind() {
-            None | Some(Kind::IntOrString) => Self::Dyn,
-            Some(Kind::Boolean) => Self::Bool,
-            Some(Kind::Integer) => Self::Int,
-            Some(Kind::Number) => Self::Double,
-            Some(Kind::String) if format == "byte" => Self::Bytes,
-            Some(Kind::String) if ["date", "date-time", "duration"].contains(&format) => Self::Dyn,
-            Some(Kind::String) => Self::Text,
-            Some(Kind::Array) => schema.items().map_or(Self::Dyn, Self::List),
-            Some(Kind::Object) => match schema.values() {
-                Some(values) => Self::Map(values),
-                None => Self::Fields(schema, is_object || schema.is_embedded()),
-            },
-        }
-    }
-
-    /// The name of a scalar type.
-    fn scalar(self) -> Option<&'static str> {
-        match self {
-            Self::Bool => Some("bool"),
-            Self::Int => Some("int"),
-            Self::Double => Some("double"),
-            Self::Text => Some("string"),
-            Self::Bytes => Some("bytes"),
-            Self::Dyn | Self::List(_) | Self::Map(_) | Self::Fields(..) => None,
-        }
-    }
-
-    fn is_number(self) -> bool {
-        matches!(self, Self::Int | Self::Double)
-    }
+    Err(faults.join("\n"))
 }
 
 /// What is wrong, and at which byte.
@@ -191,17 +92,6 @@ impl Fault {
         let dots = ".".repeat(column);
         let (line, column, why) = (line + 1, column + 1, &self.why);
         format!("ERROR: <input>:{line}:{column}: {why}\n | {source}\n | {dots}^")
-    }
-}
-
-fn literal_type<'a>(literal: &LiteralValue) -> Type<'a> {
-    match literal {
-        LiteralValue::Boolean(_) => Type::Bool,
-        LiteralValue::Int(_) => Type::Int,
-        LiteralValue::Double(_) => Type::Double,
-        LiteralValue::String(_) => Type::Text,
-        LiteralValue::Bytes(_) => Type::Bytes,
-        LiteralValue::Null | LiteralValue::UInt(_) => Type::Dyn,
     }
 }
 

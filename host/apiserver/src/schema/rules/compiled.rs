@@ -7,7 +7,8 @@ use kube_cel::cel::parser::{Expression, Parser};
 use kube_cel::cel::{ExecutionError, Value as Cel};
 use serde_json::Value;
 
-use super::{functions, mend};
+use super::budget::Budget;
+use super::{functions, machine, mend};
 
 /// The rules of one place, compiled when they are first needed.
 #[derive(Clone, Debug, Default)]
@@ -47,6 +48,7 @@ impl Rules {
 pub(super) struct Said {
     rule: String,
     message: String,
+    message_expression: String,
     pub(super) reason: String,
     pub(super) optional_old_self: bool,
 }
@@ -62,12 +64,15 @@ pub(super) struct Rule {
 }
 
 /// What a rule says of a value.
+#[derive(Debug)]
 pub(super) enum Answer {
     Fine,
     /// It does not hold.
     Failed(String),
     /// It could not be asked.
     Error(String),
+    /// It could not be asked, and nor can any other.
+    Spent(String),
 }
 
 impl Rule {
@@ -88,6 +93,7 @@ impl Rule {
             said: Said {
                 rule: text("rule").trim().to_owned(),
                 message: text("message").trim().to_owned(),
+                message_expression: message.to_owned(),
                 reason: text("reason").to_owned(),
                 optional_old_self: written.get("optionalOldSelf") == Some(&Value::Bool(true)),
             },
@@ -103,7 +109,7 @@ impl Rule {
         &self.field_path
     }
 
-    pub(super) fn ask(&self, this: &Cel, before: Option<&Cel>) -> Answer {
+    pub(super) fn ask(&self, this: &Cel, before: Option<&Cel>, budget: &mut Budget) -> Answer {
         let program = match &self.program {
             Ok(program) => program,
             Err(why) => return Answer::Error(format!("rule compile error: {why}")),
@@ -118,56 +124,95 @@ impl Rule {
         } else {
             plain.clone()
         };
-        match functions::run(program, this, before.as_ref()) {
+        let outcome = functions::run(program, this, before.as_ref());
+        if let Err(why) = budget.spend(outcome.cost) {
+            return Answer::Spent(why);
+        }
+        match outcome.answer {
             Ok(Cel::Bool(true)) => Answer::Fine,
-            Ok(_) => Answer::Failed(self.why(this, plain.as_ref())),
+            Ok(_) => match self.why(this, plain.as_ref(), budget) {
+                Ok(why) => Answer::Failed(why),
+                Err(why) => Answer::Spent(why),
+            },
+            Err(error) if machine::is_spent(&error) => Answer::Spent(format!(
+                "'{}': no further validation rules will be run due to call cost exceeds limit for rule: {}",
+                told(&error),
+                self.name()
+            )),
             Err(error) => Answer::Error(self.error(&error)),
         }
     }
 
-    /// The message of a broken rule.
-    fn why(&self, this: &Cel, before: Option<&Cel>) -> String {
-        let said =
-            self.message
-                .as_ref()
-                .and_then(|message| match functions::run(message, this, before) {
-                    Ok(Cel::String(text)) => Some(text.trim().to_owned()),
-                    _ => None,
-                });
+    /// The message of a broken rule; an error if it costs too much.
+    fn why(&self, this: &Cel, before: Option<&Cel>, budget: &mut Budget) -> Result<String, String> {
+        let mut said = None;
+        if let Some(message) = &self.message {
+            let outcome = functions::run(message, this, before);
+            budget.spend(outcome.cost).map_err(|_| {
+                "messageExpression evaluation failed due to running out of cost budget, no further \
+                 validation rules will be run"
+                    .to_owned()
+            })?;
+            match outcome.answer {
+                Ok(Cel::String(text)) => said = Some(text.trim().to_owned()),
+                Err(error) if machine::is_spent(&error) => {
+                    return Err(format!(
+                        "no further validation rules will be run due to call cost exceeds limit for                          messageExpression: {:?}",
+                        self.said.message_expression
+                    ));
+                }
+                _ => {}
+            }
+        }
         let usable = |text: &String| !text.is_empty() && !text.contains('\n') && text.len() <= 5120;
-        match said.filter(usable) {
+        Ok(match said.filter(usable) {
             Some(text) => text,
             None if self.said.message.is_empty() => format!("failed rule: {}", self.said.rule),
             None => self.said.message.clone(),
+        })
+    }
+
+    /// How messages call the rule.
+    fn name(&self) -> &str {
+        match self.said.message.as_str() {
+            "" => &self.said.rule,
+            message => message,
         }
     }
 
     /// What the real server says when a rule cannot be asked.
     fn error(&self, error: &ExecutionError) -> String {
-        let name = match self.said.message.as_str() {
-            "" => &self.said.rule,
-            message => message,
-        };
-        let why = match error {
+        let name = self.name();
+        if matches!(
+            error,
             ExecutionError::NoSuchOverload
-            | ExecutionError::UnsupportedBinaryOperator(..)
-            | ExecutionError::ValuesNotComparable(..) => {
-                return format!(
-                    "'no such overload': call arguments did not match a supported operator, function \
-                     or macro signature for rule: {name}"
-                );
-            }
-            ExecutionError::NoSuchKey(key) => format!("no such key: {key}"),
-            ExecutionError::IndexOutOfBounds(Cel::Int(index)) => {
-                format!("index out of bounds: {index}")
-            }
-            ExecutionError::DivisionByZero(_) => "division by zero".to_owned(),
-            ExecutionError::RemainderByZero(_) => "modulus by zero".to_owned(),
-            ExecutionError::Overflow(..) => "integer overflow".to_owned(),
-            ExecutionError::FunctionError { function, message } => in_go(function, message),
-            other => other.to_string(),
-        };
-        format!("{why} evaluating rule: {name}")
+                | ExecutionError::UnsupportedBinaryOperator(..)
+                | ExecutionError::ValuesNotComparable(..)
+        ) {
+            return format!(
+                "'no such overload': call arguments did not match a supported operator, function or \
+                 macro signature for rule: {name}"
+            );
+        }
+        format!("{} evaluating rule: {name}", told(error))
+    }
+}
+
+/// An error of the interpreter in cel-go's words, as far as they are known.
+pub(crate) fn told(error: &ExecutionError) -> String {
+    match error {
+        ExecutionError::NoSuchOverload
+        | ExecutionError::UnsupportedBinaryOperator(..)
+        | ExecutionError::ValuesNotComparable(..) => "no such overload".to_owned(),
+        ExecutionError::NoSuchKey(key) => format!("no such key: {key}"),
+        ExecutionError::IndexOutOfBounds(Cel::Int(index)) => {
+            format!("index out of bounds: {index}")
+        }
+        ExecutionError::DivisionByZero(_) => "division by zero".to_owned(),
+        ExecutionError::RemainderByZero(_) => "modulus by zero".to_owned(),
+        ExecutionError::Overflow(..) => "integer overflow".to_owned(),
+        ExecutionError::FunctionError { function, message } => in_go(function, message),
+        other => other.to_string(),
     }
 }
 
@@ -203,9 +248,25 @@ pub fn looks_back(rule: &str) -> bool {
     compile(rule).as_ref().is_ok_and(uses_old_self)
 }
 
-fn compile(rule: &str) -> Result<Expression, String> {
+/// Reads an expression, and makes it one that runs here as in cel-go.
+///
+/// # Errors
+/// If it is none.
+pub(crate) fn compile(rule: &str) -> Result<Expression, String> {
+    compile_after(rule, |_| {})
+}
+
+/// The same after a change of what was read.
+///
+/// # Errors
+/// As [`compile`].
+pub(crate) fn compile_after(
+    rule: &str,
+    change: impl FnOnce(&mut Expression),
+) -> Result<Expression, String> {
     let parser = Parser::new().enable_optional_syntax(true);
     let mut expression = parser.parse(rule).map_err(|why| why.to_string())?;
+    change(&mut expression);
     mend::mend(&mut expression)?;
     Ok(expression)
 }

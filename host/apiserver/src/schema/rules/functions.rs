@@ -1,14 +1,15 @@
-//! What rules can call: CEL's own functions and Kubernetes', and the macros that the interpreter lacks.
+//! What rules can call: CEL's own functions and Kubernetes'.
 
 use std::sync::Arc;
 
 use kube_cel::KubeCelExt;
-use kube_cel::cel::common::ast::Expr;
+use kube_cel::cel::common::ast::{CallExpr, Expr};
 use kube_cel::cel::extractors::This;
-use kube_cel::cel::objects::{Opaque, OptionalValue};
+use kube_cel::cel::objects::Opaque;
 use kube_cel::cel::parser::Expression;
 use kube_cel::cel::{Context, ExecutionError, FunctionContext, Value as Cel};
 
+use super::machine::{self, Names, Outcome};
 use crate::schema::Pattern;
 
 type Answer = Result<Cel, ExecutionError>;
@@ -18,41 +19,42 @@ thread_local! {
     static FUNCTIONS: Context<'static> = functions();
 }
 
-/// Runs an expression.
-pub(super) fn run(expression: &Expression, this: &Cel, before: Option<&Cel>) -> Answer {
-    FUNCTIONS.with(|functions| {
-        let mut scope = functions.new_inner_scope();
-        scope.add_variable_from_value("self", this.clone());
-        if let Some(before) = before {
-            scope.add_variable_from_value("oldSelf", before.clone());
-        }
-        Cel::resolve(expression, &scope)
-    })
+/// What a rule can name.
+#[derive(Clone, Copy)]
+struct Values<'a> {
+    this: &'a Cel,
+    before: Option<&'a Cel>,
 }
 
-fn functions() -> Context<'static> {
+impl Names for Values<'_> {
+    fn named(&self, name: &str) -> Option<Cel> {
+        match name {
+            "self" => Some(self.this.clone()),
+            "oldSelf" => self.before.cloned(),
+            _ => None,
+        }
+    }
+}
+
+/// Runs a rule.
+pub(super) fn run(expression: &Expression, this: &Cel, before: Option<&Cel>) -> Outcome {
+    FUNCTIONS.with(|functions| machine::run(expression, functions, &Values { this, before }))
+}
+
+/// A context with all functions, and no variables.
+pub(crate) fn functions() -> Context<'static> {
     let mut context = Context::default().with_all();
-    context.add_function("size", size);
     context.add_function("matches", matches);
     context.add_function("type", type_of);
     for name in TYPES {
         context.add_variable_from_value(name, type_named(name));
     }
-    context.add_function("optMap", opt_map);
-    context.add_function("optFlatMap", opt_flat_map);
-    context.add_function("@or", or);
-    context.add_function("@and", and);
-    context.add_function("@exists", exists_each);
-    context.add_function("@all", all_each);
-    context.add_function("all", all);
-    context.add_function("exists", exists);
-    context.add_function("existsOne", exists_one);
-    context.add_function("exists_one", exists_one);
+    super::urls::register(&mut context);
     context
 }
 
 /// The types that expressions can name.
-const TYPES: [&str; 10] = [
+pub(super) const TYPES: [&str; 10] = [
     "bool",
     "bytes",
     "double",
@@ -98,13 +100,16 @@ fn type_of(This(this): This<Cel>) -> Answer {
 }
 
 /// Characters of a text are counted, not bytes.
-fn size(context: &FunctionContext<'_, '_>, This(this): This<Cel>) -> Result<i64, ExecutionError> {
+///
+/// # Errors
+/// If a value has no size.
+pub(super) fn size(this: &Cel) -> Result<i64, ExecutionError> {
     let size = match this {
         Cel::List(items) => items.len(),
         Cel::Map(map) => map.map.len(),
         Cel::String(text) => text.chars().count(),
         Cel::Bytes(bytes) => bytes.len(),
-        _ => return Err(context.error("no such overload")),
+        _ => return Err(ExecutionError::NoSuchOverload),
     };
     Ok(i64::try_from(size).unwrap_or(i64::MAX))
 }
@@ -120,149 +125,55 @@ fn matches(
     matches.map_err(|why| context.error(why))
 }
 
-fn name(context: &FunctionContext<'_, '_>, at: usize) -> Result<String, ExecutionError> {
-    match context.args.get(at).map(|argument| &argument.expr) {
-        Some(Expr::Ident(name)) => Ok(name.clone()),
-        _ => Err(context.error("argument must be a simple name")),
+/// The size of the pattern that the real server counts for a named format.
+pub(super) fn format_size(format: Option<&Cel>) -> u64 {
+    let name = match format {
+        Some(Cel::Opaque(held)) => format!("{:?}", held.as_debug()),
+        _ => String::new(),
+    };
+    let name = name.strip_prefix("KubeFormat(").unwrap_or_default();
+    match name.trim_end_matches(')') {
+        "Dns1123Subdomain" | "Dns1123SubdomainPrefix" | "QualifiedName" => 60,
+        "LabelValue" => 40,
+        "Uri" => 1103,
+        "Byte" => 84,
+        "Uuid" | "Date" | "DateTime" => 72,
+        _ => 30,
     }
 }
 
-/// `optional.optMap(name, expression)`: the expression of what is there, if there is something.
-fn opt_map(context: &FunctionContext<'_, '_>, This(this): This<Cel>) -> Answer {
-    let mapped = match mapped(context, &this)? {
-        Some(value) => OptionalValue::of(value),
-        None => OptionalValue::none(),
+/// How many bytes an address has, and the prefix of a network; 1 for anything else.
+pub(super) fn network_size(value: &Cel) -> u64 {
+    let ask = |question: &str| {
+        let ident = |name: &str| Expression {
+            id: 0,
+            expr: Expr::Ident(name.to_owned()),
+        };
+        let call = CallExpr {
+            func_name: question.to_owned(),
+            target: Some(Box::new(ident("@0"))),
+            args: Vec::new(),
+        };
+        let asked = Expression {
+            id: 0,
+            expr: Expr::Call(call),
+        };
+        FUNCTIONS.with(|functions| {
+            let mut context = functions.new_inner_scope();
+            context.add_variable_from_value("@0", value.clone());
+            match Cel::resolve(&asked, &context) {
+                Ok(Cel::Int(answer)) => u64::try_from(answer).unwrap_or(1),
+                _ => 1,
+            }
+        })
     };
-    Ok(Cel::Opaque(Arc::new(mapped)))
-}
-
-/// `optional.optFlatMap(name, expression)`: the same, where the expression is optional itself.
-fn opt_flat_map(context: &FunctionContext<'_, '_>, This(this): This<Cel>) -> Answer {
-    let mapped = mapped(context, &this)?;
-    Ok(mapped.unwrap_or_else(|| Cel::Opaque(Arc::new(OptionalValue::none()))))
-}
-
-fn mapped(context: &FunctionContext<'_, '_>, this: &Cel) -> Result<Option<Cel>, ExecutionError> {
-    let [_, expression] = context.args else {
-        return Err(ExecutionError::NoSuchOverload);
-    };
-    let Some(value) = <&OptionalValue>::try_from(this)?.value() else {
-        return Ok(None);
-    };
-    let mut scope = context.ptx.new_inner_scope();
-    scope.add_variable_from_value(name(context, 0)?, value.clone());
-    Cel::resolve(expression, &scope).map(Some)
-}
-
-/// What parts of a condition come to: one that is `on` decides, whatever errors are in others.
-fn decide(parts: impl Iterator<Item = Answer>, on: bool) -> Result<bool, ExecutionError> {
-    let mut wrong = None;
-    for part in parts {
-        match part {
-            Ok(Cel::Bool(yes)) if yes == on => return Ok(on),
-            Ok(Cel::Bool(_)) => {}
-            Ok(_) => wrong = wrong.or(Some(ExecutionError::NoSuchOverload)),
-            Err(error) => wrong = wrong.or(Some(error)),
-        }
+    match value {
+        Cel::Opaque(held) => match held.runtime_type_name() {
+            "net.CIDR" => ask("prefixLength").div_ceil(8),
+            "net.IP" if ask("family") == 6 => 16,
+            "net.IP" => 4,
+            _ => 1,
+        },
+        _ => 1,
     }
-    wrong.map_or(Ok(!on), Err)
-}
-
-fn parts<'a>(context: &'a FunctionContext<'_, '_>) -> impl Iterator<Item = Answer> + 'a {
-    let parts = context.args.iter();
-    parts.map(|part| Cel::resolve(part, context.ptx))
-}
-
-fn or(context: &FunctionContext<'_, '_>) -> Result<bool, ExecutionError> {
-    decide(parts(context), true)
-}
-
-fn and(context: &FunctionContext<'_, '_>) -> Result<bool, ExecutionError> {
-    decide(parts(context), false)
-}
-
-/// The first and the second name of what a macro goes through: index and item, or key and value.
-fn pairs(of: &Cel) -> Result<Vec<(Cel, Cel)>, ExecutionError> {
-    match of {
-        Cel::List(items) => {
-            let items = items.iter().zip(0_i64..);
-            Ok(items
-                .map(|(item, at)| (Cel::Int(at), item.clone()))
-                .collect())
-        }
-        Cel::Map(map) => {
-            let entries = map.map.iter();
-            Ok(entries
-                .map(|(key, value)| (key.clone().into(), value.clone()))
-                .collect())
-        }
-        _ => Err(ExecutionError::NoSuchOverload),
-    }
-}
-
-/// `exists` and `all` with one name: an item, or a key.
-fn decide_each(context: &FunctionContext<'_, '_>, on: bool) -> Result<bool, ExecutionError> {
-    let [range, _, condition] = context.args else {
-        return Err(ExecutionError::NoSuchOverload);
-    };
-    let variable = name(context, 1)?;
-    let range = Cel::resolve(range, context.ptx)?;
-    let is_map = matches!(range, Cel::Map(_));
-    let each = pairs(&range)?.into_iter().map(|(key, value)| {
-        let mut scope = context.ptx.new_inner_scope();
-        scope.add_variable_from_value(variable.clone(), if is_map { key } else { value });
-        Cel::resolve(condition, &scope)
-    });
-    decide(each, on)
-}
-
-fn exists_each(context: &FunctionContext<'_, '_>) -> Result<bool, ExecutionError> {
-    decide_each(context, true)
-}
-
-fn all_each(context: &FunctionContext<'_, '_>) -> Result<bool, ExecutionError> {
-    decide_each(context, false)
-}
-
-/// What a condition with two names says of each pair.
-fn answers<'a>(
-    context: &'a FunctionContext<'_, '_>,
-    this: &Cel,
-) -> Result<impl Iterator<Item = Answer> + 'a, ExecutionError> {
-    let [_, _, condition] = context.args else {
-        return Err(ExecutionError::NoSuchOverload);
-    };
-    let (first, second) = (name(context, 0)?, name(context, 1)?);
-    let pairs = pairs(this)?.into_iter();
-    Ok(pairs.map(move |(key, value)| {
-        let mut scope = context.ptx.new_inner_scope();
-        scope.add_variable_from_value(first.clone(), key);
-        scope.add_variable_from_value(second.clone(), value);
-        Cel::resolve(condition, &scope)
-    }))
-}
-
-fn all(context: &FunctionContext<'_, '_>, This(this): This<Cel>) -> Result<bool, ExecutionError> {
-    decide(answers(context, &this)?, false)
-}
-
-fn exists(
-    context: &FunctionContext<'_, '_>,
-    This(this): This<Cel>,
-) -> Result<bool, ExecutionError> {
-    decide(answers(context, &this)?, true)
-}
-
-fn exists_one(
-    context: &FunctionContext<'_, '_>,
-    This(this): This<Cel>,
-) -> Result<bool, ExecutionError> {
-    let mut holds = 0;
-    for answer in answers(context, &this)? {
-        match answer? {
-            Cel::Bool(yes) => holds += usize::from(yes),
-            _ => return Err(ExecutionError::NoSuchOverload),
-        }
-    }
-    Ok(holds == 1)
 }

@@ -8,6 +8,7 @@ use regex::Regex;
 
 use crate::names;
 use crate::schema::Kind;
+use crate::schema::url::Url;
 
 /// A format that the real server looks at; others say nothing.
 pub(crate) fn supported(kind: Option<Kind>, format: &str) -> bool {
@@ -99,24 +100,7 @@ fn matches(regex: &Lazy, text: &str) -> bool {
 
 /// Go's `url.ParseRequestURI`, as far as it says no.
 fn is_uri(text: &str) -> bool {
-    if text.bytes().any(|b| b < b' ' || b == 0x7f) || text.contains("%zz") {
-        return false;
-    }
-    if text.starts_with('/') {
-        return true;
-    }
-    let Some((scheme, rest)) = text.split_once(':') else {
-        return false;
-    };
-    let in_scheme = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);
-    let is_scheme = scheme.starts_with(|c: char| c.is_ascii_alphabetic());
-    let host = rest.strip_prefix("//").map(|rest| {
-        let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
-        rest.get(..end).unwrap_or_default()
-    });
-    let fine =
-        host.is_none_or(|host| !host.contains([' ', '"', '<', '>', '\\', '^', '`', '{', '}']));
-    is_scheme && scheme.chars().all(in_scheme) && fine
+    Url::parse(text).is_ok()
 }
 
 fn is_email(text: &str) -> bool {

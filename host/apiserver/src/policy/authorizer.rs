@@ -1,0 +1,224 @@
+//! `authorizer`: what expressions can ask about the rights of whoever makes the request
+//! (apiserver `pkg/cel/library/authz.go`).
+
+use std::sync::Arc;
+
+use kube_cel::cel::extractors::This;
+use kube_cel::cel::objects::Opaque;
+use kube_cel::cel::{Context, ExecutionError, Value as Cel};
+
+use super::admission::Admission;
+use crate::rbac::attributes::Objects;
+use crate::rbac::{Asked, Attributes, Decision};
+use crate::request::User;
+use crate::server::Server;
+
+/// The name of what asks about the object of the request.
+pub(super) const REQUEST_RESOURCE: &str = "authorizer.requestResource";
+
+/// A question that is being put together.
+#[derive(Clone, Debug)]
+struct Question {
+    server: Server,
+    user: User,
+    about: About,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum About {
+    Nothing,
+    Group(String),
+    Asked(Asked),
+}
+
+impl PartialEq for Question {
+    fn eq(&self, other: &Self) -> bool {
+        self.user == other.user && self.about == other.about
+    }
+}
+
+impl Eq for Question {}
+
+impl Opaque for Question {
+    fn runtime_type_name(&self) -> &str {
+        "kubernetes.authorization.Authorizer"
+    }
+}
+
+/// What was decided.
+#[derive(Debug, PartialEq, Eq)]
+struct Decided(Decision);
+
+impl Opaque for Decided {
+    fn runtime_type_name(&self) -> &str {
+        "kubernetes.authorization.Decision"
+    }
+}
+
+type Answer = Result<Cel, ExecutionError>;
+
+/// The values of `authorizer` and `authorizer.requestResource` for a request.
+pub(super) fn values(admission: &Admission<'_>) -> [(&'static str, Cel); 2] {
+    let call = admission.call;
+    let question = |about| {
+        let question = Question {
+            server: call.server.clone(),
+            user: call.request.user.clone(),
+            about,
+        };
+        Cel::Opaque(Arc::new(question))
+    };
+    let objects = Objects {
+        group: call.resource.group.clone(),
+        plural: call.resource.plural.clone(),
+        subresource: admission.subresource().to_owned(),
+        namespace: admission.namespace().to_owned(),
+        name: admission.name().to_owned(),
+    };
+    [
+        ("authorizer", question(About::Nothing)),
+        (
+            REQUEST_RESOURCE,
+            question(About::Asked(Asked::Resource(objects))),
+        ),
+    ]
+}
+
+/// Adds the functions.
+pub(super) fn register(context: &mut Context<'static>) {
+    context.add_function("path", path);
+    context.add_function("group", group);
+    context.add_function("resource", resource);
+    context.add_function("subresource", subresource);
+    context.add_function("namespace", namespace);
+    context.add_function("name", name);
+    context.add_function("fieldSelector", selector);
+    context.add_function("labelSelector", selector);
+    context.add_function("serviceAccount", service_account);
+    context.add_function("check", check);
+    context.add_function("allowed", allowed);
+    context.add_function("reason", reason);
+    context.add_function("errored", errored);
+    context.add_function("error", error);
+}
+
+fn question(this: &Cel) -> Result<Question, ExecutionError> {
+    match this {
+        Cel::Opaque(held) => held.downcast_ref::<Question>().cloned(),
+        _ => None,
+    }
+    .ok_or(ExecutionError::NoSuchOverload)
+}
+
+fn about(this: &Cel, about: About) -> Answer {
+    let question = question(this)?;
+    Ok(Cel::Opaque(Arc::new(Question { about, ..question })))
+}
+
+/// The same question about something more.
+fn with(this: &Cel, change: impl FnOnce(&mut Objects)) -> Answer {
+    let mut question = question(this)?;
+    match &mut question.about {
+        About::Asked(Asked::Resource(objects)) => change(objects),
+        _ => return Err(ExecutionError::NoSuchOverload),
+    }
+    Ok(Cel::Opaque(Arc::new(question)))
+}
+
+fn path(This(this): This<Cel>, path: Arc<String>) -> Answer {
+    about(&this, About::Asked(Asked::Path(Arc::unwrap_or_clone(path))))
+}
+
+fn group(This(this): This<Cel>, group: Arc<String>) -> Answer {
+    about(&this, About::Group(Arc::unwrap_or_clone(group)))
+}
+
+fn resource(This(this): This<Cel>, plural: Arc<String>) -> Answer {
+    let About::Group(group) = question(&this)?.about else {
+        return Err(ExecutionError::NoSuchOverload);
+    };
+    let objects = Objects {
+        group,
+        plural: Arc::unwrap_or_clone(plural),
+        ..Objects::default()
+    };
+    about(&this, About::Asked(Asked::Resource(objects)))
+}
+
+fn subresource(This(this): This<Cel>, name: Arc<String>) -> Answer {
+    with(&this, |objects| {
+        objects.subresource = Arc::unwrap_or_clone(name)
+    })
+}
+
+fn namespace(This(this): This<Cel>, name: Arc<String>) -> Answer {
+    with(&this, |objects| {
+        objects.namespace = Arc::unwrap_or_clone(name)
+    })
+}
+
+fn name(This(this): This<Cel>, name: Arc<String>) -> Answer {
+    with(&this, |objects| objects.name = Arc::unwrap_or_clone(name))
+}
+
+/// RBAC does not look at selectors.
+fn selector(This(this): This<Cel>, _selector: Arc<String>) -> Answer {
+    with(&this, |_| {})
+}
+
+fn service_account(This(this): This<Cel>, namespace: Arc<String>, name: Arc<String>) -> Answer {
+    let question = question(&this)?;
+    let (namespace, name) = (Arc::unwrap_or_clone(namespace), Arc::unwrap_or_clone(name));
+    let user = User {
+        name: format!("system:serviceaccount:{namespace}:{name}"),
+        groups: vec![
+            "system:serviceaccounts".to_owned(),
+            format!("system:serviceaccounts:{namespace}"),
+            "system:authenticated".to_owned(),
+        ],
+        ..User::default()
+    };
+    Ok(Cel::Opaque(Arc::new(Question { user, ..question })))
+}
+
+fn check(This(this): This<Cel>, verb: Arc<String>) -> Answer {
+    let question = question(&this)?;
+    let About::Asked(asked) = question.about else {
+        return Err(ExecutionError::NoSuchOverload);
+    };
+    let attributes = Attributes {
+        user: question.user,
+        verb: Arc::unwrap_or_clone(verb),
+        asked,
+    };
+    let server = &question.server;
+    let decision = server.authorizer().decide(server.store(), &attributes);
+    Ok(Cel::Opaque(Arc::new(Decided(decision))))
+}
+
+fn decided<T>(this: &Cel, read: impl FnOnce(&Decision) -> T) -> Result<T, ExecutionError> {
+    let held = match this {
+        Cel::Opaque(held) => held.downcast_ref::<Decided>(),
+        _ => None,
+    };
+    let held = held.ok_or(ExecutionError::NoSuchOverload)?;
+    Ok(read(&held.0))
+}
+
+fn allowed(This(this): This<Cel>) -> Result<bool, ExecutionError> {
+    decided(&this, |decision| decision.allowed)
+}
+
+fn reason(This(this): This<Cel>) -> Answer {
+    let reason = decided(&this, |decision| decision.reason.clone())?;
+    Ok(Cel::String(Arc::new(reason)))
+}
+
+fn errored(This(this): This<Cel>) -> Result<bool, ExecutionError> {
+    decided(&this, |_| false)
+}
+
+fn error(This(this): This<Cel>) -> Answer {
+    let text = decided(&this, |_| String::new())?;
+    Ok(Cel::String(Arc::new(text)))
+}

@@ -1,0 +1,126 @@
+//! Costs, next to those that the real server's libraries count.
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::schema::rules::{compile, functions};
+
+/// What cel-go and Kubernetes' libraries count: a cost and an expression in each line.
+const UNTYPED: &str = include_str!("../../../../testdata/cel-costs-untyped.tsv");
+/// The same, of variables that have types.
+const TYPED: &str = include_str!("../../../../testdata/cel-costs-typed.tsv");
+
+struct Variables {
+    all: Value,
+    typed: bool,
+}
+
+impl Names for Variables {
+    fn named(&self, name: &str) -> Option<Cel> {
+        self.all.get(name).map(value)
+    }
+
+    fn is_dynamic(&self, _name: &str) -> bool {
+        !self.typed
+    }
+}
+
+fn value(json: &Value) -> Cel {
+    match json {
+        Value::Number(number) => Cel::Int(number.as_i64().unwrap()),
+        Value::String(text) => Cel::String(Arc::new(text.clone())),
+        Value::Array(items) => Cel::List(Arc::new(items.iter().map(value).collect())),
+        Value::Object(fields) => {
+            let fields = fields.iter();
+            let map = fields.map(|(name, held)| (Key::from(name.as_str()), value(held)));
+            let map = Arc::new(map.collect());
+            Cel::Map(Map { map })
+        }
+        Value::Bool(_) | Value::Null => Cel::Null,
+    }
+}
+
+/// The lines whose cost is another one here.
+fn wrong(lines: &str, variables: &Variables) -> Vec<String> {
+    let functions = functions::functions();
+    let lines = lines.lines().filter_map(|line| {
+        let (cost, text) = line.split_once('\t')?;
+        let expression = compile(text).unwrap();
+        let outcome = run(&expression, &functions, variables);
+        let said = match &outcome.answer {
+            Ok(_) => String::new(),
+            Err(why) => format!(": {why}"),
+        };
+        let counted = outcome.cost.to_string();
+        (counted != cost).then(|| format!("{text} costs {cost} and not {counted}{said}"))
+    });
+    lines.collect()
+}
+
+#[test]
+fn expressions_cost_what_they_cost_on_the_real_server() {
+    let own = json!({
+        "a": { "b": 5 },
+        "list": [1, 2, 3, 4],
+        "names": ["abc", "def", "a long text of thirty letters"],
+        "text": "hello world, this is text",
+        "map": { "x": 1, "y": 2 },
+        "n": 7,
+        "url": "https://example.com:80/path?x=y",
+        "items": [{ "name": "a", "v": [1, 2] }, { "name": "b", "v": [3] }],
+    });
+    let variables = Variables {
+        all: json!({ "self": own }),
+        typed: false,
+    };
+    assert_eq!(wrong(UNTYPED, &variables), [""; 0]);
+}
+
+#[test]
+fn texts_and_lists_cost_more_where_their_types_are_known() {
+    let all = json!({
+        "n": 7,
+        "items": [1, 2, 3, 4],
+        "names": ["abc", "def", "a long text of thirty letters"],
+        "text": "hello world, this is text",
+        "labels": { "x": 1, "y": 2 },
+    });
+    let variables = Variables { all, typed: true };
+    assert_eq!(wrong(TYPED, &variables), [""; 0]);
+}
+
+#[test]
+fn a_spent_limit_ends_an_expression_whatever_its_other_parts_say() {
+    let items: Vec<Value> = (0..400).map(Value::from).collect();
+    let variables = Variables {
+        all: json!({ "self": items }),
+        typed: true,
+    };
+    let functions = functions::functions();
+    let cases = [
+        ("self.all(x, self.all(y, x + y >= 0))", false),
+        ("self.all(x, self.all(y, x + y >= 0)) || true", false),
+        ("true || self.all(x, self.all(y, x + y >= 0))", true),
+        ("self.all(x, x >= 0)", true),
+    ];
+    for (text, fine) in cases {
+        let outcome = run(&compile(text).unwrap(), &functions, &variables);
+        match outcome.answer {
+            Ok(answer) => assert!(fine && answer == Cel::Bool(true), "{text}: {answer:?}"),
+            Err(why) => assert!(!fine && is_spent(&why), "{text}: {why}"),
+        }
+    }
+}
+
+#[test]
+fn what_a_loop_gathers_is_not_copied_for_each_item() {
+    let items: Vec<Value> = (0..20_000).map(Value::from).collect();
+    let variables = Variables {
+        all: json!({ "self": items }),
+        typed: true,
+    };
+    let functions = functions::functions();
+    let text = "self.map(x, x % 2 == 0, x + 1).filter(x, x > 0).size()";
+    let outcome = run(&compile(text).unwrap(), &functions, &variables);
+    assert_eq!(outcome.answer, Ok(Cel::Int(10_000)));
+}
