@@ -292,7 +292,7 @@ impl<'a> Writing<'a> {
         let sent = object.clone();
         let admission = Admission::write(self.call, self.options, &sent, old);
         policy::mutate(&admission, object, |object| {
-            accept::complete(object, resource, Vec::new()).map(|accepted| accepted.object)
+            accept::mutated(object, resource)
         })
     }
 

@@ -87,6 +87,14 @@ fn complete(object: Value, resource: &Resource, sent: Sent<'_>) -> Result<Accept
     })
 }
 
+/// The same for what an admission policy has made.
+///
+/// # Errors
+/// As [`complete`].
+pub fn mutated(object: Value, resource: &Resource) -> Result<Value, Refusal> {
+    complete(object, resource, Sent::default()).map(|accepted| accepted.object)
+}
+
 /// The same for what a patch has made.
 ///
 /// # Errors
