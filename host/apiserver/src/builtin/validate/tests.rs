@@ -148,7 +148,7 @@ fn new_objects_are_judged_as_by_the_real_server() {
         ),
         (
             "v1/persistentvolumeclaims",
-            json!({ "spec": { "accessModes": ["ReadWriteOncePod", "Odd"], "resources": {
+            json!({ "spec": { "accessModes": ["ReadWriteOncePod", "ReadOnlyMany", "Odd"], "resources": {
                 "requests": { "storage": "0" } } } }),
             &[
                 "spec.accessModes: Unsupported value: \"Odd\"",

@@ -10,7 +10,7 @@ fn job(change: &Value) -> Value {
     for (field, value) in change.as_object().unwrap() {
         spec[field] = value.clone();
     }
-    json!({ "spec": spec })
+    json!({ "metadata": { "name": "a" }, "spec": spec })
 }
 
 fn check(rows: &[(Value, &str)]) {

@@ -113,7 +113,7 @@ fn limits_are_in_order() {
     let limit = |limit: Value| json!({ "limits": [limit] });
     let at = "spec.limits[0]";
     let above =
-        format!("{at}.min[cpu]: Invalid value: \"2\": min value 2 is greater than max value 1");
+        format!("{at}.min[storage]: Invalid value: \"2\": min value 2 is greater than max value 1");
     let ratio = format!(
         "{at}.maxLimitRequestRatio[cpu]: Invalid value: \"3\": ratio 3 is greater than max/min = 2.000000"
     );
@@ -127,7 +127,9 @@ fn limits_are_in_order() {
             &[],
         ),
         (
-            limit(json!({ "type": "Container", "min": { "cpu": "2" }, "max": { "cpu": "1" } })),
+            limit(
+                json!({ "type": "PersistentVolumeClaim", "min": { "storage": "2" }, "max": { "storage": "1" } }),
+            ),
             &[&above],
         ),
         (
@@ -165,10 +167,12 @@ fn a_pod_as_a_whole_has_room_for_its_containers() {
             ],
         ),
         (
-            pod(json!({ "limits": { "memory": "1Gi" } })),
+            pod(json!({ "requests": { "memory": "2Gi" }, "limits": { "memory": "1Gi" } })),
             &[
+                "spec.resources.requests: Invalid value: \"2Gi\": must be less than or equal to memory limit of \
+                 1Gi",
                 "spec.resources.containers[0][memory].limits: Invalid value: \"2Gi\": must be less than or equal \
-               to pod limits of 1Gi",
+                 to pod limits of 1Gi",
             ],
         ),
         (
