@@ -11,7 +11,7 @@ pub mod embedded;
 mod parse;
 pub mod prune;
 pub mod rules;
-mod url;
+pub(crate) mod url;
 pub mod validate;
 
 use std::collections::{BTreeMap, HashMap};

@@ -142,6 +142,18 @@ impl<'a> Admission<'a> {
         target.or_else(own).unwrap_or_default()
     }
 
+    /// The name in messages.
+    pub(super) fn shown_name(&self) -> &str {
+        let generated = || {
+            let prefix = self.object.map(|object| meta::text(object, "generateName"));
+            prefix.filter(|prefix| !prefix.is_empty())
+        };
+        match self.name() {
+            "" => generated().unwrap_or("Unknown"),
+            name => name,
+        }
+    }
+
     /// The namespace; a namespace itself lies in itself.
     pub(super) fn namespace(&self) -> &str {
         let target = self.call.target;

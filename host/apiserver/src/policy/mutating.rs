@@ -76,7 +76,7 @@ fn refusal(admission: &Admission<'_>, object: &Value, broken: &[Broken]) -> Refu
         object: Some(object),
         ..admission.clone()
     };
-    let mut refusal = Refusal::forbidden(admission.call.named(), admission.name(), "");
+    let mut refusal = Refusal::forbidden(admission.call.named(), admission.shown_name(), "");
     if let Some(first) = broken.first() {
         refusal.message.clone_from(&first.text);
         if !first.reason.is_empty() {

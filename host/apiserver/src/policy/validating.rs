@@ -158,7 +158,7 @@ fn told(policy: &Policy, binding: Option<&Binding>, denial: &Denial) -> String {
 }
 
 fn refusal(admission: &Admission<'_>, text: &str, denial: &Denial) -> Refusal {
-    let name = admission.name();
+    let name = admission.shown_name();
     let mut refusal = Refusal::forbidden(admission.call.named(), name, text);
     (refusal.code, refusal.reason) = match denial.reason.as_str() {
         "Forbidden" => (StatusCode::FORBIDDEN, "Forbidden"),

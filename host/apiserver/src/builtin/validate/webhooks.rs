@@ -3,13 +3,13 @@
 
 use std::collections::BTreeSet;
 
-use http::Uri;
 use serde_json::Value;
 
 use super::admission::{self, FAILURE_POLICIES, MATCH_POLICIES, REINVOCATIONS};
 use super::labels;
 use super::spot::{Causes, Spot};
 use crate::names;
+use crate::schema::url::Url;
 use crate::status::Cause;
 
 const SIDE_EFFECTS: &[&str] = &["None", "NoneOnDryRun"];
@@ -179,11 +179,12 @@ fn url(url: &Spot<'_>, causes: &mut Causes) {
     let text = url.text();
     let (text, fragment) = text.split_once('#').unwrap_or((text, ""));
     let (scheme, rest) = text.split_once("://").unwrap_or(("", text));
-    let (address, _) = rest.split_once('?').unwrap_or((rest, ""));
+    let (address, query) = rest.split_once('?').unwrap_or((rest, ""));
     let wrong = |value: &str, why: &str| Cause::invalid(url.path(), &value.into(), why);
-    if !scheme.is_empty() && address.parse::<Uri>().is_err() && !address.is_empty() {
-        let why = format!("url must be a valid URL: parse {text:?}: invalid URL{FORM}");
-        return url.required(&why, causes);
+    if !scheme.is_empty()
+        && let Err(why) = Url::parse(url.text())
+    {
+        return url.required(&format!("url must be a valid URL: {why}{FORM}"), causes);
     }
     if scheme != "https" {
         let why = format!("'https' is the only allowed URL scheme{FORM}");
@@ -204,9 +205,7 @@ fn url(url: &Spot<'_>, causes: &mut Causes) {
     if !fragment.is_empty() {
         causes.push(wrong(fragment, "fragments are not permitted in the URL"));
     }
-    if let Some((_, query)) = rest.split_once('?')
-        && !query.is_empty()
-    {
+    if !query.is_empty() {
         causes.push(wrong(
             query,
             "query parameters are not permitted in the URL",

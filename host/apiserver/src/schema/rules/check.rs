@@ -59,6 +59,8 @@ pub(crate) fn typed<'a>(text: &'a str, known: Vec<(String, Type<'a>)>) -> Result
     let expression = parsed.map_err(|why| why.to_string().replace("\n|", "\n |"))?;
     let mut check = Check {
         text,
+        // Only names of fields in a CRD's schema are escaped.
+        escapes: known.iter().any(|(name, _)| name == "self"),
         known,
         seen: BTreeMap::new(),
         faults: Vec::new(),
@@ -97,6 +99,8 @@ impl Fault {
 
 struct Check<'a> {
     text: &'a str,
+    /// Whether a field whose name CEL cannot say has another one.
+    escapes: bool,
     known: Vec<(String, Type<'a>)>,
     /// How often a field was named so far.
     seen: BTreeMap<String, usize>,
@@ -176,7 +180,11 @@ impl<'a> Check<'a> {
             Type::Map(values) => return Type::of(values, false),
             Type::Fields(schema, is_object) => {
                 let mut fields = schema.properties();
-                let found = fields.find(|(field, _)| escaped(field) == name);
+                let escapes = self.escapes;
+                let found = fields.find(|(field, _)| match escapes {
+                    true => escaped(field) == name,
+                    false => *field == name,
+                });
                 match found {
                     Some(_) if is_object && name == "metadata" => return Type::Dyn,
                     Some((_, field)) if field.kind().is_some() => return Type::of(field, false),

@@ -157,7 +157,8 @@ impl Rule {
                 Ok(Cel::String(text)) => said = Some(text.trim().to_owned()),
                 Err(error) if machine::is_spent(&error) => {
                     return Err(format!(
-                        "no further validation rules will be run due to call cost exceeds limit for                          messageExpression: {:?}",
+                        "no further validation rules will be run due to call cost exceeds limit for \
+                         messageExpression: {:?}",
                         self.said.message_expression
                     ));
                 }

@@ -125,7 +125,9 @@ impl Machine<'_> {
             Expr::Literal(_) => Cel::resolve(expression, self.functions),
             Expr::Select(select) => {
                 let of = self.attribute(&select.operand, scope)?;
-                self.charge(1)?;
+                if !attribute::begins_with_condition(&select.operand) {
+                    self.charge(1)?;
+                }
                 Ok(Cel::Bool(attribute::has(&of, &select.field)))
             }
             Expr::List(list) => self.list(list, scope),
@@ -258,6 +260,7 @@ impl Machine<'_> {
     /// Has the interpreter apply a function to values.
     fn apply(&self, call: &CallExpr, on_target: bool, values: &[Cel]) -> Answer {
         match (call.func_name.as_str(), values) {
+            ("string", [Cel::Bool(yes)]) => return Ok(Cel::String(yes.to_string().into())),
             ("size", [of]) => return super::functions::size(of).map(Cel::Int),
             ("@in", [key, Cel::Map(map)]) => {
                 let key = self::key(key.clone());
