@@ -125,7 +125,7 @@ screenshots: demo-built chromium $(NPM) ## Take the pictures of the status page 
 
 # One build for all suites: `--workspace` everywhere, so that no crate is built with other features.
 # MUTATIONS holds flags of `contract mutations`, such as --seed 7 --runs 500 Ingress.
-.PHONY: test-fast test test-embedded contract contract-crds contract-mutations mutants kube-rs-suite test-long
+.PHONY: test-fast test test-embedded contract contract-crds contract-mutations mutants kube-rs-suite suites test-long
 test-fast: toolchain $(NPM) ## Run the tests that need no Go
 	@tests/summary --workspace --lib --test sandbox --test in_process --test controllers --test rbac --test port
 test: toolchain go demo-built chromium $(NPM) ## Run all tests, on a real control plane and on the embedded API server
@@ -149,6 +149,14 @@ mutants: toolchain go ## Put one bug after the other into the embedded API serve
 kube-rs-suite: toolchain ## Run kube-rs's own integration tests on the embedded API server
 	@cargo build --quiet --workspace --bins
 	@tests/kube-rs-suite
+# Other projects' clients and controllers; `make suite-helm SERVER=embedded` runs one of them on one server.
+SUITES := controllers helm
+SERVER := both
+suites: $(SUITES:%=suite-%) ## Run other projects' suites on the embedded API server and on a real one
+.PHONY: $(SUITES:%=suite-%)
+$(SUITES:%=suite-%): suite-%: toolchain go
+	@cargo build --quiet --release -p windlass-controlplane --bin controlplane
+	@tests/suites/suite $* $(SERVER)
 # SEED, RUNS, FAULTS (such as crash-done@3,freeze@1500/20), BUG (of host/src/bugs.rs) and TRACE=1 say what is run.
 .PHONY: simulate judge-the-judge
 SEED := 0
@@ -160,7 +168,7 @@ judge-the-judge: toolchain ## Put one bug after the other into simulated hosts, 
 	@cargo build --quiet --workspace --bins
 	@target/debug/simulate --bug all --runs 2000
 LEADERS := while_leaders_are_killed_and_frozen_nobody_writes_but_the_holder_of_the_lease
-test-long: toolchain go $(NPM) languages kube-rs-suite mutants judge-the-judge bench-check bench-smoke ## Run every suite with other thread counts, and plugins in other languages
+test-long: toolchain go $(NPM) languages kube-rs-suite suites mutants judge-the-judge bench-check bench-smoke ## Run every suite with other thread counts, and plugins in other languages
 	@target/debug/simulate --runs 10000
 	@target/debug/simulate --days 30
 	@for threads in 1 2 8; do tests/summary --workspace -- --test-threads $$threads; done

@@ -44,17 +44,21 @@ pub(crate) struct Started {
     // Fields drop in order: the processes end before their folder goes.
     etcd: Guarded,
     apiserver: Mutex<Guarded>,
-    manager: Guarded,
+    manager: Option<Guarded>,
     pub(crate) site: Site,
     _folder: TempDir,
 }
 
 impl Started {
-    /// The ids of etcd, the API server and the controller manager.
+    /// The ids of etcd, the API server and, if there is one, the controller manager.
     pub(crate) fn process_ids(&self) -> Vec<u32> {
         let apiserver = self.apiserver.lock();
         let apiserver = apiserver.unwrap_or_else(PoisonError::into_inner).id();
-        vec![self.etcd.id(), apiserver, self.manager.id()]
+        let manager = self.manager.as_ref().map(Guarded::id);
+        [self.etcd.id(), apiserver]
+            .into_iter()
+            .chain(manager)
+            .collect()
     }
 
     /// Kills the API server, and starts another one in its place.
@@ -76,7 +80,7 @@ impl Started {
     }
 }
 
-/// Starts the servers and waits until they are ready.
+/// Starts the servers and waits until they are ready. Without `controllers`, there is no controller manager.
 pub(crate) fn start(
     assets: &Assets,
     authority: &Authority,
@@ -136,13 +140,10 @@ async fn once(
     let client = client(&folder.join("manager.kubeconfig")).await?;
     until(&mut apiserver, async || ready(&client).await).await?;
 
-    let arguments = site.kube_controller_manager(controllers);
-    let mut manager = Guarded::start(&assets.kube_controller_manager, &arguments, folder)?;
-    let accounts: Api<ServiceAccount> = Api::namespaced(client, "default");
-    until(&mut manager, async || {
-        Ok(accounts.get_opt("default").await?)
-    })
-    .await?;
+    let manager = match controllers {
+        "" => None,
+        controllers => Some(manager(assets, &site, controllers, client).await?),
+    };
     Ok(Started {
         etcd,
         apiserver: Mutex::new(apiserver),
@@ -150,6 +151,22 @@ async fn once(
         site,
         _folder: temporary,
     })
+}
+
+async fn manager(
+    assets: &Assets,
+    site: &Site,
+    controllers: &str,
+    client: Client,
+) -> anyhow::Result<Guarded> {
+    let arguments = site.kube_controller_manager(controllers);
+    let mut manager = Guarded::start(&assets.kube_controller_manager, &arguments, &site.folder)?;
+    let accounts: Api<ServiceAccount> = Api::namespaced(client, "default");
+    until(&mut manager, async || {
+        Ok(accounts.get_opt("default").await?)
+    })
+    .await?;
+    Ok(manager)
 }
 
 /// Waits until `look` finds something, or `process` ends.
