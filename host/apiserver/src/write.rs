@@ -12,6 +12,7 @@ mod kind;
 pub mod meta;
 pub mod namespaces;
 mod part;
+mod policies;
 mod prepare;
 pub mod sent;
 
@@ -24,7 +25,6 @@ use crate::answer::Answer;
 use crate::convert;
 use crate::fields::{self, Set, Writer};
 use crate::mutants::{self, Mutant};
-use crate::policy::{self, Admission};
 use crate::present;
 use crate::registry::Resource;
 use crate::request::options::WriteOptions;
@@ -194,8 +194,7 @@ impl<'a> Writing<'a> {
         self.mutate(&mut object, None)?;
         call.server.authorizer().allow_grant(call, &object, None)?;
         prepare::create(self, &mut object)?;
-        policy::allow(call, &object, None)?;
-        policy::validate(&Admission::write(call, self.options, &object, None))?;
+        self.admit(&object, None)?;
         let name = meta::text(&object, "name").to_owned();
         let key = Key::new(meta::text(&object, "namespace"), &name);
         let exists = || {
@@ -251,10 +250,7 @@ impl<'a> Writing<'a> {
             .allow_grant(call, &object, Some(old))?;
         prepare::preconditions(self, &object, old)?;
         prepare::update(self, &mut object, old)?;
-        policy::allow(call, &object, Some(old))?;
-        if self.part != Part::Scale {
-            policy::validate(&Admission::write(call, self.options, &object, Some(old)))?;
-        }
+        self.admit(&object, Some(old))?;
         meta::set_text(&mut object, "resourceVersion", &held.revision.to_string());
         meta::set(&mut object, "selfLink", None);
         object = decode::whole_numbers(object);
@@ -281,19 +277,6 @@ impl<'a> Writing<'a> {
     /// (apiserver `registry/generic/registry/dryrun.go`).
     fn dry(&self, code: StatusCode, object: Value) -> Written {
         Written::loose(code, convert::as_read(object, self.call.resource))
-    }
-
-    /// What mutating policies make of the object. A Scale is an object of its own, which none sees.
-    fn mutate(&self, object: &mut Value, old: Option<&Value>) -> Result<(), Refusal> {
-        if self.part == Part::Scale {
-            return Ok(());
-        }
-        let resource = self.call.resource;
-        let sent = object.clone();
-        let admission = Admission::write(self.call, self.options, &sent, old);
-        policy::mutate(&admission, object, |object| {
-            accept::mutated(object, resource)
-        })
     }
 
     /// Writes in the place of what is held, if that is still there.

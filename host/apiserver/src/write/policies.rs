@@ -1,0 +1,32 @@
+//! Admission policies at a write: the mutating ones first, the validating ones when the object is complete. A Scale
+//! is an object of its own, which is admitted as such (`subresource/scale.rs`) and which no policy mutates.
+
+use serde_json::Value;
+
+use super::{Part, Writing, accept};
+use crate::policy::{self, Admission};
+use crate::status::Refusal;
+
+impl Writing<'_> {
+    /// Has mutating policies change the object.
+    pub(super) fn mutate(&self, object: &mut Value, old: Option<&Value>) -> Result<(), Refusal> {
+        if self.part == Part::Scale {
+            return Ok(());
+        }
+        let resource = self.call.resource;
+        let sent = object.clone();
+        let admission = Admission::write(self.call, self.options, &sent, old);
+        policy::mutate(&admission, object, |object| {
+            accept::mutated(object, resource)
+        })
+    }
+
+    /// Asks validating policies, and whether a policy may be written by whoever writes it.
+    pub(super) fn admit(&self, object: &Value, old: Option<&Value>) -> Result<(), Refusal> {
+        policy::allow(self.call, object, old)?;
+        if self.part == Part::Scale {
+            return Ok(());
+        }
+        policy::validate(&Admission::write(self.call, self.options, object, old))
+    }
+}
