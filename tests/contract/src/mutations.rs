@@ -4,7 +4,7 @@
 //! - Everything follows from one seed. A run is a create or an update, always a dry one.
 //! - Of each kind, half of the runs that count are refused by the real server.
 //!
-//! [`bases`] reads the objects, [`change`] draws what is changed, [`held`] asks both servers, [`answer`] compares
+//! [`bases`] reads the objects, [`change`] draws what is changed, `held` asks both servers, [`answer`] compares
 //! what they say, and [`report`] shows it.
 
 pub mod answer;

@@ -86,12 +86,8 @@ fn no_row_is_there_twice_or_in_another_group() {
 #[test]
 fn each_row_is_a_resource_of_kubernetes() {
     let built_in = windlass_apiserver::builtin::resources();
-    // The embedded server does not serve these.
-    let others = [
-        "mutatingadmissionpolicies",
-        "mutatingadmissionpolicybindings",
-        "plugins",
-    ];
+    // The embedded server does not serve it.
+    let others = ["plugins"];
     let is_one = |row: &Row| {
         let (plural, subresource) = split_subresource(row.resource);
         built_in.iter().any(|resource| {

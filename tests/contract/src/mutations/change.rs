@@ -130,7 +130,7 @@ impl Walk<'_> {
         }
         let is_fine = |name: &str| match at {
             "" => !NOT_AT_ROOT.contains(&name),
-            "/metadata" => !NOT_IN_METADATA.contains(&name) && !(self.is_update && name == "name"),
+            "/metadata" => !(NOT_IN_METADATA.contains(&name) || self.is_update && name == "name"),
             _ => true,
         };
         let absent: Vec<_> = types
