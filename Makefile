@@ -166,7 +166,7 @@ simulate: toolchain ## Simulate hosts with faults, in one thread: RUNS seeds fro
 	@target/debug/simulate --seed $(SEED) --runs $(RUNS) $(if $(FAULTS),--faults $(FAULTS)) $(if $(BUG),--bug $(BUG)) $(if $(TRACE),--trace)
 judge-the-judge: toolchain ## Put one bug after the other into simulated hosts, and check that the simulation finds each
 	@cargo build --quiet --workspace --bins
-	@target/debug/simulate --bug all --runs 2000
+	@target/debug/simulate --bug all --runs 5000
 LEADERS := while_leaders_are_killed_and_frozen_nobody_writes_but_the_holder_of_the_lease
 test-long: toolchain go $(NPM) languages kube-rs-suite suites mutants judge-the-judge bench-check bench-smoke ## Run every suite with other thread counts, and plugins in other languages
 	@target/debug/simulate --runs 10000

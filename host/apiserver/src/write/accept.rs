@@ -90,7 +90,7 @@ fn complete(object: Value, resource: &Resource, sent: Sent<'_>) -> Result<Accept
 /// The same for what an admission policy has made.
 ///
 /// # Errors
-/// As [`complete`].
+/// 400 if the object does not have the types of its kind.
 pub fn mutated(object: Value, resource: &Resource) -> Result<Value, Refusal> {
     complete(object, resource, Sent::default()).map(|accepted| accepted.object)
 }
@@ -136,7 +136,7 @@ pub fn patched(
 /// The same for what an apply has made, which nobody has decoded: a `null` in a custom resource stays.
 ///
 /// # Errors
-/// As [`complete`].
+/// 400 if the object does not have the types of its kind.
 pub fn applied(mut object: Value, resource: &Resource) -> Result<Accepted, Refusal> {
     let (Origin::Custom { .. }, Some(schema)) = (&resource.origin, resource.schema()) else {
         return complete(object, resource, Sent::default());

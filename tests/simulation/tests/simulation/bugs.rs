@@ -25,8 +25,8 @@ const FOUND: &[(Bug, u64, &str)] = &[
     (Bug::DroppedFieldsAreNotSeen, 9, "O1 final state"),
     (Bug::SetsTakeWhatIsThere, 4, "O13 others' objects"),
     (Bug::ListsAreNotWaitedFor, 101, "O5 never there"),
-    (Bug::TheBarrierIsOff, 1001, "O5 take-over"),
-    (Bug::TheGateIsOpen, 560, "O6 epochs"),
+    (Bug::TheBarrierIsOff, 2411, "O5 take-over"),
+    (Bug::TheGateIsOpen, 4231, "O6 epochs"),
     (Bug::TheLeaseIsReleasedFirst, 6, "O6 epochs"),
 ];
 
