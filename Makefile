@@ -137,7 +137,7 @@ HOST_ONLY := dev attacks trouble
 REAL_ONLY := a_pod_with_more_rights_than_restricted_allows_is_refused its_pods_are_admitted_and_its_budget_counts_them
 E2E := $(filter-out $(HOST_ONLY),$(basename $(notdir $(wildcard tests/e2e/tests/*.rs) $(patsubst %/,%,$(dir $(wildcard tests/e2e/tests/*/main.rs))))))
 test-embedded: toolchain go $(NPM) ## Run the end-to-end tests on the embedded API server
-	@WINDLASS_TEST_SERVER=embedded tests/summary --workspace $(E2E:%=--test %) -- --test-threads 4 $(REAL_ONLY:%=--skip %)
+	@WINDLASS_TEST_SERVER=embedded E2E_SUITES="$(E2E)" tests/summary --test-threads 4 $(REAL_ONLY:%=--skip %)
 contract: toolchain go ## Compare the embedded API server with a real one, by the contract's scenarios
 	cargo test --workspace --test contract --test kubectl
 contract-crds: toolchain go ## Install 400 CRDs on a real API server and on the embedded one, and compare the times
