@@ -25,6 +25,7 @@ pub use compiled::{Rules, looks_back};
 pub(crate) use compiled::{compile, compile_after, told};
 pub(crate) use functions::functions;
 pub(crate) use machine::{Names, Outcome, VARIABLE, is_dynamic, run as evaluate};
+pub(crate) use values::RESERVED;
 
 use super::validate::ratchet::{Pair, correlated};
 use super::{Node, View};

@@ -7,36 +7,13 @@ use super::admission::{self, FAILURE_POLICIES, REINVOCATIONS, is_unchanged};
 use super::spot::{Causes, Spot};
 use crate::names;
 use crate::policy::check::{Names, Wanted};
+use crate::schema::rules::RESERVED;
 use crate::status::Cause;
 
 const ACTIONS: &[&str] = &["Audit", "Deny", "Warn"];
 const REASONS: &[&str] = &["Forbidden", "Invalid", "RequestEntityTooLarge"];
 const PATCH_TYPES: &[&str] = &["ApplyConfiguration", "JSONPatch"];
 const MUTABLE: &[&str] = &["*", "CONNECT", "CREATE", "UPDATE"];
-/// Words that no variable can have for a name.
-const RESERVED: [&str; 21] = [
-    "true",
-    "false",
-    "null",
-    "in",
-    "as",
-    "break",
-    "const",
-    "continue",
-    "else",
-    "for",
-    "function",
-    "if",
-    "import",
-    "let",
-    "loop",
-    "package",
-    "namespace",
-    "return",
-    "var",
-    "void",
-    "while",
-];
 const MOST_ANNOTATIONS: usize = 20;
 const LONGEST_VALUE: usize = 5 * 1024;
 const NO_EXPRESSION: &str = "expression is not specified";

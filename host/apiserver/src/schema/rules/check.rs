@@ -16,7 +16,9 @@ use kube_cel::cel::parser::{Expression, Parser};
 
 use super::values::escaped;
 use crate::schema::View;
-use known::{FUNCTIONS, MACROS, SPACES, TYPES, YES_NO};
+use known::{FUNCTIONS, MACROS, SPACES, YES_NO};
+
+use super::functions::TYPES;
 pub(crate) use types::Type;
 use types::literal_type;
 

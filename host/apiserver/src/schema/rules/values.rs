@@ -11,8 +11,8 @@ use serde_json::Value;
 
 use crate::schema::{Kind, View};
 
-/// Words that CEL keeps for itself.
-const RESERVED: [&str; 21] = [
+/// Words that CEL keeps for itself: no field or variable is named so.
+pub(crate) const RESERVED: [&str; 21] = [
     "true",
     "false",
     "null",

@@ -1,4 +1,4 @@
-//! The names that every expression knows: functions, types and macros.
+//! The names that every expression knows: functions, macros and namespaces.
 
 /// Functions that rules can call.
 pub(super) const FUNCTIONS: &str = " abs add all allowed asApproximateFloat asInteger bitAnd bitNot bitOr bitShiftLeft \
@@ -28,18 +28,6 @@ pub(super) const SPACES: [&str; 11] = [
     "optional",
     "sets",
     "strings",
-];
-pub(super) const TYPES: [&str; 10] = [
-    "bool",
-    "bytes",
-    "double",
-    "int",
-    "list",
-    "map",
-    "null_type",
-    "string",
-    "type",
-    "uint",
 ];
 /// Macros with names of their own that the parser leaves as calls.
 pub(super) const MACROS: [&str; 10] = [
