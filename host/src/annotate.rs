@@ -11,8 +11,8 @@ use crate::api::{Discovery, Request, Resource};
 use crate::args::{AnnotateFlags, named};
 use crate::connect::connect;
 use crate::error::Chain;
+use crate::object::{PAUSED, REQUESTED};
 use crate::seams::Seams;
-use crate::view::{PAUSED, REQUESTED};
 
 /// What is asked of the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -19,9 +19,9 @@ use tokio::sync::{mpsc, oneshot};
 use crate::api::{Api, ApiError};
 use crate::flowcontrol::{Claim, Quota, Rate, Taken, WEIGHT};
 use crate::metrics::Throttled;
+use crate::object::Key;
 use crate::seams::{Clock, Seams, Task};
 use crate::text::clean;
-use crate::view::Key;
 use writer::{Writer, Written};
 
 /// Events that wait to be sent.

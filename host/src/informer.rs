@@ -32,10 +32,9 @@ use tokio::time::Instant;
 
 use crate::api::{Api, Discovery, Resource};
 use crate::memory::Account;
-use crate::projection::Fields;
+use crate::object::{Fields, Key, Object};
 use crate::seams::{Seams, Task};
 use crate::selector::LabelSelector;
-use crate::view::{Key, Object};
 use audit::Auditor;
 use feed::{Feed, State, Ticket};
 use reflector::Reflector;

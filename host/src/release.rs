@@ -14,8 +14,8 @@ use crate::controller::{FinalizerPatch, settle_finalizer};
 use crate::error::Chain;
 use crate::lease::{Lease, Times, Watched};
 use crate::manifest::is_dns_label;
+use crate::object::{Object, Page, finalizer_of};
 use crate::seams::{Either, Seams, first};
-use crate::view::{Object, Page, finalizer_of};
 
 const LIMIT: usize = 500;
 

@@ -15,9 +15,9 @@ use tracing::{Span, record_all, trace_span};
 use tracing_opentelemetry::OpenTelemetrySpanExt;
 
 use crate::controller::Record;
+use crate::object::Key;
 use crate::plugin::cluster::Primary;
 use crate::text::clean;
-use crate::view::Key;
 
 /// The longest error.
 const TEXT: usize = 2 << 10;

@@ -9,15 +9,9 @@ mod difference;
 mod effect;
 mod informed;
 mod journal;
-mod json;
-mod key;
 #[cfg(feature = "measured")]
 pub(crate) mod measured;
-mod object;
 mod own_writes;
-mod owned;
-mod page;
-mod parts;
 mod place;
 mod reads;
 mod shares;
@@ -32,22 +26,14 @@ mod write;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
+pub use applied::Applied;
 use applied::Applies;
-pub use applied::{Applied, Extent};
 use authors::Authors;
 pub use difference::{Difference, Hide};
 pub use effect::Sent;
 use journal::Journals;
 pub use journal::{End, Journal, Saw, Wrote};
-pub(crate) use json::Packer;
-pub use key::Key;
-pub use object::{
-    Metadata, Object, Owner, PAUSED, REQUESTED, finalizer_of, manager_for, manager_of,
-};
 use own_writes::OwnWrites;
-pub use owned::{ADOPTED_LABEL, SET_LABEL};
-pub(crate) use page::Page;
-pub(crate) use parts::Parts;
 use place::Place;
 use reads::Reads;
 use shares::{Share, answers};
@@ -60,7 +46,7 @@ use crate::api::Resource;
 use crate::bugs::{self, Bug};
 use crate::informer::{Change, Subscription};
 use crate::memory::Account;
-use crate::projection::Fields;
+use crate::object::{Extent, Fields, Key, Object};
 use crate::selector::LabelSelector;
 
 /// What a plugin looks at, as its description says.

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::queue::Cause;
 use crate::bugs::{self, Bug};
-use crate::view::Metadata;
+use crate::object::Metadata;
 
 const FIRST: Duration = Duration::from_millis(5);
 const LONGEST: Duration = Duration::from_secs(1000);

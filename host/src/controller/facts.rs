@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use super::record::Record;
 use crate::metrics::Stage;
-use crate::view::{Metadata, Why};
+use crate::object::Metadata;
+use crate::view::Why;
 
 /// What a host knows of an object that a plugin could reconcile.
 #[derive(Clone, Debug)]

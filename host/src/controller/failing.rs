@@ -8,7 +8,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::record::Record;
-use crate::view::Key;
+use crate::object::Key;
 
 /// So many bytes of records are kept, as estimated.
 const BYTES: usize = 1 << 20;

@@ -6,7 +6,7 @@
 use serde_json::{Value, json};
 
 use crate::bugs::{self, Bug};
-use crate::view::Metadata;
+use crate::object::Metadata;
 
 /// The next thing to do for an object, given its metadata alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

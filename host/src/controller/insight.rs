@@ -15,8 +15,9 @@ use crate::api::Resource;
 use crate::grants::{Grants, Unused};
 use crate::manifest::Limits;
 use crate::metrics::Meters;
+use crate::object::{Key, Object, manager_for, manager_of};
 use crate::plugin::Description;
-use crate::view::{Key, Object, View, Why, manager_for, manager_of};
+use crate::view::{View, Why};
 
 /// So many passes over one object are shown.
 const PASSES: usize = 20;
@@ -105,7 +106,7 @@ impl Insight {
             passes: self.records.of(key, PASSES),
             finalizer: self.view.finalizer().to_owned(),
             spec_change_only: description.spec_change_only,
-            declares_fields: description.fields != crate::projection::Fields::default(),
+            declares_fields: description.fields != crate::object::Fields::default(),
             label_selector: description.label_selector,
             field_selector: description.field_selector,
             children: Children::default(),

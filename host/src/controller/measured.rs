@@ -8,8 +8,9 @@ use futures::FutureExt;
 use super::finalizer;
 use super::work::WorkQueue;
 use crate::measured::Scene;
+use crate::object::{Key, Metadata};
 use crate::seams::Clock;
-use crate::view::{Key, Metadata, Wakeup, Why};
+use crate::view::{Wakeup, Why};
 
 const STEPS: usize = 1_000;
 

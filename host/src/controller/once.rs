@@ -4,8 +4,8 @@ use super::Prepared;
 use super::finalizer::Step;
 use super::reconcile::{Done, Pass, PassError, Reconciler};
 use crate::error::Chain;
+use crate::object::Key;
 use crate::plugin::{CallError, Failure};
-use crate::view::Key;
 
 /// An object that gets the finalizer first is looked at again at once.
 const STEPS: usize = 2;
@@ -66,7 +66,7 @@ impl Prepared {
     }
 }
 
-async fn made(reconciler: &Reconciler, object: &crate::view::Object, attempt: u32) -> Pass {
+async fn made(reconciler: &Reconciler, object: &crate::object::Object, attempt: u32) -> Pass {
     let pass = reconciler.pass(object, attempt).await;
     // Who asks for a pass looks at its effects, not at its journal.
     let _ = reconciler.door().view.ends(&object.metadata.key);

@@ -10,13 +10,11 @@ use super::finalizer::{Step, next_step};
 use super::settle::{FinalizerPatch, path, settle_finalizer};
 use crate::api::{ApiError, Resource};
 use crate::bugs::{self, Bug};
+use crate::object::{Key, Metadata, Object, finalizer_of};
 use crate::plugin::cluster::{Call, Door, Primary, Traffic};
 use crate::plugin::tape::Tape;
 use crate::plugin::{Action, CallError, Called, Cancel, Measures, Plugin, Progress, Request};
 use crate::replay::{Failures, Function, Made, Outcome};
-use crate::view::Key;
-use crate::view::finalizer_of;
-use crate::view::{Metadata, Object};
 
 /// Makes passes for one plugin.
 pub(super) struct Reconciler {

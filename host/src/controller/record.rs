@@ -12,7 +12,8 @@ use tokio::sync::mpsc;
 
 use super::failing::{Failing, Ledger, Trouble};
 use super::whys::Whys;
-use crate::view::{Journal, Key, Saw, Wrote};
+use crate::object::Key;
+use crate::view::{Journal, Saw, Wrote};
 
 /// So many passes of one plugin are kept.
 const PASSES: usize = 512;

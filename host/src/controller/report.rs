@@ -8,10 +8,11 @@ use super::record::Record;
 use super::retry::SHORTEST_REQUEUE;
 use crate::error::Chain;
 use crate::events::{Note, Severity};
+use crate::object::Key;
 use crate::plugin::cluster::{Door, Primary};
 use crate::plugin::{CallError, Failure};
 use crate::text::clean;
-use crate::view::{End, Journal, Key, Wrote};
+use crate::view::{End, Journal, Wrote};
 
 /// The longest piece of a guest's output in one log line.
 const OUTPUT: usize = 4 << 10;

@@ -5,7 +5,7 @@ use serde_json::value::RawValue;
 use super::finalizer;
 use crate::api::{Api, ApiError, Request as ApiRequest, Resource};
 use crate::bugs::{self, Bug};
-use crate::view::{Metadata, Object};
+use crate::object::{Metadata, Object};
 
 /// How often a finalizer patch is tried against others who change the list.
 const RACES: u32 = 10;

@@ -122,9 +122,10 @@ mod tests {
     use super::super::work::WorkQueue;
     use super::*;
     use crate::api::ApiError;
+    use crate::object::Key;
     use crate::plugin::Failure;
     use crate::seams::Clock;
-    use crate::view::{Key, Wakeup, Why};
+    use crate::view::{Wakeup, Why};
 
     /// The delays in seconds after each call, when the next one begins as soon as it may.
     fn delays(calls: &[bool]) -> Vec<u64> {

@@ -12,10 +12,10 @@ use crate::api::{Discovery, Resource};
 use crate::grants::{Grants, Scope};
 use crate::informer::{Heard, Informers, Phase, Subscription, Watched};
 use crate::memory::Account;
+use crate::object::{Fields, finalizer_of};
 use crate::plugin::Plugin;
-use crate::projection::Fields;
 use crate::seams::{Clock, Seams, Task};
-use crate::view::{View, finalizer_of};
+use crate::view::View;
 
 /// How often it is asked whether an absent kind is served by now.
 const ABSENT: Duration = Duration::from_secs(5);

@@ -42,7 +42,7 @@ impl Whys {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::view::Key;
+    use crate::object::Key;
 
     #[test]
     fn the_first_reasons_are_kept_and_that_somebody_asked_comes_before_all_others() {

@@ -15,8 +15,9 @@ use super::facts::{Delayed, Place};
 use super::queue::{self, Cause, Handle, Priority, Queue};
 use super::whys::Whys;
 use crate::metrics::{Backlog, Meters, Waiting};
+use crate::object::Key;
 use crate::seams::{Clock, first};
-use crate::view::{Key, Wakeup, Why};
+use crate::view::{Wakeup, Why};
 use ticket::Ticket;
 
 /// A queue that can be waited for. Before it is opened it takes nothing in: a host that stands by for months

@@ -22,12 +22,13 @@ use super::work::{Taken, WorkQueue};
 use crate::error::Chain;
 use crate::manifest::Limits;
 use crate::metrics::{Meters, Stage};
+use crate::object::Key;
 use crate::plugin::cluster::Primary;
 use crate::plugin::{Description, Plugin};
 use crate::seams::Seams;
 use crate::spans;
 use crate::text::clean;
-use crate::view::{End, Journal, Key, Wakeup, Why, Wrote};
+use crate::view::{End, Journal, Wakeup, Why, Wrote};
 
 /// How much longer than its backoff a key may wait: spreads what would happen at once.
 const SPREAD: f64 = 0.1;

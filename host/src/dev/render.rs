@@ -25,6 +25,7 @@ use crate::grants::Used;
 use crate::hosting::{Host, Quarantine};
 use crate::lease::Times;
 use crate::metrics::Throttled;
+use crate::object::{Object, Page};
 use crate::plugin::cluster::{Call, Door, Primary, Sheet, Unsent, Writes};
 use crate::plugin::{Action, Cancel, HostCalls, Measures, Plugin, Progress};
 use crate::project::Maker;
@@ -32,7 +33,7 @@ use crate::runtime::{Means, code_cache, identity, sandboxes, wire};
 use crate::screen::{Tone, say};
 use crate::seams::{Rng, Seams};
 use crate::text::clean;
-use crate::view::{Object, Page, View};
+use crate::view::View;
 use crate::why::Node;
 
 /// The longest text of a guest that is shown.

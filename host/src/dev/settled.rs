@@ -8,7 +8,7 @@ use super::names::Names;
 use crate::controller::Record;
 use crate::hosting::Host;
 use crate::metrics::Stage;
-use crate::view::Key;
+use crate::object::Key;
 
 /// How often it is looked for.
 const LOOK: Duration = Duration::from_millis(10);

@@ -11,10 +11,10 @@ use super::version::Version;
 use super::{Host, LastGood};
 use crate::error::Chain;
 use crate::grants::Scope;
+use crate::object::finalizer_of;
 use crate::plugin::Description;
 use crate::release::carriers;
 use crate::source::{Candidate, digest};
-use crate::view::finalizer_of;
 
 /// When a file is read again that changed while it was.
 const SOON: Duration = Duration::from_secs(1);

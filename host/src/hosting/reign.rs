@@ -19,9 +19,9 @@ use crate::bugs::{self, Bug};
 use crate::controller::{Controller, Prepared};
 use crate::lease::Gate;
 use crate::metrics::{Meters, Stage};
+use crate::object::finalizer_of;
 use crate::seams::{Either, first};
 use crate::shutdown::{Phase, Phases, reached};
-use crate::view::finalizer_of;
 
 /// How often it is asked whether the last pass has ended.
 const DRAIN_LOOK: Duration = Duration::from_millis(10);

@@ -8,9 +8,10 @@ use super::version::Version;
 use crate::api::{ApiError, Request, Resource};
 use crate::grants::{Scope, Used};
 use crate::metrics::Throttled;
+use crate::object::{Object, Page};
 use crate::plugin::cluster::{Call, Door, Primary, Sheet, Writes};
 use crate::plugin::{CallError, Cancel, Description, HostCalls, Measures};
-use crate::view::{Object, Page, View};
+use crate::view::View;
 
 /// Objects that are looked at to find one that is alive.
 const LOOK: usize = 20;

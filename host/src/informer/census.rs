@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::reflector::query::{self, Page};
 use super::{Means, Watched};
 use crate::api::{Accept, ApiError, Request};
-use crate::view::{Key, Object};
+use crate::object::{Key, Object};
 
 /// How many objects a page has at most.
 const PAGE: usize = 1000;

@@ -23,9 +23,8 @@ pub(super) use state::State;
 use super::census::{Census, Name};
 use super::store::{Change, Cut, Shown, Store};
 use crate::memory::Account;
-use crate::projection::Fields;
+use crate::object::{Fields, Key, Object};
 use crate::selector::LabelSelector;
-use crate::view::{Key, Object};
 use charges::Share;
 use subscribers::{Subscriber, Subscribers};
 

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::store::Store;
 use crate::measured::Scene;
-use crate::view::Object;
+use crate::object::Object;
 
 const STEPS: usize = 1_000;
 

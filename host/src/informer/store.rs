@@ -19,8 +19,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::bugs::{self, Bug};
-use crate::projection::Fields;
-use crate::view::{Key, Object};
+use crate::object::{Fields, Key, Object};
 use gone::Gone;
 use index::Index;
 use pool::Pool;

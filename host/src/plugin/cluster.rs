@@ -39,9 +39,10 @@ use crate::events::Recorder;
 use crate::grants::{Access, Grants, Used};
 use crate::memory::{Account, Charge};
 use crate::metrics::Throttled;
+use crate::object::{Key, Object};
 use crate::seams::Rng;
 use crate::spans;
-use crate::view::{Key, Object, View};
+use crate::view::View;
 
 use captured::Captured;
 pub use captured::{Sheet, Unsent};

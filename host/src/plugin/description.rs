@@ -9,10 +9,10 @@ use kube::core::{ApiResource, GroupVersionKind};
 use super::bindings::types;
 use crate::api::{Resource, group_of};
 use crate::grants::{Grant, Grants, Namespaces, is_cluster_scoped, split_subresource};
-use crate::projection::Fields;
+use crate::object::{Fields, finalizer_of, manager_of};
 use crate::selector::LabelSelector;
 use crate::text::clean;
-use crate::view::{Outlook, finalizer_of, manager_of};
+use crate::view::Outlook;
 
 /// A plugin's description, parsed.
 #[derive(Clone, Debug, PartialEq, Eq)]

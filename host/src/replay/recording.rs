@@ -11,10 +11,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::manifest::Limits;
+use crate::object::Parts;
 use crate::plugin::tape::{Note, Reel, Reply, Values};
 use crate::plugin::{Action, CallError, Failure, Plugin, Progress};
 use crate::text::clean_lines;
-use crate::view::Parts;
 use crate::why::Node;
 
 pub(super) const API_VERSION: &str = "windlass.dev/v1alpha1";

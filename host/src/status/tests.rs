@@ -6,7 +6,8 @@ use super::warnings::{Known, warnings};
 use super::*;
 use crate::controller::{Failing, Record, Trouble};
 use crate::metrics::Waiting;
-use crate::view::{Difference, End, Key, Why, Wrote};
+use crate::object::Key;
+use crate::view::{Difference, End, Why, Wrote};
 
 const MIB: u64 = 1 << 20;
 

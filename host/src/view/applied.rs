@@ -2,29 +2,16 @@
 
 use std::collections::{HashMap, HashSet};
 
-use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 use super::Slot;
-use super::key::Key;
-use super::object::Object;
-use super::owned::Tag;
 use crate::api::Resource;
+use crate::object::owned::Tag;
+use crate::object::{Extent, Key, Object};
 
 /// Objects that were applied and have gone are remembered up to this number; then all are forgotten, which
 /// costs nothing but a check.
 const MOST_GONE: usize = 4096;
-
-/// The part of an object that an apply is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Extent {
-    /// The subresource `status`.
-    Status,
-    /// All but the status, which others write.
-    Rest,
-    /// All: the apply names the status as well, so the kind has no such subresource.
-    Whole,
-}
 
 /// An apply, and how the server kept it. There is one for each object that a plugin has written, so it holds digests.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -94,17 +81,6 @@ impl Applies {
     /// Whether an object that was applied has gone since.
     pub(super) fn has_gone(&self, resource: &Resource, key: &Key) -> bool {
         self.gone.contains(&(resource.clone(), key.clone()))
-    }
-}
-
-impl Extent {
-    /// What an apply of `object` to an object itself is about.
-    pub fn of(object: &Map<String, Value>) -> Self {
-        if object.contains_key("status") {
-            Self::Whole
-        } else {
-            Self::Rest
-        }
     }
 }
 

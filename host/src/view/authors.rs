@@ -11,11 +11,12 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{MutexGuard, PoisonError};
 
-use super::owned::{Tag, changed, managers};
-use super::{Key, Object, View};
+use super::View;
 use crate::bugs::{self, Bug};
 use crate::informer::Change;
 use crate::memory::{Account, Charge, Exceeded};
+use crate::object::owned::{Tag, changed, managers};
+use crate::object::{Key, Object};
 
 /// What it takes to remember one author, in bytes, beside its name.
 const REMEMBERED: usize = 200;

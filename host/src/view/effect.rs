@@ -7,10 +7,8 @@
 use serde_json::{Map, Value};
 
 use super::difference::{Difference, Hide, compared, made};
-use super::object::Object;
-use super::parts::Parts;
 use crate::memory::tree_of;
-use crate::projection::Fields;
+use crate::object::{Fields, Object, Parts};
 
 /// A write as it was sent, and its answer.
 #[derive(Clone, Copy, Debug)]

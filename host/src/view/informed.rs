@@ -1,9 +1,10 @@
 //! What informers tell: it wakes whom it concerns.
 
 use super::own_writes::Seen;
-use super::{Key, Name, OwnWrites, View, Wakeup, Why, why};
+use super::{Name, OwnWrites, View, Wakeup, Why, why};
 use crate::api::Resource;
 use crate::informer::{Change, Known, News, Origin};
+use crate::object::Key;
 
 impl View {
     /// The informer of `resource` has news. Called under the lock of its store.

@@ -4,7 +4,7 @@ mod told;
 mod under_way;
 
 use super::difference::Difference;
-use super::key::Key;
+use crate::object::Key;
 pub(super) use under_way::Journals;
 
 /// So many bytes of an answer tell it from others.

@@ -4,11 +4,10 @@ use std::hint::black_box;
 
 use serde_json::{Value, json};
 
-use super::key::Key;
-use super::object::{Metadata, Object};
 use super::reads::{GroupKind, Read, Reads};
 use crate::measured::Scene;
 use crate::memory::Account;
+use crate::object::{Key, Metadata, Object};
 use crate::selector::LabelSelector;
 
 const STEPS: usize = 1_000;

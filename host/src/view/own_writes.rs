@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 
-use super::{Extent, Object};
+use crate::object::{Extent, Object};
 
 /// The own writes of one plugin. `N` names an object, `K` a key of the queue.
 #[derive(Debug)]

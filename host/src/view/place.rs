@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use super::{Key, View};
+use super::View;
 use crate::api::Resource;
 use crate::informer::Subscription;
+use crate::object::Key;
 
 /// Where an object is.
 pub(super) enum Place {

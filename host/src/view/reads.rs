@@ -9,10 +9,9 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use super::key::Key;
-use super::object::Metadata;
 use crate::bugs::{self, Bug};
 use crate::memory::{Account, Charge, Exceeded};
+use crate::object::{Key, Metadata};
 use crate::selector::LabelSelector;
 
 /// So many reads of one kind are kept apart for a key; with more, it is woken by every change of the kind.

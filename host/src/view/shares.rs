@@ -2,10 +2,11 @@
 
 use std::sync::{Arc, PoisonError};
 
-use super::{Key, View, Why};
+use super::{View, Why};
 use crate::api::Resource;
 use crate::grants::Scope;
 use crate::informer::Subscription;
+use crate::object::Key;
 
 /// Where the plugin watches a resource, and its share in each informer that does.
 #[derive(Clone)]

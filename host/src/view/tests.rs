@@ -9,6 +9,7 @@ use crate::grants::Scope;
 use crate::informer::Watched;
 use crate::informer::tests::{SECOND, World, config_maps, key};
 use crate::memory::Account;
+use crate::object::REQUESTED;
 
 /// What a plugin called `p` looks at that declares nothing but its kind of primaries.
 pub(crate) fn outlook(primary: Resource) -> Outlook {

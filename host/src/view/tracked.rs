@@ -2,11 +2,12 @@
 
 use super::reads::{GroupKind, Read};
 use super::wakes::is_seen;
-use super::{Hide, Journal, Key, Object, Saw, View};
+use super::{Hide, Journal, Saw, View};
 use crate::api::{Resource, group_of};
 use crate::bugs::{self, Bug};
 use crate::informer::Change;
 use crate::memory::Exceeded;
+use crate::object::{Key, Object};
 use crate::selector::LabelSelector;
 
 impl View {

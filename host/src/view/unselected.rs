@@ -12,9 +12,10 @@ use tokio::sync::watch;
 
 use super::own_writes::Seen;
 use super::shares::answers;
-use super::{Key, View, Why, why};
+use super::{View, Why, why};
 use crate::api::Resource;
 use crate::informer::{Change, News, Origin, Subscription};
+use crate::object::Key;
 use crate::selector::LabelSelector;
 
 /// What a view knows of them.

@@ -3,13 +3,11 @@
 //! - Owners are taken from the object as it was *and* as it is, so one that loses its child hears
 //!   of it too.
 
-use super::key::Key;
-use super::object::{Metadata, Object};
 use super::why::{self, Why};
 use crate::api::{Resource, group_of};
 use crate::bugs::{self, Bug};
 use crate::informer::Change;
-use crate::projection::Fields;
+use crate::object::{Fields, Key, Metadata, Object};
 
 /// The rule of one plugin.
 #[derive(Debug)]

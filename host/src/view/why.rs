@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use super::key::Key;
 use crate::api::Resource;
 use crate::bugs::{self, Bug};
 use crate::informer::{Change, Origin};
+use crate::object::Key;
 
 /// A key that must run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,7 +77,8 @@ pub(super) fn changed(resource: &Resource, change: &Change) -> Why {
 
 /// Whether a change is only that something was found: nothing happened, unless it is on its way out.
 pub(super) fn is_found(change: &Change, origin: Origin) -> bool {
-    let there =
-        |object: &crate::view::Object| !object.metadata.deleting || bugs::is(Bug::DeletionsRunLow);
+    let there = |object: &crate::object::Object| {
+        !object.metadata.deleting || bugs::is(Bug::DeletionsRunLow)
+    };
     origin == Origin::List && change.old.is_none() && change.new.as_ref().is_some_and(there)
 }

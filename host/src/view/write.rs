@@ -3,15 +3,14 @@
 use std::mem::take;
 use std::sync::Arc;
 
-use super::applied::{Extent, is_idle};
+use super::applied::is_idle;
 use super::effect::{Effect, Sent, of_change, of_creation};
 use super::journal::{End, Wrote};
-use super::key::Key;
-use super::object::Object;
 use super::own_writes::Answer;
 use super::place::Place;
 use super::{Name, Slot, View, Why};
 use crate::informer::Change;
+use crate::object::{Extent, Key, Object};
 
 /// A write by one key. Without an answer it ends when it is dropped.
 pub struct Write {

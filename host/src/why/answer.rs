@@ -8,8 +8,9 @@ use super::reason::judge;
 use super::truth::Truth;
 use crate::controller::{Facts, Record, Sight};
 use crate::metrics::About;
+use crate::object::Key;
 use crate::text::{clean, clean_name};
-use crate::view::{Difference, End, Key, Saw, Wrote};
+use crate::view::{Difference, End, Saw, Wrote};
 
 /// The longest text of a guest or a server that is shown.
 const TEXT: usize = 2 << 10;

@@ -13,9 +13,9 @@ use crate::controller::{Children, Facts, Insight, Insights, Place, Record, Sight
 use crate::error::Chain;
 use crate::lease::Lease;
 use crate::metrics::{About, Meters, Metrics, Stage};
+use crate::object::{Key, Object, finalizer_of};
 use crate::seams::Seams;
 use crate::text::clean;
-use crate::view::{Key, Object, finalizer_of};
 
 /// How long the API server may take to answer a question of this.
 const PATIENCE: Duration = Duration::from_secs(2);

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::controller::{Children, Facts};
-use crate::view::Metadata;
+use crate::object::Metadata;
 
 /// What is left.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -6,9 +6,10 @@ use super::left::Left;
 use super::truth::Truth;
 use crate::controller::{Facts, Place, Sight};
 use crate::metrics::Stage;
+use crate::object::Metadata;
 use crate::selector::LabelSelector;
 use crate::text::spell;
-use crate::view::{Metadata, Why};
+use crate::view::Why;
 
 /// Why an object is as it is with a plugin. The set is closed: each has a word, a sentence and a situation that leads
 /// to it (see the tests).

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::view::Metadata;
+use crate::object::Metadata;
 
 /// What the API server says of the object now.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -12,13 +12,14 @@ use windlass::events::Recorder;
 use windlass::grants::{Grants, Used};
 use windlass::manifest::Limits;
 use windlass::metrics::Throttled;
+use windlass::object::{Key, Object, finalizer_of};
 use windlass::plugin::cluster::{Call, Door, Primary, Sheet, Writes};
 use windlass::plugin::{
     Action, Called, Cancel, Compiler, HostCalls, LoadError, Measures, Plugin, Progress, Request,
     Sandboxes,
 };
 use windlass::seams::{Clock, Rng, Seams, Spawn, Task, guest_threads};
-use windlass::view::{Key, Object, View, finalizer_of};
+use windlass::view::View;
 use windlass_code_cache::CodeCache;
 use windlass_sdk::ObjectRef;
 

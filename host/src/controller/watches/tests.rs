@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::informer::tests::{SECOND, World};
 use crate::memory::Account;
-use crate::view::Key;
+use crate::object::Key;
 use crate::view::tests::outlook;
 
 fn thing(version: &str, namespaced: bool) -> Resource {

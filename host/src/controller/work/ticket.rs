@@ -46,8 +46,9 @@ mod tests {
     use super::super::super::queue::Priority;
     use super::super::WorkQueue;
     use super::*;
+    use crate::object::Key;
     use crate::seams::Clock;
-    use crate::view::{Key, Wakeup};
+    use crate::view::Wakeup;
 
     const MINUTE: Duration = Duration::from_secs(60);
 

@@ -1,6 +1,7 @@
 use super::*;
 use crate::controller::Record;
-use crate::view::{Difference, End, Key, Wrote};
+use crate::object::Key;
+use crate::view::{Difference, End, Wrote};
 
 fn wrote(name: &str, end: End) -> Wrote {
     Wrote {

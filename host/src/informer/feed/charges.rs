@@ -10,7 +10,7 @@ use std::sync::{Arc, MutexGuard, PoisonError};
 use super::subscribers::Subscriber;
 use crate::informer::store::Store;
 use crate::memory::{Account, Charge};
-use crate::projection::Fields;
+use crate::object::Fields;
 
 /// By this part the weight of a store changes before it is looked at again what somebody reads of it.
 const PART: usize = 8;

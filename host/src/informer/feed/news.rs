@@ -1,7 +1,7 @@
 //! What subscribers of an informer hear.
 
 use crate::informer::store::Change;
-use crate::view::Object;
+use crate::object::Object;
 
 /// What subscribers hear.
 #[derive(Clone, Copy, Debug)]

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::charges::Share;
 use super::{Heard, News, Origin};
 use crate::informer::store::{Change, Store};
-use crate::projection::Fields;
+use crate::object::Fields;
 
 /// By so many bytes the weight of a store changes before its subscribers are charged again.
 const STEP: usize = 64 << 10;

@@ -5,8 +5,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::api::{ApiError, Resource};
-use crate::projection::Fields;
-use crate::view::Object;
+use crate::object::{Fields, Object};
 
 /// The annotation of the bookmark that ends a streamed list.
 const INITIAL_END: &str = "k8s.io/initial-events-end";

@@ -10,8 +10,8 @@ use super::{Reflector, TEXT};
 use crate::api::{Accept, ApiError, Request};
 use crate::informer::feed::Origin;
 use crate::informer::store::Cut;
+use crate::object::{Object, Page as List};
 use crate::text::clean;
-use crate::view::{Object, Page as List};
 
 /// How many objects a page has at most.
 const PAGE: usize = 500;

@@ -1,7 +1,7 @@
 //! How objects are found without looking at all of them.
 
 use super::Store;
-use crate::view::{Key, Object};
+use crate::object::{Key, Object};
 
 impl Store {
     /// The objects in `namespace`, or everywhere, of which those with `label` are wanted: no others, if

@@ -7,7 +7,7 @@ use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::Hash;
 
-use crate::view::{Key, Object};
+use crate::object::{Key, Object};
 
 /// How many labels are indexed: their names are the guests'.
 const LABELS: usize = 16;

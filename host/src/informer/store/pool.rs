@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::hash::Hash;
 use std::sync::Arc;
 
-use crate::view::{Object, Owner, Packer};
+use crate::object::{Object, Owner, Packer};
 
 /// So many parts may be there that nobody uses, at least.
 const FEW: usize = 256;

@@ -1,6 +1,6 @@
 //! What a watch, a list or an answer does to the store, and which of two versions counts.
 
-use crate::view::Object;
+use crate::object::Object;
 
 /// What one event did: at least one of both is there.
 #[derive(Clone, Debug)]

@@ -9,9 +9,9 @@ use super::check::Patch;
 use super::{Call, Target};
 use crate::api::{Request, Resource};
 use crate::grants::Access;
+use crate::object::{Extent, Key, Object};
 use crate::plugin::bindings::cluster::Error;
 use crate::selector::LabelSelector;
-use crate::view::{Extent, Key, Object};
 
 /// A write that was not sent.
 #[derive(Clone, Debug, PartialEq)]

@@ -263,7 +263,7 @@ pub(super) fn invalid<T>(message: String) -> Result<T, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::view::Key;
+    use crate::object::Key;
     use serde_json::json;
 
     fn primary() -> Primary {

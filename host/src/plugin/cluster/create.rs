@@ -10,10 +10,11 @@ use super::write::{object_of, with_uid};
 use super::{Call, Writes};
 use crate::api::Request;
 use crate::grants::Access;
+use crate::object::{Extent, Object, finalizer_of};
 use crate::plugin::bindings::cluster::Error;
 use crate::plugin::bindings::types::ObjectRef;
 use crate::seams::Rng;
-use crate::view::{Extent, Object, Sent, finalizer_of};
+use crate::view::Sent;
 
 /// The API server's own: none that makes words (apimachinery `util/rand`).
 const LETTERS: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";

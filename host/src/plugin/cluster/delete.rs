@@ -11,9 +11,9 @@ use super::retry::{Failed, Repeat};
 use super::{Call, Target, Writes};
 use crate::api::{Request, object as json_object};
 use crate::bugs::{self, Bug};
+use crate::object::{Extent, Object};
 use crate::plugin::bindings::cluster::{DeleteOptions, Error, Propagation};
 use crate::plugin::bindings::types::ObjectRef;
-use crate::view::{Extent, Object};
 
 /// Which object, and which version of it.
 struct Meant {

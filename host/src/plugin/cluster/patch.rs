@@ -11,9 +11,10 @@ use super::retry::Repeat;
 use super::write::{object_of, with_uid};
 use super::{Call, Target, Writes};
 use crate::api::{ApiError, Request};
+use crate::object::{Extent, Object};
 use crate::plugin::bindings::cluster::{Error, PatchType};
 use crate::plugin::bindings::types::ObjectRef;
-use crate::view::{Extent, Object, Sent};
+use crate::view::Sent;
 
 impl Call {
     pub(crate) async fn patch(

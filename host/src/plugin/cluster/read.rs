@@ -4,12 +4,13 @@ use super::check::{self, invalid};
 use super::{Call, Target};
 use crate::api::{ApiError, Request, Resource};
 use crate::grants::Access;
+use crate::object::{Key, Object, Page};
 use crate::plugin::bindings::cluster::{Consistency, Error, ListQuery};
 use crate::plugin::bindings::types::ObjectRef;
 use crate::plugin::sandbox::COPY;
 use crate::selector::LabelSelector;
 use crate::spans;
-use crate::view::{Key, Object, Page, Saw};
+use crate::view::Saw;
 
 /// Bytes of a field selector at most.
 const SELECTOR: usize = 4 << 10;

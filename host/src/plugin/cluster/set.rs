@@ -15,11 +15,11 @@ use tracing::{Instrument, Span};
 
 use super::check::{self, invalid};
 use super::{Call, Target, Writes};
+use crate::object::Key;
 use crate::plugin::bindings::cluster::{Error, SetError};
 use crate::plugin::calls::Ending;
 use crate::plugin::sandbox::{COPY, SPANS};
 use crate::spans;
-use crate::view::Key;
 
 pub(super) use member::{is_adopted, is_in_set_of, label};
 

@@ -34,12 +34,12 @@ use crate::grants::{Grants, Scope, Used};
 use crate::informer::{Informers, News, Settings, Subscription, Watched};
 use crate::memory::Account;
 use crate::metrics::Throttled;
+use crate::object::{Fields, Key, finalizer_of, manager_of};
 use crate::plugin::bindings::cluster::{Consistency, DeleteOptions, Error, PatchType};
 use crate::plugin::bindings::types::ObjectRef;
 use crate::plugin::{HostCalls, Measures};
-use crate::projection::Fields;
 use crate::seams::{Clock, Rng, Seams, Spawn, Task};
-use crate::view::{Key, Outlook, View, Wakeup, finalizer_of, manager_of};
+use crate::view::{Outlook, View, Wakeup};
 
 /// Who is not the host, in the server's history.
 const SOMEBODY: &str = "somebody";

@@ -16,9 +16,10 @@ use super::set::{is_adopted, is_in_set_of, label};
 use super::{Call, Seen, Target, Writes};
 use crate::api::{Request, object as json_object};
 use crate::bugs::{self, Bug};
+use crate::object::{Extent, Object, finalizer_of, manager_for, manager_of};
 use crate::plugin::bindings::cluster::Error;
 use crate::plugin::bindings::types::ObjectRef;
-use crate::view::{Applied, Extent, Object, Sent, Slot, finalizer_of, manager_for, manager_of};
+use crate::view::{Applied, Sent, Slot};
 
 /// How often a status is tried against others who change the object.
 const RACES: u32 = 5;

@@ -26,7 +26,7 @@ use serde::de::{DeserializeSeed, Deserializer, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use crate::view::Parts;
+use crate::object::Parts;
 use forms::Forms;
 use search::Search;
 

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use super::super::key::Key;
+use crate::object::Key;
 
 /// So many different things that were told of one run are known in the next.
 const TOLD: usize = 20;

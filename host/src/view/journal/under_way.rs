@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use super::super::difference::Hide;
-use super::super::key::Key;
 use super::told::Told;
 use super::{End, Journal, Saw, Wrote};
+use crate::object::Key;
 
 /// So many reads and so many writes of one run are kept.
 const MOST: usize = 200;

@@ -1,6 +1,6 @@
 use super::*;
 use crate::memory::Account;
-use crate::view::Object;
+use crate::object::Object;
 use serde_json::json;
 
 fn key(name: &str) -> Key {

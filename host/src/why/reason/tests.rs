@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::controller::{Children, Delayed, Record};
-use crate::view::{End, Key, Object, Wrote};
+use crate::object::{Key, Object};
+use crate::view::{End, Wrote};
 
 const SECOND: Duration = Duration::from_secs(1);
 

@@ -19,10 +19,9 @@ use windlass::args;
 use windlass::connect::connect;
 use windlass::informer::{Informers, News, Settings, Subscription, Watched};
 use windlass::memory::Account;
-use windlass::projection::Fields;
+use windlass::object::{Fields, Key, Object};
 use windlass::seams::{Clock, Rng, Seams, Spawn};
 use windlass::selector::LabelSelector;
-use windlass::view::{Key, Object};
 use windlass_e2e::{
     Cluster, Fault, FaultProxy, Identity, RequestHead, Rule, control_plane, eventually,
 };

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
+use windlass::object::Key;
 use windlass::selector::LabelSelector;
-use windlass::view::Key;
 use windlass_apiserver::history::Record;
 use windlass_apiserver::store::{Entry, Labels};
 

@@ -11,8 +11,9 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use windlass::controller::Record as Pass;
+use windlass::object::Key;
 use windlass::selector::LabelSelector;
-use windlass::view::{Key, Saw};
+use windlass::view::Saw;
 use windlass_apiserver::history::Record;
 use windlass_apiserver::store::Entry;
 

@@ -3,9 +3,10 @@
 use super::*;
 use crate::informer::tests::{config_maps, key};
 use crate::memory::Account;
+use crate::object::{Extent, Key};
 use crate::selector::LabelSelector;
 use crate::view::tests::{Woken, outlook};
-use crate::view::{Extent, Key, Outlook, Sent};
+use crate::view::{Outlook, Sent};
 
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
@@ -221,7 +222,10 @@ async fn a_child_of_the_same_kind_wakes_its_owner() {
     let owner = json!({ "apiVersion": "v1", "kind": "ConfigMap", "name": "a", "uid": &*uid });
     let child = json!({ "metadata": { "name": "child", "ownerReferences": [owner] } });
     let answer = it.send("POST", "", &child).await;
-    write.answered(&crate::view::Object::new(&answer).unwrap(), &Sent::NOTHING);
+    write.answered(
+        &crate::object::Object::new(&answer).unwrap(),
+        &Sent::NOTHING,
+    );
     it.woken().await;
     it.send("DELETE", "/child", &Value::Null).await;
     assert_eq!(it.woken().await, "a");

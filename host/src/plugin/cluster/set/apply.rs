@@ -13,9 +13,9 @@ use crate::api::Request;
 use crate::bugs::{self, Bug};
 use crate::events::{About, Note, Severity};
 use crate::grants::Access;
+use crate::object::{Extent, Object};
 use crate::plugin::bindings::cluster::Error;
 use crate::text::clean;
-use crate::view::{Extent, Object};
 
 /// How often an object is looked at again that others make, replace or delete.
 const RACES: u32 = 5;

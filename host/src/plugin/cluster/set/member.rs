@@ -5,8 +5,8 @@ use serde_json::{Map, Value, json};
 use super::super::check::invalid;
 use super::super::{Primary, Target};
 use crate::api::group_of;
+use crate::object::{ADOPTED_LABEL, Metadata, Object, Owner, Parts, SET_LABEL, manager_of};
 use crate::plugin::bindings::cluster::Error;
-use crate::view::{ADOPTED_LABEL, Metadata, Object, Owner, Parts, SET_LABEL, manager_of};
 
 /// What an object that is there is to the set of a primary.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -162,7 +162,7 @@ pub(super) fn release(object: &Object, primary: &Primary) -> Value {
 mod tests {
     use super::*;
     use crate::api::Resource;
-    use crate::view::Key;
+    use crate::object::Key;
 
     fn resource(kind: &str, namespaced: bool) -> Resource {
         Resource {

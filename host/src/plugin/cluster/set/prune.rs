@@ -11,8 +11,9 @@ use crate::api::{Request, Resource};
 use crate::bugs::{self, Bug};
 use crate::events::{Note, Severity};
 use crate::grants::{Access, Scope};
+use crate::object::{Extent, Object, manager_of};
 use crate::plugin::bindings::cluster::{DeleteOptions, Error, SetError};
-use crate::view::{Extent, Object, Saw, Sent, manager_of};
+use crate::view::{Saw, Sent};
 
 /// How often a child is looked at again that others change.
 const RACES: u32 = 5;

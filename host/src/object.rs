@@ -1,73 +1,41 @@
 //! One object as the store keeps it: JSON text beside the metadata that the host reads.
 
+mod extent;
+mod fields;
+mod json;
+mod key;
+mod metadata;
+mod names;
+pub(crate) mod owned;
+mod page;
+mod parts;
 #[cfg(test)]
 mod tests;
 
-use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::fmt::{Display, Write};
 use std::sync::Arc;
 
-use serde::Deserialize;
-use serde::de::DeserializeOwned;
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 
-use super::json::Json;
-use super::key::Key;
-use super::owned::{Owned, Tag, digest, managers, owned, owns_set_label};
-use super::parts::{Part, Parts};
+pub use extent::Extent;
+pub use fields::{BadPath, Fields};
+use json::Json;
+pub(crate) use json::Packer;
+pub use key::Key;
+pub use metadata::{Metadata, Owner, PAUSED, REQUESTED};
+pub use names::{finalizer_of, manager_for, manager_of};
+pub use owned::{ADOPTED_LABEL, SET_LABEL};
+use owned::{Owned, Tag, digest, managers, owned, owns_set_label};
+pub(crate) use page::Page;
+pub(crate) use parts::Parts;
+
 use crate::api::Resource;
 use crate::memory::tree_of;
-use crate::projection::Fields;
 
 const API_VERSION: &str = "apiVersion";
 const KIND: &str = "kind";
 const METADATA: &str = "metadata";
 const MANAGED: &str = "managedFields";
-
-/// What the host reads of an object's metadata.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Metadata {
-    /// Its namespace and name.
-    pub key: Key,
-    /// Which of all objects that ever had this name it is.
-    pub uid: Box<str>,
-    /// As the server wrote it; opaque where it is no number.
-    pub resource_version: Box<str>,
-    /// Counts changes of the spec; absent for kinds without one.
-    pub generation: Option<i64>,
-    /// Whether it is on its way out.
-    pub deleting: bool,
-    /// Who must agree before it goes.
-    pub finalizers: Arc<Vec<String>>,
-    /// Whom it belongs to.
-    pub owners: Arc<Vec<Owner>>,
-    /// Its labels.
-    pub labels: Arc<BTreeMap<String, String>>,
-    /// A digest of its annotations; none if it has none.
-    pub annotations: Option<[u8; 16]>,
-    /// Whether it is paused: see [`PAUSED`].
-    pub paused: bool,
-    /// A digest of when a pass was asked for: see [`REQUESTED`].
-    pub requested: Option<[u8; 8]>,
-}
-
-/// One entry of `metadata.ownerReferences`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct Owner {
-    /// `apps/v1`.
-    pub api_version: String,
-    /// `Deployment`.
-    pub kind: String,
-    /// Its name, in the namespace of the owned object unless it is cluster-scoped.
-    pub name: String,
-    /// Its UID.
-    pub uid: String,
-    /// Whether it is the one that looks after the object.
-    pub controller: bool,
-}
 
 /// An object in the store. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -78,102 +46,6 @@ pub struct Object {
     pub json: Json,
     /// What our field managers own of it.
     owned: Option<Arc<[Owned]>>,
-}
-
-/// The finalizer of the plugin called `plugin`.
-pub fn finalizer_of(plugin: &str) -> String {
-    format!("windlass.dev/{plugin}")
-}
-
-/// The field manager of what the primaries of the plugin called `plugin` own.
-pub fn manager_of(plugin: &str) -> String {
-    format!("windlass/{plugin}")
-}
-
-/// The field manager of what the primary with this UID has the plugin write and does not own: so two primaries can
-/// share an object, and each takes back only its own part.
-pub fn manager_for(plugin: &str, uid: &str) -> String {
-    let is_digit = char::is_ascii_hexdigit;
-    let digits: String = uid.chars().filter(is_digit).take(8).collect();
-    format!("{}/{digits}", manager_of(plugin))
-}
-
-/// The annotation that pauses a primary while it is `true`: no plugin reconciles or finalizes it.
-pub const PAUSED: &str = "windlass.dev/paused";
-
-/// The annotation that asks for a pass over a primary now, whenever it gets another value.
-pub const REQUESTED: &str = "windlass.dev/reconcile-requested-at";
-
-/// What an entry of a map or a list takes beside its text, in bytes.
-const ENTRY: usize = 64;
-
-impl Metadata {
-    /// Whether the finalizer `name` is on it.
-    pub fn has_finalizer(&self, name: &str) -> bool {
-        self.finalizers.iter().any(|held| held == name)
-    }
-
-    /// Reads it; `None` if it is not as metadata are.
-    fn read(parts: &Parts<'_>) -> Option<Self> {
-        let mut metadata = Self::default();
-        let (mut namespace, mut name) = (None, None);
-        for part in parts.iter() {
-            match part.name() {
-                "name" => name = text(part)?,
-                "namespace" => namespace = text(part)?,
-                "uid" => metadata.uid = text(part)?.unwrap_or_default().into(),
-                "resourceVersion" => {
-                    metadata.resource_version = text(part)?.unwrap_or_default().into();
-                }
-                "generation" => metadata.generation = value(part)?,
-                "deletionTimestamp" => metadata.deleting = value::<Option<String>>(part)?.is_some(),
-                "finalizers" => metadata.finalizers = Arc::new(value(part)?),
-                "ownerReferences" => {
-                    let mut owners: Vec<Owner> = value(part)?;
-                    owners.shrink_to_fit();
-                    metadata.owners = Arc::new(owners);
-                }
-                "labels" => metadata.labels = Arc::new(value(part)?),
-                "annotations" => metadata.annotate(&value(part)?)?,
-                _ => {}
-            }
-        }
-        metadata.key = Key::new(namespace.as_deref(), &name.unwrap_or_default());
-        Some(metadata)
-    }
-
-    /// Takes in what its annotations say; `None` if these cannot be written.
-    fn annotate(&mut self, annotations: &BTreeMap<String, String>) -> Option<()> {
-        if annotations.is_empty() {
-            return Some(());
-        }
-        self.annotations = digest_of(&serde_json::to_vec(annotations).ok()?);
-        self.paused = annotations.get(PAUSED).is_some_and(|held| held == "true");
-        let requested = annotations.get(REQUESTED);
-        self.requested = requested.and_then(|held| digest_of(held.as_bytes()));
-        Some(())
-    }
-
-    /// The bytes that it takes in a store, about: its own, its places in the indexes, and its parts, though others may
-    /// share them.
-    pub(crate) fn bytes(&self) -> usize {
-        let labels = self.labels.iter();
-        let labels = labels.map(|(name, value)| name.len() + value.len() + ENTRY);
-        let owners = self.owners.len() * 4 * ENTRY;
-        let finalizers = self.finalizers.iter().map(|name| name.len() + ENTRY);
-        6 * ENTRY
-            + self.key.name.len()
-            + self.uid.len()
-            + owners
-            + labels.sum::<usize>()
-            + finalizers.sum::<usize>()
-    }
-
-    /// The version as a number: servers since 1.35 promise that they compare as such (KEP-5504),
-    /// and earlier ones do it in fact.
-    pub fn version(&self) -> u64 {
-        self.resource_version.parse().unwrap_or(0)
-    }
 }
 
 impl Object {
@@ -239,7 +111,7 @@ impl Object {
 
     /// The text of nothing but `fields` and its metadata. A field of the object that is nested too deep to be cut is
     /// there whole, if one of `fields` begins with it.
-    pub(super) fn text_of(&self, fields: &Fields) -> String {
+    pub(crate) fn text_of(&self, fields: &Fields) -> String {
         let text = self.json.text();
         if let Some(tree) = tree_of(&text) {
             return fields.cut(&tree).to_string();
@@ -262,12 +134,12 @@ impl Object {
     }
 
     /// The digest of what `manager` applied to it or to its status, if it is known.
-    pub(super) fn owned_by(&self, manager: &str, status: bool) -> Option<[u8; 16]> {
+    pub(crate) fn owned_by(&self, manager: &str, status: bool) -> Option<[u8; 16]> {
         digest(self.owned.as_deref(), manager, status)
     }
 
     /// What our field managers have written to it.
-    pub(super) fn owned(&self) -> &[Owned] {
+    pub(crate) fn owned(&self) -> &[Owned] {
         self.owned.as_deref().unwrap_or_default()
     }
 
@@ -284,7 +156,7 @@ impl Object {
 
     /// Trees of the fields in which this and `other` are not alike, and of what they are. For people: a field that is
     /// nested too deep is its text.
-    pub(super) fn unlike(&self, other: &Self) -> (Value, Value) {
+    pub(crate) fn unlike(&self, other: &Self) -> (Value, Value) {
         let texts = [self.json.text(), other.json.text()];
         let [one, two] = texts.each_ref().map(|text| Parts::of(text));
         let (one, two) = (one.unwrap_or_default(), two.unwrap_or_default());
@@ -302,7 +174,7 @@ impl Object {
 
     /// Whether this and `other` are alike in `fields`, metadata aside. If what differs is nested too deep to be looked
     /// into, they are not.
-    pub(super) fn is_alike(&self, other: &Self, fields: &Fields) -> bool {
+    pub(crate) fn is_alike(&self, other: &Self, fields: &Fields) -> bool {
         let texts = [self.json.text(), other.json.text()];
         let [one, two] = texts.each_ref().map(|text| Parts::of(text));
         let (one, two) = (one.unwrap_or_default(), two.unwrap_or_default());
@@ -315,7 +187,7 @@ impl Object {
     }
 
     /// A tree of all but its metadata, for people: a field that is nested too deep is its text.
-    pub(super) fn but_metadata(&self) -> Value {
+    pub(crate) fn but_metadata(&self) -> Value {
         let text = self.json.text();
         let parts = Parts::of(&text).unwrap_or_default();
         Value::Object(parts.shown(|name| name != METADATA))
@@ -350,31 +222,6 @@ fn write_fields(
             whole.for_each(|part| part.write(to));
         }
     }
-}
-
-/// What a field holds, or what there is when it holds nothing; `None` if it is something else.
-fn value<T: Default + DeserializeOwned>(part: &Part<'_>) -> Option<T> {
-    let value: Option<T> = serde_json::from_str(part.value.get()).ok()?;
-    Some(value.unwrap_or_default())
-}
-
-/// The text that a field holds, if it holds anything; `None` if it is no text.
-fn text<'a>(part: &Part<'a>) -> Option<Option<Cow<'a, str>>> {
-    let written = part.value.get();
-    // One with escapes cannot be borrowed.
-    match serde_json::from_str::<Option<&str>>(written) {
-        Ok(text) => Some(text.map(Cow::Borrowed)),
-        Err(_) => {
-            let text: Option<String> = serde_json::from_str(written).ok()?;
-            Some(text.map(Cow::Owned))
-        }
-    }
-}
-
-/// A digest of `bytes`, as long as it is wanted.
-fn digest_of<const N: usize>(bytes: &[u8]) -> Option<[u8; N]> {
-    let digest: [u8; 32] = Sha256::digest(bytes).into();
-    digest.first_chunk().copied()
 }
 
 fn text_of(parts: &Parts<'_>, name: &str) -> Option<String> {

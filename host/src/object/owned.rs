@@ -17,7 +17,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
-use super::applied::Extent;
+use super::extent::Extent;
 use super::parts::Parts;
 use crate::memory::tree_of;
 
@@ -32,7 +32,7 @@ pub const ADOPTED_LABEL: &str = "windlass.dev/adopted";
 
 /// The part of one field manager.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Owned {
+pub(crate) struct Owned {
     manager: Tag,
     /// Whether it is a part of the status.
     status: bool,
@@ -47,10 +47,10 @@ pub(super) struct Owned {
 /// Stands for a field manager, alone or with the extent of what it applied. Most objects have one of ours, so its name
 /// is not held with each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct Tag([u8; 8]);
+pub(crate) struct Tag([u8; 8]);
 
 impl Tag {
-    pub(super) fn of(manager: &str, extent: Extent) -> Self {
+    pub(crate) fn of(manager: &str, extent: Extent) -> Self {
         let extent = match extent {
             Extent::Status => 0,
             Extent::Rest => 1,
@@ -60,7 +60,7 @@ impl Tag {
     }
 
     /// Of a field manager, whatever it writes.
-    pub(super) fn of_manager(manager: &str) -> Self {
+    pub(crate) fn of_manager(manager: &str) -> Self {
         Self::digest(Sha256::new().chain_update(manager))
     }
 
@@ -88,7 +88,7 @@ struct Entry<'a> {
 
 /// What our managers wrote to an object of `version`, with its metadata; none costs next to nothing. Of an object
 /// that would make a large tree there are no digests: what is not known may have changed.
-pub(super) fn owned(
+pub(crate) fn owned(
     object: &Parts<'_>,
     metadata: &Parts<'_>,
     version: Option<&str>,
@@ -171,7 +171,7 @@ fn live(fields: &Map<String, Value>, object: &Parts<'_>, metadata: &Parts<'_>) -
 }
 
 /// What `manager` has applied, if it is known.
-pub(super) fn digest(owned: Option<&[Owned]>, manager: &str, status: bool) -> Option<[u8; 16]> {
+pub(crate) fn digest(owned: Option<&[Owned]>, manager: &str, status: bool) -> Option<[u8; 16]> {
     let owned = owned.filter(|owned| !owned.is_empty())?;
     let manager = Tag::of_manager(manager);
     let mut applied = owned.iter().filter(|part| part.applied);
@@ -182,7 +182,7 @@ pub(super) fn digest(owned: Option<&[Owned]>, manager: &str, status: bool) -> Op
 
 /// The managers whose parts differ: they own other fields, or these hold other values. A part whose values are not
 /// known may have changed.
-pub(super) fn changed(old: &[Owned], new: &[Owned]) -> BTreeSet<Tag> {
+pub(crate) fn changed(old: &[Owned], new: &[Owned]) -> BTreeSet<Tag> {
     let differs = |part: &Owned, others: &[Owned]| part.digest.is_none() || !others.contains(part);
     let lost = old.iter().filter(|part| differs(part, new));
     let won = new.iter().filter(|part| differs(part, old));
@@ -190,12 +190,12 @@ pub(super) fn changed(old: &[Owned], new: &[Owned]) -> BTreeSet<Tag> {
 }
 
 /// The managers of all parts.
-pub(super) fn managers(owned: &[Owned]) -> impl Iterator<Item = Tag> {
+pub(crate) fn managers(owned: &[Owned]) -> impl Iterator<Item = Tag> {
     owned.iter().map(|part| part.manager)
 }
 
 /// Whether `manager` has applied the label of a set.
-pub(super) fn owns_set_label(owned: Option<&[Owned]>, manager: &str) -> bool {
+pub(crate) fn owns_set_label(owned: Option<&[Owned]>, manager: &str) -> bool {
     let manager = Tag::of_manager(manager);
     let mut parts = owned.unwrap_or_default().iter();
     parts.any(|part| part.manager == manager && part.owns_set_label)

@@ -6,7 +6,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::view::Parts;
+use super::Parts;
 
 /// Of an object it is not told what more declared fields than this take.
 const MANY: usize = 64;

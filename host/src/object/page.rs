@@ -3,9 +3,9 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::object::Object;
+use super::Fields;
+use super::Object;
 use crate::api::Resource;
-use crate::projection::Fields;
 
 /// A page of a list.
 #[derive(Deserialize)]
