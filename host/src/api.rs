@@ -7,9 +7,12 @@
 
 mod discovery;
 mod error;
+mod gate;
 mod lines;
 mod request;
+mod requests;
 mod resource;
+mod scopes;
 #[cfg(test)]
 mod tests;
 
@@ -27,14 +30,16 @@ use tracing::Instrument;
 
 pub use discovery::Discovery;
 pub use error::{ApiError, Refusal};
+pub use gate::Gate;
 pub use lines::Lines;
 pub use request::{Accept, Request};
+pub(crate) use requests::Counted;
+pub use requests::Requests;
 pub use resource::{BadName, Resource, api_path, group_of, segment};
+pub use scopes::is_cluster_scoped;
 
 use crate::bugs::{self, Bug};
-use crate::lease::Gate;
 use crate::memory::{Account, Charge};
-use crate::metrics::{Counted, Requests};
 use crate::seams::{Clock, Rng, Seams};
 use crate::spans;
 use request::{JSON, LARGEST_ANSWER, METADATA};

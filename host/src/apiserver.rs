@@ -3,6 +3,8 @@
 //! - The kubeconfig is there while the server serves: it appears whole, and goes with it.
 //! - A file that this command did not write is never touched, nor one by which another server is reached.
 
+mod flags;
+
 use std::convert::Infallible;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
@@ -15,7 +17,8 @@ use windlass_apiserver::options::{Authorization, Options};
 use windlass_apiserver::seams as server;
 use windlass_apiserver::server::Server;
 
-use crate::args::ApiServer;
+pub use flags::ApiServerFlags;
+
 use crate::seams::{Seams, Task};
 use crate::shutdown;
 
@@ -26,7 +29,7 @@ const MARK: &str = "# Written by windlass apiserver, and gone when that ends.\n"
 ///
 /// # Errors
 /// The port or the kubeconfig's file cannot be had.
-pub async fn serve(flags: ApiServer, seams: Seams) -> anyhow::Result<()> {
+pub async fn serve(flags: ApiServerFlags, seams: Seams) -> anyhow::Result<()> {
     let ended = shutdown::signalled().context("cannot listen for signals")?;
     let options = Options {
         node: flags.node(),

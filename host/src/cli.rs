@@ -1,17 +1,22 @@
 //! The `windlass` command, but for its log: threads, subcommands, exit code.
 
+mod command_line;
+mod examples;
+
 use std::io::{stdin, stdout};
 use std::process::ExitCode;
 use std::thread::available_parallelism;
 
-use crate::annotate::{Mark, annotate};
-use crate::args::{self, Command, Windlass};
+use crate::commands::annotate::{Mark, annotate};
+use crate::commands::{inspect, release, why};
 use crate::error::Chain;
 use crate::plugin::compiler::{CompileError, REFUSED, compile_child};
 use crate::replay::Different;
 use crate::seams::{Clock, Rng, Seams, Spawn, guest_threads};
 use crate::text::clean_lines;
-use crate::{apiserver, dev, fixtures, inspect, project, rbac, release, replay, runtime, top, why};
+use crate::{apiserver, dev, fixtures, project, rbac, replay, runtime, top};
+use command_line::Command;
+pub use command_line::{Windlass, command};
 
 /// The exit code of what has failed.
 const FAILED: u8 = 1;
@@ -63,7 +68,7 @@ fn start<T>(
         return Ok(compile_child(&mut stdin().lock(), &mut stdout().lock())?);
     }
     if let Command::Completion(flags) = &windlass.command {
-        let mut command = args::command();
+        let mut command = command();
         clap_complete::generate(flags.shell, &mut command, "windlass", &mut stdout().lock());
         return Ok(());
     }

@@ -4,6 +4,7 @@ mod client;
 mod config;
 mod credentials;
 mod exec;
+mod flags;
 mod no_proxy;
 mod proxy;
 mod server;
@@ -17,10 +18,12 @@ use anyhow::bail;
 use http::HeaderValue;
 use http::header::USER_AGENT;
 
+pub use flags::ClusterFlags;
+
 use crate::api::{Api, ApiError, Request};
-use crate::args::{Cluster, proxies};
 use crate::error::Chain;
 use crate::seams::Seams;
+use crate::seams::environment::proxies;
 use proxy::{proxy, with_port};
 
 /// What the API server's audit log knows the host by.
@@ -35,7 +38,7 @@ const CONFIG: Duration = Duration::from_secs(60);
 ///
 /// # Errors
 /// The kubeconfig cannot be used, the server does not answer, or it does not know us.
-pub async fn connect(cluster: &Cluster, seams: &Seams) -> anyhow::Result<(Api, String)> {
+pub async fn connect(cluster: &ClusterFlags, seams: &Seams) -> anyhow::Result<(Api, String)> {
     let source = match &cluster.kubeconfig {
         Some(file) => format!("kubeconfig {}", file.display()),
         None => "the default kubeconfig or the pod's service account".to_owned(),

@@ -51,7 +51,7 @@ use crate::memory::Room;
 use crate::metrics::{Backlog, Meters};
 use crate::plugin::cluster::{Door, Sheet, Writes};
 use crate::plugin::{Cancel, Plugin};
-use crate::replay::Failures;
+use crate::recording::Failures;
 use crate::seams::{Seams, Task};
 use crate::view::{View, Why};
 use reconcile::Reconciler;

@@ -30,8 +30,8 @@ pub use killed::{Blame, Killed};
 pub use published::ANNOTATION;
 pub use verdict::{PROBATION, Sentence, WINDOW};
 
+use crate::digest::Digest;
 use crate::seams::{Clock, Seams, Task};
-use crate::source::Digest;
 use killed::Kills;
 use verdict::judge;
 

@@ -9,6 +9,7 @@
 //! - Nothing that is wrong ends it but the first build: the last good version runs on.
 
 mod apply;
+mod flags;
 mod follow;
 mod grant;
 pub(crate) mod inputs;
@@ -16,7 +17,6 @@ mod keys;
 mod names;
 mod news;
 mod objects;
-mod owners;
 mod plugins;
 mod render;
 mod session;
@@ -24,7 +24,6 @@ mod settled;
 pub(crate) mod target;
 mod tell;
 mod verdict;
-pub(crate) mod wanted;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -36,13 +35,14 @@ use windlass_apiserver::options::{Node, Options};
 use crate::admin::folder::{self, Written};
 use crate::admin::{self, BindAddress, Ports};
 use crate::apiserver::Embedded;
-use crate::args::{Cluster, Dev};
+use crate::connect::ClusterFlags;
 use crate::connect::connect;
 use crate::hosting::Quarantine;
 use crate::lease::Times;
+use crate::plugin::{code_cache, sandboxes};
 use crate::project::within;
-use crate::replay::Failures;
-use crate::runtime::{Means, Wired, code_cache, identity, sandboxes, wire};
+use crate::recording::Failures;
+use crate::runtime::{Means, Wired, identity, wire};
 use crate::screen::Tone;
 use crate::seams::{Either, Seams, Task, first, time_zone};
 use crate::shutdown::{self, Phase, Phases, advance, reached};
@@ -53,6 +53,7 @@ use session::Session;
 use target::Target;
 use tell::Teller;
 
+pub use flags::{DevFlags, RenderFlags};
 pub use render::render;
 
 /// How long passes may take to end.
@@ -62,7 +63,7 @@ pub(crate) const GRACE: Duration = Duration::from_secs(5);
 ///
 /// # Errors
 /// It cannot start, the first build fails; with `--once`, also that a pass has failed.
-pub async fn run(flags: Dev, threads: usize, seams: Seams) -> anyhow::Result<()> {
+pub async fn run(flags: DevFlags, threads: usize, seams: Seams) -> anyhow::Result<()> {
     let targets = flags.targets.iter().map(|path| Target::open(path));
     let targets: Vec<Target> = targets.collect::<anyhow::Result<_>>()?;
     let zone = time_zone(flags.time_zone.as_deref());
@@ -82,7 +83,7 @@ pub async fn run(flags: Dev, threads: usize, seams: Seams) -> anyhow::Result<()>
     }
     let server = embedded(&flags, own, &seams)?;
     let kubeconfig = server.as_ref().map(|server| server.kubeconfig().to_owned());
-    let cluster = Cluster {
+    let cluster = ClusterFlags {
         kubeconfig: kubeconfig.clone().or(flags.kubeconfig.clone()),
         context: flags.context.clone(),
         namespace: None,
@@ -142,7 +143,7 @@ pub async fn run(flags: Dev, threads: usize, seams: Seams) -> anyhow::Result<()>
 }
 
 /// Each target's folder knows its host, where it can be written.
-fn told(targets: &[Target], host: &str, page: &str, cluster: &Cluster) -> Vec<Written> {
+fn told(targets: &[Target], host: &str, page: &str, cluster: &ClusterFlags) -> Vec<Written> {
     let folders = targets.iter().filter_map(|target| own_folder(target).ok());
     let written = folders.filter_map(|folder| folder::write(&folder, host, page, cluster).ok());
     written.collect()
@@ -164,7 +165,7 @@ fn own_folder(target: &Target) -> anyhow::Result<PathBuf> {
 
 /// The API server of this program, unless a cluster is named.
 fn embedded(
-    flags: &Dev,
+    flags: &DevFlags,
     own: anyhow::Result<PathBuf>,
     seams: &Seams,
 ) -> anyhow::Result<Option<Embedded>> {

@@ -17,8 +17,7 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::api::{Api, ApiError};
-use crate::flowcontrol::{Claim, Quota, Rate, Taken, WEIGHT};
-use crate::metrics::Throttled;
+use crate::flowcontrol::{Claim, Quota, Rate, Taken, Throttled, WEIGHT};
 use crate::object::Key;
 use crate::seams::{Clock, Seams, Task};
 use crate::text::clean;

@@ -9,6 +9,7 @@
 
 mod compare;
 mod fixture;
+mod flags;
 mod generated;
 mod report;
 mod run;
@@ -25,16 +26,19 @@ use anyhow::{Context, bail};
 use serde_json::Map;
 use tokio::sync::Mutex;
 
-use crate::args::{InspectOutput, Test};
+pub use flags::TestFlags;
+
 use crate::dev::inputs::{Held, saved};
 use crate::dev::target::{Target, Version};
-use crate::dev::wanted::objects;
+use crate::digest::{Digest, digest};
 use crate::error::Chain;
+use crate::flags::OutputFormat;
+use crate::plugin::{code_cache, sandboxes};
+use crate::project::objects::objects;
 use crate::project::{Failed, Maker};
-use crate::runtime::{code_cache, sandboxes};
 use crate::screen::{Tone, say};
 use crate::seams::{Clock, Dial, Rng, Seams};
-use crate::source::{Digest, change_text, digest, text_of};
+use crate::source::{change_text, text_of};
 use crate::telemetry;
 use compare::differing;
 use fixture::{Answer, Fixture, read};
@@ -50,7 +54,7 @@ const FOLDER: &str = "tests";
 ///
 /// # Errors
 /// One of them does not hold, or cannot be run.
-pub async fn test(flags: Test, threads: usize, seams: Seams) -> anyhow::Result<()> {
+pub async fn test(flags: TestFlags, threads: usize, seams: Seams) -> anyhow::Result<()> {
     let dial: &'static Dial = Box::leak(Box::default());
     let shown = Seams {
         clock: Clock::shown_by(dial),
@@ -110,7 +114,7 @@ struct Session {
     /// With the clock that fixtures set.
     shown: Seams,
     seams: Seams,
-    flags: Test,
+    flags: TestFlags,
 }
 
 impl Session {
@@ -127,7 +131,7 @@ impl Session {
             let began = self.seams.clock.now();
             let mut case = self.tried(&runner, &path).await?;
             case.took_ms = millis(self.seams.clock.now() - began);
-            if self.flags.output == InspectOutput::Text {
+            if self.flags.output == OutputFormat::Text {
                 anstream::stdout().write_all(case.text(width).as_bytes())?;
             }
             cases.push(case);
@@ -146,8 +150,8 @@ impl Session {
             cases,
         };
         let text = match self.flags.output {
-            InspectOutput::Text => report.summary(),
-            InspectOutput::Json => serde_json::to_string_pretty(&report)? + "\n",
+            OutputFormat::Text => report.summary(),
+            OutputFormat::Json => serde_json::to_string_pretty(&report)? + "\n",
         };
         stdout().lock().write_all(text.as_bytes())?;
         if let Some(path) = &self.flags.junit {

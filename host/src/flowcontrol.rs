@@ -13,6 +13,7 @@ mod max_min;
 mod queue;
 mod quota;
 mod rate_limiter;
+mod throttled;
 
 use std::sync::Arc;
 
@@ -20,6 +21,8 @@ pub use bucket::{Rate, TokenBucket};
 pub(crate) use fair_queue::{FairQueue, cost};
 pub use quota::{Quota, Taken};
 pub use rate_limiter::RateLimiter;
+pub(crate) use throttled::Seconds;
+pub use throttled::Throttled;
 
 /// The weight of a plugin whose document names none.
 pub const WEIGHT: u32 = 10;

@@ -7,9 +7,7 @@
 pub(crate) mod measured;
 mod merge;
 mod power;
-mod problems;
 mod used;
-mod wanted;
 mod yaml;
 
 use std::fmt;
@@ -20,9 +18,7 @@ use crate::api::Resource;
 pub use merge::merged;
 pub(crate) use power::never_by_wildcard;
 pub use power::{Power, Reason};
-pub use problems::{PrimaryKind, Problem, find as problems, is_cluster_scoped};
 pub use used::{Unused, Used};
-pub use wanted::{Places, wanted};
 pub use yaml::{block, entries};
 
 /// The verbs that grants know, and `*` for all of them. Applying takes `create` and `patch`.
@@ -129,7 +125,7 @@ impl fmt::Display for Access<'_> {
 
 /// The grants of one plugin.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Grants(Vec<Grant>);
+pub struct Grants(pub(crate) Vec<Grant>);
 
 impl Grants {
     /// Checks the verbs and the power of each grant; on an error, a line for each grant that is wrong: which, and why.
@@ -267,7 +263,7 @@ impl Scope {
 
 impl Grant {
     /// Why it cannot be granted, and in which of its fields.
-    fn problem(&self) -> Option<String> {
+    pub(crate) fn problem(&self) -> Option<String> {
         if let Some(problem) = self.grants_nothing() {
             return Some(format!(".{problem}"));
         }
@@ -312,7 +308,13 @@ impl Grant {
         ))
     }
 
-    fn names(&self, verb: &str, group: &str, plural: &str, subresource: Option<&str>) -> bool {
+    pub(crate) fn names(
+        &self,
+        verb: &str,
+        group: &str,
+        plural: &str,
+        subresource: Option<&str>,
+    ) -> bool {
         let resource = match subresource {
             Some(subresource) => format!("{plural}/{subresource}"),
             None => plural.to_owned(),

@@ -10,6 +10,7 @@
 
 mod admissions;
 mod admit;
+mod carriers;
 mod coming;
 mod last_good;
 mod plan;
@@ -33,6 +34,7 @@ use futures::stream::FuturesUnordered;
 use tokio::sync::{mpsc, watch};
 use windlass_code_cache::CodeCache;
 
+pub(crate) use carriers::carriers;
 pub use last_good::LastGood;
 pub use quarantine::Quarantine;
 pub use rehearsal::Admitted;
@@ -44,7 +46,7 @@ use crate::informer::Informers;
 use crate::lease::Times;
 use crate::metrics::Metrics;
 use crate::plugin::Sandboxes;
-use crate::replay::Failures;
+use crate::recording::Failures;
 use crate::seams::{Either, Seams, Task, first};
 use crate::shutdown::{Phase, Phases, advance, reached};
 use crate::source::{Candidate, Folder, Watch};

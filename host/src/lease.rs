@@ -5,7 +5,7 @@
 //! - Clients promise no fencing: a host that cannot renew in time stops its calls and ends, and no write
 //!   of the plugin is sent any more.
 
-mod gate;
+mod flags;
 mod published;
 mod record;
 mod watched;
@@ -13,14 +13,15 @@ mod watched;
 use std::sync::Mutex;
 use std::time::Duration;
 
-pub use gate::Gate;
 use http::Method;
 use serde_json::{Value, json};
 
+use crate::api::Gate;
 use crate::api::{Accept, Api, ApiError, Request, object};
 use crate::bugs::{self, Bug};
 use crate::crashes::Crashes;
 use crate::seams::Seams;
+pub use flags::LeaderElectionFlags;
 use record::Record;
 pub use watched::Watched;
 
@@ -82,7 +83,7 @@ impl Lease {
         times: Times,
     ) -> Self {
         Self {
-            gate: Gate::new(seams.clock, times),
+            gate: Gate::new(seams.clock, times.renew_deadline, times.lease_duration),
             api,
             seams,
             namespace: namespace.to_owned(),

@@ -19,6 +19,7 @@ pub use places::line_of_grant;
 
 use crate::grants::{Grant, Grants};
 use crate::text;
+use crate::text::is_dns_label;
 
 /// The only version of the document so far.
 const API_VERSION: &str = "windlass.dev/v1alpha1";
@@ -184,16 +185,6 @@ fn check(file: &Path, document: Document) -> Result<Plugin, ManifestError> {
         build: document.spec.build,
         name,
     })
-}
-
-/// RFC 1123, as Kubernetes checks it.
-pub fn is_dns_label(name: &str) -> bool {
-    let inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-    !name.is_empty()
-        && name.len() <= 63
-        && name.chars().all(inner)
-        && !name.starts_with('-')
-        && !name.ends_with('-')
 }
 
 /// The parser's error with its source line, and the word that was perhaps meant.

@@ -3,33 +3,8 @@
 //! No part of the host: compiled with the feature `measured` alone. `tests/instructions` counts what a step executes,
 //! and takes its time.
 
-use std::any::Any;
-
+use crate::scene::Scene;
 use crate::{controller, grants, informer, view};
-
-/// Something that is ready to be done.
-pub struct Scene {
-    /// How often the step is done.
-    pub steps: usize,
-    play: Box<dyn FnOnce() -> Played>,
-}
-
-/// What is left of a scene. To drop it is no part of that: it may be 100,000 keys.
-pub type Played = Box<dyn Any>;
-
-impl Scene {
-    /// `play` does the step so many times, and answers what it did that with.
-    pub(crate) fn new<T: 'static>(steps: usize, play: impl FnOnce() -> T + 'static) -> Self {
-        let play = Box::new(|| Box::new(play()) as Played);
-        Self { steps, play }
-    }
-
-    /// Does it. What counts looks for this function's name.
-    #[inline(never)]
-    pub fn play(self) -> Played {
-        (self.play)()
-    }
-}
 
 /// Makes a scene ready. That is not part of it.
 pub type Set = fn() -> Scene;

@@ -10,9 +10,7 @@ mod history;
 mod meters;
 mod own;
 mod process;
-mod requests;
 mod stores;
-mod throttled;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -28,10 +26,8 @@ use prometheus_client::registry::Registry;
 pub use history::{STEP, Step};
 pub(crate) use meters::Backlog;
 pub use meters::{About, Held, Meters, Stage, Waiting};
-pub(crate) use requests::Counted;
-pub use requests::Requests;
-pub use throttled::Throttled;
 
+use crate::api::Requests;
 use crate::informer::Informers;
 use families::{FAMILIES, Rows};
 use stores::Stores;

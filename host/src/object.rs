@@ -9,6 +9,7 @@ mod names;
 pub(crate) mod owned;
 mod page;
 mod parts;
+mod reference;
 #[cfg(test)]
 mod tests;
 
@@ -28,6 +29,7 @@ pub use owned::{ADOPTED_LABEL, SET_LABEL};
 use owned::{Owned, Tag, digest, managers, owned, owns_set_label};
 pub(crate) use page::Page;
 pub(crate) use parts::Parts;
+pub use reference::ObjectRef;
 
 use crate::api::Resource;
 use crate::memory::tree_of;

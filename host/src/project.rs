@@ -8,8 +8,11 @@
 
 mod definitions;
 mod doctor;
+mod flags;
 mod make;
 mod missing;
+pub(crate) mod objects;
+pub(crate) mod owners;
 mod scaffold;
 mod sdk;
 mod toolchain;
@@ -24,6 +27,7 @@ use crate::manifest::{self, Build, Plugin};
 use crate::source::text_of;
 
 pub use doctor::doctor;
+pub use flags::{BuildFlags, DoctorFlags, GrantsFlags, Language, NewFlags};
 pub use make::{Failed, Made, Maker, build};
 pub use missing::{grants, grants_command};
 pub use scaffold::{group_name, kind_name, new, plugin_name};

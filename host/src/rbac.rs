@@ -4,6 +4,7 @@
 //! - A document that `windlass run` would not start gives no roles, and nothing is printed then: what
 //!   is applied is all or nothing.
 
+mod flags;
 mod objects;
 mod primary;
 mod rules;
@@ -12,15 +13,18 @@ use std::io::Write;
 
 use anyhow::{Context, anyhow, bail};
 
-use crate::args::{Output, Rbac};
-use crate::describe::Describe;
+use crate::api::is_cluster_scoped;
 use crate::error::Chain;
-use crate::grants::{self, Places, PrimaryKind, Problem, block, is_cluster_scoped, wanted};
+use crate::flags::ObjectFormat;
+use crate::grants::block;
 use crate::manifest::{Plugin, line_of_grant};
-use crate::plugin::Description;
+use crate::needs;
+use crate::needs::{Places, PrimaryKind, Problem, wanted};
+use crate::plugin::{Describe, Description};
 use crate::seams::Seams;
 use crate::source::{Candidate, read_component, read_folder, unreadable};
 use crate::text::clean;
+pub use flags::RbacFlags;
 use objects::{Account, Printed};
 pub(crate) use primary::{is_watched, plural as primary_plural};
 
@@ -31,7 +35,7 @@ const PATH: usize = 1 << 10;
 ///
 /// # Errors
 /// A document cannot be used, or its plugin would not be started.
-pub async fn print(flags: Rbac, threads: usize, seams: Seams) -> anyhow::Result<()> {
+pub async fn print(flags: RbacFlags, threads: usize, seams: Seams) -> anyhow::Result<()> {
     let folder = read_folder(&flags.config, seams.clock.now())
         .map_err(|error| anyhow!(unreadable(&flags.config, &error)))?;
     if folder.plugins.is_empty() && folder.problems.is_empty() {
@@ -68,8 +72,8 @@ pub async fn print(flags: Rbac, threads: usize, seams: Seams) -> anyhow::Result<
         );
     }
     let text = match flags.output {
-        Output::Yaml => objects::yaml(&printed)?,
-        Output::Json => objects::json(printed)?,
+        ObjectFormat::Yaml => objects::yaml(&printed)?,
+        ObjectFormat::Json => objects::json(printed)?,
     };
     std::io::stdout()
         .write_all(text.as_bytes())
@@ -110,7 +114,7 @@ async fn roles(
     let primary =
         primary::find(&description, &plugin.grants).map_err(|problem| vec![of_plugin(problem)])?;
     let kind = PrimaryKind::known(&primary.group, &primary.plural);
-    let problems = grants::problems(&description, &plugin.grants, &kind, &is_cluster_scoped);
+    let problems = needs::problems(&description, &plugin.grants, &kind, &is_cluster_scoped);
     let line = |index| line_of_grant(&candidate.text, name, index);
     let said = |problem: &Problem| of_plugin(problem.text(line));
     let (refused, notes): (Vec<_>, Vec<_>) = problems.iter().partition(|problem| problem.refuses);

@@ -9,36 +9,51 @@
 //!   configuration is given: the same component decides the same.
 
 mod decisions;
-mod failures;
-mod recording;
 
 use std::fs;
 use std::io::{Write, stdout};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
+use clap::Args;
 use serde::Serialize;
 
-pub use failures::Failures;
-pub use recording::{Function, Outcome, Recording};
-
-pub(crate) use recording::Made;
-
-use crate::args::{InspectOutput, Replay};
-use crate::describe::Describe;
 use crate::dev::target::Target;
+use crate::digest::digest;
 use crate::error::Chain;
+use crate::flags::OutputFormat;
 use crate::manifest;
+use crate::object::ObjectRef;
 use crate::plugin::tape::Player;
-use crate::plugin::{Plugin, Request};
+use crate::plugin::{Describe, Plugin, Request};
 use crate::project::Maker;
+use crate::recording::{API_VERSION, Function, Outcome, Recording, component_of};
 use crate::screen::{Tone, say};
 use crate::seams::Seams;
-use crate::source::{digest, text_of};
-use crate::text::{clean_lines, shell_word};
-use crate::why::Node;
+use crate::source::text_of;
+use crate::text::clean_lines;
 use decisions::{Decisions, difference};
+
+/// Replay a recorded pass. Exit codes: 0 the same decisions, 1 different decisions, 2 the pass cannot be replayed.
+#[derive(Debug, Args)]
+pub struct ReplayFlags {
+    /// The recording of a pass
+    #[arg(value_name = "FILE")]
+    pub recording: PathBuf,
+    /// A project or a component to replay it with [default: the component that made the pass, which is kept beside the recording]
+    #[arg(long, value_name = "FOLDER | FILE.wasm")]
+    pub with: Option<PathBuf>,
+    /// Plugin document whose spec.config replaces the recorded configuration, such as plugin.yaml
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Output format
+    #[arg(long, short, default_value = "text", value_name = "FORMAT")]
+    pub output: OutputFormat,
+    /// Private folder for compiled code; created if absent [default: windlass/code in the user's cache folder]
+    #[arg(long, env = "WINDLASS_CODE_CACHE", value_name = "DIR")]
+    pub code_cache: Option<PathBuf>,
+}
 
 /// The longest line that is shown.
 const LINE: usize = 2 << 10;
@@ -56,7 +71,7 @@ struct Answer {
     kind: &'static str,
     recording: String,
     plugin: String,
-    object: Node,
+    object: ObjectRef,
     /// Of the component that made the pass.
     recorded_digest: String,
     /// Of the component that made it again.
@@ -73,7 +88,7 @@ struct Answer {
 ///
 /// # Errors
 /// [`Different`], if they are not; else that it cannot be made again.
-pub async fn replay(flags: Replay, threads: usize, seams: Seams) -> anyhow::Result<()> {
+pub async fn replay(flags: ReplayFlags, threads: usize, seams: Seams) -> anyhow::Result<()> {
     let file = &flags.recording;
     let recording = Recording::read(file)?;
     let component = component(&flags, &recording, &seams).await?;
@@ -93,7 +108,7 @@ pub async fn replay(flags: Replay, threads: usize, seams: Seams) -> anyhow::Resu
     let replayed = play(&recording, &plugin).await?;
     let same = recorded == replayed;
     let answer = Answer {
-        api_version: recording::API_VERSION,
+        api_version: API_VERSION,
         kind: "Replay",
         recording: file.display().to_string(),
         plugin: name.clone(),
@@ -107,8 +122,8 @@ pub async fn replay(flags: Replay, threads: usize, seams: Seams) -> anyhow::Resu
         hidden_values: recording.hidden_values,
     };
     let shown = match flags.output {
-        InspectOutput::Text => clean_lines(&answer.text(&recording), LINE) + "\n",
-        InspectOutput::Json => serde_json::to_string_pretty(&answer)? + "\n",
+        OutputFormat::Text => clean_lines(&answer.text(&recording), LINE) + "\n",
+        OutputFormat::Json => serde_json::to_string_pretty(&answer)? + "\n",
     };
     stdout().lock().write_all(shown.as_bytes())?;
     match same {
@@ -119,7 +134,7 @@ pub async fn replay(flags: Replay, threads: usize, seams: Seams) -> anyhow::Resu
 
 /// The component that is named, or the one that is kept beside the recording.
 async fn component(
-    flags: &Replay,
+    flags: &ReplayFlags,
     recording: &Recording,
     seams: &Seams,
 ) -> anyhow::Result<Arc<[u8]>> {
@@ -133,7 +148,7 @@ async fn component(
         });
         return Ok(made.await?.bytes);
     }
-    let kept = failures::component_of(&flags.recording, &recording.plugin.digest);
+    let kept = component_of(&flags.recording, &recording.plugin.digest);
     let Some(kept) = kept else {
         bail!(
             "the component {} of {} is not beside {}: name one, or a project, with --with",
@@ -235,29 +250,4 @@ impl Answer {
 /// The first digits of a digest.
 fn short(digest: &str) -> &str {
     digest.get(.."sha256:".len() + 12).unwrap_or(digest)
-}
-
-/// How a recording is played, for a shell.
-pub fn command(recording: &Path) -> String {
-    let path = recording.display().to_string();
-    format!("windlass replay {}", shell_word(&path))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_shell_gets_the_path_as_it_is() {
-        let cases = [
-            (
-                ".windlass/failures/a/bob-2.json",
-                "windlass replay .windlass/failures/a/bob-2.json",
-            ),
-            ("a b/it's.json", r"windlass replay 'a b/it'\''s.json'"),
-        ];
-        for (path, want) in cases {
-            assert_eq!(command(Path::new(path)), want);
-        }
-    }
 }

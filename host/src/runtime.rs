@@ -1,6 +1,8 @@
 //! Wires a host: from flags to running plugins, and back to nothing.
 
-use std::path::{Path, PathBuf};
+mod flags;
+mod shares;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,7 +11,6 @@ use windlass_code_cache::CodeCache;
 
 use crate::admin::{self, Ports};
 use crate::api::{Api, Discovery};
-use crate::args::{self, Run};
 use crate::connect::connect;
 use crate::controller::{Archive, Insights};
 use crate::crashes::Crashes;
@@ -17,21 +18,21 @@ use crate::events::Recorder;
 use crate::hosting::{Host, LastGood, Quarantine};
 use crate::informer::{Informers, Settings};
 use crate::lease::Times;
-use crate::memory::plugin_budget;
 use crate::metrics::Metrics;
-use crate::plugin::{Compiler, Sandboxes};
-use crate::replay::Failures;
+use crate::plugin::{Sandboxes, code_cache, sandboxes};
+use crate::recording::Failures;
 use crate::seams::{Seams, Task};
 use crate::shutdown;
 use crate::source::{Watch, unreadable};
 use crate::status::Board;
 use crate::why::Finder;
+pub use flags::RunFlags;
 
 /// Runs every plugin of the config folder until a signal comes.
 ///
 /// # Errors
 /// The host cannot start, or has lost a lease.
-pub async fn run(flags: Run, guest_threads: usize, seams: Seams) -> anyhow::Result<()> {
+pub async fn run(flags: RunFlags, guest_threads: usize, seams: Seams) -> anyhow::Result<()> {
     let (watch, folder) = Watch::start(&flags.config, &seams)
         .map_err(|error| anyhow!(unreadable(&flags.config, &error)))?;
     let times = flags.leases.times().map_err(anyhow::Error::msg)?;
@@ -77,28 +78,6 @@ pub async fn run(flags: Run, guest_threads: usize, seams: Seams) -> anyhow::Resu
     wired.host.run(watch, folder, &phase, &phases).await?;
     tracing::info!("stopped");
     Ok(())
-}
-
-/// Where guests run, on so many threads.
-///
-/// # Errors
-/// The machine runs none.
-pub fn sandboxes(threads: usize, seams: &Seams) -> anyhow::Result<Arc<Sandboxes>> {
-    let budget = plugin_budget(Path::new("/"));
-    let sandboxes = Sandboxes::new(seams.clone(), threads, budget, Compiler::Child);
-    sandboxes.map_err(|error| anyhow::anyhow!("cannot start the WebAssembly engine: {error:#}"))
-}
-
-/// Where compiled code is kept: in `folder`, or in the user's cache folder.
-///
-/// # Errors
-/// The folder cannot be used.
-pub fn code_cache(folder: Option<PathBuf>) -> anyhow::Result<CodeCache> {
-    let folder = folder.or_else(args::user_code_cache);
-    let folder = folder
-        .context("neither HOME nor XDG_CACHE_HOME is set: name a folder with --code-cache")?;
-    CodeCache::open(&folder)
-        .context("cannot use the code cache; name another folder with --code-cache")
 }
 
 /// What a host is made with.

@@ -6,6 +6,7 @@
 
 mod child;
 mod clock;
+pub mod environment;
 mod files;
 mod first;
 mod process;

@@ -14,9 +14,6 @@ use tracing::field::{Empty, display};
 use tracing::{Span, record_all, trace_span};
 use tracing_opentelemetry::OpenTelemetrySpanExt;
 
-use crate::controller::Record;
-use crate::object::Key;
-use crate::plugin::cluster::Primary;
 use crate::text::clean;
 
 /// The longest error.
@@ -29,14 +26,20 @@ pub const TARGET: &str = "span";
 const IMPORT: &str = "import";
 
 /// Begins the span of a pass of `plugin` over `primary`, which is to make `step` and has failed `attempt` times before.
-pub fn pass(plugin: &str, primary: &Primary, step: &'static str, attempt: u32) -> Span {
+pub fn pass(
+    plugin: &str,
+    primary: &dyn Display,
+    uid: &str,
+    step: &'static str,
+    attempt: u32,
+) -> Span {
     trace_span!(target: TARGET, parent: None, "pass",
         otel.name = step,
         otel.status_code = Empty,
         otel.status_description = Empty,
         plugin,
         object = %primary,
-        uid = primary.uid,
+        uid,
         attempt = i64::from(attempt),
         outcome = Empty,
         why = Empty,
@@ -44,26 +47,6 @@ pub fn pass(plugin: &str, primary: &Primary, step: &'static str, attempt: u32) -
         memory = Empty,
         requests = Empty,
     )
-}
-
-/// Says in the span of a pass what has become of it.
-pub fn passed(span: &Span, record: &Record) {
-    if span.is_disabled() {
-        return;
-    }
-    let why = record.whys.first.first();
-    // All at once: each record of a field by itself takes longer than these together.
-    record_all!(
-        span,
-        outcome = record.outcome,
-        why = why.map(display),
-        cpu_ms = record.cpu.as_secs_f64() * 1000.0,
-        memory = i64::try_from(record.memory).unwrap_or(i64::MAX),
-        requests = i64::from(record.requests)
-    );
-    if let Some(error) = &record.error {
-        failed(span, error);
-    }
 }
 
 /// The identity of the trace that `span` belongs to, if it is to be sent: 32 hexadecimal digits.
@@ -92,7 +75,7 @@ pub fn import(name: &'static str) -> Span {
 }
 
 /// Says in the span that is current which object an import is about; with no key, that it is about many.
-pub fn names(kind: &str, key: Option<&Key>) {
+pub fn names(kind: &str, key: Option<&dyn Display>) {
     let span = Span::current();
     // Of a call that has no more spans it is the pass's.
     let is_import = span.metadata().is_some_and(|it| it.name() == IMPORT);
@@ -146,7 +129,8 @@ pub fn broken(error: &impl Display) {
     }
 }
 
-fn failed(span: &Span, why: &str) {
+/// Says in a span that it failed, and why.
+pub fn failed(span: &Span, why: &str) {
     record_all!(
         span,
         otel.status_code = "ERROR",

@@ -1,5 +1,6 @@
 //! The log: text for people, JSON for machines, always on standard error. And [`Traces`].
 
+mod flags;
 mod traces;
 
 use std::io::{self, IsTerminal, Write, stderr};
@@ -13,9 +14,9 @@ use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Layer, Registry, fmt, registry};
 
+pub use flags::{Endpoint, LogFormat, TraceFlags};
 pub use traces::Traces;
 
-use crate::args::{LogFormat, Windlass};
 use crate::seams::Seams;
 use crate::spans;
 
@@ -55,6 +56,19 @@ impl Write for Held {
     }
 }
 
+/// How the log is written, and where traces go.
+#[derive(Debug)]
+pub struct LogSettings<'a> {
+    /// Text or JSON; text on a terminal and JSON elsewhere if it is not said.
+    pub format: Option<LogFormat>,
+    /// A level, or a filter such as `info,plugin=debug`.
+    pub filter: &'a str,
+    /// Whether it is kept for [`taken`] and not written.
+    pub is_held_back: bool,
+    /// The collector of traces, if there is one.
+    pub traces: Option<Endpoint>,
+}
+
 /// Takes what was held back, for who tells it when something has failed.
 pub fn taken() -> String {
     let mut held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
@@ -65,11 +79,11 @@ pub fn taken() -> String {
 ///
 /// # Errors
 /// Traces cannot be sent.
-pub fn start(windlass: &Windlass, seams: &Seams) -> anyhow::Result<Option<Traces>> {
-    let filter = wanted(windlass.filter())?;
-    let traces = windlass.traces_to().map_err(anyhow::Error::msg)?;
-    let traces = traces.map(|to| Traces::start(&to, seams)).transpose()?;
-    let log = log(windlass.log_format, windlass.holds_log());
+pub fn start(settings: &LogSettings<'_>, seams: &Seams) -> anyhow::Result<Option<Traces>> {
+    let filter = wanted(settings.filter)?;
+    let traces = settings.traces.as_ref();
+    let traces = traces.map(|to| Traces::start(to, seams)).transpose()?;
+    let log = log(settings.format, settings.is_held_back);
     // No `Option` of a layer: where it is none, `tracing::enabled!` says that all is.
     let mut layers: Vec<BoxedLayer> = vec![log.with_filter(filter).boxed()];
     if let Some(traces) = &traces {

@@ -116,6 +116,16 @@ pub fn difference(want: &str, got: &str) -> String {
     out
 }
 
+/// Whether `name` is a DNS label (RFC 1123), as Kubernetes checks it.
+pub fn is_dns_label(name: &str) -> bool {
+    let inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    !name.is_empty()
+        && name.len() <= 63
+        && name.chars().all(inner)
+        && !name.starts_with('-')
+        && !name.ends_with('-')
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

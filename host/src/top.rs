@@ -11,13 +11,26 @@ use std::time::Duration;
 use crossterm::event::{Event, EventStream, KeyEventKind};
 use futures::StreamExt;
 
+use clap::Args;
+
 use crate::admin::client::{document, fetch};
 use crate::admin::folder;
-use crate::args::{InspectOutput, Top};
 use crate::error::Chain;
+use crate::flags::{HostFlags, OutputFormat};
 use crate::seams::{Either, Seams, first};
 use crate::status::{Status, table};
 use state::{Asked, Next, Screen, View};
+
+/// Show what each plugin of a host does.
+#[derive(Debug, Args)]
+pub struct TopFlags {
+    /// Print once, in this format [default: a view that refreshes; text once if there is no terminal]
+    #[arg(long, short, value_name = "FORMAT")]
+    pub output: Option<OutputFormat>,
+    /// Which host
+    #[command(flatten)]
+    pub host: HostFlags,
+}
 
 /// How often it is looked again.
 const AGAIN: Duration = Duration::from_secs(2);
@@ -26,13 +39,13 @@ const AGAIN: Duration = Duration::from_secs(2);
 ///
 /// # Errors
 /// No host answers there; in a terminal, only at the first time.
-pub async fn top(flags: Top, seams: Seams) -> anyhow::Result<()> {
+pub async fn top(flags: TopFlags, seams: Seams) -> anyhow::Result<()> {
     let base = folder::asked(flags.host.admin_url.as_deref(), Path::new("."), &seams).await;
     let base = base.as_str();
     let (status, json): (Status, String) = document(base, "/?o=json", &seams).await?;
     let shown = match flags.output {
-        Some(InspectOutput::Json) => json,
-        Some(InspectOutput::Text) => table(&status),
+        Some(OutputFormat::Json) => json,
+        Some(OutputFormat::Text) => table(&status),
         None if !stdout().is_terminal() => table(&status),
         None => return watch(base, status, &seams).await,
     };

@@ -7,7 +7,6 @@
 //! - The reason is a pure function of the facts: what is told is what the host would do.
 
 mod answer;
-mod ask;
 mod dot;
 mod find;
 mod left;
@@ -15,8 +14,7 @@ mod reason;
 mod text;
 mod truth;
 
-pub use answer::{Answer, FieldAnswer, Node, PassAnswer, PluginAnswer, Written};
-pub use ask::ask;
+pub use answer::{Answer, FieldAnswer, PassAnswer, PluginAnswer, Written};
 pub use dot::dot;
 pub use find::{Finder, Question};
 pub use left::Left;

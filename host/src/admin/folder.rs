@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::client::document;
-use crate::args::Cluster;
+use crate::connect::ClusterFlags;
 use crate::screen::{Tone, say};
 use crate::seams::Seams;
 use crate::status::Status;
@@ -61,7 +61,7 @@ impl Drop for Written {
 ///
 /// # Errors
 /// The file cannot be written.
-pub fn write(folder: &Path, host: &str, url: &str, cluster: &Cluster) -> io::Result<Written> {
+pub fn write(folder: &Path, host: &str, url: &str, cluster: &ClusterFlags) -> io::Result<Written> {
     // Whoever reads this may be in another folder.
     let kubeconfig = cluster.kubeconfig.as_deref().map(std::path::absolute);
     let kubeconfig = kubeconfig.transpose()?;
@@ -99,7 +99,7 @@ pub async fn asked(named: Option<&str>, folder: &Path, seams: &Seams) -> String 
 
 /// In which cluster a command changes objects: the one that `flags` name, the one of the host of `folder` while that runs,
 /// or the usual one. Says which it is, unless it is named.
-pub async fn cluster(flags: Cluster, folder: &Path, seams: &Seams) -> Cluster {
+pub async fn cluster(flags: ClusterFlags, folder: &Path, seams: &Seams) -> ClusterFlags {
     if flags.kubeconfig.is_some() || flags.context.is_some() {
         return flags;
     }
@@ -153,10 +153,10 @@ fn choose(
 /// The cluster that is meant by `flags`, which name none, and what is said of it. `answers` is the host that answers at
 /// the URL of `held`.
 fn choose_cluster(
-    flags: Cluster,
+    flags: ClusterFlags,
     held: Option<&HostOf>,
     answers: Option<&str>,
-) -> (Cluster, (Tone, String)) {
+) -> (ClusterFlags, (Tone, String)) {
     let usual = "that of the default kubeconfig or of the pod's service account";
     let Some(held) = held else {
         let text = format!("{usual}; no `windlass dev` runs in this folder");
@@ -181,7 +181,7 @@ fn choose_cluster(
         return (flags, (Tone::Warning, text));
     }
     let text = format!("that of the host of this folder, {}", names.join(", "));
-    let cluster = Cluster {
+    let cluster = ClusterFlags {
         kubeconfig: kubeconfig.map(PathBuf::from),
         context: context.map(str::to_owned),
         ..flags
@@ -204,8 +204,8 @@ mod tests {
         }
     }
 
-    fn cluster_at(kubeconfig: Option<&str>, context: Option<&str>) -> Cluster {
-        Cluster {
+    fn cluster_at(kubeconfig: Option<&str>, context: Option<&str>) -> ClusterFlags {
+        ClusterFlags {
             kubeconfig: kubeconfig.map(PathBuf::from),
             context: context.map(str::to_owned),
             namespace: Some("n".to_owned()),

@@ -191,8 +191,8 @@ fn points(steps: &[u32]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::object::ObjectRef;
     use crate::status::Passes;
-    use crate::why::Node;
 
     const EVIL: &str = "</td><script>alert(1)</script>";
 
@@ -252,7 +252,7 @@ mod tests {
                 verbs: vec!["delete".into()],
             }],
         };
-        let answer = Answer::about(Node {
+        let answer = Answer::about(ObjectRef {
             kind: EVIL.into(),
             namespace: None,
             name: EVIL.into(),

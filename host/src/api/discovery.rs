@@ -11,7 +11,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{APIGroupList, APIResource, 
 use tokio::time::Instant;
 
 use super::{Api, ApiError, Request, Resource, api_path, group_of};
-use crate::grants::is_cluster_scoped;
+use crate::api::is_cluster_scoped;
 use crate::seams::Clock;
 
 /// How many versions are remembered before those that nobody serves are forgotten.

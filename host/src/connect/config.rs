@@ -3,13 +3,15 @@
 use anyhow::bail;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 
-use crate::args::Cluster;
+use crate::connect::ClusterFlags;
 
 /// In place of the proxy of a cluster: kube would take that of the environment for one of the kubeconfig.
 const TAKEN: &str = "http://taken";
 
 /// A configuration, and the proxy that the kubeconfig itself names.
-pub(super) async fn config(cluster: &Cluster) -> anyhow::Result<(kube::Config, Option<String>)> {
+pub(super) async fn config(
+    cluster: &ClusterFlags,
+) -> anyhow::Result<(kube::Config, Option<String>)> {
     let options = KubeConfigOptions {
         context: cluster.context.clone(),
         ..KubeConfigOptions::default()

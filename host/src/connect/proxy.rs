@@ -9,7 +9,7 @@ use http::{HeaderValue, Uri};
 use hyper_util::client::proxy::matcher::{Intercept, Matcher};
 
 use super::no_proxy::is_direct;
-use crate::args::Proxies;
+use crate::seams::environment::Proxies;
 
 /// A proxy.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,8 +7,8 @@ use futures::FutureExt;
 
 use super::finalizer;
 use super::work::WorkQueue;
-use crate::measured::Scene;
 use crate::object::{Key, Metadata};
+use crate::scene::Scene;
 use crate::seams::Clock;
 use crate::view::{Wakeup, Why};
 

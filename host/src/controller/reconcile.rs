@@ -14,7 +14,7 @@ use crate::object::{Key, Metadata, Object, finalizer_of};
 use crate::plugin::cluster::{Call, Door, Primary, Traffic};
 use crate::plugin::tape::Tape;
 use crate::plugin::{Action, CallError, Called, Cancel, Measures, Plugin, Progress, Request};
-use crate::replay::{Failures, Function, Made, Outcome};
+use crate::recording::{Failures, Function, Made, Outcome};
 
 /// Makes passes for one plugin.
 pub(super) struct Reconciler {

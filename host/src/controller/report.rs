@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use tracing::{Span, record_all};
+
 use super::hot::WINDOW;
 use super::reconcile::{Done, Pass, PassError};
 use super::record::Record;
@@ -11,6 +13,7 @@ use crate::events::{Note, Severity};
 use crate::object::Key;
 use crate::plugin::cluster::{Door, Primary};
 use crate::plugin::{CallError, Failure};
+use crate::spans;
 use crate::text::clean;
 use crate::view::{End, Journal, Wrote};
 
@@ -26,6 +29,26 @@ pub(super) fn label(outcome: &Result<Done, PassError>) -> &'static str {
         Ok(Done::Again) => "again",
         Ok(Done::After(_)) => "after",
         Err(error) => error.label(),
+    }
+}
+
+/// Says in the span of a pass what has become of it.
+pub(super) fn span(span: &Span, record: &Record) {
+    if span.is_disabled() {
+        return;
+    }
+    let why = record.whys.first.first();
+    // All at once: each record of a field by itself takes longer than these together.
+    record_all!(
+        span,
+        outcome = record.outcome,
+        why = why.map(display),
+        cpu_ms = record.cpu.as_secs_f64() * 1000.0,
+        memory = i64::try_from(record.memory).unwrap_or(i64::MAX),
+        requests = i64::from(record.requests)
+    );
+    if let Some(error) = &record.error {
+        spans::failed(span, error);
     }
 }
 

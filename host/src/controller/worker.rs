@@ -151,7 +151,7 @@ impl Worker {
         let door = self.reconciler.door();
         let primary = self.reconciler.primary(&object.metadata);
         let step = self.reconciler.step(&object).label();
-        let span = spans::pass(&door.plugin, &primary, step, attempt);
+        let span = spans::pass(&door.plugin, &primary, &primary.uid, step, attempt);
         let pass = self.reconciler.pass(&object, attempt);
         let pass = pass.instrument(span.clone()).await;
         let took = self.seams.clock.now() - started;
@@ -193,7 +193,7 @@ impl Worker {
             trace: spans::trace_id(&span),
             next: delay,
         };
-        spans::passed(&span, &record);
+        report::span(&span, &record);
         count(&self.meters, &pass, &record);
         let last = error.and_then(|_| self.records.last_failure(key));
         report::pass(door, &primary, &pass, &record, last.as_deref());

@@ -21,7 +21,7 @@ use pin_project_lite::pin_project;
 use tokio::sync::Notify;
 
 use super::Crash;
-use crate::source::Digest;
+use crate::digest::Digest;
 
 /// More components than this are not at work at once: calls are limited to fewer.
 const SLOTS: usize = 128;

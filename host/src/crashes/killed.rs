@@ -10,7 +10,7 @@
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use crate::source::Digest;
+use crate::digest::Digest;
 
 /// So many components are remembered.
 const MOST: usize = 256;
@@ -136,7 +136,7 @@ impl Kills {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::source::digest;
+    use crate::digest::digest;
 
     const CRASH: (&str, Blame) = ("crashes the compiler", Blame::Component);
     const STARVES: (&str, Blame) = ("takes too long", Blame::Machine);

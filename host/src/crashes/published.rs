@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use super::Crash;
-use crate::source::Digest;
+use crate::digest::Digest;
 
 /// The annotation's name.
 pub const ANNOTATION: &str = "windlass.dev/crashes";

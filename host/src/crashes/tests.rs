@@ -1,8 +1,8 @@
 //! What a host remembers over restarts, and what hosts tell each other.
 
 use super::*;
+use crate::digest::digest;
 use crate::seams::{Clock, Rng, Spawn};
-use crate::source::digest;
 
 fn at(text: &str) -> Timestamp {
     format!("2026-11-25T{text}Z").parse().unwrap()

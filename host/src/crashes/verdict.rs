@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::{SignedDuration, Timestamp};
 
 use super::Crash;
-use crate::source::Digest;
+use crate::digest::Digest;
 
 /// Two crashes that are no further apart accuse who was at work in both.
 pub const WINDOW: SignedDuration = SignedDuration::from_mins(10);

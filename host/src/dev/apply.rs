@@ -6,12 +6,16 @@ use http::Method;
 use serde_json::{Value, json};
 
 use super::news::News;
-use super::owners::{Owner, references, set_uids};
-use super::wanted::Wanted;
 use crate::api::{Api, ApiError, Discovery, Request, Resource, group_of};
 use crate::error::Chain;
+use crate::object::ObjectRef;
+use crate::project::objects::Wanted;
+use crate::project::owners::{Owner, references, set_uids};
 use crate::seams::Clock;
-use crate::why::Node;
+use crate::text::clean;
+
+/// The longest text of a server that is shown.
+const TEXT: usize = 2 << 10;
 
 /// The field manager.
 const MANAGER: &str = "windlass-dev";
@@ -33,8 +37,11 @@ impl Applier<'_> {
     /// Applies an object, and says how that went.
     pub(super) async fn apply(&self, wanted: &Wanted) -> News {
         match self.applied(wanted).await {
-            Ok(object) => wanted.applied(object),
-            Err(message) => wanted.refused(&message),
+            Ok(object) => News::Applied {
+                object,
+                file: wanted.file().to_owned(),
+            },
+            Err(message) => refused(wanted, &message),
         }
     }
 
@@ -42,7 +49,10 @@ impl Applier<'_> {
     /// tolerates what was wrong before, as long as it does not change.
     pub(super) async fn check(&self, wanted: &Wanted) -> Option<News> {
         let message = self.tried(wanted).await.err()?;
-        Some(wanted.refused(&format!("it does not conform any more: {message}")))
+        Some(refused(
+            wanted,
+            &format!("it does not conform any more: {message}"),
+        ))
     }
 
     async fn tried(&self, wanted: &Wanted) -> Result<(), String> {
@@ -61,7 +71,7 @@ impl Applier<'_> {
         }
     }
 
-    async fn applied(&self, wanted: &Wanted) -> Result<Node, String> {
+    async fn applied(&self, wanted: &Wanted) -> Result<ObjectRef, String> {
         let (resource, namespace) = self.place(wanted).await?;
         let name = wanted.text("/metadata/name");
         let path = resource.path(namespace, Some(name), None);
@@ -95,7 +105,7 @@ impl Applier<'_> {
                 (Err(error), _) => return Err(format!("{}: {}", wanted.title(), Chain(&error))),
             }
         }
-        Ok(Node {
+        Ok(ObjectRef {
             kind: wanted.kind().1.to_owned(),
             namespace: namespace.map(str::to_owned),
             name: name.to_owned(),
@@ -183,5 +193,13 @@ fn is_invalid(error: &ApiError) -> bool {
             code: 400, message, ..
         } => message.contains("decoding error"),
         _ => false,
+    }
+}
+
+/// What is wrong with an object of a file.
+pub(super) fn refused(wanted: &Wanted, message: &str) -> News {
+    News::NotApplied {
+        file: wanted.file().to_owned(),
+        message: clean(message, TEXT),
     }
 }

@@ -21,11 +21,12 @@ use super::objects::Objects;
 use super::plugins::watch;
 use super::target::{Target, Version};
 use super::tell::Teller;
+use crate::digest::Digest;
 use crate::error::Chain;
 use crate::hosting::Host;
 use crate::project::{Failed, Maker};
 use crate::seams::Task;
-use crate::source::{Candidate, Digest, Folder};
+use crate::source::{Candidate, Folder};
 
 /// So many builds that change nothing, within so long, are a build that changes its own sources.
 const IDLE_BUILDS: usize = 3;

@@ -13,8 +13,9 @@ use std::time::Duration;
 use ignore::WalkBuilder;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
+use crate::digest::{Digest, digest};
 use crate::seams::{Clock, Notices, first};
-use crate::source::{Digest, NOT_A_FILE, digest, is_file};
+use crate::source::{NOT_A_FILE, is_file};
 
 /// How long notices are gathered: an editor makes several of one save.
 const GATHER: Duration = Duration::from_millis(50);

@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use crate::object::ObjectRef;
 use crate::screen::Tone;
 use crate::text::{shell_word, spell};
-use crate::why::{Node, PassAnswer};
+use crate::why::PassAnswer;
 use wrote::{has_effect, lines};
 
 /// Something that happened.
@@ -77,7 +78,7 @@ pub(super) enum News {
     /// An object of the project was applied.
     Applied {
         /// The object.
-        object: Node,
+        object: ObjectRef,
         /// The file that holds it.
         file: String,
     },
@@ -91,7 +92,7 @@ pub(super) enum News {
     /// An object was applied, and no file of the project holds it any more.
     Left {
         /// The object.
-        object: Node,
+        object: ObjectRef,
         /// The command that deletes it.
         command: String,
     },
@@ -126,7 +127,7 @@ pub(super) enum News {
         /// The plugin.
         plugin: String,
         /// The object.
-        object: Node,
+        object: ObjectRef,
         /// When it runs next, if nothing happens before.
         next_ms: Option<u64>,
         /// What it did.
@@ -149,7 +150,7 @@ pub(super) type Said = (Tone, &'static str, String);
 
 impl News {
     /// An object is left behind. `kubectl` is how its cluster is reached.
-    pub(super) fn left(object: Node, kubectl: &str) -> Self {
+    pub(super) fn left(object: ObjectRef, kubectl: &str) -> Self {
         let (kind, name) = (object.kind.to_lowercase(), shell_word(&object.name));
         let mut command = format!("{kubectl} delete {kind} {name}");
         if let Some(namespace) = &object.namespace {
@@ -296,7 +297,7 @@ fn granted(
     (Tone::Warning, "Granted", lines.join("\n"))
 }
 
-fn left(object: &Node, command: &str) -> String {
+fn left(object: &ObjectRef, command: &str) -> String {
     let more = match &*object.kind {
         "CustomResourceDefinition" => ", and all objects of that kind",
         _ => "",
@@ -318,7 +319,7 @@ fn ready(took_ms: u64, page: Option<&str>, kubeconfig: Option<&str>) -> Said {
     (Tone::Good, "Ready", text)
 }
 
-fn pass_said(object: &Node, next_ms: Option<u64>, pass: &PassAnswer) -> Said {
+fn pass_said(object: &ObjectRef, next_ms: Option<u64>, pass: &PassAnswer) -> Said {
     let why = pass.woken_by.first().map_or("", String::as_str);
     let (took, writes) = (
         millis(pass.took_ms),
@@ -346,7 +347,7 @@ fn pass_said(object: &Node, next_ms: Option<u64>, pass: &PassAnswer) -> Said {
     }
     text.push_str(&format!("\n{}", attempt(next_ms, pass)));
     if let Some(recording) = &pass.recording {
-        let command = crate::replay::command(Path::new(recording));
+        let command = crate::recording::command(Path::new(recording));
         text.push_str(&format!("\nreplay: {command}"));
     }
     (Tone::Bad, "Failed", text)

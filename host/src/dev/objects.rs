@@ -8,17 +8,18 @@ use super::apply::Applier;
 use super::inputs::Held;
 use super::news::News;
 use super::tell::Teller;
-use super::wanted::{Wanted, in_order, objects};
+use crate::digest::Digest;
+use crate::object::ObjectRef;
 use crate::project::DOCUMENT;
-use crate::source::{Digest, text_of};
-use crate::why::Node;
+use crate::project::objects::{Wanted, in_order, objects};
+use crate::source::text_of;
 
 /// Files by their content.
 type Files = BTreeMap<PathBuf, Digest>;
 
 /// The objects that were applied, by the file that holds them.
 #[derive(Debug, Default)]
-pub(super) struct Objects(BTreeMap<PathBuf, BTreeSet<Node>>);
+pub(super) struct Objects(BTreeMap<PathBuf, BTreeSet<ObjectRef>>);
 
 impl Objects {
     /// Applies the objects of the files that are not as they were `before`. If a kind changes, it also says which objects
@@ -81,8 +82,8 @@ impl Objects {
     }
 
     /// Those of `earlier` objects that no file holds any more.
-    fn left(&self, earlier: BTreeSet<Node>) -> Vec<Node> {
-        let is_held = |object: &Node| self.0.values().any(|held| held.contains(object));
+    fn left(&self, earlier: BTreeSet<ObjectRef>) -> Vec<ObjectRef> {
+        let is_held = |object: &ObjectRef| self.0.values().any(|held| held.contains(object));
         earlier
             .into_iter()
             .filter(|object| !is_held(object))
@@ -103,8 +104,8 @@ fn read(path: &Path) -> Result<Vec<Wanted>, String> {
 mod tests {
     use super::*;
 
-    fn node(kind: &str, name: &str) -> Node {
-        Node {
+    fn node(kind: &str, name: &str) -> ObjectRef {
+        ObjectRef {
             kind: kind.to_owned(),
             namespace: None,
             name: name.to_owned(),

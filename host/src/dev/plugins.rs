@@ -8,9 +8,10 @@ use super::tell::Teller;
 use crate::controller::Record;
 use crate::hosting::Host;
 use crate::metrics::{Meters, Stage};
+use crate::object::ObjectRef;
 use crate::seams::{Either, first};
 use crate::text::clean;
-use crate::why::{Node, PassAnswer};
+use crate::why::PassAnswer;
 
 /// So many passes wait to be told.
 const WAITING: usize = 4096;
@@ -115,7 +116,7 @@ fn pass(plugin: &str, meters: &Meters, record: &Record) -> News {
     let kind = meters.about().map_or_else(String::new, |about| about.kind);
     News::Pass {
         plugin: plugin.to_owned(),
-        object: Node::new(&kind, &record.key),
+        object: ObjectRef::new(&kind, &record.key),
         next_ms: record
             .next
             .map(|next| u64::try_from(next.as_millis()).unwrap_or(u64::MAX)),

@@ -15,26 +15,27 @@ use windlass_apiserver::seams as server;
 use windlass_apiserver::server::Server;
 
 use super::apply::Applier;
+use super::apply::refused;
+use super::flags::RenderFlags;
 use super::news::News;
 use super::target::{Target, Version};
-use super::wanted::{Wanted, in_order, objects};
 use crate::api::{Api, Request, Resource};
-use crate::args::{Output, Render};
 use crate::error::Chain;
+use crate::flags::ObjectFormat;
+use crate::flowcontrol::Throttled;
 use crate::grants::Used;
 use crate::hosting::{Host, Quarantine};
 use crate::lease::Times;
-use crate::metrics::Throttled;
-use crate::object::{Object, Page};
+use crate::object::{Object, ObjectRef, Page};
 use crate::plugin::cluster::{Call, Door, Primary, Sheet, Unsent, Writes};
-use crate::plugin::{Action, Cancel, HostCalls, Measures, Plugin, Progress};
+use crate::plugin::{Action, Cancel, HostCalls, Measures, Plugin, Progress, code_cache, sandboxes};
 use crate::project::Maker;
-use crate::runtime::{Means, code_cache, identity, sandboxes, wire};
+use crate::project::objects::{Wanted, in_order, objects};
+use crate::runtime::{Means, identity, wire};
 use crate::screen::{Tone, say};
 use crate::seams::{Rng, Seams};
 use crate::text::clean;
 use crate::view::View;
-use crate::why::Node;
 
 /// The longest text of a guest that is shown.
 const TEXT: usize = 2 << 10;
@@ -54,7 +55,7 @@ struct Rendering {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Rendered {
-    object: Node,
+    object: ObjectRef,
     /// What the plugin answers.
     returned: String,
     /// What went wrong.
@@ -68,7 +69,7 @@ struct Rendered {
 struct WriteOf {
     verb: &'static str,
     #[serde(flatten)]
-    node: Node,
+    node: ObjectRef,
     body: Option<Value>,
 }
 
@@ -76,7 +77,7 @@ struct WriteOf {
 ///
 /// # Errors
 /// There is no such object, or a call failed.
-pub async fn render(flags: Render, threads: usize, seams: Seams) -> anyhow::Result<()> {
+pub async fn render(flags: RenderFlags, threads: usize, seams: Seams) -> anyhow::Result<()> {
     let target = Target::open(&flags.target)?;
     let clock = seams.clock;
     let outside = server::Seams {
@@ -129,8 +130,8 @@ pub async fn render(flags: Render, threads: usize, seams: Seams) -> anyhow::Resu
         calls,
     };
     let shown = match flags.output {
-        Output::Yaml => yaml(&rendering)?,
-        Output::Json => serde_json::to_string_pretty(&rendering)? + "\n",
+        ObjectFormat::Yaml => yaml(&rendering)?,
+        ObjectFormat::Json => serde_json::to_string_pretty(&rendering)? + "\n",
     };
     stdout().lock().write_all(shown.as_bytes())?;
     if failed > 0 {
@@ -140,7 +141,7 @@ pub async fn render(flags: Render, threads: usize, seams: Seams) -> anyhow::Resu
 }
 
 /// The objects of the project and of the files that are named: of the project alone its kinds, if there are files.
-fn given(flags: &Render, target: &Target) -> anyhow::Result<Vec<Wanted>> {
+fn given(flags: &RenderFlags, target: &Target) -> anyhow::Result<Vec<Wanted>> {
     let mut wanted = Vec::new();
     if let Target::Project(_) = target {
         let held = target
@@ -184,11 +185,11 @@ async fn put(wanted: Vec<Wanted>, server: &Server, host: &Host) -> anyhow::Resul
         let news = if wanted.is_definition() {
             applier.apply(&wanted).await
         } else if server.registry().of_kind(version, kind).is_none() {
-            wanted.refused(&wanted.unserved())
+            refused(&wanted, &wanted.unserved())
         } else {
             match server.give(wanted.object()) {
                 Ok(()) => continue,
-                Err(no) => wanted.refused(&format!("{}: {}", wanted.title(), no.message)),
+                Err(no) => refused(&wanted, &format!("{}: {}", wanted.title(), no.message)),
             }
         };
         said(&news)?;
@@ -271,7 +272,7 @@ async fn call(
         uid: object.metadata.uid.to_string(),
         resource: resource.clone(),
     };
-    let node = Node::new(&resource.kind, &primary.key);
+    let node = ObjectRef::new(&resource.kind, &primary.key);
     let (call, cancel) = (Call::new(Arc::new(door), primary), Cancel::default());
     let (answer, output) = match finalize {
         true => {
@@ -327,7 +328,7 @@ impl From<Unsent> for WriteOf {
     fn from(unsent: Unsent) -> Self {
         Self {
             verb: unsent.verb,
-            node: Node::new(&unsent.kind, &unsent.key),
+            node: ObjectRef::new(&unsent.kind, &unsent.key),
             body: unsent.body,
         }
     }

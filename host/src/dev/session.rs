@@ -5,6 +5,7 @@ use std::path::Path;
 use anyhow::bail;
 use tokio::sync::mpsc;
 
+use super::flags::DevFlags;
 use super::follow::{Follower, State};
 use super::keys::{Key, Keyboard};
 use super::names::Names;
@@ -13,7 +14,6 @@ use super::settled::{busiest, settled};
 use super::target::Target;
 use super::tell::Teller;
 use super::verdict::verdict;
-use crate::args::Dev;
 use crate::runtime::Wired;
 use crate::screen::Tone;
 use crate::seams::{Ended, Seams};
@@ -36,7 +36,7 @@ impl Session {
     /// Builds and applies everything, and follows it.
     pub(super) async fn work(
         &self,
-        flags: &Dev,
+        flags: &DevFlags,
         targets: Vec<Target>,
         kubeconfig: Option<&Path>,
     ) -> anyhow::Result<()> {

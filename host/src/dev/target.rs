@@ -11,15 +11,18 @@ use super::apply::Applier;
 use super::grant;
 use super::inputs::Inputs;
 use super::news::News;
-use super::wanted::{Wanted, carried};
 use crate::api::{Discovery, Resource};
+use crate::digest::digest;
 use crate::error::Chain;
-use crate::grants::{self, Grant, Grants, entries};
+use crate::grants::{Grant, Grants, entries};
 use crate::hosting::Host;
-use crate::manifest::{Limits, Plugin, is_dns_label, line_of_grant};
+use crate::manifest::{Limits, Plugin, line_of_grant};
+use crate::needs;
 use crate::plugin::Description;
+use crate::project::objects::{Wanted, carried};
 use crate::project::{Failed, Made, Maker, Project, grants_command};
-use crate::source::{Candidate, digest, read_file};
+use crate::source::{Candidate, read_file};
+use crate::text::is_dns_label;
 
 /// What to run.
 #[derive(Clone, Debug, PartialEq)]
@@ -236,7 +239,7 @@ fn problems(
     };
     let scope = |group: &str, plural: &str| discovery.is_cluster_scoped(group, plural);
     let document = &project.document;
-    let problems = grants::problems(description, &document.grants, &primary.into(), &scope);
+    let problems = needs::problems(description, &document.grants, &primary.into(), &scope);
     let line = |index| line_of_grant(&project.text, &document.name, index);
     problems.iter().map(|problem| problem.text(line)).collect()
 }

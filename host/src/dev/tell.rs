@@ -10,16 +10,18 @@ use serde::Serialize;
 use tokio::sync::watch;
 
 use super::news::News;
-use crate::args::{Cluster, DevOutput};
+use crate::connect::ClusterFlags;
+use crate::flags::OutputFormat;
+use crate::object::ObjectRef;
 use crate::screen::{Tone, say_at};
 use crate::seams::{Clock, time_of_day};
 use crate::text::shell_word;
-use crate::why::{Node, PassAnswer};
+use crate::why::PassAnswer;
 
 /// Whoever says it. Clones are the same.
 #[derive(Clone)]
 pub(super) struct Teller {
-    output: DevOutput,
+    output: OutputFormat,
     clock: Clock,
     zone: TimeZone,
     kubectl: Arc<str>,
@@ -31,9 +33,9 @@ pub(super) struct Teller {
 #[derive(Default)]
 struct Last {
     /// The object that was reconciled last.
-    object: Option<Node>,
+    object: Option<ObjectRef>,
     /// The last pass over each object whose last pass failed.
-    failed: BTreeMap<Node, PassAnswer>,
+    failed: BTreeMap<ObjectRef, PassAnswer>,
 }
 
 impl Last {
@@ -68,7 +70,7 @@ struct Document<'a> {
 
 impl Teller {
     /// Says it with the time of `clock` in `zone`.
-    pub(super) fn new(output: DevOutput, clock: Clock, zone: TimeZone) -> Self {
+    pub(super) fn new(output: OutputFormat, clock: Clock, zone: TimeZone) -> Self {
         Self {
             output,
             clock,
@@ -80,7 +82,7 @@ impl Teller {
     }
 
     /// Says from now on how kubectl reaches `cluster`: by itself it goes wherever its user works otherwise.
-    pub(super) fn of(self, cluster: &Cluster) -> Self {
+    pub(super) fn of(self, cluster: &ClusterFlags) -> Self {
         let kubectl = kubectl(cluster).into();
         Self { kubectl, ..self }
     }
@@ -94,12 +96,12 @@ impl Teller {
     pub(super) fn tell(&self, news: &News) {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         let told = match self.output {
-            DevOutput::Text => {
+            OutputFormat::Text => {
                 let before = last.of(news);
                 let (tone, verb, text) = news.said_after(before);
                 say_at(&self.time(), tone, verb, &text)
             }
-            DevOutput::Json => document(news, self.clock.wall()),
+            OutputFormat::Json => document(news, self.clock.wall()),
         };
         last.take(news);
         drop(last);
@@ -108,7 +110,7 @@ impl Teller {
 
     /// Says something that only people need.
     pub(super) fn hint(&self, tone: Tone, verb: &str, text: &str) {
-        if self.output == DevOutput::Text {
+        if self.output == OutputFormat::Text {
             self.was_heard(&say_at(&self.time(), tone, verb, text));
         }
     }
@@ -118,7 +120,7 @@ impl Teller {
     }
 
     /// The object that was reconciled last.
-    pub(super) fn last(&self) -> Option<Node> {
+    pub(super) fn last(&self) -> Option<ObjectRef> {
         let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         last.object.clone()
     }
@@ -137,7 +139,7 @@ impl Teller {
 }
 
 /// How kubectl reaches `cluster`, for a shell.
-fn kubectl(cluster: &Cluster) -> String {
+fn kubectl(cluster: &ClusterFlags) -> String {
     let mut command = "kubectl".to_owned();
     if let Some(file) = &cluster.kubeconfig {
         let file = file.display().to_string();
@@ -168,7 +170,7 @@ mod tests {
     #[test]
     fn kubectl_is_told_which_cluster_it_is() {
         let said = |kubeconfig: Option<&str>, context: Option<&str>| {
-            let cluster = Cluster {
+            let cluster = ClusterFlags {
                 kubeconfig: kubeconfig.map(Into::into),
                 context: context.map(str::to_owned),
                 namespace: None,

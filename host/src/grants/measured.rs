@@ -4,7 +4,7 @@ use std::hint::black_box;
 
 use super::{Access, Grant, Grants};
 use crate::api::Resource;
-use crate::measured::Scene;
+use crate::scene::Scene;
 
 const STEPS: usize = 1_000;
 

@@ -9,12 +9,13 @@ use super::refusal::{AGAIN, Refusal, again, passes};
 use super::smoke::Smoke;
 use super::version::Version;
 use super::{Host, LastGood};
+use crate::digest::digest;
 use crate::error::Chain;
 use crate::grants::Scope;
+use crate::hosting::carriers;
 use crate::object::finalizer_of;
 use crate::plugin::Description;
-use crate::release::carriers;
-use crate::source::{Candidate, digest};
+use crate::source::Candidate;
 
 /// When a file is read again that changed while it was.
 const SOON: Duration = Duration::from_secs(1);

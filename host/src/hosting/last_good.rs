@@ -18,8 +18,9 @@ use std::sync::Arc;
 
 use windlass_code_cache::{CacheError, private_folder};
 
+use crate::digest::{Digest, digest};
 use crate::manifest;
-use crate::source::{Candidate, Digest, digest};
+use crate::source::Candidate;
 
 const LINK: &str = "last-good";
 const PREVIOUS: &str = "previous";

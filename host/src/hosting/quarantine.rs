@@ -18,11 +18,12 @@ use super::refusal::{Refusal, say};
 use super::version::Version;
 use super::{Asked, Host};
 use crate::crashes::{Crashes, Killed, Sentence, WINDOW};
+use crate::digest::Digest;
 use crate::lease::Lease;
 use crate::memory::memory_limit;
 use crate::plugin::LoadError;
 use crate::seams::first;
-use crate::source::{Candidate, Digest};
+use crate::source::Candidate;
 
 /// How long a plugin waits for what other hosts have published, before it starts.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -293,7 +294,7 @@ fn kills(digest: &Digest, killed: &Killed, now: Timestamp) -> Refusal {
 mod tests {
     use super::*;
     use crate::crashes::Blame;
-    use crate::source::digest;
+    use crate::digest::digest;
 
     #[test]
     fn a_component_that_killed_the_compiler_is_refused_for_a_time_or_for_good() {

@@ -5,11 +5,14 @@ use std::sync::Arc;
 use super::Host;
 use super::refusal::Refusal;
 use crate::api::{Discovery, Resource};
-use crate::grants::{self, Grant, Grants, Places, PrimaryKind, entries, wanted};
+use crate::digest::Digest;
+use crate::grants::{Grant, Grants, entries};
 use crate::manifest::{self, line_of_grant};
 use crate::metrics::About;
+use crate::needs;
+use crate::needs::{Places, PrimaryKind, wanted};
 use crate::plugin::{Description, Plugin};
-use crate::source::{Candidate, Digest};
+use crate::source::Candidate;
 
 /// A version that runs, or is to.
 pub(super) struct Version {
@@ -71,7 +74,7 @@ impl Version {
         let (name, file) = (&document.name, document.file.display());
         let scope = |group: &str, plural: &str| discovery.is_cluster_scoped(group, plural);
         let description = &self.plugin.description;
-        let problems = grants::problems(description, &document.grants, &primary.into(), &scope);
+        let problems = needs::problems(description, &document.grants, &primary.into(), &scope);
         let line = |index| line_of_grant(&self.candidate.text, name, index);
         let texts = |refuses: bool| -> Vec<String> {
             let these = problems.iter().filter(|problem| problem.refuses == refuses);

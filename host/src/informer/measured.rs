@@ -5,8 +5,8 @@ use std::hint::black_box;
 use serde_json::json;
 
 use super::store::Store;
-use crate::measured::Scene;
 use crate::object::Object;
+use crate::scene::Scene;
 
 const STEPS: usize = 1_000;
 

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::{Lease, Record};
 use crate::api::{ApiError, Request};
 use crate::crashes::ANNOTATION;
-use crate::source::Digest;
+use crate::digest::Digest;
 
 /// How often a crash is published again, when something else was written first.
 const TRIES: usize = 5;

@@ -9,8 +9,8 @@ use windlass_apiserver::seams as server;
 use windlass_apiserver::server::Server;
 
 use super::*;
+use crate::digest::digest;
 use crate::seams::{Clock, Either, Rng, Spawn, first};
-use crate::source::digest;
 
 const SECOND: Duration = Duration::from_secs(1);
 

@@ -13,7 +13,7 @@ use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use tokio::sync::watch;
 
 use super::history::{History, Step, Totals};
-use super::throttled::Throttled;
+use crate::flowcontrol::{Seconds, Throttled};
 use crate::grants::Used;
 use crate::memory::Account;
 use crate::plugin::{HostCalls, Measures};
@@ -30,9 +30,6 @@ pub(super) const FAILURES: [&str; 9] = [
     "stopped",
     "host",
 ];
-
-/// A number that may have a fraction, such as of seconds.
-pub(super) type Seconds = Counter<f64, AtomicU64>;
 
 /// A gauge of what cannot be negative.
 pub(super) type Level = Gauge<u64, AtomicU64>;

@@ -10,10 +10,8 @@ use wasmtime::component::types::{self, ComponentItem};
 
 use super::bindings::types::{Action, Description, Failure, Progress, Request};
 use super::engine::TABLE_ELEMENTS;
+use crate::source::LARGEST_FILE;
 pub(super) use structure::{invalid, judge_structure};
-
-/// A larger file is refused unread. The largest measured toolchain output is 18 MiB (Python).
-pub const LARGEST_FILE: usize = 32 << 20;
 
 const CONTROLLER: &str = "windlass:plugin/controller";
 const OURS: [&str; 7] = [

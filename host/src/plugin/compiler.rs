@@ -11,11 +11,12 @@ use std::time::Duration;
 
 use rustix::process::{Resource, Rlimit, setrlimit};
 
-use super::admission::{LARGEST_FILE, Refused, invalid, judge_bytes, judge_structure};
+use super::admission::{Refused, invalid, judge_bytes, judge_structure};
 use super::engine::{self, Interruption};
 use crate::crashes::Blame;
 use crate::memory::memory_limit;
 use crate::seams::{Ended, Seams};
+use crate::source::LARGEST_FILE;
 use crate::text::clean;
 
 /// Address space of the child at most; less in a smaller container. The largest measured compilation needs 0.4 GiB (StarlingMonkey).

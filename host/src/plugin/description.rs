@@ -7,8 +7,8 @@ use std::collections::{BTreeSet, HashMap};
 use kube::core::{ApiResource, GroupVersionKind};
 
 use super::bindings::types;
-use crate::api::{Resource, group_of};
-use crate::grants::{Grant, Grants, Namespaces, is_cluster_scoped, split_subresource};
+use crate::api::{Resource, group_of, is_cluster_scoped};
+use crate::grants::{Grant, Grants, Namespaces, split_subresource};
 use crate::object::{Fields, finalizer_of, manager_of};
 use crate::selector::LabelSelector;
 use crate::text::clean;

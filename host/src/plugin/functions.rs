@@ -5,9 +5,9 @@ use super::outcome::{self, Asked};
 use super::sandbox::Party;
 use super::tape::Player;
 use super::{Action, Called, Cancel, Plugin, Progress, Request};
+use crate::digest::Digest;
 use crate::manifest::Limits;
 use crate::memory::{Account, Room};
-use crate::source::Digest;
 
 impl Plugin {
     /// Calls `reconcile`.

@@ -14,8 +14,8 @@ use windlass_code_cache::Code;
 
 use super::bindings::PluginPre;
 use super::sandbox::State;
+use crate::digest::Digest;
 use crate::seams::{Clock, Spawn, Task};
-use crate::source::Digest;
 
 /// How long code stays mapped without a call.
 pub(super) const IDLE: Duration = Duration::from_secs(60);

@@ -13,8 +13,8 @@ use super::place::Trust;
 use super::sandbox::Party;
 use super::{CallError, Cancel, Description, Guest, Plugin, Sandboxes};
 use crate::crashes::Activity;
+use crate::digest::{Digest, digest};
 use crate::manifest::Limits;
-use crate::source::{Digest, digest};
 
 /// Why a component is not loaded.
 #[derive(Debug, thiserror::Error)]

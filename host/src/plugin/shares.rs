@@ -10,9 +10,8 @@ use super::engine::SLOTS;
 use super::slots::{Slot, Slots};
 use super::turns::{Line, Turns};
 use super::waited::Waited;
-use crate::flowcontrol::{Claim, Quota, Rate, RateLimiter, Taken};
+use crate::flowcontrol::{Claim, Quota, Rate, RateLimiter, Taken, Throttled};
 use crate::manifest::Limits;
-use crate::metrics::Throttled;
 use crate::seams::{Clock, Seams};
 
 /// How many seconds of its log bytes a plugin can write at once.

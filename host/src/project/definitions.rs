@@ -6,8 +6,9 @@ use std::path::Path;
 use anyhow::Context;
 use serde_json::Value;
 
-use crate::dev::wanted::objects;
-use crate::grants::{PrimaryKind, is_cluster_scoped};
+use crate::api::is_cluster_scoped;
+use crate::needs::PrimaryKind;
+use crate::project::objects::objects;
 use crate::source::text_of;
 
 /// A kind of a project.

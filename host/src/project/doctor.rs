@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 use anyhow::bail;
 use serde::Serialize;
 
+use super::flags::DoctorFlags;
 use super::toolchain::{Tool, all_tools, needed};
 use super::{DOCUMENT, Project};
-use crate::args::{Doctor, InspectOutput};
-use crate::runtime::{code_cache, sandboxes};
+use crate::flags::OutputFormat;
+use crate::plugin::{code_cache, sandboxes};
 use crate::seams::{Seams, Spawn};
 
 /// What was found.
@@ -50,7 +51,7 @@ impl Check {
 ///
 /// # Errors
 /// Something that is needed is missing.
-pub async fn doctor(flags: Doctor, threads: usize, seams: Seams) -> anyhow::Result<()> {
+pub async fn doctor(flags: DoctorFlags, threads: usize, seams: Seams) -> anyhow::Result<()> {
     let mut checks = Vec::new();
     let command = match has_document(&flags.folder) {
         false => None,
@@ -81,8 +82,8 @@ pub async fn doctor(flags: Doctor, threads: usize, seams: Seams) -> anyhow::Resu
         .filter(|check| check.state == "missing")
         .count();
     let shown = match flags.output {
-        InspectOutput::Text => text(&checks),
-        InspectOutput::Json => {
+        OutputFormat::Text => text(&checks),
+        OutputFormat::Json => {
             let diagnosis = Diagnosis {
                 api_version: "windlass.dev/v1alpha1",
                 kind: "Diagnosis",

@@ -10,20 +10,20 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 
 use super::definitions::Definitions;
+use super::flags::BuildFlags;
 use super::missing::missing;
 use super::sdk::Sdk;
 use super::toolchain::{check, wants_packages};
 use super::{DOCUMENT, Project};
-use crate::args::BuildFlags;
-use crate::describe::Describe;
+use crate::digest::{Digest, digest};
 use crate::error::Chain;
-use crate::grants;
 use crate::manifest::line_of_grant;
-use crate::plugin::{Description, Plugin};
+use crate::needs;
+use crate::plugin::{Describe, Description, Plugin};
 use crate::rbac::{is_watched, primary_plural};
 use crate::screen::{Tone, say};
 use crate::seams::{Ended, Rng, Seams};
-use crate::source::{Digest, digest, is_packed_name, packed, read_file};
+use crate::source::{is_packed_name, packed, read_file};
 use crate::text::spell;
 
 /// What installs the packages of a project in JavaScript.
@@ -217,7 +217,7 @@ fn problems(
     };
     let primary = own.kind(description.group(), &plural);
     let scope = |group: &str, plural: &str| own.is_cluster_scoped(group, plural);
-    let problems = grants::problems(description, &document.grants, &primary, &scope);
+    let problems = needs::problems(description, &document.grants, &primary, &scope);
     let line = |index| line_of_grant(&project.text, &document.name, index);
     let told = problems.iter();
     let told = told.map(|problem| (problem.refuses, problem.text(line)));

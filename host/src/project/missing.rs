@@ -9,10 +9,11 @@ use anyhow::{Context, anyhow, bail};
 
 use super::Project;
 use super::definitions::Definitions;
+use super::flags::GrantsFlags;
 use super::make::described;
-use crate::args::GrantsFlags;
-use crate::grants::{Grant, Places, block, wanted};
+use crate::grants::{Grant, block};
 use crate::manifest;
+use crate::needs::{Places, wanted};
 use crate::plugin::Description;
 use crate::rbac::primary_plural;
 use crate::screen::{Tone, say};
@@ -200,7 +201,7 @@ mod tests {
         let read = manifest::parse(&project.document.file, &text).unwrap();
         let primary = own.kind("x.dev", "ixes");
         let scope = |group: &str, plural: &str| own.is_cluster_scoped(group, plural);
-        let problems = crate::grants::problems(&description, &read[0].grants, &primary, &scope);
+        let problems = crate::needs::problems(&description, &read[0].grants, &primary, &scope);
         assert!(problems.is_empty(), "{problems:?}: {text}");
     }
 

@@ -19,9 +19,9 @@ use self::definition::Definition;
 pub use self::names::{group_name, kind_name, plugin_name};
 use self::shape::edits;
 use self::words::{Kind, Words};
+use super::flags::{Language, NewFlags};
 use super::sdk::{Sdk, all};
 use super::workspace::Workspace;
-use crate::args::{Language, New};
 use crate::screen::{Tone, go_on, say};
 use crate::seams::{Rng, Seams};
 
@@ -49,7 +49,7 @@ struct FromJavaScript;
 ///
 /// # Errors
 /// The name is none, the folder is there, or cannot be made; or the definition of the kind cannot be read.
-pub fn new(flags: &New, seams: &Seams) -> anyhow::Result<()> {
+pub fn new(flags: &NewFlags, seams: &Seams) -> anyhow::Result<()> {
     let folder = Path::new(&flags.name);
     let draft = Draft::of(flags, &std::path::absolute(folder)?)?;
     draft.make(folder, &seams.rng)?;
@@ -96,7 +96,7 @@ struct Draft<'a> {
 
 impl<'a> Draft<'a> {
     /// What is asked for, in `folder`.
-    fn of(flags: &'a New, folder: &Path) -> anyhow::Result<Self> {
+    fn of(flags: &'a NewFlags, folder: &Path) -> anyhow::Result<Self> {
         let name = &*flags.name;
         let definition = match &flags.from {
             Some(file) => Some(Definition::read(file, flags.kind.as_deref())?),

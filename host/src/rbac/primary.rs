@@ -20,7 +20,7 @@ pub(super) struct Primary {
 }
 
 /// Finds the primary of a plugin. Whether the plugin may be started with it is for
-/// [`crate::grants::problems`] to say.
+/// [`crate::needs::problems`] to say.
 ///
 /// # Errors
 /// What to change in the grants.

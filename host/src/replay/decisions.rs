@@ -3,8 +3,8 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::recording::{Outcome, Recording};
 use crate::plugin::tape::Note;
+use crate::recording::{Outcome, Recording};
 use crate::text::difference as lines;
 
 /// The decisions of a pass, in order.

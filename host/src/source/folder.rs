@@ -11,7 +11,8 @@ use std::sync::Arc;
 use tokio::time::Instant;
 
 use super::component::read_file;
-use super::files::{Digest, Files, digest};
+use super::files::Files;
+use crate::digest::{Digest, digest};
 use crate::manifest::{self, Plugin};
 use crate::seams::Notice;
 

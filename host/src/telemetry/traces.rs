@@ -32,7 +32,7 @@ use opentelemetry_sdk::resource::{
 };
 use opentelemetry_sdk::trace::{SdkTracerProvider, Tracer};
 
-use crate::args::Endpoint;
+use super::Endpoint;
 use crate::error::Chain;
 use crate::seams::Seams;
 

@@ -5,9 +5,9 @@ use std::hint::black_box;
 use serde_json::{Value, json};
 
 use super::reads::{GroupKind, Read, Reads};
-use crate::measured::Scene;
 use crate::memory::Account;
 use crate::object::{Key, Metadata, Object};
+use crate::scene::Scene;
 use crate::selector::LabelSelector;
 
 const STEPS: usize = 1_000;

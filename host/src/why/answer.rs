@@ -8,8 +8,8 @@ use super::reason::judge;
 use super::truth::Truth;
 use crate::controller::{Facts, Record, Sight};
 use crate::metrics::About;
-use crate::object::Key;
-use crate::text::{clean, clean_name};
+use crate::object::ObjectRef;
+use crate::text::clean;
 use crate::view::{Difference, End, Saw, Wrote};
 
 /// The longest text of a guest or a server that is shown.
@@ -24,13 +24,13 @@ pub struct Answer {
     /// `Why`.
     pub kind: String,
     /// The object.
-    pub object: Node,
+    pub object: ObjectRef,
     /// The other namespaces that have one of that name, if none was asked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub elsewhere: Vec<String>,
     /// Its owners: what to ask about, if no plugin reconciles it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub owners: Vec<Node>,
+    pub owners: Vec<ObjectRef>,
     /// What each plugin that reconciles its kind has to say.
     pub plugins: Vec<PluginAnswer>,
     /// What plugins say that do not run, of which it is not known what they reconcile.
@@ -43,19 +43,6 @@ pub struct Answer {
     /// What the plugins of this host reconcile, if none reconciles this.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kinds: Vec<String>,
-}
-
-/// An object, or a list of them.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Node {
-    /// Its kind.
-    pub kind: String,
-    /// Its namespace, if it has one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub namespace: Option<String>,
-    /// Its name; of a list the label selector.
-    pub name: String,
 }
 
 /// What one plugin has to say of an object.
@@ -143,7 +130,7 @@ pub struct PassAnswer {
 pub struct ReadAnswer {
     /// What was read.
     #[serde(flatten)]
-    pub node: Node,
+    pub node: ObjectRef,
     /// Of one object: its version; none if it was absent.
     pub resource_version: Option<String>,
     /// Of a list: how many there were.
@@ -156,7 +143,7 @@ pub struct ReadAnswer {
 pub struct Written {
     /// What was written.
     #[serde(flatten)]
-    pub node: Node,
+    pub node: ObjectRef,
     /// `created`, `changed`, `same`, `unseen`, `deleted` or `failed`.
     pub end: String,
     /// The fields that the plugin applied and that changed.
@@ -184,7 +171,7 @@ pub struct FieldAnswer {
 
 impl Answer {
     /// An answer about `object`, of no plugin yet.
-    pub fn about(object: Node) -> Self {
+    pub fn about(object: ObjectRef) -> Self {
         Self {
             api_version: "windlass.dev/v1alpha1".to_owned(),
             kind: "Why".to_owned(),
@@ -195,27 +182,6 @@ impl Answer {
             unclear: Vec::new(),
             unasked: None,
             kinds: Vec::new(),
-        }
-    }
-}
-
-impl Node {
-    /// The object of this kind and name.
-    pub fn new(kind: &str, key: &Key) -> Self {
-        Self {
-            kind: kind.to_owned(),
-            namespace: key.namespace.as_deref().map(str::to_owned),
-            name: key.name.to_string(),
-        }
-    }
-}
-
-impl std::fmt::Display for Node {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let (kind, name) = (&self.kind, clean_name(&self.name));
-        match &self.namespace {
-            Some(namespace) => write!(out, "{kind}/{namespace}/{name}"),
-            None => write!(out, "{kind}/{name}"),
         }
     }
 }
@@ -300,7 +266,7 @@ impl PassAnswer {
 fn read(saw: &Saw) -> ReadAnswer {
     match saw {
         Saw::Object { kind, key, version } => ReadAnswer {
-            node: Node::new(kind, key),
+            node: ObjectRef::new(kind, key),
             resource_version: version.clone(),
             count: None,
         },
@@ -311,7 +277,7 @@ fn read(saw: &Saw) -> ReadAnswer {
             count,
             ..
         } => ReadAnswer {
-            node: Node {
+            node: ObjectRef {
                 kind: kind.clone(),
                 namespace: namespace.clone(),
                 name: clean(selector, TEXT),
@@ -340,7 +306,7 @@ fn written(wrote: &Wrote) -> Written {
         after: shown(&field.after),
     };
     Written {
-        node: Node::new(&wrote.kind, &wrote.key),
+        node: ObjectRef::new(&wrote.kind, &wrote.key),
         end: end.to_owned(),
         fields: wrote.end.differences().iter().map(field).collect(),
         followed: wrote.followed.iter().map(field).collect(),

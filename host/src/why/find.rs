@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::APIResourceList;
 
-use super::answer::{Answer, Node, PluginAnswer};
+use super::answer::{Answer, PluginAnswer};
 use super::truth::Truth;
 use crate::api::{Accept, Api, Request, Resource, api_path, group_of};
 use crate::controller::{Children, Facts, Insight, Insights, Place, Record, Sight};
 use crate::error::Chain;
 use crate::lease::Lease;
 use crate::metrics::{About, Meters, Metrics, Stage};
-use crate::object::{Key, Object, finalizer_of};
+use crate::object::{Key, Object, ObjectRef, finalizer_of};
 use crate::seams::Seams;
 use crate::text::clean;
 
@@ -54,7 +54,7 @@ impl Finder {
         let mut question = self.spelled_out(question).await;
         let elsewhere = self.place(&mut question);
         let question = &question;
-        let mut answer = Answer::about(Node {
+        let mut answer = Answer::about(ObjectRef {
             kind: question.kind.clone(),
             namespace: question.namespace.clone(),
             name: question.name.clone(),
@@ -66,7 +66,7 @@ impl Finder {
             match self.insights.of(&plugin) {
                 Some(insight) if question.means(insight.primary()) => {
                     let key = question.key(insight.primary());
-                    answer.object = Node::new(&insight.primary().kind, &key);
+                    answer.object = ObjectRef::new(&insight.primary().kind, &key);
                     let mut facts = insight.facts(&key);
                     if facts.stage == Stage::StandingBy {
                         facts.holder = meters.holder().map(|holder| clean(&holder, NAME));
@@ -299,7 +299,7 @@ impl Question {
     }
 
     /// The object's owners, if a plugin watches its kind.
-    fn owners(&self, insight: &Insight) -> Vec<Node> {
+    fn owners(&self, insight: &Insight) -> Vec<ObjectRef> {
         let watched = insight.watched();
         let Some(resource) = watched.iter().find(|resource| self.means(resource)) else {
             return Vec::new();
@@ -308,7 +308,7 @@ impl Question {
         let Some(object) = insight.held(resource, &key) else {
             return Vec::new();
         };
-        let owners = object.metadata.owners.iter().map(|owner| Node {
+        let owners = object.metadata.owners.iter().map(|owner| ObjectRef {
             kind: owner.kind.clone(),
             namespace: key.namespace.as_deref().map(str::to_owned),
             name: owner.name.clone(),

@@ -4,8 +4,9 @@ use std::fmt::Write;
 use std::path::Path;
 use std::time::Duration;
 
-use super::answer::{Answer, FieldAnswer, Node, PassAnswer, PluginAnswer, ReadAnswer, Written};
-use crate::replay::command;
+use super::answer::{Answer, FieldAnswer, PassAnswer, PluginAnswer, ReadAnswer, Written};
+use crate::object::ObjectRef;
+use crate::recording::command;
 use crate::text::{mebibytes, shell_word, spell};
 
 /// So many earlier passes are told, of those that wrote or failed.
@@ -88,7 +89,7 @@ fn nobody(answer: &Answer, out: &mut String) {
 }
 
 /// `greeting/ada -n team-a`
-fn asked_as(object: &Node) -> String {
+fn asked_as(object: &ObjectRef) -> String {
     let name = format!("{}/{}", object.kind.to_lowercase(), object.name);
     let name = shell_word(&name);
     match object.namespace.as_deref() {
@@ -97,7 +98,7 @@ fn asked_as(object: &Node) -> String {
     }
 }
 
-fn said(object: &Node, plugin: &PluginAnswer, out: &mut String) {
+fn said(object: &ObjectRef, plugin: &PluginAnswer, out: &mut String) {
     let generation = plugin.generation.map_or_else(String::new, |generation| {
         format!("   generation {generation}")
     });
@@ -245,7 +246,7 @@ fn side(value: Option<&str>) -> &str {
     value.unwrap_or("<none>")
 }
 
-fn join(nodes: &[Node]) -> String {
+fn join(nodes: &[ObjectRef]) -> String {
     let nodes: Vec<String> = nodes.iter().map(ToString::to_string).collect();
     nodes.join(", ")
 }

@@ -9,9 +9,9 @@ use tokio::runtime::{Handle, Runtime};
 use windlass::api::{Api, Discovery};
 use windlass::controller::{FinalizerPatch, settle_finalizer};
 use windlass::events::Recorder;
+use windlass::flowcontrol::Throttled;
 use windlass::grants::{Grants, Used};
 use windlass::manifest::Limits;
-use windlass::metrics::Throttled;
 use windlass::object::{Key, Object, finalizer_of};
 use windlass::plugin::cluster::{Call, Door, Primary, Sheet, Writes};
 use windlass::plugin::{

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use super::*;
-use crate::source::digest;
+use crate::digest::digest;
 
 const NOW: &str = "2026-11-25T09:30:00Z";
 

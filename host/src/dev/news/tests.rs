@@ -25,7 +25,7 @@ fn field(path: &str, before: Option<&str>, after: Option<&str>) -> Difference {
 fn pass(record: &Record) -> News {
     News::Pass {
         plugin: "greeter".into(),
-        object: Node::new("Greeting", &record.key),
+        object: ObjectRef::new("Greeting", &record.key),
         next_ms: record.next.map(|_| 20),
         pass: Box::new(PassAnswer::of(record, Duration::ZERO)),
     }
@@ -191,7 +191,7 @@ fn a_child_that_changes_its_owner_is_told_apart() {
 #[test]
 fn what_is_left_behind_is_told_with_what_deletes_it() {
     let named = |kind: &str, namespace: Option<&str>, name: &str| {
-        let object = Node {
+        let object = ObjectRef {
             kind: kind.to_owned(),
             namespace: namespace.map(str::to_owned),
             name: name.to_owned(),

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use super::Call;
 use crate::api::{ApiError, Request};
-use crate::metrics::Throttled;
+use crate::flowcontrol::Throttled;
 use crate::plugin::bindings::cluster::Error;
 use crate::plugin::redact::Redactor;
 use crate::plugin::shares::{Logged, Share};

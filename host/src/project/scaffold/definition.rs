@@ -9,7 +9,7 @@ use windlass_apiserver::request::decode::whole_numbers;
 
 use super::names::check_text;
 use super::words::Kind;
-use crate::dev::wanted::objects;
+use crate::project::objects::objects;
 
 /// How deep an example is made.
 const DEPTH: usize = 32;

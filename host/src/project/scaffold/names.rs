@@ -1,6 +1,6 @@
 //! Names that people choose for a plugin and its kind.
 
-use crate::manifest::is_dns_label;
+use crate::text::is_dns_label;
 
 /// What YAML without quotes reads as a boolean or as null, in small letters.
 const WORDS: [&str; 9] = ["y", "yes", "n", "no", "true", "false", "on", "off", "null"];

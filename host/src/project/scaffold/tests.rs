@@ -10,8 +10,8 @@ const CRD: &str = "kind: CustomResourceDefinition\nspec:\n  group: net.example.c
 /// A project in a folder of its own, made by these flags.
 fn made(home: &Path, arguments: &[&str]) -> Vec<(PathBuf, String)> {
     let arguments = [&["new", "scaler"][..], arguments].concat();
-    let flags = New::augment_args(clap::Command::new("new"));
-    let flags = New::from_arg_matches(&flags.get_matches_from(arguments)).unwrap();
+    let flags = NewFlags::augment_args(clap::Command::new("new"));
+    let flags = NewFlags::from_arg_matches(&flags.get_matches_from(arguments)).unwrap();
     let folder = home.join("scaler");
     let draft = Draft::of(&flags, &folder).unwrap();
     draft.make(&folder, &Rng::seeded(1)).unwrap();

@@ -85,7 +85,7 @@ BEFORE     reconcile 60 s ago, since ConfigMap n/ada-greeting has changed: rest
 
 #[test]
 fn an_answer_of_nobody_says_whom_to_ask() {
-    let object = |kind: &str| Node {
+    let object = |kind: &str| ObjectRef {
         kind: kind.into(),
         namespace: Some("n".into()),
         name: "ada".into(),

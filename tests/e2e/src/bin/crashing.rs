@@ -12,8 +12,8 @@ use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 use tracing_subscriber::util::SubscriberInitExt;
-use windlass::args::Windlass;
 use windlass::cli;
+use windlass::cli::Windlass;
 
 /// Dies when an event says that its step is reached.
 struct CrashAt {

@@ -15,7 +15,7 @@ use kube::{Api, ResourceExt};
 use serde_json::json;
 use tokio::runtime::Handle;
 use windlass::api::{Discovery, Resource};
-use windlass::args;
+use windlass::connect::ClusterFlags;
 use windlass::connect::connect;
 use windlass::informer::{Informers, News, Settings, Subscription, Watched};
 use windlass::memory::Account;
@@ -88,7 +88,7 @@ pub(crate) async fn informers(kubeconfig: &Path) -> Result<Informers> {
         rng: Rng::from_system(),
         spawn: Spawn::on_threads(Handle::current(), Handle::current()),
     };
-    let flags = args::Cluster {
+    let flags = ClusterFlags {
         kubeconfig: Some(kubeconfig.to_owned()),
         context: None,
         namespace: None,

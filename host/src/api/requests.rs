@@ -1,0 +1,141 @@
+//! What is counted of requests to the API server, in client-go's words.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+use http::{Method, StatusCode};
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::counter::ConstCounter;
+use prometheus_client::metrics::histogram::Histogram;
+use tokio::time::Instant;
+
+use crate::seams::Clock;
+
+/// Upper bounds in seconds (client-go, `rest_client_request_duration_seconds`).
+const DURATION: [f64; 14] = [
+    0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 45.0, 60.0, 90.0,
+];
+
+/// A server that gives no answer for so long is silent.
+const SILENCE: Duration = Duration::from_secs(10);
+
+/// The code of a request without an answer.
+const NO_ANSWER: &str = "<error>";
+
+/// Requests to the API server. Clones are the same.
+#[derive(Clone, Debug, Default)]
+pub struct Requests(Arc<Shared>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    host: OnceLock<String>,
+    counts: Mutex<BTreeMap<(String, String), u64>>,
+    durations: Mutex<BTreeMap<String, Histogram>>,
+    /// Those in a row that had no answer: when the first of them ended, by whose clock, and how many they are.
+    silence: Mutex<Option<(Instant, Clock, u64)>>,
+}
+
+/// A request that is under way.
+#[derive(Debug)]
+pub(crate) struct Counted {
+    requests: Requests,
+    method: Method,
+    began: Instant,
+    clock: Clock,
+    status: Option<u16>,
+}
+
+impl Counted {
+    /// It was answered.
+    pub(crate) fn answered(mut self, status: StatusCode) {
+        self.status = Some(status.as_u16());
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        let took = self.clock.now() - self.began;
+        self.requests.ended(&self.method, self.status, took);
+        self.requests.heard(self.status.is_some(), self.clock);
+    }
+}
+
+impl Requests {
+    /// They all go to this host and port.
+    pub fn go_to(&self, host: &str) {
+        // Whoever says it first is right: there is one server.
+        let _ = self.0.host.set(host.to_owned());
+    }
+
+    /// One is sent now. It counts when it is dropped: as one without an answer, if it had none.
+    pub(crate) fn begin(&self, method: Method, clock: Clock) -> Counted {
+        Counted {
+            requests: self.clone(),
+            method,
+            began: clock.now(),
+            clock,
+            status: None,
+        }
+    }
+
+    /// One has ended with this status, or without an answer.
+    fn ended(&self, method: &Method, status: Option<u16>, took: Duration) {
+        let code = status.map_or_else(|| NO_ANSWER.to_owned(), |status| status.to_string());
+        *lock(&self.0.counts)
+            .entry((code, method.to_string()))
+            .or_default() += 1;
+        let mut durations = lock(&self.0.durations);
+        let histogram = durations.entry(method.to_string());
+        let histogram = histogram.or_insert_with(|| Histogram::new(DURATION));
+        histogram.observe(took.as_secs_f64());
+    }
+
+    fn heard(&self, answer: bool, clock: Clock) {
+        let mut silence = lock(&self.0.silence);
+        match (answer, &mut *silence) {
+            (true, silence) => *silence = None,
+            (false, Some((_, _, count))) => *count += 1,
+            (false, silence) => *silence = Some((clock.now(), clock, 1)),
+        }
+    }
+
+    /// Since when the API server has given no answer, and to how many requests; if that is long, and more than one.
+    pub fn silence(&self) -> Option<(Duration, u64)> {
+        let silence = *lock(&self.0.silence);
+        let (first, clock, count) = silence?;
+        let lasts = clock.now() - first;
+        (lasts >= SILENCE && count > 1).then_some((lasts, count))
+    }
+
+    pub(crate) fn encode(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+        let host = self.0.host.get().map_or("", String::as_str);
+        let mut family = encoder.encode_descriptor(
+            "rest_client_requests",
+            "Number of HTTP requests, partitioned by status code, method, and host",
+            None,
+            MetricType::Counter,
+        )?;
+        for ((code, method), count) in lock(&self.0.counts).iter() {
+            let labels = [("code", &**code), ("method", method), ("host", host)];
+            ConstCounter::new(*count).encode(family.encode_family(&labels)?)?;
+        }
+        let mut family = encoder.encode_descriptor(
+            "rest_client_request_duration_seconds",
+            "Request latency in seconds. Broken down by verb, and host",
+            None,
+            MetricType::Histogram,
+        )?;
+        for (verb, histogram) in lock(&self.0.durations).iter() {
+            let labels = [("verb", &**verb), ("host", host)];
+            histogram.encode(family.encode_family(&labels)?)?;
+        }
+        Ok(())
+    }
+}
+
+fn lock<T>(held: &Mutex<T>) -> MutexGuard<'_, T> {
+    held.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,166 @@
+//! `windlass release PLUGIN`: takes a plugin's finalizers off, when it is uninstalled or broken for
+//! good.
+//!
+//! - It refuses while a host runs the plugin: that host would put them back.
+//! - What `finalize` would have undone stays; the objects are free to go.
+
+use anyhow::{Context, bail};
+use clap::Args;
+use futures::future::select_all;
+
+use crate::api::{Api, Discovery};
+use crate::connect::{ClusterFlags, connect};
+use crate::controller::{FinalizerPatch, settle_finalizer};
+use crate::error::Chain;
+use crate::hosting::carriers;
+use crate::lease::{Lease, Times, Watched};
+use crate::object::finalizer_of;
+use crate::seams::{Either, Seams, first};
+use crate::text::is_dns_label;
+
+/// Remove a plugin's finalizers from all objects.
+#[derive(Debug, Args)]
+pub struct ReleaseFlags {
+    /// The plugin's name
+    pub plugin: String,
+    /// Release objects of this resource only, for example greetings.examples.windlass.dev
+    #[arg(long, value_name = "RESOURCE")]
+    pub resource: Option<String>,
+    /// Print the objects that would be released, and change nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Which cluster
+    #[command(flatten)]
+    pub cluster: ClusterFlags,
+}
+
+/// Releases, and prints a line on standard output for each object.
+///
+/// # Errors
+/// A host runs the plugin, or some object could not be released.
+pub async fn release(flags: ReleaseFlags, seams: Seams) -> anyhow::Result<()> {
+    let (api, namespace) = connect(&flags.cluster, &seams).await?;
+    let plugin = &flags.plugin;
+    if !is_dns_label(plugin) {
+        bail!("{plugin:?} is no plugin's name: a DNS label such as greeter");
+    }
+    let mut namespaces = vec![namespace];
+    if flags.cluster.namespace.is_none() {
+        let found = Lease::namespaces(&api, plugin).await;
+        let found = found.context("cannot look for the plugin's lease in all namespaces: name the host's with --namespace")?;
+        if !found.is_empty() {
+            namespaces = found;
+        }
+    }
+    let identity = format!("windlass-release_{:016x}", seams.rng.number());
+    let times = Times::default();
+    let lease = |namespace: &String| {
+        Lease::new(
+            api.clone(),
+            seams.clone(),
+            namespace,
+            plugin,
+            &identity,
+            times,
+        )
+    };
+    let leases: Vec<Lease> = namespaces.iter().map(lease).collect();
+    let mut watched: Vec<Watched> = Vec::new();
+    for lease in &leases {
+        let mut seen = Watched::default();
+        let holder = lease.holder(&mut seen).await;
+        watched.push(seen);
+        if let Some(holder) = holder.context("cannot read the plugin's lease")? {
+            bail!(
+                "host {holder} runs plugin {plugin} and would put its finalizers back: take the plugin out of its config folder and stop or restart it first"
+            );
+        }
+    }
+    if flags.dry_run {
+        return take_off(&flags, &api, &seams).await;
+    }
+    // Held meanwhile, so that no host starts the plugin under our hands.
+    for (lease, seen) in leases.iter().zip(watched) {
+        let acquired = lease.acquire(seen, |_| {});
+        let acquired = seams.clock.within(times.lease_duration, acquired).await;
+        acquired.context("cannot take the plugin's lease: see above")?;
+    }
+    let held = select_all(leases.iter().map(|lease| Box::pin(lease.hold())));
+    let ended = match first(held, take_off(&flags, &api, &seams)).await {
+        Either::Left(_) => bail!(
+            "a host has taken the plugin's lease: take the plugin out of its config folder first"
+        ),
+        Either::Right(ended) => ended,
+    };
+    for lease in &leases {
+        lease.release().await;
+    }
+    ended
+}
+
+/// Takes the finalizer off every object that carries it.
+async fn take_off(flags: &ReleaseFlags, api: &Api, seams: &Seams) -> anyhow::Result<()> {
+    let plugin = &flags.plugin;
+    let discovery = Discovery::new(api.clone(), seams.clock);
+    let mut resources = discovery
+        .patchable()
+        .await
+        .context("cannot ask what the cluster serves")?;
+    if let Some(wanted) = &flags.resource {
+        resources.retain(|resource| resource.to_string() == *wanted || resource.plural == *wanted);
+        if resources.is_empty() {
+            bail!(
+                "the cluster serves no resource called {wanted}: write it as kubectl does, for example greetings.examples.windlass.dev"
+            );
+        }
+    }
+    let finalizer = finalizer_of(plugin);
+    let (mut released, mut failed) = (0, 0);
+    for resource in &resources {
+        let objects = match carriers(api, resource, None, &finalizer).await {
+            Ok(objects) => objects,
+            Err(error) => {
+                failed += 1;
+                eprintln!("cannot list {resource}: {error:#}");
+                continue;
+            }
+        };
+        for object in objects {
+            let name = format!(
+                "{}.{}/{}",
+                resource.kind.to_lowercase(),
+                resource.group,
+                object.metadata.key
+            );
+            if flags.dry_run {
+                println!("{name} would be released (dry run)");
+                continue;
+            }
+            match settle_finalizer(
+                api,
+                resource,
+                &object.metadata,
+                &finalizer,
+                FinalizerPatch::Release,
+            )
+            .await
+            {
+                Ok(_) => {
+                    released += 1;
+                    println!("{name} released");
+                }
+                Err(error) => {
+                    failed += 1;
+                    eprintln!("{name} not released: {}", Chain(&error));
+                }
+            }
+        }
+    }
+    if failed > 0 {
+        bail!("{failed} of the steps above failed; {released} objects were released");
+    }
+    if released == 0 && !flags.dry_run {
+        eprintln!("no object carries the finalizer {finalizer}");
+    }
+    Ok(())
+}

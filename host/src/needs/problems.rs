@@ -1,0 +1,308 @@
+//! Grants that cannot work, found before the plugin runs: pure.
+//!
+//! - What is not known is no problem: without a cluster only the kinds of Kubernetes and of the project are.
+//! - Each problem names its grant, and what to write instead.
+
+use crate::api::Resource;
+use crate::api::is_cluster_scoped;
+use crate::grants::{Grant, Grants, Namespaces, Scope, entries, split_subresource};
+use crate::plugin::{Description, Need};
+
+/// The primary kind of a plugin, as far as it is known.
+#[derive(Clone, Copy, Debug)]
+pub struct PrimaryKind<'a> {
+    /// Its group.
+    pub group: &'a str,
+    /// Its plural.
+    pub plural: &'a str,
+    /// Whether its objects live in namespaces; nothing if nobody knows.
+    pub namespaced: Option<bool>,
+}
+
+impl<'a> From<&'a Resource> for PrimaryKind<'a> {
+    fn from(resource: &'a Resource) -> Self {
+        Self {
+            group: &resource.group,
+            plural: &resource.plural,
+            namespaced: Some(resource.namespaced),
+        }
+    }
+}
+
+impl<'a> PrimaryKind<'a> {
+    /// A kind, as far as it is known without a cluster.
+    pub fn known(group: &'a str, plural: &'a str) -> Self {
+        Self {
+            group,
+            plural,
+            namespaced: is_cluster_scoped(group, plural).then_some(false),
+        }
+    }
+}
+
+/// Something in the grants of a plugin that cannot work.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// Which entry of `spec.grants` is wrong; none if one is missing.
+    pub grant: Option<usize>,
+    /// What is wrong.
+    pub what: String,
+    /// What to write, if something can be written.
+    pub write: Option<Grant>,
+    /// Whether the plugin is not started with it. Otherwise it may do without.
+    pub refuses: bool,
+}
+
+impl Problem {
+    /// It in one line. `line` tells the line of a grant in its file.
+    pub fn text(&self, line: impl Fn(usize) -> Option<u64>) -> String {
+        let place = self.grant.map(|index| match line(index) {
+            Some(line) => format!("spec.grants[{index}] (line {line}): "),
+            None => format!("spec.grants[{index}]: "),
+        });
+        let write = self.write.iter();
+        let write = write.map(|grant| format!("; write: {}", entries([grant])));
+        let parts = place.into_iter().chain([self.what.clone()]).chain(write);
+        parts.collect()
+    }
+}
+
+/// What is wrong with the grants of a plugin. `is_cluster_scoped` answers `false` of a kind that is not known.
+pub fn find(
+    description: &Description,
+    grants: &Grants,
+    primary: &PrimaryKind<'_>,
+    is_cluster_scoped: &dyn Fn(&str, &str) -> bool,
+) -> Vec<Problem> {
+    let mut problems: Vec<Problem> = of_primary(description, grants, primary)
+        .into_iter()
+        .collect();
+    problems.extend(void(description, grants, primary, is_cluster_scoped));
+    problems.extend(children(description, grants, primary, is_cluster_scoped));
+    problems
+}
+
+/// What keeps the host from watching the primary kind, or from finalizing its objects.
+fn of_primary(
+    description: &Description,
+    grants: &Grants,
+    primary: &PrimaryKind<'_>,
+) -> Option<Problem> {
+    let PrimaryKind { group, plural, .. } = *primary;
+    let mut verbs = vec!["get", "list", "watch"];
+    verbs.extend(description.finalizes.then_some("patch"));
+    let name = name(group, plural);
+    let scope = grants.watch_scope(group, plural, None);
+    let what = if scope.is_empty() {
+        format!(
+            "no grant says where it may watch its primary kind: grant watch on {name} with `namespaces: all` or a list of names"
+        )
+    } else if primary.namespaced == Some(false) && scope != Scope::All {
+        format!("{name} are cluster-scoped: grant watch on them with `namespaces: all`")
+    } else {
+        let open = |verb: &&str| !grants.cover_need(verb, group, plural, &[]);
+        let open: Vec<&str> = verbs.iter().copied().filter(open).collect();
+        if open.is_empty() {
+            return None;
+        }
+        let open = open.join(" ");
+        format!("its primary kind needs a grant too: add {open} on {name} to grants")
+    };
+    let namespaces = match scope {
+        Scope::Namespaces(names) if !names.is_empty() && primary.namespaced != Some(false) => {
+            Namespaces::Only(names)
+        }
+        Scope::Namespaces(_) | Scope::All => Namespaces::All,
+    };
+    Some(Problem {
+        grant: None,
+        what,
+        write: Some(Grant::suggested(group, &[plural], &verbs, namespaces)),
+        refuses: true,
+    })
+}
+
+/// Grants that cover nothing, since the scope of the kind and `namespaces` do not go together.
+fn void(
+    description: &Description,
+    grants: &Grants,
+    primary: &PrimaryKind<'_>,
+    is_cluster_scoped: &dyn Fn(&str, &str) -> bool,
+) -> Vec<Problem> {
+    let is_void = |grant: &Grant, group: &str, resource: &str| {
+        let (plural, _) = split_subresource(resource);
+        match grant.namespaces {
+            Namespaces::All => false,
+            Namespaces::SameAsPrimary => {
+                primary.namespaced == Some(false) || is_cluster_scoped(group, plural)
+            }
+            Namespaces::Only(_) => is_cluster_scoped(group, plural),
+        }
+    };
+    let is_void = &is_void;
+    let working = grants.iter().flat_map(|grant| {
+        // Wildcards included.
+        let groups = grant.api_groups.iter();
+        let pairs = groups.flat_map(|group| {
+            let resources = grant.resources.iter();
+            resources.map(move |resource| (&**group, &**resource))
+        });
+        let pairs = pairs.filter(move |(group, resource)| !is_void(grant, group, resource));
+        pairs.map(move |(group, resource)| Grant {
+            api_groups: vec![group.to_owned()],
+            resources: vec![resource.to_owned()],
+            ..grant.clone()
+        })
+    });
+    let working = Grants(working.collect());
+    let mut problems = Vec::new();
+    for (index, grant) in grants.iter().enumerate() {
+        for (group, resource) in grant.pairs() {
+            if !is_void(grant, group, resource) {
+                continue;
+            }
+            let (plural, _) = split_subresource(resource);
+            let name = name(group, resource);
+            let what = match is_cluster_scoped(group, plural) {
+                true => format!("{name} is cluster-scoped: only `namespaces: all` covers it"),
+                false => format!(
+                    "`namespaces: same-as-primary` covers no {name}: {} is cluster-scoped, so it has no namespace",
+                    description.kind
+                ),
+            };
+            let needs = description.needs.iter();
+            let mut needs = needs
+                .filter(|need| (&*need.group, &*need.resource) == (group, resource))
+                .flat_map(|need| need.verbs.iter().map(move |verb| (need, verb)));
+            let is_open = |(need, verb): (&Need, &String)| {
+                let is_covered = |grants: &Grants| {
+                    grants.cover_need(verb, &need.group, &need.resource, &need.names)
+                };
+                is_covered(grants) && !is_covered(&working)
+            };
+            let verbs: Vec<&str> = grant.verbs.iter().map(String::as_str).collect();
+            let write = Grant {
+                resource_names: grant.resource_names.clone(),
+                ..Grant::suggested(group, &[resource], &verbs, Namespaces::All)
+            };
+            problems.push(Problem {
+                grant: Some(index),
+                what,
+                refuses: needs.any(is_open),
+                write: Some(write),
+            });
+        }
+    }
+    problems
+}
+
+/// Kinds that the plugin may create, but nowhere where its primary can own them.
+fn children(
+    description: &Description,
+    grants: &Grants,
+    primary: &PrimaryKind<'_>,
+    is_cluster_scoped: &dyn Fn(&str, &str) -> bool,
+) -> Vec<Problem> {
+    if primary.namespaced != Some(true) {
+        return Vec::new();
+    }
+    let kind = &description.kind;
+    let watched = grants.watch_scope(primary.group, primary.plural, None);
+    let is_home = |grant: &Grant| match (&grant.namespaces, &watched) {
+        (Namespaces::All | Namespaces::SameAsPrimary, _) => true,
+        (Namespaces::Only(_), Scope::All) => false,
+        (Namespaces::Only(names), Scope::Namespaces(home)) => {
+            home.iter().any(|name| names.contains(name))
+        }
+    };
+    let mut problems: Vec<Problem> = Vec::new();
+    for (index, grant) in grants.iter().enumerate().filter(|(_, grant)| {
+        let creates = grant.verbs.iter().any(|verb| verb == "create");
+        creates && grant.resource_names.is_empty()
+    }) {
+        for (group, resource) in grant.pairs().filter(|(_, name)| !name.contains('/')) {
+            let name = name(group, resource);
+            let (what, write) = if is_cluster_scoped(group, resource) {
+                if grant.namespaces != Namespaces::All {
+                    continue;
+                }
+                let what = format!(
+                    "{name} is cluster-scoped and {kind} is not: no {kind} can own one, so apply-set refuses it and it stays when its {kind} is deleted"
+                );
+                (what, None)
+            } else {
+                let mut same = grants
+                    .iter()
+                    .filter(|other| other.names("create", group, resource, None));
+                if same.any(is_home) {
+                    continue;
+                }
+                let what = format!(
+                    "{name} can be created only outside the namespaces of {kind}: one owns only what is in its own namespace, so apply-set is denied"
+                );
+                let verbs: Vec<&str> = grant.verbs.iter().map(String::as_str).collect();
+                let namespaces = Namespaces::SameAsPrimary;
+                (
+                    what,
+                    Some(Grant::suggested(group, &[resource], &verbs, namespaces)),
+                )
+            };
+            if problems.iter().all(|held| held.what != what) {
+                problems.push(Problem {
+                    grant: Some(index),
+                    what,
+                    write,
+                    refuses: false,
+                });
+            }
+        }
+    }
+    problems
+}
+
+/// `deployments.apps`, or `deployments.apps/scale`.
+fn name(group: &str, resource: &str) -> String {
+    match (group, split_subresource(resource)) {
+        ("", _) => resource.to_owned(),
+        (group, (plural, Some(subresource))) => format!("{plural}.{group}/{subresource}"),
+        (group, (plural, None)) => format!("{plural}.{group}"),
+    }
+}
+
+impl Grant {
+    /// A grant to be written into a document; it acknowledges what is powerful in it.
+    pub fn suggested(
+        group: &str,
+        resources: &[&str],
+        verbs: &[&str],
+        namespaces: Namespaces,
+    ) -> Self {
+        let words = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect();
+        let grant = Self {
+            api_groups: words(&[group]),
+            resources: words(resources),
+            resource_names: Vec::new(),
+            verbs: words(verbs),
+            namespaces,
+            adopt: false,
+            acknowledge: false,
+        };
+        Self {
+            acknowledge: !grant.powers().is_empty(),
+            ..grant
+        }
+    }
+
+    /// Its groups and resources, each with each, without those that have a wildcard.
+    fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
+        let groups = self.api_groups.iter().filter(|group| !group.contains('*'));
+        groups.flat_map(|group| {
+            let resources = self.resources.iter();
+            let named = resources.filter(|resource| !resource.contains('*'));
+            named.map(move |resource| (group.as_str(), resource.as_str()))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

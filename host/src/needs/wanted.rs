@@ -1,0 +1,157 @@
+//! What to write into a document so that it grants all that its plugin needs: pure.
+
+use super::PrimaryKind;
+use crate::grants::{Grant, Grants, Namespaces, Scope, merged, split_subresource};
+use crate::plugin::{Description, Need};
+
+/// Where grants are to cover a kind.
+pub struct Places<'a> {
+    /// The primary kind.
+    pub primary: PrimaryKind<'a>,
+    /// Whether a kind is cluster-scoped; `false` of one that is not known.
+    pub is_cluster_scoped: &'a dyn Fn(&str, &str) -> bool,
+}
+
+/// A grant for each need that `grants` leave open, in few rules.
+///
+/// # Errors
+/// Some of it is never granted: what, and why.
+pub fn wanted(
+    description: &Description,
+    grants: &Grants,
+    places: &Places<'_>,
+) -> Result<Vec<Grant>, String> {
+    let open = description.needs.iter().filter_map(|need| {
+        let verbs = need.open(grants);
+        if verbs.is_empty() {
+            return None;
+        }
+        let namespaces = places.of(need, grants);
+        let suggested = Grant::suggested(&need.group, &[&need.resource], &verbs, namespaces);
+        Some(Grant {
+            resource_names: need.names.clone(),
+            ..suggested
+        })
+    });
+    let open: Vec<Grant> = open.collect();
+    let never = open.iter().filter_map(Grant::problem);
+    // It begins with the place in a document, which this has not.
+    let never = never.map(|problem| problem.trim_start_matches([':', '.', ' ']).to_owned());
+    let never: Vec<String> = never.collect();
+    match never.is_empty() {
+        true => Ok(merged(open)),
+        false => Err(never.join("; ")),
+    }
+}
+
+impl Places<'_> {
+    fn of(&self, need: &Need, grants: &Grants) -> Namespaces {
+        let (plural, _) = split_subresource(&need.resource);
+        let PrimaryKind {
+            group,
+            plural: own,
+            namespaced,
+        } = self.primary;
+        // What has no namespace has no "same" one either.
+        if namespaced == Some(false) || (self.is_cluster_scoped)(&need.group, plural) {
+            return Namespaces::All;
+        }
+        if (&*need.group, plural) != (group, own) {
+            return Namespaces::SameAsPrimary;
+        }
+        // The primary kind has a place of its own: where it is watched, or everywhere if that is nowhere yet.
+        match grants.watch_scope(group, own, None) {
+            Scope::Namespaces(names) if !names.is_empty() => Namespaces::Only(names),
+            Scope::Namespaces(_) | Scope::All => Namespaces::All,
+        }
+    }
+}
+
+impl Need {
+    /// Its verbs that no grant covers.
+    pub fn open<'a>(&'a self, grants: &Grants) -> Vec<&'a str> {
+        let is_open =
+            |verb: &&String| !grants.cover_need(verb, &self.group, &self.resource, &self.names);
+        let open = self.verbs.iter().filter(is_open);
+        open.map(String::as_str).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::grants::entries;
+    use super::*;
+
+    fn need(group: &str, resource: &str, verbs: &[&str]) -> Need {
+        let asking = Description::asking(group, resource, verbs);
+        asking.needs.into_iter().next().unwrap()
+    }
+
+    /// What is written for a plugin that watches the kind `X` of `x.dev`, is called `xes` there, and makes ConfigMaps.
+    fn written(grants: &str, namespaced: Option<bool>) -> String {
+        let description = Description {
+            needs: vec![
+                need("x.dev", "xes", &["get", "watch"]),
+                need("x.dev", "xes/status", &["patch"]),
+                need("", "configmaps", &["create"]),
+                need("y.dev", "wholes", &["get"]),
+                need("x.dev", "parts", &["get"]),
+            ],
+            ..Description::asking("", "configmaps", &[])
+        };
+        let grants: Vec<Grant> = serde_saphyr::from_str(grants).unwrap();
+        let grants = Grants::new(grants).unwrap();
+        let places = Places {
+            primary: PrimaryKind {
+                group: "x.dev",
+                plural: "xes",
+                namespaced,
+            },
+            // The project defines it.
+            is_cluster_scoped: &|_, plural| ["wholes", "parts"].contains(&plural),
+        };
+        entries(&wanted(&description, &grants, &places).unwrap())
+    }
+
+    #[test]
+    fn a_grant_is_for_where_the_kind_can_be() {
+        let own = "- { apiGroups: [x.dev], resources: [xes], verbs: [get, watch], namespaces: all }, - { apiGroups: [x.dev], resources: [xes/status], verbs: [patch], namespaces: all }, ";
+        let others = "- { apiGroups: [y.dev], resources: [wholes], verbs: [get], namespaces: all }, - { apiGroups: [x.dev], resources: [parts], verbs: [get], namespaces: all }";
+        let maps = "- { apiGroups: [\"\"], resources: [configmaps], verbs: [create] }, ";
+        for namespaced in [Some(true), None] {
+            let want = format!("{own}{maps}{others}");
+            assert_eq!(written("[]", namespaced), want);
+        }
+        // Beside a primary that has no namespace.
+        let maps =
+            "- { apiGroups: [\"\"], resources: [configmaps], verbs: [create], namespaces: all }, ";
+        let want = format!("{own}{maps}{others}");
+        assert_eq!(written("[]", Some(false)), want);
+    }
+
+    #[test]
+    fn what_is_never_granted_is_not_proposed() {
+        let leases = need("coordination.k8s.io", "leases", &["get"]);
+        let description = Description {
+            needs: vec![need("", "configmaps", &["create"]), leases],
+            ..Description::asking("", "configmaps", &[])
+        };
+        let places = Places {
+            primary: PrimaryKind::known("x.dev", "xes"),
+            is_cluster_scoped: &|_, _| false,
+        };
+        let never = wanted(&description, &Grants::default(), &places).unwrap_err();
+        assert!(never.starts_with("leases"), "{never}");
+        assert!(never.contains("a plugin is never given that"), "{never}");
+        assert!(!never.contains("configmaps"), "{never}");
+    }
+
+    #[test]
+    fn the_primary_is_granted_where_it_is_watched() {
+        let watched =
+            "[{ apiGroups: [x.dev], resources: [xes], verbs: [get, watch], namespaces: [a, b] }]";
+        let want = "- { apiGroups: [x.dev], resources: [xes/status], verbs: [patch], namespaces: [a, b] }, ";
+        let written = written(watched, Some(true));
+        assert!(written.starts_with(want), "{written}");
+    }
+}

@@ -1,0 +1,70 @@
+//! The flags of `windlass run`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+
+use super::shares::ShareFlags;
+use crate::admin::BindAddress;
+use crate::connect::ClusterFlags;
+use crate::flags::duration;
+use crate::lease::LeaderElectionFlags;
+use crate::telemetry::TraceFlags;
+
+/// Run every plugin of a config folder against a cluster.
+#[derive(Debug, Args)]
+pub struct RunFlags {
+    /// Folder with Plugin documents (*.yaml) and their components (*.wasm, *.wasm.gz)
+    #[arg(long, env = "WINDLASS_CONFIG", value_name = "DIR")]
+    pub config: PathBuf,
+    /// Private folder for compiled code; created if absent [default: windlass/code in the user's cache folder]
+    #[arg(long, env = "WINDLASS_CODE_CACHE", value_name = "DIR")]
+    pub code_cache: Option<PathBuf>,
+    /// Private folder that keeps the last good version of each plugin, for a restart that refuses the config folder's version, and a record of crashes [default: nothing is kept]
+    #[arg(long, env = "WINDLASS_STATE_DIR", value_name = "DIR")]
+    pub state_dir: Option<PathBuf>,
+    /// Private folder for recordings of failed passes, for `windlass replay`; created if absent [default: nothing is recorded]
+    #[arg(long, env = "WINDLASS_RECORD_FAILURES", value_name = "DIR")]
+    pub record_failures: Option<PathBuf>,
+    /// Threads that run plugins [default: one for each processor]
+    #[arg(long, env = "WINDLASS_GUEST_THREADS", value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub guest_threads: Option<u16>,
+    /// How long running passes may take to end after SIGTERM, for example 30s
+    #[arg(long, env = "WINDLASS_GRACEFUL_SHUTDOWN_TIMEOUT", default_value = "30s", value_parser = duration, value_name = "DURATION")]
+    pub graceful_shutdown_timeout: Duration,
+    /// Name of this host in Leases and Events [default: host name and a random suffix]
+    #[arg(long, env = "WINDLASS_IDENTITY", value_name = "NAME")]
+    pub identity: Option<String>,
+    /// Address that serves /metrics, such as :8080; 0 to turn it off
+    #[arg(
+        long,
+        env = "WINDLASS_METRICS_BIND_ADDRESS",
+        default_value = "0",
+        value_name = "ADDRESS"
+    )]
+    pub metrics_bind_address: BindAddress,
+    /// Address that serves /livez and /readyz, such as :8081; 0 to turn them off
+    #[arg(
+        long,
+        env = "WINDLASS_HEALTH_PROBE_BIND_ADDRESS",
+        default_value = "0",
+        value_name = "ADDRESS"
+    )]
+    pub health_probe_bind_address: BindAddress,
+    /// Address that serves the status of this host, which `windlass why` asks; 0 to turn it off [default: 127.0.0.1:8082, or any free port if that is taken]
+    #[arg(long, env = "WINDLASS_ADMIN_BIND_ADDRESS", value_name = "ADDRESS")]
+    pub admin_bind_address: Option<BindAddress>,
+    /// Which cluster
+    #[command(flatten)]
+    pub cluster: ClusterFlags,
+    /// Times of the LeaderElectionFlags
+    #[command(flatten)]
+    pub leases: LeaderElectionFlags,
+    /// What plugins may do
+    #[command(flatten)]
+    pub shares: ShareFlags,
+    /// Where traces go
+    #[command(flatten)]
+    pub traces: TraceFlags,
+}
