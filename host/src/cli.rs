@@ -1,120 +1,77 @@
-//! The `windlass` command, but for its log: threads, subcommands, exit code.
+//! The command line of a host, which is also a part of the command line of `windlass`.
 
-mod command_line;
+mod command;
 mod examples;
+mod process;
 
-use std::io::{stdin, stdout};
 use std::process::ExitCode;
-use std::thread::available_parallelism;
 
-use crate::commands::annotate::{Mark, annotate};
-use crate::commands::{inspect, release, why};
-use crate::error::Chain;
-use crate::plugin::compiler::{CompileError, REFUSED, compile_child};
-use crate::replay::Different;
-use crate::seams::{Clock, Rng, Seams, Spawn, guest_threads};
-use crate::text::clean_lines;
-use crate::{apiserver, dev, fixtures, project, rbac, replay, runtime, top};
-use command_line::Command;
-pub use command_line::{Windlass, command};
+use clap::error::ErrorKind;
+use clap::{CommandFactory, FromArgMatches, Parser};
 
-/// The exit code of what has failed.
-const FAILED: u8 = 1;
-/// That of a comparison that cannot be made.
-const BROKEN: u8 = 2;
-/// The longest line of an error.
-const LONGEST: usize = 64 << 10;
+pub use command::HostCommand;
+pub use examples::{EXAMPLES, Example, explained};
+pub use process::{FAILED, exit, run};
 
-/// Does what the command line says. `log` is started for commands that log, and dropped when they have ended; tests
-/// bring their own.
-pub fn main<T>(
-    windlass: Windlass,
-    log: impl FnOnce(&Windlass, &Seams) -> anyhow::Result<T>,
-) -> ExitCode {
-    let failed = match windlass.command {
-        // As `diff` does: 1 is an answer.
-        Command::Replay(_) => BROKEN,
-        _ => FAILED,
-    };
-    // What reads its log reads its last words there.
-    let is_daemon = matches!(windlass.command, Command::Run(_));
-    match start(windlass, log) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => match error.downcast_ref::<CompileError>() {
-            // The host that started this says the rest.
-            Some(CompileError::Refused(refused)) => {
-                eprintln!("{refused}");
-                ExitCode::from(REFUSED)
-            }
-            _ => {
-                // Some of it may be what a guest or a server said.
-                let said = clean_lines(&Chain(&*error).to_string(), LONGEST);
-                match is_daemon && tracing::enabled!(tracing::Level::ERROR) {
-                    true => tracing::error!("{said}"),
-                    false => eprintln!("error: {said}"),
-                }
-                let is_answer = error.is::<Different>();
-                ExitCode::from(if is_answer { FAILED } else { failed })
-            }
-        },
+use crate::seams::Seams;
+use crate::telemetry::{LogFlags, LogSettings};
+
+/// Runs Kubernetes controllers whose logic lives in sandboxed WebAssembly plugins.
+#[derive(Debug, Parser)]
+#[command(name = "windlass", version, max_term_width = 100)]
+pub struct HostArgs {
+    /// What is logged
+    #[command(flatten)]
+    pub log: LogFlags,
+    /// What to do
+    #[command(subcommand)]
+    pub command: HostCommand,
+}
+
+impl HostArgs {
+    /// Reads the command line; what is wrong with it, or asked of it, is said, and ends the process.
+    pub fn read() -> Self {
+        let mut command = explained(Self::command(), &EXAMPLES);
+        let matches = command.get_matches_mut();
+        let read = Self::from_arg_matches(&matches);
+        let checked = read.and_then(|read| match read.command.traces() {
+            Ok(_) => Ok(read),
+            Err(wrong) => Err(command.error(ErrorKind::ValueValidation, wrong)),
+        });
+        checked.unwrap_or_else(|error| error.exit())
     }
 }
 
-fn start<T>(
-    windlass: Windlass,
-    log: impl FnOnce(&Windlass, &Seams) -> anyhow::Result<T>,
-) -> anyhow::Result<()> {
-    if matches!(windlass.command, Command::Compile) {
-        return Ok(compile_child(&mut stdin().lock(), &mut stdout().lock())?);
-    }
-    if let Command::Completion(flags) = &windlass.command {
-        let mut command = command();
-        clap_complete::generate(flags.shell, &mut command, "windlass", &mut stdout().lock());
-        return Ok(());
-    }
-    let asked = match &windlass.command {
-        Command::Run(flags) => flags.guest_threads.map(usize::from),
-        _ => None,
-    };
-    let threads = asked.unwrap_or_else(|| available_parallelism().map_or(1, usize::from));
-    let host = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()?;
-    let guests = guest_threads(threads)?;
-    let spawn = Spawn::on_threads(host.handle().clone(), guests.handle().clone());
-    let seams = Seams {
-        clock: Clock::system(),
-        rng: Rng::from_system(),
-        spawn,
-    };
-    let logged = log(&windlass, &seams)?;
-    let ended = host.block_on(async {
-        match windlass.command {
-            Command::Run(flags) => runtime::run(*flags, threads, seams).await,
-            Command::Release(flags) => release::release(flags, seams).await,
-            Command::Pause(flags) => annotate(&flags, Mark::Pause, seams).await,
-            Command::Resume(flags) => annotate(&flags, Mark::Resume, seams).await,
-            Command::Reconcile(flags) => annotate(&flags, Mark::Reconcile, seams).await,
-            Command::Rbac(flags) => rbac::print(flags, threads, seams).await,
-            Command::Top(flags) => top::top(flags, seams).await,
-            Command::Why(flags) => why::ask(flags, seams).await,
-            Command::Apiserver(flags) => apiserver::serve(flags, seams).await,
-            Command::Dev(flags) => dev::run(*flags, threads, seams).await,
-            Command::Render(flags) => dev::render(flags, threads, seams).await,
-            Command::Test(flags) => fixtures::test(flags, threads, seams).await,
-            Command::Replay(flags) => replay::replay(flags, threads, seams).await,
-            Command::Doctor(flags) => project::doctor(flags, threads, seams).await,
-            Command::New(flags) => project::new(&flags, &seams),
-            Command::Build(flags) => project::build(flags, threads, seams).await,
-            Command::Grants(flags) => project::grants(flags, threads, seams).await,
-            Command::Inspect(flags) => inspect::print(flags, threads, seams).await,
-            Command::Completion(_) | Command::Compile => Ok(()),
-        }
+/// Does what the command line says; `log` starts the log.
+pub fn main<T>(
+    flags: HostArgs,
+    log: impl FnOnce(&LogSettings, &Seams) -> anyhow::Result<T>,
+) -> ExitCode {
+    let command = flags.command;
+    let is_daemon = command.is_daemon();
+    let ended = command.run_alone().unwrap_or_else(|| {
+        let traces = command.traces().map_err(anyhow::Error::msg)?;
+        let settings = flags.log.settings("info", traces);
+        let log = |seams: &Seams| log(&settings, seams);
+        run(command.threads(), log, |threads, seams| {
+            command.run(threads, seams)
+        })
     });
-    // What is still to be sent needs the host's threads.
-    drop(logged);
-    // Whatever still blocks is not waited for.
-    guests.shutdown_background();
-    host.shutdown_background();
-    ended
+    exit(ended, FAILED, is_daemon)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_command_has_examples_and_the_command_line_is_consistent() {
+        let command = explained(HostArgs::command(), &EXAMPLES);
+        let shown = command.get_subcommands().filter(|sub| !sub.is_hide_set());
+        for sub in shown {
+            let has = EXAMPLES.iter().any(|(of, _)| *of == sub.get_name());
+            assert!(has, "{}", sub.get_name());
+        }
+        command.debug_assert();
+    }
 }

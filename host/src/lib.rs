@@ -8,37 +8,32 @@
 //! A module imports only modules of lower lines; the test in `tests/layers` reads this drawing.
 //!
 //! ```layers
-//! cli  the command line: parses it, starts the threads, runs the command
-//! fixtures, replay  runs calls again: those of fixture files, and recorded passes
-//! dev  runs an author's project while it is written, and renders what a plugin would write
-//! commands, runtime, top  the operator's commands; `runtime` puts a host together
+//! cli  the command line: its commands, threads and exit codes
+//! commands, runtime  the operator's commands; `runtime` puts a host together
 //! admin  the HTTP endpoints of a host: metrics, health, status
-//! hosting, measured, project, status, why  which version of a plugin runs; benchmarks; an author's project; reports
+//! hosting, measured, status, why  which version of a plugin runs; benchmarks; what plugins do; why an object was reconciled
 //! controller, rbac  queue, workers, retries, finalizers; roles for the host
 //! metrics, needs, recording  counters; what a plugin needs and lacks; recorded passes
 //! plugin  components in sandboxes, and their calls
 //! source, view  plugins as files; the cluster as one plugin sees it
 //! events, informer, manifest  Kubernetes Events; shared watches and stores; Plugin documents
 //! connect, grants, lease, object  the connection to a cluster; what a plugin may do; leader election; stored objects
-//! api, apiserver, telemetry  requests to the API server; the embedded API server; log and traces
+//! api, telemetry  requests to the API server; log and traces
 //! crashes, flags, flowcontrol, screen, shutdown, spans  which component ran when a host died; shares of plugins
 //! bugs, digest, error, memory, scene, seams, selector, text  bugs on purpose for the simulation; time, chance and tasks
 //! ```
 
 pub mod admin;
 pub mod api;
-pub mod apiserver;
 pub mod bugs;
 pub mod cli;
 pub mod commands;
 pub mod connect;
 pub mod controller;
 pub mod crashes;
-pub mod dev;
 pub mod digest;
 pub mod error;
 pub mod events;
-pub mod fixtures;
 pub mod flags;
 pub mod flowcontrol;
 pub mod grants;
@@ -53,10 +48,8 @@ pub mod metrics;
 pub mod needs;
 pub mod object;
 pub mod plugin;
-pub mod project;
 pub mod rbac;
 pub mod recording;
-pub mod replay;
 pub mod runtime;
 #[cfg(feature = "measured")]
 pub mod scene;
@@ -69,6 +62,5 @@ pub mod spans;
 pub mod status;
 pub mod telemetry;
 pub mod text;
-pub mod top;
 pub mod view;
 pub mod why;

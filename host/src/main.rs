@@ -1,10 +1,10 @@
-//! The `windlass` command.
+//! The `windlass-host` command: what runs in a pod.
 
 use std::process::ExitCode;
 
 use tikv_jemallocator::Jemalloc;
-use windlass::cli::{self, Windlass};
-use windlass::telemetry;
+use windlass_host::cli::{self, HostArgs};
+use windlass_host::telemetry;
 
 /// What the host's threads hand to each other is freed by another thread than made it: glibc's allocator makes them wait
 /// for one another.
@@ -12,8 +12,5 @@ use windlass::telemetry;
 static ALLOCATOR: Jemalloc = Jemalloc;
 
 fn main() -> ExitCode {
-    cli::main(Windlass::read(), |windlass, seams| {
-        let settings = windlass.log_settings().map_err(anyhow::Error::msg)?;
-        telemetry::start(&settings, seams)
-    })
+    cli::main(HostArgs::read(), telemetry::start)
 }

@@ -26,7 +26,7 @@ const API_VERSION: &str = "windlass.dev/v1alpha1";
 const KIND: &str = "Plugin";
 
 /// As controller-runtime's `SyncPeriod`.
-pub(crate) const RESYNC: Duration = Duration::from_secs(10 * 3600);
+pub const RESYNC: Duration = Duration::from_secs(10 * 3600);
 const SHORTEST_RESYNC: Duration = Duration::from_secs(60);
 
 /// A Plugin document, checked.
@@ -188,7 +188,7 @@ fn check(file: &Path, document: Document) -> Result<Plugin, ManifestError> {
 }
 
 /// The parser's error with its source line, and the word that was perhaps meant.
-pub(crate) fn explain(file: &Path, error: &serde_saphyr::Error) -> ManifestError {
+pub fn explain(file: &Path, error: &serde_saphyr::Error) -> ManifestError {
     let name = file.display().to_string();
     let options = serde_saphyr::render_options! { source_name: Some(name.as_str()) };
     let mut message = error.render_with_options(options).trim_end().to_owned();

@@ -27,7 +27,7 @@ pub use metadata::{Metadata, Owner, PAUSED, REQUESTED};
 pub use names::{finalizer_of, manager_for, manager_of};
 pub use owned::{ADOPTED_LABEL, SET_LABEL};
 use owned::{Owned, Tag, digest, managers, owned, owns_set_label};
-pub(crate) use page::Page;
+pub use page::Page;
 pub(crate) use parts::Parts;
 pub use reference::ObjectRef;
 

@@ -26,7 +26,7 @@ use crate::source::{Candidate, read_component, read_folder, unreadable};
 use crate::text::clean;
 pub use flags::RbacFlags;
 use objects::{Account, Printed};
-pub(crate) use primary::{is_watched, plural as primary_plural};
+pub use primary::{is_watched, plural as primary_plural};
 
 /// The longest path that a comment shows.
 const PATH: usize = 1 << 10;

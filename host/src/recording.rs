@@ -3,7 +3,7 @@
 mod failures;
 
 pub use failures::Failures;
-pub(crate) use failures::component_of;
+pub use failures::component_of;
 
 use std::borrow::Cow;
 use std::fs;
@@ -21,7 +21,8 @@ use crate::plugin::tape::{Note, Reel, Reply, Values};
 use crate::plugin::{Action, CallError, Failure, Plugin, Progress};
 use crate::text::{clean_lines, shell_word};
 
-pub(crate) const API_VERSION: &str = "windlass.dev/v1alpha1";
+/// The apiVersion of recordings.
+pub const API_VERSION: &str = "windlass.dev/v1alpha1";
 const KIND: &str = "Recording";
 
 /// The longest recording that is read.
@@ -115,7 +116,7 @@ pub(crate) struct Made<'a> {
     /// The object as the plugin was given it, as JSON.
     pub(crate) object: &'a str,
     pub(crate) attempt: u32,
-    pub(crate) reel: Reel,
+    pub reel: Reel,
     pub(crate) outcome: Outcome,
 }
 
@@ -241,7 +242,7 @@ impl Recording {
     }
 
     /// What the host answered, to be played.
-    pub(crate) fn reel(&self) -> anyhow::Result<Reel> {
+    pub fn reel(&self) -> anyhow::Result<Reel> {
         let began: Timestamp = self.time.parse().context("time is no time")?;
         let digits = self.seed.as_bytes().chunks_exact(2).map(|pair| {
             let pair = str::from_utf8(pair).ok()?;
@@ -254,7 +255,7 @@ impl Recording {
     }
 
     /// What the call could use.
-    pub(crate) fn limits(&self) -> Limits {
+    pub fn limits(&self) -> Limits {
         let Limited {
             memory,
             cpu_ms,
@@ -269,7 +270,7 @@ impl Recording {
     }
 
     /// The object, as the plugin is given it.
-    pub(crate) fn object(&self) -> String {
+    pub fn object(&self) -> String {
         match &self.object {
             Value::String(text) => text.clone(),
             object => object.to_string(),
@@ -277,7 +278,7 @@ impl Recording {
     }
 
     /// The object's name.
-    pub(crate) fn node(&self) -> ObjectRef {
+    pub fn node(&self) -> ObjectRef {
         let head = self.head();
         let text = |pointer: &str| head.pointer(pointer).and_then(Value::as_str);
         let name = |pointer: &str| text(pointer).unwrap_or_default().to_owned();
@@ -289,7 +290,7 @@ impl Recording {
     }
 
     /// The object's generation.
-    pub(crate) fn generation(&self) -> Option<i64> {
+    pub fn generation(&self) -> Option<i64> {
         self.head().pointer("/metadata/generation")?.as_i64()
     }
 
@@ -314,7 +315,7 @@ struct Head {
 
 impl Outcome {
     /// How `reconcile` ended.
-    pub(crate) fn of_reconcile(answer: &Result<Action, CallError>, output: &str) -> Self {
+    pub fn of_reconcile(answer: &Result<Action, CallError>, output: &str) -> Self {
         match answer {
             Ok(Action::AwaitChange) => Self::Returned("awaitChange".into()),
             Ok(Action::RequeueAfter(millis)) => Self::Returned(format!("requeueAfter {millis} ms")),
@@ -323,7 +324,7 @@ impl Outcome {
     }
 
     /// How `finalize` ended.
-    pub(crate) fn of_finalize(answer: &Result<Progress, CallError>, output: &str) -> Self {
+    pub fn of_finalize(answer: &Result<Progress, CallError>, output: &str) -> Self {
         match answer {
             Ok(Progress::Done) => Self::Returned("done".into()),
             Ok(Progress::Pending(millis)) => Self::Returned(format!("pending {millis} ms")),
@@ -332,7 +333,7 @@ impl Outcome {
     }
 
     /// With its texts as `hide` makes them.
-    pub(crate) fn hidden(self, hide: impl Fn(&str) -> String) -> Self {
+    pub fn hidden(self, hide: impl Fn(&str) -> String) -> Self {
         match self {
             Self::Returned(answer) => Self::Returned(answer),
             Self::Failed {

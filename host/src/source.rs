@@ -15,9 +15,9 @@ use std::io;
 use std::path::Path;
 
 pub use component::LARGEST_FILE;
-pub(crate) use component::{is_packed_name, packed, read_file};
+pub use component::{is_packed_name, packed, read_file};
 pub use folder::{Candidate, Folder, Problem, read_component, read_folder};
-pub(crate) use text::{NOT_A_FILE, change_text, is_file, text_of};
+pub use text::{NOT_A_FILE, change_text, is_file, text_of};
 pub use watch::Watch;
 
 /// What a person is told of a config folder that cannot be read at the start.

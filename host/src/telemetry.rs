@@ -14,7 +14,7 @@ use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Layer, Registry, fmt, registry};
 
-pub use flags::{Endpoint, LogFormat, TraceFlags};
+pub use flags::{Endpoint, LogFlags, LogFormat, TraceFlags};
 pub use traces::Traces;
 
 use crate::seams::Seams;
@@ -58,11 +58,11 @@ impl Write for Held {
 
 /// How the log is written, and where traces go.
 #[derive(Debug)]
-pub struct LogSettings<'a> {
+pub struct LogSettings {
     /// Text or JSON; text on a terminal and JSON elsewhere if it is not said.
     pub format: Option<LogFormat>,
     /// A level, or a filter such as `info,plugin=debug`.
-    pub filter: &'a str,
+    pub filter: String,
     /// Whether it is kept for [`taken`] and not written.
     pub is_held_back: bool,
     /// The collector of traces, if there is one.
@@ -79,8 +79,8 @@ pub fn taken() -> String {
 ///
 /// # Errors
 /// Traces cannot be sent.
-pub fn start(settings: &LogSettings<'_>, seams: &Seams) -> anyhow::Result<Option<Traces>> {
-    let filter = wanted(settings.filter)?;
+pub fn start(settings: &LogSettings, seams: &Seams) -> anyhow::Result<Option<Traces>> {
+    let filter = wanted(&settings.filter)?;
     let traces = settings.traces.as_ref();
     let traces = traces.map(|to| Traces::start(to, seams)).transpose()?;
     let log = log(settings.format, settings.is_held_back);
@@ -175,7 +175,7 @@ mod tests {
             ("off", None),
             ("info,plugin=debug", None),
             ("info, plugin=debug", None),
-            ("warn,windlass::informer=trace,kube=off", None),
+            ("warn,windlass_host::informer=trace,kube=off", None),
             ("loud", Some("\"loud\" is no level")),
             ("info,plugin", Some("\"plugin\" is no level")),
             ("info,,plugin=debug", Some("\"\" is no level")),

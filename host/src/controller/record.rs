@@ -65,10 +65,10 @@ pub struct Record {
     pub next: Option<Duration>,
 }
 
-#[cfg(test)]
+#[cfg(any(test, feature = "testing"))]
 impl Record {
     /// A pass over `n/ada` at version 7 that did nothing, and rests.
-    pub(crate) fn settled() -> Self {
+    pub fn settled() -> Self {
         Self {
             key: Key::new(Some("n"), "ada"),
             uid: "u".into(),

@@ -123,7 +123,7 @@ impl Host {
     ///
     /// # Errors
     /// As [`wanted`].
-    pub(crate) fn to_grant(
+    pub fn to_grant(
         &self,
         description: &Description,
         grants: &Grants,

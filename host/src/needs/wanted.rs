@@ -79,8 +79,8 @@ impl Need {
 
 #[cfg(test)]
 mod tests {
-    use crate::grants::entries;
     use super::*;
+    use crate::grants::entries;
 
     fn need(group: &str, resource: &str, verbs: &[&str]) -> Need {
         let asking = Description::asking(group, resource, verbs);

@@ -9,7 +9,7 @@ use crate::api::Resource;
 
 /// A page of a list.
 #[derive(Deserialize)]
-pub(crate) struct Page<'a> {
+pub struct Page<'a> {
     metadata: Listed,
     #[serde(default, borrow)]
     items: Option<Vec<&'a RawValue>>,
@@ -28,28 +28,28 @@ impl<'a> Page<'a> {
     ///
     /// # Errors
     /// It is none.
-    pub(crate) fn of(text: &'a str) -> serde_json::Result<Self> {
+    pub fn of(text: &'a str) -> serde_json::Result<Self> {
         serde_json::from_str(text)
     }
 
     /// The version at which the list was true; empty if it does not say.
-    pub(crate) fn version(&self) -> &str {
+    pub fn version(&self) -> &str {
         &self.metadata.resource_version
     }
 
     /// What is asked for the next page with; empty if there is none.
-    pub(crate) fn token(&self) -> &str {
+    pub fn token(&self) -> &str {
         &self.metadata.token
     }
 
     /// Its items.
-    pub(crate) fn items(&self) -> impl Iterator<Item = &'a str> {
+    pub fn items(&self) -> impl Iterator<Item = &'a str> {
         let items = self.items.iter().flatten();
         items.map(|item| item.get())
     }
 
     /// Those that are objects, which are of `resource`.
-    pub(crate) fn objects(&self, resource: &Resource) -> impl Iterator<Item = Object> {
+    pub fn objects(&self, resource: &Resource) -> impl Iterator<Item = Object> {
         let whole = Fields::default();
         let read = move |item| Object::of(resource, item, &whole);
         self.items().filter_map(read)

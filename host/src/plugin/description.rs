@@ -77,10 +77,10 @@ impl Need {
     }
 }
 
-#[cfg(test)]
+#[cfg(any(test, feature = "testing"))]
 impl Description {
     /// A plugin for the kind `X` of `x.dev/v1` that wants `verbs` on one resource.
-    pub(crate) fn asking(group: &str, resource: &str, verbs: &[&str]) -> Self {
+    pub fn asking(group: &str, resource: &str, verbs: &[&str]) -> Self {
         Self {
             name: "x".into(),
             version: "1".into(),

@@ -38,7 +38,7 @@ pub(super) fn find(description: &Description, grants: &Grants) -> Result<Primary
 ///
 /// # Errors
 /// What to change in the grants.
-pub(crate) fn plural(description: &Description, grants: &Grants) -> Result<String, String> {
+pub fn plural(description: &Description, grants: &Grants) -> Result<String, String> {
     let (group, kind) = (description.group(), &description.kind);
     let guess = description.guessed_plural();
     let named = places(description, grants).flat_map(|grant| &grant.resources);
@@ -70,7 +70,7 @@ pub(crate) fn plural(description: &Description, grants: &Grants) -> Result<Strin
 }
 
 /// Whether some grant lets the plugin watch a kind of its primary's group somewhere.
-pub(crate) fn is_watched(description: &Description, grants: &Grants) -> bool {
+pub fn is_watched(description: &Description, grants: &Grants) -> bool {
     places(description, grants).next().is_some()
 }
 

@@ -164,7 +164,7 @@ fn component_name(digest: &Digest) -> String {
 }
 
 /// The component of a recording, if it is kept beside it.
-pub(crate) fn component_of(recording: &Path, digest: &str) -> Option<PathBuf> {
+pub fn component_of(recording: &Path, digest: &str) -> Option<PathBuf> {
     let hex = digest.strip_prefix("sha256:")?;
     if !hex.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return None;

@@ -21,7 +21,7 @@ const GZIP: [u8; 2] = [0x1f, 0x8b];
 ///
 /// # Errors
 /// Why it cannot be read, as what follows the file's name.
-pub(crate) fn read_file(file: &Path) -> Result<Vec<u8>, String> {
+pub fn read_file(file: &Path) -> Result<Vec<u8>, String> {
     match fs::metadata(file) {
         Ok(metadata) if !metadata.is_file() => return Err("is not a file".into()),
         // Asked before it is read: the host's memory is for its plugins.
@@ -72,7 +72,7 @@ fn unpacked(mut input: impl BufRead) -> Result<Vec<u8>, String> {
 }
 
 /// Whether a file with this name is written packed: `greeter.wasm.gz`.
-pub(crate) fn is_packed_name(file: &Path) -> bool {
+pub fn is_packed_name(file: &Path) -> bool {
     file.extension().is_some_and(|end| end == "gz")
 }
 
@@ -80,7 +80,7 @@ pub(crate) fn is_packed_name(file: &Path) -> bool {
 ///
 /// # Errors
 /// Never: it writes into memory.
-pub(crate) fn packed(bytes: &[u8]) -> io::Result<Vec<u8>> {
+pub fn packed(bytes: &[u8]) -> io::Result<Vec<u8>> {
     let mut packing = GzEncoder::new(Vec::new(), Compression::best());
     packing.write_all(bytes)?;
     packing.finish()

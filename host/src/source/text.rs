@@ -6,13 +6,13 @@ use std::io;
 use std::path::Path;
 
 /// What a folder, a named pipe or a device is.
-pub(crate) const NOT_A_FILE: &str = "it is not a file";
+pub const NOT_A_FILE: &str = "it is not a file";
 
 /// Whether it is a file.
 ///
 /// # Errors
 /// It is not: [`io::ErrorKind::InvalidInput`].
-pub(crate) fn is_file(about: &fs::Metadata) -> io::Result<()> {
+pub fn is_file(about: &fs::Metadata) -> io::Result<()> {
     match about.is_file() {
         true => Ok(()),
         false => Err(io::Error::new(io::ErrorKind::InvalidInput, NOT_A_FILE)),
@@ -23,7 +23,7 @@ pub(crate) fn is_file(about: &fs::Metadata) -> io::Result<()> {
 ///
 /// # Errors
 /// It cannot be read, or is not a file.
-pub(crate) fn text_of(path: &Path) -> io::Result<String> {
+pub fn text_of(path: &Path) -> io::Result<String> {
     is_file(&fs::metadata(path)?)?;
     fs::read_to_string(path)
 }
@@ -33,7 +33,7 @@ pub(crate) fn text_of(path: &Path) -> io::Result<String> {
 ///
 /// # Errors
 /// It cannot be read or written, or it holds something else by now: then it stays.
-pub(crate) fn change_text(path: &Path, was: &str, text: &str) -> io::Result<()> {
+pub fn change_text(path: &Path, was: &str, text: &str) -> io::Result<()> {
     let path = fs::canonicalize(path)?;
     if text_of(&path)? != was {
         return Err(io::Error::other(

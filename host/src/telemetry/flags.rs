@@ -5,6 +5,7 @@ use std::str::FromStr;
 use clap::{Args, ValueEnum};
 use http::Uri;
 
+use super::LogSettings;
 use crate::seams::environment::variable;
 
 /// How the log is written.
@@ -14,6 +15,44 @@ pub enum LogFormat {
     Text,
     /// For machines.
     Json,
+}
+
+/// What is logged, and how.
+#[derive(Clone, Debug, Args)]
+pub struct LogFlags {
+    /// How the log is written: text or json [default: text on a terminal, json elsewhere]
+    #[arg(
+        id = "log-format",
+        long = "log-format",
+        global = true,
+        env = "WINDLASS_LOG_FORMAT",
+        value_name = "FORMAT",
+        help_heading = "Global options"
+    )]
+    pub format: Option<LogFormat>,
+    /// What is logged: a level, or a filter such as info,plugin=debug [default: info; dev and test log only what their own output does not show]
+    #[arg(
+        id = "log",
+        long = "log",
+        global = true,
+        env = "WINDLASS_LOG",
+        value_name = "FILTER",
+        value_parser = super::filter,
+        help_heading = "Global options"
+    )]
+    pub filter: Option<String>,
+}
+
+impl LogFlags {
+    /// What is logged: `usual` if no flag says it.
+    pub fn settings(&self, usual: &str, traces: Option<Endpoint>) -> LogSettings {
+        LogSettings {
+            format: self.format,
+            filter: self.filter.clone().unwrap_or_else(|| usual.to_owned()),
+            is_held_back: false,
+            traces,
+        }
+    }
 }
 
 /// Where traces go.

@@ -150,7 +150,7 @@ impl Host {
         command.args(["--namespace", namespace]);
         command.args([
             "--log-format=json",
-            "--log=info,plugin=debug,windlass::hosting=debug",
+            "--log=info,plugin=debug,windlass_host::hosting=debug",
         ]);
         command.arg("--code-cache").arg(code);
         command.args(more);

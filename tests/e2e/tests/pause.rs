@@ -2,12 +2,12 @@
 
 use anyhow::{Context, Result, ensure};
 use serde_json::json;
-use windlass::status::Status;
-use windlass::why::{Answer, PluginAnswer};
 use windlass_e2e::{
     Cluster, DEADLINE, Host, Plugins, Scene, ask, control_plane, eventually, windlass,
     windlass_alone,
 };
+use windlass_host::status::Status;
+use windlass_host::why::{Answer, PluginAnswer};
 
 const PORT: &str = "--admin-bind-address=127.0.0.1:0";
 

@@ -5,9 +5,9 @@ use std::net::TcpStream;
 
 use anyhow::Result;
 use serde_json::json;
-use windlass::status::{PluginDetails, Status};
 use windlass_e2e::variant::{component, put, relay};
 use windlass_e2e::{Cluster, DEADLINE, Greeter, Plugins, Scene, ask, ask_as, eventually};
+use windlass_host::status::{PluginDetails, Status};
 
 const PORTS: [&str; 2] = [
     "--metrics-bind-address=127.0.0.1:0",

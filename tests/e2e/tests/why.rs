@@ -2,9 +2,9 @@
 
 use anyhow::{Context, Result, ensure};
 use serde_json::json;
-use windlass::why::{Answer, PluginAnswer};
 use windlass_e2e::variant::{component, put, relay};
 use windlass_e2e::{ALL, Cluster, DEADLINE, Host, Plugins, Scene, eventually, windlass_alone};
+use windlass_host::why::{Answer, PluginAnswer};
 
 const PORT: &str = "--admin-bind-address=127.0.0.1:0";
 

@@ -117,8 +117,10 @@ mod tests {
     }
 
     #[test]
-    fn the_modules_of_the_host_import_only_what_is_below_them() {
-        assert_eq!(wrong(&folder("host/src")), Vec::<String>::new());
+    fn modules_import_only_what_is_below_them() {
+        for crate_ in ["host/src", "host/cli/src"] {
+            assert_eq!(wrong(&folder(crate_)), Vec::<String>::new(), "{crate_}");
+        }
     }
 
     #[test]

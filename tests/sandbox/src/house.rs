@@ -6,21 +6,21 @@ use anyhow::Context;
 use jiff::Timestamp;
 use serde_json::Value;
 use tokio::runtime::{Handle, Runtime};
-use windlass::api::{Api, Discovery};
-use windlass::controller::{FinalizerPatch, settle_finalizer};
-use windlass::events::Recorder;
-use windlass::flowcontrol::Throttled;
-use windlass::grants::{Grants, Used};
-use windlass::manifest::Limits;
-use windlass::object::{Key, Object, finalizer_of};
-use windlass::plugin::cluster::{Call, Door, Primary, Sheet, Writes};
-use windlass::plugin::{
+use windlass_code_cache::CodeCache;
+use windlass_host::api::{Api, Discovery};
+use windlass_host::controller::{FinalizerPatch, settle_finalizer};
+use windlass_host::events::Recorder;
+use windlass_host::flowcontrol::Throttled;
+use windlass_host::grants::{Grants, Used};
+use windlass_host::manifest::Limits;
+use windlass_host::object::{Key, Object, finalizer_of};
+use windlass_host::plugin::cluster::{Call, Door, Primary, Sheet, Writes};
+use windlass_host::plugin::{
     Action, Called, Cancel, Compiler, HostCalls, LoadError, Measures, Plugin, Progress, Request,
     Sandboxes,
 };
-use windlass::seams::{Clock, Rng, Seams, Spawn, Task, guest_threads};
-use windlass::view::View;
-use windlass_code_cache::CodeCache;
+use windlass_host::seams::{Clock, Rng, Seams, Spawn, Task, guest_threads};
+use windlass_host::view::View;
 use windlass_sdk::ObjectRef;
 
 use crate::api::FakeApi;

@@ -47,7 +47,7 @@ struct Keep;
 
 impl<S: Subscriber> Layer<S> for Keep {
     fn enabled(&self, metadata: &tracing::Metadata<'_>, _: Context<'_, S>) -> bool {
-        metadata.target() == "plugin" || metadata.target().starts_with("windlass::")
+        metadata.target() == "plugin" || metadata.target().starts_with("windlass_host::")
     }
 
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {

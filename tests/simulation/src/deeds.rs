@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use http::Method;
 use serde_json::{Value, json};
-use windlass::source::Folder;
+use windlass_host::source::Folder;
 
 use crate::fault::{Fault, What};
 use crate::kit::folder;
@@ -147,7 +147,7 @@ pub async fn remove(world: &Arc<World>, seconds: u64) {
 
 /// What every host's folder holds from now on.
 impl World {
-    fn ask_for(&self, plugin: Option<windlass::source::Candidate>) {
+    fn ask_for(&self, plugin: Option<windlass_host::source::Candidate>) {
         let held = plugin.as_ref().map_or_else(Folder::default, folder);
         if let Some(plugin) = plugin {
             self.set_plugin(plugin);

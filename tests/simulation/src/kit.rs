@@ -8,11 +8,11 @@ use std::sync::{Arc, LazyLock};
 use anyhow::Context;
 use serde_json::Value;
 use tokio::runtime::{Builder, Runtime};
-use windlass::manifest;
-use windlass::plugin::{Compiler, Description, Plugin, Sandboxes};
-use windlass::seams::{Clock, Rng, Seams, Spawn};
-use windlass::source::{Candidate, Folder};
 use windlass_code_cache::CodeCache;
+use windlass_host::manifest;
+use windlass_host::plugin::{Compiler, Description, Plugin, Sandboxes};
+use windlass_host::seams::{Clock, Rng, Seams, Spawn};
+use windlass_host::source::{Candidate, Folder};
 use windlass_sandbox_tests::guests;
 
 use crate::which::Which;

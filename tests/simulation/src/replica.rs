@@ -5,17 +5,17 @@ use std::time::Duration;
 
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, watch};
-use windlass::api::{Api, Discovery};
-use windlass::controller::{Archive, Insights};
-use windlass::crashes::Crashes;
-use windlass::events::Recorder;
-use windlass::hosting::{Host, Quarantine};
-use windlass::informer::{Informers, Settings};
-use windlass::metrics::Metrics;
-use windlass::plugin::Sandboxes;
-use windlass::seams::{Process, Rng, Seams, Spawn};
-use windlass::shutdown::{Phase, advance};
-use windlass::source::{Folder, Watch};
+use windlass_host::api::{Api, Discovery};
+use windlass_host::controller::{Archive, Insights};
+use windlass_host::crashes::Crashes;
+use windlass_host::events::Recorder;
+use windlass_host::hosting::{Host, Quarantine};
+use windlass_host::informer::{Informers, Settings};
+use windlass_host::metrics::Metrics;
+use windlass_host::plugin::Sandboxes;
+use windlass_host::seams::{Process, Rng, Seams, Spawn};
+use windlass_host::shutdown::{Phase, advance};
+use windlass_host::source::{Folder, Watch};
 
 use crate::kit::{Kit, folder};
 use crate::logs;
@@ -100,7 +100,7 @@ fn prepare(
     (alive, folders)
 }
 
-/// A host from its start to its end, as [`windlass::runtime`] makes one.
+/// A host from its start to its end, as [`windlass_host::runtime`] makes one.
 async fn live(
     world: Arc<World>,
     alive: Alive,

@@ -11,9 +11,9 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 use tokio::runtime::Builder;
 use tokio::time::Instant;
-use windlass::bugs::{self, Bug};
-use windlass::controller;
 use windlass_apiserver::history::Record;
+use windlass_host::bugs::{self, Bug};
+use windlass_host::controller;
 
 use crate::deeds;
 use crate::door::Class;

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use anyhow::bail;
-use windlass::bugs::Bug;
+use windlass_host::bugs::Bug;
 
 use crate::fault::Fault;
 use crate::oracle::{self, Failure, Reference};

@@ -18,10 +18,10 @@ use http_body_util::{BodyExt, Full};
 use serde_json::json;
 use tokio::sync::oneshot;
 use tower_service::Service;
-use windlass::seams::Process;
 use windlass_apiserver::body::Body;
 use windlass_apiserver::request::User;
 use windlass_apiserver::request::route::Verb;
+use windlass_host::seams::Process;
 
 use crate::deeds;
 use crate::door::{Class, about, class};

@@ -12,8 +12,7 @@ use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 use tracing_subscriber::util::SubscriberInitExt;
-use windlass::cli;
-use windlass::cli::Windlass;
+use windlass_host::cli::{self, HostArgs};
 
 /// Dies when an event says that its step is reached.
 struct CrashAt {
@@ -45,7 +44,7 @@ impl Visit for Reached {
 }
 
 fn main() -> ExitCode {
-    cli::main(Windlass::parse(), |_, _| {
+    cli::main(HostArgs::parse(), |_, _| {
         let lines = tracing_subscriber::fmt::layer()
             .json()
             .flatten_event(true)

@@ -14,17 +14,17 @@ use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use kube::{Api, ResourceExt};
 use serde_json::json;
 use tokio::runtime::Handle;
-use windlass::api::{Discovery, Resource};
-use windlass::connect::ClusterFlags;
-use windlass::connect::connect;
-use windlass::informer::{Informers, News, Settings, Subscription, Watched};
-use windlass::memory::Account;
-use windlass::object::{Fields, Key, Object};
-use windlass::seams::{Clock, Rng, Seams, Spawn};
-use windlass::selector::LabelSelector;
 use windlass_e2e::{
     Cluster, Fault, FaultProxy, Identity, RequestHead, Rule, control_plane, eventually,
 };
+use windlass_host::api::{Discovery, Resource};
+use windlass_host::connect::ClusterFlags;
+use windlass_host::connect::connect;
+use windlass_host::informer::{Informers, News, Settings, Subscription, Watched};
+use windlass_host::memory::Account;
+use windlass_host::object::{Fields, Key, Object};
+use windlass_host::seams::{Clock, Rng, Seams, Spawn};
+use windlass_host::selector::LabelSelector;
 
 const WRITES: usize = 10_000;
 const CLIENTS: usize = 12;

@@ -9,9 +9,9 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
-use windlass::grants::Grants;
-use windlass::manifest::Limits;
-use windlass::plugin::{Action, CallError, Called, Failure, Progress};
+use windlass_host::grants::Grants;
+use windlass_host::manifest::Limits;
+use windlass_host::plugin::{Action, CallError, Called, Failure, Progress};
 use windlass_sandbox_tests::{FakeApi, House, Tenant};
 use windlass_sdk::ObjectRef;
 use windlass_sdk::testing::{FakeCluster, Verb, Write};

@@ -4,9 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::json;
-use windlass::error::Chain;
-use windlass::plugin::Plugin;
 use windlass_code_cache::CodeCache;
+use windlass_host::error::Chain;
+use windlass_host::plugin::Plugin;
 use windlass_sandbox_tests::{FakeApi, House, handmade};
 
 use crate::common::{AMPLE, GOOD, cluster, wasm};

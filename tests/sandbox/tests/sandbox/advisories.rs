@@ -6,8 +6,8 @@
 use std::sync::Arc;
 
 use serde_json::json;
-use windlass::error::Chain;
-use windlass::plugin::{Action, CallError, Called, SLICE};
+use windlass_host::error::Chain;
+use windlass_host::plugin::{Action, CallError, Called, SLICE};
 use windlass_sandbox_tests::handmade::Handmade;
 use windlass_sandbox_tests::{FakeApi, House, Tenant};
 

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use serde_json::json;
-use windlass::grants::Grants;
-use windlass::manifest::Limits;
-use windlass::plugin::{Action, CallError, Called, Failure};
+use windlass_host::grants::Grants;
+use windlass_host::manifest::Limits;
+use windlass_host::plugin::{Action, CallError, Called, Failure};
 use windlass_sandbox_tests::{FakeApi, House, Tenant, guest, logs};
 use windlass_sdk::testing::{FakeCluster, Write};
 
@@ -20,7 +20,7 @@ pub(crate) const TIGHT: Limits = Limits {
     api_qps: 10_000,
     api_burst: 20_000,
     log_bytes_per_second: 1 << 20,
-    host_memory: windlass::memory::Bounds::NONE,
+    host_memory: windlass_host::memory::Bounds::NONE,
 };
 
 /// For attacks that are meant to come to their end.

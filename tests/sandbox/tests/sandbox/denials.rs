@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use tracing::Level;
-use windlass::plugin::Action;
+use windlass_host::plugin::Action;
 use windlass_sandbox_tests::handmade::{self, ANSWER, Handmade, word};
 use windlass_sandbox_tests::{FakeApi, House, Tenant, logs};
 

@@ -4,8 +4,8 @@ use std::cell::Cell;
 
 use futures::FutureExt;
 use futures::future::{Either, join_all, select};
-use windlass::manifest::Limits;
-use windlass::plugin::{Action, CallError, SLICE};
+use windlass_host::manifest::Limits;
+use windlass_host::plugin::{Action, CallError, SLICE};
 use windlass_sandbox_tests::{FakeApi, House};
 
 use crate::common::{AMPLE, GOOD, TIGHT, cluster, tenant};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::json;
-use windlass::plugin::{Action, CallError, Failure};
+use windlass_host::plugin::{Action, CallError, Failure};
 use windlass_sandbox_tests::handmade::{ANSWER, Handmade};
 use windlass_sandbox_tests::logs::Line;
 use windlass_sandbox_tests::{FakeApi, House};

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use windlass::manifest::Limits;
-use windlass::plugin::CallError;
+use windlass_host::manifest::Limits;
+use windlass_host::plugin::CallError;
 use windlass_sandbox_tests::{FakeApi, House};
 
 use crate::common::{GOOD, Siege, TIGHT, cluster, tenant, trapped};

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use serde_json::json;
 use tracing::Level;
-use windlass::manifest::Limits;
-use windlass::plugin::{Action, CallError, Called, Failure};
+use windlass_host::manifest::Limits;
+use windlass_host::plugin::{Action, CallError, Called, Failure};
 use windlass_sandbox_tests::{FakeApi, House, Tenant, guests::workspace, logs};
 
 use crate::common::{AMPLE, cluster, grants, terminal, trapped, wasm};

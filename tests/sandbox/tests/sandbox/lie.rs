@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use windlass::plugin::Action;
+use windlass_host::plugin::Action;
 use windlass_sandbox_tests::House;
 
 use crate::common::{AMPLE, Siege, assert_tame, terminal};

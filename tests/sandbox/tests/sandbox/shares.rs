@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::{Either, join_all, select};
-use windlass::manifest::Limits;
-use windlass::plugin::Action;
+use windlass_host::manifest::Limits;
+use windlass_host::plugin::Action;
 use windlass_sandbox_tests::{FakeApi, House, Tenant, logs};
 
 use crate::common::{AMPLE, GOOD, cluster, tenant};

@@ -10,12 +10,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use windlass::controller::Record as Pass;
-use windlass::object::Key;
-use windlass::selector::LabelSelector;
-use windlass::view::Saw;
 use windlass_apiserver::history::Record;
 use windlass_apiserver::store::Entry;
+use windlass_host::controller::Record as Pass;
+use windlass_host::object::Key;
+use windlass_host::selector::LabelSelector;
+use windlass_host::view::Saw;
 
 use super::Failure;
 use super::past::{Past, concerns, is_in, key_of, text};

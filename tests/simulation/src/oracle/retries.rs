@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde_json::Value;
-use windlass::controller::Record as Pass;
+use windlass_host::controller::Record as Pass;
 
 use super::Failure;
 use super::past::Past;

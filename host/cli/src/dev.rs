@@ -1,0 +1,198 @@
+//! `windlass dev`: a plugin at work while it is written, without a cluster.
+//!
+//! ```text
+//! files ─> follow ─> make ─> version ─┐
+//!             └> objects ─> server <──┴─ host ─> passes ─> news ─> terminal
+//! ```
+//! - The host is the one of `windlass run`, and the server that of `windlass apiserver`: what works here works
+//!   there.
+//! - Nothing that is wrong ends it but the first build: the last good version runs on.
+
+mod apply;
+mod flags;
+mod follow;
+mod grant;
+pub(crate) mod inputs;
+mod keys;
+mod names;
+mod news;
+mod objects;
+mod plugins;
+mod render;
+mod session;
+mod settled;
+pub(crate) mod target;
+mod tell;
+mod verdict;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::Context;
+use tokio::sync::{mpsc, watch};
+use windlass_apiserver::options::{Node, Options};
+
+use crate::apiserver::Embedded;
+use crate::project::within;
+use names::Names;
+use news::News;
+use session::Session;
+use target::Target;
+use tell::Teller;
+use windlass_host::admin::folder::{self, Written};
+use windlass_host::admin::{self, BindAddress, Ports};
+use windlass_host::connect::ClusterFlags;
+use windlass_host::connect::connect;
+use windlass_host::hosting::Quarantine;
+use windlass_host::lease::Times;
+use windlass_host::plugin::{code_cache, sandboxes};
+use windlass_host::recording::Failures;
+use windlass_host::runtime::{Means, Wired, identity, wire};
+use windlass_host::screen::Tone;
+use windlass_host::seams::{Either, Seams, Task, first, time_zone};
+use windlass_host::shutdown::{self, Phase, Phases, advance, reached};
+use windlass_host::source::{Folder, Watch};
+
+pub use flags::{DevFlags, RenderFlags};
+pub use render::render;
+
+/// How long passes may take to end.
+pub(crate) const GRACE: Duration = Duration::from_secs(5);
+
+/// Runs targets until everything is settled, a signal or a key comes, or nobody listens any more.
+///
+/// # Errors
+/// It cannot start, the first build fails; with `--once`, also that a pass has failed.
+pub async fn run(flags: DevFlags, threads: usize, seams: Seams) -> anyhow::Result<()> {
+    let targets = flags.targets.iter().map(|path| Target::open(path));
+    let targets: Vec<Target> = targets.collect::<anyhow::Result<_>>()?;
+    let zone = time_zone(flags.time_zone.as_deref());
+    let teller = Teller::new(flags.output, seams.clock, zone);
+    let (phase, phases, _signals) =
+        shutdown::listen(&seams).context("cannot listen for signals")?;
+    let own = targets
+        .first()
+        .context("name a project's folder or a component");
+    let own = own.and_then(own_folder);
+    let failures = own.as_ref().ok().map(|own| own.join("failures"));
+    let failures = failures.and_then(|folder| Failures::open(folder, &seams).ok());
+    if failures.is_none() {
+        // Where nothing may be written, plugins can be tried all the same.
+        let text = "failed passes are not recorded, since .windlass/failures cannot be made";
+        teller.hint(Tone::Warning, "Replay", text);
+    }
+    let server = embedded(&flags, own, &seams)?;
+    let kubeconfig = server.as_ref().map(|server| server.kubeconfig().to_owned());
+    let cluster = ClusterFlags {
+        kubeconfig: kubeconfig.clone().or(flags.kubeconfig.clone()),
+        context: flags.context.clone(),
+        namespace: None,
+    };
+    let teller = teller.of(&cluster);
+    let _server = server.map(|server| {
+        teller.tell(&News::Serving { url: server.url() });
+        server.start(&seams)
+    });
+    let (api, namespace) = connect(&cluster, &seams).await?;
+    let name = identity(&seams);
+    let means = Means {
+        api,
+        namespace,
+        cache: code_cache(flags.code_cache.clone())?,
+        last_good: None,
+        quarantine: Quarantine::default(),
+        sandboxes: sandboxes(threads, &seams)?,
+        identity: name.clone(),
+        times: Times::default(),
+        grace: GRACE,
+        failures,
+    };
+    let wired = wire(means, &seams);
+    let ports = Ports {
+        metrics: BindAddress::Nowhere,
+        probes: BindAddress::Nowhere,
+        status: flags.admin_bind_address,
+    };
+    let served = admin::serve(ports, wired.finder.clone(), wired.board.clone(), &seams).await?;
+    let page = served.status.map(|address| format!("http://{address}"));
+    // Gone when this function ends.
+    let _written: Vec<Written> = match &page {
+        Some(page) => told(&targets, &name, page, &cluster),
+        None => Vec::new(),
+    };
+    let (folders, held) = mpsc::channel(1);
+    let host = run_host(&wired, held, &phase, &phases, &seams);
+    let session = Session {
+        wired,
+        teller,
+        names: Names::default(),
+        folders,
+        seams,
+        page,
+        own_server: kubeconfig.is_some(),
+    };
+    let work = session.work(&flags, targets, kubeconfig.as_deref());
+    let stopped = first(reached(&phases, Phase::Drain), session.teller.alone());
+    let ended = match first(work, stopped).await {
+        Either::Left(ended) => ended,
+        Either::Right(_) => Ok(()),
+    };
+    advance(&phase, Phase::Drain);
+    let host = host.await.context("the host's task was lost")?;
+    ended.and(host)
+}
+
+/// Each target's folder knows its host, where it can be written.
+fn told(targets: &[Target], host: &str, page: &str, cluster: &ClusterFlags) -> Vec<Written> {
+    let folders = targets.iter().filter_map(|target| own_folder(target).ok());
+    let written = folders.filter_map(|folder| folder::write(&folder, host, page, cluster).ok());
+    written.collect()
+}
+
+/// The folder for what belongs to a target, and is nobody's to keep.
+fn own_folder(target: &Target) -> anyhow::Result<PathBuf> {
+    let folder = within(target.folder(), Path::new(".windlass"));
+    std::fs::create_dir_all(&folder)
+        .and_then(|()| std::fs::write(folder.join(".gitignore"), "*\n"))
+        .with_context(|| {
+            format!(
+                "cannot make the folder {}: name a file for the kubeconfig with --kubeconfig-out",
+                folder.display()
+            )
+        })?;
+    Ok(folder)
+}
+
+/// The API server of this program, unless a cluster is named.
+fn embedded(
+    flags: &DevFlags,
+    own: anyhow::Result<PathBuf>,
+    seams: &Seams,
+) -> anyhow::Result<Option<Embedded>> {
+    if flags.kubeconfig.is_some() || flags.context.is_some() {
+        return Ok(None);
+    }
+    let file = match &flags.kubeconfig_out {
+        Some(file) => file.clone(),
+        None => own?.join("kubeconfig"),
+    };
+    let options = Options {
+        node: Node::Full,
+        ..Options::default()
+    };
+    Ok(Some(Embedded::open(flags.port, file, options, seams)?))
+}
+
+fn run_host(
+    wired: &Wired,
+    folders: mpsc::Receiver<Folder>,
+    phase: &watch::Sender<Phase>,
+    phases: &Phases,
+    seams: &Seams,
+) -> Task<anyhow::Result<()>> {
+    let (host, phase, phases) = (wired.host.clone(), phase.clone(), phases.clone());
+    seams.spawn.task(async move {
+        let watch = Watch::by_hand(folders);
+        host.run(watch, Folder::default(), &phase, &phases).await
+    })
+}

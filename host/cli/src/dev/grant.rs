@@ -1,0 +1,146 @@
+//! What a plugin is granted while it is developed: what it asks for.
+
+use windlass_host::api::Resource;
+use windlass_host::grants::{Grant, Grants, Namespaces};
+use windlass_host::plugin::Description;
+use windlass_host::text::clean;
+
+/// The longest text of a component that is shown.
+const TEXT: usize = 2 << 10;
+
+/// Everything that `description` asks for, wherever it is, beside what is granted already; `primary` as the
+/// server knows it, if it does. What no plugin is ever given is left out, and named by whoever loads it.
+pub(super) fn asked(
+    granted: &Grants,
+    description: &Description,
+    primary: Option<&Resource>,
+) -> Grants {
+    let mut all: Vec<Grant> = granted.iter().cloned().collect();
+    let mut more: Vec<Grant> = description
+        .needs
+        .iter()
+        .map(|need| Grant {
+            resource_names: need.names.clone(),
+            ..everywhere(&need.group, &need.resource, &need.verbs)
+        })
+        .collect();
+    if let Some(primary) = primary {
+        let verbs = ["get", "list", "watch", "patch"].map(str::to_owned);
+        more.push(everywhere(&primary.group, &primary.plural, &verbs));
+    }
+    // One by one: what is never given takes nothing else with it.
+    all.extend(
+        more.into_iter()
+            .filter(|grant| Grants::new(vec![grant.clone()]).is_ok()),
+    );
+    Grants::new(all).unwrap_or_else(|_| granted.clone())
+}
+
+/// What a component alone is granted of its primary beside what it asks for: an old one does not ask for the status.
+pub(super) fn status(primary: Option<&Resource>) -> Grants {
+    let grant = primary.map(|Resource { group, plural, .. }| {
+        everywhere(group, &format!("{plural}/status"), &["patch".to_owned()])
+    });
+    Grants::new(grant.into_iter().collect()).unwrap_or_default()
+}
+
+fn everywhere(group: &str, resource: &str, verbs: &[String]) -> Grant {
+    Grant {
+        api_groups: vec![group.to_owned()],
+        resources: vec![resource.to_owned()],
+        resource_names: Vec::new(),
+        verbs: verbs.to_vec(),
+        namespaces: Namespaces::All,
+        acknowledge: true,
+        adopt: false,
+    }
+}
+
+/// What is powerful in what it asks for, and why: a line for each reason.
+pub(super) fn powerful(description: &Description) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for need in &description.needs {
+        let verbs: Vec<&str> = need.verbs.iter().map(String::as_str).collect();
+        for reason in need.grant(&verbs).powers() {
+            let line = clean(&reason.to_string(), TEXT);
+            if !lines.contains(&line) {
+                lines.push(line);
+            }
+        }
+    }
+    lines
+}
+
+/// What it asks for, a line for each resource: `configmaps: get list watch`.
+pub(super) fn told(description: &Description) -> Vec<String> {
+    let needs = description.needs.iter();
+    needs
+        .map(|need| {
+            let names = match need.names.is_empty() {
+                true => String::new(),
+                false => format!(" {}", need.names.join(" ")),
+            };
+            format!("{}{names}: {}", need.resource, need.verbs.join(" "))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn needs(resource: &str, verbs: &[&str]) -> Description {
+        Description::asking("", resource, verbs)
+    }
+
+    #[test]
+    fn what_is_asked_for_is_granted_everywhere_but_for_what_never_is() {
+        let plain = asked(
+            &Grants::default(),
+            &needs("configmaps", &["get", "create"]),
+            None,
+        );
+        assert!(plain.cover_need("create", "", "configmaps", &[]));
+        assert!(!plain.cover_need("delete", "", "configmaps", &[]));
+        let powerful = asked(&Grants::default(), &needs("secrets", &["get"]), None);
+        assert!(powerful.cover_need("get", "", "secrets", &[]));
+        let leases = Description::asking("coordination.k8s.io", "leases", &["get"]);
+        let never = asked(&Grants::default(), &leases, None);
+        assert!(!never.cover_need("get", "coordination.k8s.io", "leases", &[]));
+    }
+
+    #[test]
+    fn what_is_powerful_is_said_with_its_reason() {
+        assert_eq!(powerful(&needs("configmaps", &["create"])), [""; 0]);
+        assert_eq!(powerful(&needs("pods", &["get"])), [""; 0]);
+        assert_eq!(
+            powerful(&needs("pods", &["get", "create"])),
+            ["pods: a pod runs any image and can mount any Secret of its namespace"]
+        );
+    }
+
+    #[test]
+    fn the_primary_is_granted_as_the_server_knows_it() {
+        let primary = Resource {
+            group: "x.dev".into(),
+            version: "v1".into(),
+            kind: "X".into(),
+            plural: "exes".into(),
+            namespaced: true,
+        };
+        let all = asked(
+            &Grants::default(),
+            &needs("configmaps", &["get"]),
+            Some(&primary),
+        );
+        assert!(all.cover_need("patch", "x.dev", "exes", &[]));
+        // A project has a document that grants its status, if it is written.
+        assert!(!all.cover_need("patch", "x.dev", "exes/status", &[]));
+        let alone = status(Some(&primary));
+        assert!(alone.cover_need("patch", "x.dev", "exes/status", &[]));
+        assert_eq!(
+            all.watch_scope("x.dev", "exes", None),
+            windlass_host::grants::Scope::All
+        );
+    }
+}

@@ -1,0 +1,36 @@
+//! Which target is which plugin: two may not be one.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use windlass_host::source::{Candidate, Folder};
+
+/// What each target asks the host for, by its number. Clones are the same.
+#[derive(Clone, Default)]
+pub(super) struct Names(Arc<Mutex<BTreeMap<usize, Candidate>>>);
+
+impl Names {
+    /// The target asks for this now. Answers what the host is to run, or the name that is there twice.
+    pub(super) fn ask(&self, number: usize, candidate: Candidate) -> Result<Folder, String> {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let name = &candidate.document.name;
+        let taken =
+            |(other, held): (&usize, &Candidate)| *other != number && held.document.name == *name;
+        if all.iter().any(taken) {
+            return Err(name.clone());
+        }
+        all.insert(number, candidate);
+        Ok(Folder {
+            plugins: all.values().cloned().collect(),
+            ..Folder::default()
+        })
+    }
+
+    /// The plugins.
+    pub(super) fn all(&self) -> Vec<String> {
+        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.values()
+            .map(|candidate| candidate.document.name.clone())
+            .collect()
+    }
+}

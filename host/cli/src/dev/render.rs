@@ -1,0 +1,361 @@
+//! `windlass render`: what a plugin would write for objects, without writing anything.
+//!
+//! - The component runs in the sandbox of a host, on an API server in memory that holds the objects; its writes are
+//!   answered as a smoke test's are, and noted.
+
+use std::io::{Read, Write, stdin, stdout};
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context, bail};
+use serde::Serialize;
+use serde_json::Value;
+use windlass_apiserver::options::Options;
+use windlass_apiserver::seams as server;
+use windlass_apiserver::server::Server;
+
+use super::apply::Applier;
+use super::apply::refused;
+use super::flags::RenderFlags;
+use super::news::News;
+use super::target::{Target, Version};
+use crate::project::Maker;
+use crate::project::objects::{Wanted, in_order, objects};
+use windlass_host::api::{Api, Request, Resource};
+use windlass_host::error::Chain;
+use windlass_host::flags::ObjectFormat;
+use windlass_host::flowcontrol::Throttled;
+use windlass_host::grants::Used;
+use windlass_host::hosting::{Host, Quarantine};
+use windlass_host::lease::Times;
+use windlass_host::object::{Object, ObjectRef, Page};
+use windlass_host::plugin::cluster::{Call, Door, Primary, Sheet, Unsent, Writes};
+use windlass_host::plugin::{
+    Action, Cancel, HostCalls, Measures, Plugin, Progress, code_cache, sandboxes,
+};
+use windlass_host::runtime::{Means, identity, wire};
+use windlass_host::screen::{Tone, say};
+use windlass_host::seams::{Rng, Seams};
+use windlass_host::text::clean;
+use windlass_host::view::View;
+
+/// The longest text of a guest that is shown.
+const TEXT: usize = 2 << 10;
+/// The namespace of what has none.
+const HOME: &str = "default";
+
+/// What would come of objects.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Rendering {
+    api_version: &'static str,
+    kind: &'static str,
+    calls: Vec<Rendered>,
+}
+
+/// What would come of one object.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Rendered {
+    object: ObjectRef,
+    /// What the plugin answers.
+    returned: String,
+    /// What went wrong.
+    error: Option<String>,
+    writes: Vec<WriteOf>,
+}
+
+/// A write that was not sent.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct WriteOf {
+    verb: &'static str,
+    #[serde(flatten)]
+    node: ObjectRef,
+    body: Option<Value>,
+}
+
+/// Prints what the plugin would write for each object of its kind that is given.
+///
+/// # Errors
+/// There is no such object, or a call failed.
+pub async fn render(flags: RenderFlags, threads: usize, seams: Seams) -> anyhow::Result<()> {
+    let target = Target::open(&flags.target)?;
+    let clock = seams.clock;
+    let outside = server::Seams {
+        clock: server::Clock::new(move || clock.wall()),
+        // UIDs are the same each time, so that two renderings can be compared; for that no controller may
+        // make objects meanwhile.
+        rng: server::Rng::seeded(1),
+    };
+    let server = Server::with(outside, Options::default());
+    // Chance in a call, too.
+    let repeatable = Seams {
+        rng: Rng::seeded(1),
+        ..seams.clone()
+    };
+    let means = Means {
+        api: Api::new(kube::Client::new(server.clone(), HOME), repeatable),
+        namespace: HOME.to_owned(),
+        cache: code_cache(flags.code_cache.clone())?,
+        last_good: None,
+        quarantine: Quarantine::default(),
+        sandboxes: sandboxes(threads, &seams)?,
+        identity: identity(&seams),
+        times: Times::default(),
+        grace: super::GRACE,
+        failures: None,
+    };
+    let wired = wire(means, &seams);
+    let host = &wired.host;
+    let wanted = given(&flags, &target)?;
+    let (surroundings, objects) = wanted.into_iter().partition(Wanted::is_surroundings);
+    put(surroundings, &server, host).await?;
+    let maker = Maker {
+        seams: seams.clone(),
+    };
+    let made = target.make(&maker, |command| {
+        let _ = say(Tone::Good, "Building", command);
+    });
+    // A component may carry the kinds of the objects.
+    let version = target.version(made.await?, host).await?;
+    for news in &version.applied {
+        said(news)?;
+    }
+    put(objects, &server, host).await?;
+    let calls = call_all(&version, host, flags.finalize).await?;
+    let failed = calls.iter().filter(|call| call.error.is_some()).count();
+    let number = calls.len();
+    let rendering = Rendering {
+        api_version: "windlass.dev/v1alpha1",
+        kind: "Rendering",
+        calls,
+    };
+    let shown = match flags.output {
+        ObjectFormat::Yaml => yaml(&rendering)?,
+        ObjectFormat::Json => serde_json::to_string_pretty(&rendering)? + "\n",
+    };
+    stdout().lock().write_all(shown.as_bytes())?;
+    if failed > 0 {
+        bail!("{failed} of {number} calls failed");
+    }
+    Ok(())
+}
+
+/// The objects of the project and of the files that are named: of the project alone its kinds, if there are files.
+fn given(flags: &RenderFlags, target: &Target) -> anyhow::Result<Vec<Wanted>> {
+    let mut wanted = Vec::new();
+    if let Target::Project(_) = target {
+        let held = target
+            .inputs()
+            .look()
+            .context("cannot look at the project's files")?;
+        for path in held.documents.keys() {
+            wanted.extend(read(path)?);
+        }
+        if !flags.filename.is_empty() {
+            wanted.retain(Wanted::is_surroundings);
+        }
+    }
+    for path in &flags.filename {
+        wanted.extend(read(path)?);
+    }
+    in_order(&mut wanted, |wanted| wanted);
+    Ok(wanted)
+}
+
+fn read(path: &Path) -> anyhow::Result<Vec<Wanted>> {
+    let mut text = String::new();
+    match path == Path::new("-") {
+        true => stdin().lock().read_to_string(&mut text),
+        false => std::fs::File::open(path).and_then(|mut file| file.read_to_string(&mut text)),
+    }
+    .with_context(|| format!("cannot read {}", path.display()))?;
+    objects(path, &text).map_err(anyhow::Error::msg)
+}
+
+/// Puts objects there as they are in a cluster: with their UIDs, their status, and in whatever namespace they are.
+async fn put(wanted: Vec<Wanted>, server: &Server, host: &Host) -> anyhow::Result<()> {
+    let applier = Applier {
+        api: &host.api,
+        discovery: &host.discovery,
+        clock: host.seams.clock,
+        is_own: true,
+    };
+    for wanted in wanted {
+        let (version, kind) = wanted.kind();
+        let news = if wanted.is_definition() {
+            applier.apply(&wanted).await
+        } else if server.registry().of_kind(version, kind).is_none() {
+            refused(&wanted, &wanted.unserved())
+        } else {
+            match server.give(wanted.object()) {
+                Ok(()) => continue,
+                Err(no) => refused(&wanted, &format!("{}: {}", wanted.title(), no.message)),
+            }
+        };
+        said(&news)?;
+    }
+    Ok(())
+}
+
+fn said(applied: &News) -> anyhow::Result<()> {
+    if let News::NotApplied { file, message } = applied {
+        bail!("{file}: {message}");
+    }
+    Ok(())
+}
+
+/// Calls the plugin about each object of its kind.
+async fn call_all(
+    version: &Version,
+    host: &Arc<Host>,
+    finalize: bool,
+) -> anyhow::Result<Vec<Rendered>> {
+    let document = &version.candidate.document;
+    let loading = host.sandboxes.load(
+        &document.name,
+        &version.made.bytes,
+        &document.config,
+        document.limits,
+        &host.cache,
+    );
+    let plugin = loading.await?;
+    let (api_version, kind) = (&plugin.description.api_version, &plugin.description.kind);
+    let resource = host.discovery.by_kind(api_version, kind).await?;
+    let resource = resource.with_context(|| {
+        format!("{kind} of {api_version} is not defined: give its CustomResourceDefinition with -f")
+    })?;
+    let path = resource.path(None, None, None)?;
+    let list = host.api.text(Request::get(path)).await?;
+    let list = Page::of(list.get())?;
+    let mut calls = Vec::new();
+    for object in list.objects(&resource) {
+        calls.push(call(&plugin, version, host, &resource, &object, finalize).await);
+    }
+    if calls.is_empty() {
+        bail!("there is no {kind} to render: give one with -f");
+    }
+    Ok(calls)
+}
+
+async fn call(
+    plugin: &Plugin,
+    version: &Version,
+    host: &Host,
+    resource: &Resource,
+    object: &Object,
+    finalize: bool,
+) -> Rendered {
+    let view = View::unwatched(plugin.description.outlook(&plugin.name, resource.clone()));
+    let request = windlass_host::plugin::Request {
+        object: view.show(resource, object),
+        attempt: 0,
+    };
+    let sheet = Sheet::default();
+    let door = Door {
+        plugin: plugin.name.clone(),
+        api: host.api.clone(),
+        discovery: host.discovery.clone(),
+        used: Used::default(),
+        calls: HostCalls::default(),
+        measures: Measures::default(),
+        throttled: Throttled::default(),
+        grants: version.candidate.document.grants.clone(),
+        view: Arc::new(view),
+        events: host.events.clone(),
+        account: plugin.account().clone(),
+        api_calls: plugin.limits().api_calls,
+        writes: Writes::Captured,
+        sheet: sheet.clone(),
+    };
+    let primary = Primary {
+        key: object.metadata.key.clone(),
+        uid: object.metadata.uid.to_string(),
+        resource: resource.clone(),
+    };
+    let node = ObjectRef::new(&resource.kind, &primary.key);
+    let (call, cancel) = (Call::new(Arc::new(door), primary), Cancel::default());
+    let (answer, output) = match finalize {
+        true => {
+            let called = plugin.finalize(request, call, &cancel).await;
+            (
+                called.answer.map(|progress| progress_said(&progress)),
+                called.output,
+            )
+        }
+        false => {
+            let called = plugin.reconcile(request, call, &cancel).await;
+            (
+                called.answer.map(|action| action_said(&action)),
+                called.output,
+            )
+        }
+    };
+    let (returned, error) = match answer {
+        Ok(returned) => (returned, None),
+        Err(error) => {
+            let output = output.trim();
+            let cause = Chain(&error).to_string();
+            let whole = match output.is_empty() {
+                true => cause,
+                false => format!("{cause}: {output}"),
+            };
+            ("failed".to_owned(), Some(clean(&whole, TEXT)))
+        }
+    };
+    Rendered {
+        object: node,
+        returned,
+        error,
+        writes: sheet.all().into_iter().map(WriteOf::from).collect(),
+    }
+}
+
+fn action_said(action: &Action) -> String {
+    match action {
+        Action::AwaitChange => "awaitChange".to_owned(),
+        Action::RequeueAfter(millis) => format!("requeueAfter {millis} ms"),
+    }
+}
+
+fn progress_said(progress: &Progress) -> String {
+    match progress {
+        Progress::Done => "done".to_owned(),
+        Progress::Pending(millis) => format!("pending {millis} ms"),
+    }
+}
+
+impl From<Unsent> for WriteOf {
+    fn from(unsent: Unsent) -> Self {
+        Self {
+            verb: unsent.verb,
+            node: ObjectRef::new(&unsent.kind, &unsent.key),
+            body: unsent.body,
+        }
+    }
+}
+
+/// Documents for `kubectl apply -f -`: what is not applied or created is a comment.
+fn yaml(rendering: &Rendering) -> anyhow::Result<String> {
+    let mut out = String::new();
+    for call in &rendering.calls {
+        out.push_str(&format!("# {}: {}\n", call.object, call.returned));
+        if let Some(error) = &call.error {
+            out.push_str(&format!("# error: {error}\n"));
+        }
+        for write in &call.writes {
+            let applied = matches!(write.verb, "apply" | "create");
+            let text = match &write.body {
+                Some(body) => serde_saphyr::to_string(body).context("cannot write YAML")?,
+                None => String::new(),
+            };
+            out.push_str(&format!("---\n# {} {}\n", write.verb, write.node));
+            for line in text.lines() {
+                let mark = if applied { "" } else { "#   " };
+                out.push_str(&format!("{mark}{line}\n"));
+            }
+        }
+    }
+    Ok(out)
+}

@@ -1,0 +1,180 @@
+//! When everything is at rest: nothing waits for a worker, and nothing that the server has was not seen.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::names::Names;
+use windlass_host::controller::Record;
+use windlass_host::hosting::Host;
+use windlass_host::metrics::Stage;
+use windlass_host::object::Key;
+
+/// How often it is looked for.
+const LOOK: Duration = Duration::from_millis(10);
+/// An object that has failed so often in a row is taken to fail for good.
+const ATTEMPTS: u32 = 5;
+/// An object that has run so often only is not worth a word.
+const FEW: usize = 5;
+/// So many objects that find no rest are shown.
+const SHOWN: usize = 5;
+
+/// What came of it all.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Rest {
+    /// How many objects were reconciled.
+    pub(super) objects: usize,
+    /// Those whose last pass failed, with what went wrong.
+    pub(super) failed: Vec<String>,
+    /// Those that run again and again, with what each pass does.
+    pub(super) endless: Vec<String>,
+}
+
+/// Waits until all plugins are at rest.
+pub(super) async fn settled(host: &Arc<Host>, plugins: &Names) -> Rest {
+    loop {
+        let before = passes(host, plugins);
+        if at_rest(host, plugins) {
+            for plugin in plugins.all() {
+                if let Some(insight) = host.insights.of(&plugin) {
+                    insight.barrier().await;
+                }
+            }
+            if at_rest(host, plugins) && passes(host, plugins) == before {
+                return rest(host, plugins);
+            }
+        }
+        host.seams.clock.sleep(LOOK).await;
+    }
+}
+
+fn passes(host: &Host, plugins: &Names) -> u64 {
+    plugins
+        .all()
+        .iter()
+        .map(|plugin| host.metrics.of(plugin).passes())
+        .sum()
+}
+
+fn at_rest(host: &Host, plugins: &Names) -> bool {
+    plugins.all().iter().all(|plugin| {
+        let meters = host.metrics.of(plugin);
+        let waiting = meters.waiting();
+        // What is refused does not move by itself.
+        if matches!(meters.stage(), Stage::Refused(_) | Stage::Quarantined(_)) {
+            return true;
+        }
+        let is_idle = waiting.normal + waiting.low + waiting.running == 0;
+        let works = meters.stage().is_running() && host.insights.of(plugin).is_some();
+        works
+            && is_idle
+            && !newest(&host.records.all_of(plugin))
+                .values()
+                .any(|last| tries_on(last))
+    })
+}
+
+/// Whether a failed pass is made again so soon that one waits for it.
+fn tries_on(last: &Record) -> bool {
+    last.error.is_some() && last.next.is_some() && last.attempt + 1 < ATTEMPTS
+}
+
+/// The last pass over each object.
+fn newest(records: &[Arc<Record>]) -> BTreeMap<Key, Arc<Record>> {
+    records
+        .iter()
+        .map(|record| (record.key.clone(), record.clone()))
+        .collect()
+}
+
+fn rest(host: &Host, plugins: &Names) -> Rest {
+    let mut rest = Rest::default();
+    for plugin in plugins.all() {
+        let meters = host.metrics.of(&plugin);
+        let held = match meters.stage() {
+            Stage::Refused(why) | Stage::Quarantined(why) => Some(why),
+            _ => meters.refusal(),
+        };
+        rest.failed
+            .extend(held.map(|why| format!("{plugin}: {why}")));
+        let kind = meters.about().map_or_else(String::new, |about| about.kind);
+        let insight = host.insights.of(&plugin);
+        let is_held_back = |key: &Key| insight.as_ref().is_some_and(|it| it.is_held_back(key));
+        for (key, last) in newest(&host.records.all_of(&plugin)) {
+            rest.objects += 1;
+            // It rests only because the host slows it down.
+            if let Some(what) = last.hot_loop.as_ref().filter(|_| is_held_back(&key)) {
+                rest.endless.push(format!("{kind} {key}: each pass {what}"));
+            }
+            if let Some(error) = &last.error {
+                rest.failed.push(format!("{kind} {key}: {error}"));
+            }
+        }
+    }
+    rest
+}
+
+/// The objects that run most often, the busiest first, with what their last pass did: what to look at when there is no
+/// rest.
+pub(super) fn busiest(host: &Host, plugins: &Names) -> Vec<String> {
+    let mut all = Vec::new();
+    for plugin in plugins.all() {
+        let kind = host.metrics.of(&plugin).about();
+        let kind = kind.map_or_else(String::new, |about| about.kind);
+        let mut times: BTreeMap<Key, (usize, Arc<Record>)> = BTreeMap::new();
+        for record in host.records.all_of(&plugin) {
+            let held = times.entry(record.key.clone());
+            let held = held.or_insert_with(|| (0, record.clone()));
+            *held = (held.0 + 1, record);
+        }
+        let again = times.into_values().filter(|(times, _)| *times > FEW);
+        all.extend(again.map(|(times, last)| (times, busy(&kind, times, &last))));
+    }
+    all.sort_by(|(left, _), (right, _)| right.cmp(left));
+    all.into_iter().take(SHOWN).map(|(_, text)| text).collect()
+}
+
+/// What one of them did.
+fn busy(kind: &str, times: usize, last: &Record) -> String {
+    let mut text = format!("{kind} {}: {times} passes", last.key);
+    if let Some(why) = last.whys.first.first() {
+        text.push_str(&format!("; the last one since {why}"));
+    }
+    let wrote = last
+        .journal
+        .writes
+        .iter()
+        .find_map(|wrote| Some((wrote, wrote.rewrites()?.0)));
+    if let Some((wrote, field)) = wrote {
+        let what = format!("; it wrote {} {} {field}", wrote.kind, wrote.key);
+        text.push_str(what.trim_end());
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_is_waited_for_a_few_times_and_a_terminal_one_not_at_all() {
+        let failed = |attempt: u32, next: Option<Duration>| Record {
+            error: Some("no".into()),
+            attempt,
+            next,
+            ..Record::settled()
+        };
+        let soon = Some(Duration::from_millis(5));
+        assert!(!tries_on(&Record::settled()));
+        assert!(tries_on(&failed(0, soon)));
+        assert!(!tries_on(&failed(4, soon)));
+        assert!(!tries_on(&failed(0, None)));
+        assert!(
+            !tries_on(&Record {
+                next: soon,
+                ..Record::settled()
+            }),
+            "it asked for it"
+        );
+    }
+}

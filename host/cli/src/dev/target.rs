@@ -1,0 +1,270 @@
+//! What `windlass dev` is asked to run: a project, or a component alone.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, bail};
+use serde_json::Value;
+
+use super::apply::Applier;
+use super::grant;
+use super::inputs::Inputs;
+use super::news::News;
+use crate::project::objects::{Wanted, carried};
+use crate::project::{Failed, Made, Maker, Project, grants_command};
+use windlass_host::api::{Discovery, Resource};
+use windlass_host::digest::digest;
+use windlass_host::error::Chain;
+use windlass_host::grants::{Grant, Grants, entries};
+use windlass_host::hosting::Host;
+use windlass_host::manifest::{Limits, Plugin, line_of_grant};
+use windlass_host::needs;
+use windlass_host::plugin::Description;
+use windlass_host::source::{Candidate, read_file};
+use windlass_host::text::is_dns_label;
+
+/// What to run.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Target {
+    /// A folder with a document.
+    Project(Box<Project>),
+    /// A component, which says itself what it is.
+    Component(PathBuf),
+}
+
+/// A version of a target that a host can be asked for, and what is said of it.
+pub(crate) struct Version {
+    /// For the host.
+    pub(crate) candidate: Candidate,
+    /// What was made.
+    pub(crate) made: Made,
+    /// It was made, and what it is granted.
+    pub(super) news: [News; 2],
+    /// The kinds that a component alone carries, as they were applied.
+    pub(super) applied: Vec<News>,
+    /// The definitions of these kinds.
+    pub(crate) definitions: Vec<Value>,
+}
+
+impl Target {
+    /// What `path` is: a folder with a plugin.yaml, or a component.
+    ///
+    /// # Errors
+    /// Neither.
+    pub(crate) fn open(path: &Path) -> anyhow::Result<Self> {
+        let about =
+            fs::metadata(path).with_context(|| format!("cannot read {}", path.display()))?;
+        match about.is_dir() {
+            true => Ok(Self::Project(Box::new(Project::open(path)?))),
+            false => Ok(Self::Component(path.to_owned())),
+        }
+    }
+
+    /// Its folder.
+    pub(crate) fn folder(&self) -> &Path {
+        match self {
+            Self::Project(project) => &project.folder,
+            Self::Component(file) => match file.parent() {
+                Some(parent) if parent != Path::new("") => parent,
+                _ => Path::new("."),
+            },
+        }
+    }
+
+    /// Its document, as somebody wrote it; a component alone has one that says nothing.
+    pub(crate) fn document(&self) -> Plugin {
+        match self {
+            Self::Project(project) => project.document.clone(),
+            Self::Component(file) => alone(file),
+        }
+    }
+
+    /// What it is made from.
+    pub(crate) fn inputs(&self) -> Inputs {
+        match self {
+            Self::Project(project) => match project.how() {
+                Some(build) => Inputs::new(&project.folder, &build.watch, &project.output()),
+                // It is made elsewhere: the component itself is what changes.
+                None => Inputs::of_component(&project.folder, &project.output()),
+            },
+            Self::Component(file) => Inputs::of_component(self.folder(), file),
+        }
+    }
+
+    /// The document as it is now.
+    ///
+    /// # Errors
+    /// It cannot be read, or is wrong.
+    pub(crate) fn reopened(&self) -> anyhow::Result<Self> {
+        match self {
+            Self::Project(project) => Ok(Self::Project(Box::new(Project::open(&project.folder)?))),
+            Self::Component(_) => Ok(self.clone()),
+        }
+    }
+
+    /// Makes the component; `begins` is told of each command before it runs.
+    ///
+    /// # Errors
+    /// As [`Maker::make`].
+    pub(crate) async fn make(&self, maker: &Maker, begins: impl Fn(&str)) -> Result<Made, Failed> {
+        match self {
+            Self::Project(project) => maker.make(project, begins).await,
+            Self::Component(file) => {
+                let bytes = read_file(file)
+                    .map_err(|why| anyhow::anyhow!("the component {}: {why}", file.display()))?;
+                Ok(Made {
+                    digest: digest(&bytes),
+                    bytes: bytes.into(),
+                    took: std::time::Duration::ZERO,
+                })
+            }
+        }
+    }
+
+    /// Asks what was made what it is, and grants it what it asks for.
+    ///
+    /// # Errors
+    /// A host would not load it.
+    pub(crate) async fn version(&self, made: Made, host: &Host) -> anyhow::Result<Version> {
+        let document = self.document();
+        let Plugin {
+            name,
+            config,
+            limits,
+            ..
+        } = &document;
+        let loading = host
+            .sandboxes
+            .load(name, &made.bytes, config, *limits, &host.cache);
+        let loaded = loading.await.map_err(|error| {
+            anyhow::anyhow!("{}: {}", document.component.display(), Chain(&error))
+        })?;
+        let description = &loaded.description;
+        let document = match self {
+            Self::Project(_) => document,
+            Self::Component(_) => Plugin {
+                name: own_name(description)?,
+                ..document
+            },
+        };
+        let carried = match self {
+            Self::Project(_) => Vec::new(),
+            Self::Component(file) => {
+                carried(file, &description.crds).map_err(anyhow::Error::msg)?
+            }
+        };
+        let applier = Applier {
+            api: &host.api,
+            discovery: &host.discovery,
+            clock: host.seams.clock,
+            is_own: false,
+        };
+        let mut applied = Vec::new();
+        for wanted in &carried {
+            applied.push(applier.apply(wanted).await);
+        }
+        let definitions = carried.into_iter().filter_map(Wanted::definition).collect();
+        let kind = (&description.api_version, &description.kind);
+        let primary = host.discovery.by_kind(kind.0, kind.1).await.ok().flatten();
+        let (missing, to_grant, problems) = match self {
+            Self::Project(project) => lacks(project, description, primary.as_ref(), host),
+            Self::Component(_) => Default::default(),
+        };
+        let news = [
+            News::Built {
+                plugin: document.name.clone(),
+                version: description.version.clone(),
+                digest: made.digest.to_string(),
+                bytes: made.bytes.len(),
+                took_ms: u64::try_from(made.took.as_millis()).unwrap_or(u64::MAX),
+            },
+            News::Granted {
+                plugin: document.name.clone(),
+                needs: grant::told(description),
+                powerful: grant::powerful(description),
+                missing,
+                add: to_grant.iter().map(|grant| entries([grant])).collect(),
+                command: grants_command(self.folder()),
+                problems,
+            },
+        ];
+        let granted = match self {
+            Self::Project(_) => &document.grants,
+            Self::Component(_) => &grant::status(primary.as_ref()),
+        };
+        let grants = grant::asked(granted, description, primary.as_ref());
+        let text: Arc<str> = match self {
+            Self::Project(project) => project.text.as_str().into(),
+            Self::Component(_) => "".into(),
+        };
+        let document = Plugin { grants, ..document };
+        Ok(Version {
+            candidate: Candidate::new(document, text, made.bytes.clone()),
+            made,
+            news,
+            applied,
+            definitions,
+        })
+    }
+}
+
+/// What the document of a project does not grant, what to add for it, and what cannot work.
+fn lacks(
+    project: &Project,
+    description: &Description,
+    primary: Option<&Resource>,
+    host: &Host,
+) -> (Vec<String>, Vec<Grant>, Vec<String>) {
+    let grants = &project.document.grants;
+    let mut problems = problems(project, description, primary, &host.discovery);
+    let to_grant = host.to_grant(description, grants);
+    let to_grant = to_grant.unwrap_or_else(|never| {
+        let problem = format!("the plugin needs what is never granted: {never}");
+        problems.insert(0, problem);
+        Vec::new()
+    });
+    (description.missing(grants), to_grant, problems)
+}
+
+/// What cannot work in the grants of a project; nothing while its kind is not served.
+fn problems(
+    project: &Project,
+    description: &Description,
+    primary: Option<&Resource>,
+    discovery: &Discovery,
+) -> Vec<String> {
+    let Some(primary) = primary else {
+        return Vec::new();
+    };
+    let scope = |group: &str, plural: &str| discovery.is_cluster_scoped(group, plural);
+    let document = &project.document;
+    let problems = needs::problems(description, &document.grants, &primary.into(), &scope);
+    let line = |index| line_of_grant(&project.text, &document.name, index);
+    problems.iter().map(|problem| problem.text(line)).collect()
+}
+
+/// The document of a component without one.
+fn alone(file: &Path) -> Plugin {
+    Plugin {
+        name: "component".to_owned(),
+        file: file.to_owned(),
+        component: file.to_owned(),
+        config: "{}".to_owned(),
+        grants: Grants::default(),
+        limits: Limits::default(),
+        resync: windlass_host::manifest::RESYNC,
+        build: None,
+    }
+}
+
+/// What a component calls itself: its finalizer and its field manager follow it.
+fn own_name(description: &Description) -> anyhow::Result<String> {
+    if !is_dns_label(&description.name) {
+        bail!(
+            "the component calls itself {:?}, which is no DNS label: give it a document, plugin.yaml, that says its name",
+            description.name
+        );
+    }
+    Ok(description.name.clone())
+}

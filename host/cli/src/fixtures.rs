@@ -1,0 +1,379 @@
+//! `windlass test`: fixture files on the real component, in the sandbox of a host, on an API server in memory.
+//!
+//! ```text
+//! fixture ─> given ─> world (API server) <─ host: one pass ─> what came of it ─> compare ─> report
+//!                                                └─ again, with each write failing once
+//! ```
+//! - The SDKs run the same files without a host: what is proved there in milliseconds is proved here of what is
+//!   shipped.
+
+mod compare;
+mod fixture;
+mod flags;
+mod generated;
+mod report;
+mod run;
+mod title;
+mod update;
+mod wait;
+mod world;
+
+use std::collections::BTreeMap;
+use std::io::{Write, stdout};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use serde_json::Map;
+use tokio::sync::Mutex;
+
+pub use flags::TestFlags;
+
+use crate::dev::inputs::{Held, saved};
+use crate::dev::target::{Target, Version};
+use crate::project::objects::objects;
+use crate::project::{Failed, Maker};
+use compare::differing;
+use fixture::{Answer, Fixture, read};
+use report::{Case, Report, failure};
+use run::{Runner, SEED};
+use update::{missed, updated};
+use windlass_host::digest::{Digest, digest};
+use windlass_host::error::Chain;
+use windlass_host::flags::OutputFormat;
+use windlass_host::plugin::{code_cache, sandboxes};
+use windlass_host::screen::{Tone, say};
+use windlass_host::seams::{Clock, Dial, Rng, Seams};
+use windlass_host::source::{change_text, text_of};
+use windlass_host::telemetry;
+use world::World;
+
+/// Where a project has its fixtures.
+const FOLDER: &str = "tests";
+
+/// Runs the fixtures of a project; with `--watch` again whenever a file changes.
+///
+/// # Errors
+/// One of them does not hold, or cannot be run.
+pub async fn test(flags: TestFlags, threads: usize, seams: Seams) -> anyhow::Result<()> {
+    let dial: &'static Dial = Box::leak(Box::default());
+    let shown = Seams {
+        clock: Clock::shown_by(dial),
+        // Chance is the same in every run.
+        rng: Rng::seeded(1),
+        ..seams.clone()
+    };
+    let sandboxes = sandboxes(threads, &shown)?;
+    // The API server is in this process, and nobody else is there.
+    sandboxes.limit(None);
+    let session = Session {
+        sandboxes,
+        cache: code_cache(flags.code_cache.clone())?,
+        dial,
+        shown,
+        seams,
+        flags,
+    };
+    if !session.flags.watch {
+        return session.once().await;
+    }
+    let mut notices = session.seams.spawn.notices().ok().flatten();
+    let mut before = None;
+    loop {
+        let now = session.files().map_err(|error| Chain(&*error).to_string());
+        if before.as_ref() != Some(&now) {
+            let ended = match &now {
+                Ok(_) => session.once().await,
+                Err(problem) => Err(anyhow::anyhow!("{problem}")),
+            };
+            if let Err(error) = ended {
+                say(Tone::Bad, "Failed", &Chain(&*error).to_string())?;
+            }
+            say(
+                Tone::Good,
+                "Watching",
+                "sources and fixtures; Ctrl-C ends it",
+            )?;
+            before = Some(session.after(now));
+        }
+        if let (Some(notices), Some(Ok((held, _)))) = (&mut notices, &before) {
+            let folders = held.folders.iter().cloned();
+            notices.watch(&folders.chain(session.folders()).collect());
+        }
+        saved(session.seams.clock, &mut notices).await;
+    }
+}
+
+/// What is built from, and the fixtures.
+type Files = (Held, BTreeMap<PathBuf, Digest>);
+
+/// What all runs of the fixtures share.
+struct Session {
+    sandboxes: std::sync::Arc<windlass_host::plugin::Sandboxes>,
+    cache: windlass_code_cache::CodeCache,
+    dial: &'static Dial,
+    /// With the clock that fixtures set.
+    shown: Seams,
+    seams: Seams,
+    flags: TestFlags,
+}
+
+impl Session {
+    /// Builds, and runs all fixtures once.
+    async fn once(&self) -> anyhow::Result<()> {
+        let began = self.seams.clock.now();
+        // Before anything is built: without one there is nothing to build for.
+        let paths = self.fixtures()?;
+        let runner = self.runner().await?;
+        let width = paths.iter().map(|path| path.display().to_string().len());
+        let width = width.max().unwrap_or_default();
+        let mut cases = Vec::new();
+        for path in paths {
+            let began = self.seams.clock.now();
+            let mut case = self.tried(&runner, &path).await?;
+            case.took_ms = millis(self.seams.clock.now() - began);
+            if self.flags.output == OutputFormat::Text {
+                anstream::stdout().write_all(case.text(width).as_bytes())?;
+            }
+            cases.push(case);
+        }
+        let failed = cases
+            .iter()
+            .filter(|case| !case.failures.is_empty())
+            .count();
+        let report = Report {
+            api_version: "windlass.dev/v1alpha1",
+            kind: "TestReport",
+            plugin: runner.document.name.clone(),
+            passed: cases.len() - failed,
+            failed,
+            took_ms: millis(self.seams.clock.now() - began),
+            cases,
+        };
+        let text = match self.flags.output {
+            OutputFormat::Text => report.summary(),
+            OutputFormat::Json => serde_json::to_string_pretty(&report)? + "\n",
+        };
+        stdout().lock().write_all(text.as_bytes())?;
+        if let Some(path) = &self.flags.junit {
+            let folder = path.parent().filter(|folder| *folder != Path::new(""));
+            let made = folder.map_or(Ok(()), std::fs::create_dir_all);
+            let written = made.map_err(anyhow::Error::new);
+            let written = written.and_then(|()| report.write_junit(path));
+            written.with_context(|| format!("cannot write {}", path.display()))?;
+        }
+        if failed > 0 {
+            let hint = match report.cases.iter().any(|case| case.differs) {
+                true => ": if what came is right, `windlass test --update` takes it over",
+                false => "",
+            };
+            bail!("{failed} of {} failed{hint}", report.cases.len());
+        }
+        Ok(())
+    }
+
+    /// What the plugin is now.
+    async fn runner(&self) -> anyhow::Result<Runner> {
+        let target = Target::open(&self.flags.target)?;
+        let maker = Maker {
+            seams: self.seams.clone(),
+        };
+        let made = target.make(&maker, |command| {
+            let _ = say(Tone::Good, "Building", command);
+        });
+        let made = made.await.map_err(|failed| match failed {
+            Failed::Other(error) => error,
+            failed @ Failed::Command(..) => failed.into(),
+        })?;
+        let mut definitions = Vec::new();
+        if let Target::Project(_) = target {
+            let held = target
+                .inputs()
+                .look()
+                .context("cannot look at the project's files")?;
+            for path in held.documents.keys() {
+                let text =
+                    text_of(path).with_context(|| format!("cannot read {}", path.display()))?;
+                let all = objects(path, &text).map_err(anyhow::Error::msg)?;
+                definitions.extend(all.into_iter().filter_map(|wanted| wanted.definition()));
+            }
+        }
+        let mut runner = Runner {
+            sandboxes: self.sandboxes.clone(),
+            cache: self.cache.clone(),
+            seams: self.shown.clone(),
+            dial: self.dial,
+            document: target.document(),
+            component: made.bytes.clone(),
+            definitions,
+            admitted: Mutex::default(),
+        };
+        if let Target::Component(_) = target {
+            let asked = runner.asked(&target, made).await?;
+            (runner.document, runner.definitions) = (asked.candidate.document, asked.definitions);
+        }
+        // What no fixture can fix is reported once.
+        runner.admits().await?;
+        Ok(runner)
+    }
+
+    /// Runs a fixture, and then with each of its writes failing.
+    async fn tried(&self, runner: &Runner, path: &Path) -> anyhow::Result<Case> {
+        let mut case = Case {
+            file: path.display().to_string(),
+            steps: 0,
+            failing_writes: 0,
+            took_ms: 0,
+            failures: Vec::new(),
+            updated: false,
+            differs: false,
+        };
+        let text = text_of(path);
+        let text = text.map_err(|error| format!("cannot read {}: {error}", path.display()));
+        let fixture = match text.and_then(|text| read(path, text, self.flags.update)) {
+            Ok(fixture) => fixture,
+            Err(message) => {
+                case.failures.push(failure(None, message));
+                return Ok(case);
+            }
+        };
+        case.steps = fixture.steps.len();
+        telemetry::taken();
+        let outcomes = match runner.all(&fixture).await {
+            Ok(outcomes) => outcomes,
+            Err((step, message)) => {
+                case.failures.push(failure(Some(step), message));
+                return Ok(case);
+            }
+        };
+        let wrong = differing(&fixture, &outcomes);
+        let broken = |outcome: &compare::Outcome| matches!(outcome.answer, Answer::Broken(_));
+        if self.flags.update && !wrong.is_empty() && !outcomes.iter().any(broken) {
+            case.failures = match missed(&fixture, &outcomes) {
+                Ok(()) => self
+                    .update(&fixture, &outcomes)
+                    .err()
+                    .map(|error| failure(None, Chain(&*error).to_string())),
+                Err((step, message)) => Some(failure(Some(step), message)),
+            }
+            .into_iter()
+            .collect();
+            case.updated = case.failures.is_empty();
+        } else {
+            case.differs = !wrong.is_empty() && !outcomes.iter().any(broken);
+            case.failures = wrong;
+        }
+        if case.failures.is_empty() {
+            let (runs, wrong) = runner.failing(&fixture, &outcomes).await;
+            case.failing_writes = runs;
+            let wrong = wrong.into_iter();
+            let wrong = wrong.map(|(step, message)| failure(Some(step), message));
+            case.failures = wrong.collect();
+        }
+        Ok(case)
+    }
+
+    /// Writes what came of the calls into the fixture.
+    fn update(&self, fixture: &Fixture, outcomes: &[compare::Outcome]) -> anyhow::Result<()> {
+        let steps = fixture.steps.iter().zip(outcomes);
+        let thens: Vec<_> = steps
+            .map(|(step, outcome)| {
+                let got = outcome.then(&step.primary, step.then.as_ref(), true);
+                // What holds stays as it is written.
+                (step.then.as_ref() != Some(&got)).then_some(got)
+            })
+            .collect();
+        let text = updated(fixture, &thens).map_err(anyhow::Error::msg)?;
+        change_text(&fixture.path, &fixture.text, &text)
+            .with_context(|| format!("cannot write {}", fixture.path.display()))
+    }
+
+    /// The fixtures that are named, or the project's.
+    fn fixtures(&self) -> anyhow::Result<Vec<PathBuf>> {
+        let mut named = self.flags.filename.clone();
+        if named.is_empty() {
+            named.push(self.own_folder()?);
+        }
+        let mut paths = Vec::new();
+        for path in named {
+            let about = std::fs::metadata(&path).with_context(|| {
+                format!(
+                    "there are no fixtures in {}: write one, or name files or folders with -f",
+                    path.display()
+                )
+            })?;
+            if !about.is_dir() {
+                paths.push(path);
+                continue;
+            }
+            let entries = std::fs::read_dir(&path)
+                .with_context(|| format!("cannot read {}", path.display()))?;
+            let mut inside = Vec::new();
+            for entry in entries {
+                inside.push(entry?.path());
+            }
+            // As the SDKs choose them; what begins with a dot is an editor's.
+            let is_yaml = |path: &PathBuf| {
+                let name = path.file_name().unwrap_or_default().to_string_lossy();
+                name.ends_with(".yaml") && !name.starts_with('.')
+            };
+            inside.retain(is_yaml);
+            inside.sort();
+            if inside.is_empty() {
+                bail!("there are no fixtures (*.yaml) in {}", path.display());
+            }
+            paths.extend(inside);
+        }
+        Ok(paths)
+    }
+
+    fn own_folder(&self) -> anyhow::Result<PathBuf> {
+        let target = Target::open(&self.flags.target)?;
+        Ok(crate::project::within(target.folder(), Path::new(FOLDER)))
+    }
+
+    /// The folders of the fixtures.
+    fn folders(&self) -> Vec<PathBuf> {
+        let paths = self.fixtures().unwrap_or_default();
+        let parents = paths.iter().filter_map(|path| path.parent());
+        parents.map(Path::to_owned).collect()
+    }
+
+    /// What is known once everything has run that was there `before`: what a build or an update has written is no
+    /// news, what somebody saved meanwhile is.
+    fn after(&self, before: Result<Files, String>) -> Result<Files, String> {
+        let now = self.files().map_err(|error| Chain(&*error).to_string());
+        match (before, now) {
+            (Ok((_, fixtures)), Ok((held, _))) if !self.flags.update => Ok((held, fixtures)),
+            (_, now) => now,
+        }
+    }
+
+    /// All that a run depends on.
+    fn files(&self) -> anyhow::Result<Files> {
+        let held = Target::open(&self.flags.target)?.inputs().look()?;
+        let fixtures = self.fixtures().unwrap_or_default();
+        let read = |path: PathBuf| Some((path.clone(), digest(text_of(&path).ok()?.as_bytes())));
+        Ok((held, fixtures.into_iter().filter_map(read).collect()))
+    }
+}
+
+fn millis(time: std::time::Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+impl Runner {
+    /// Whether a host would run the plugin at all.
+    async fn admits(&self) -> anyhow::Result<()> {
+        let world = World::new(self.dial, &self.definitions, SEED).map_err(anyhow::Error::msg)?;
+        let wired = self.host(&world);
+        let admitted = self.admitted(&wired, &Map::new()).await;
+        admitted.map(drop).map_err(anyhow::Error::msg)
+    }
+
+    /// What a component alone is: its own name, grants for what it asks for, and the kinds that it carries.
+    async fn asked(&self, target: &Target, made: crate::project::Made) -> anyhow::Result<Version> {
+        let world = World::new(self.dial, &[], SEED).map_err(anyhow::Error::msg)?;
+        let wired = self.host(&world);
+        target.version(made, &wired.host).await
+    }
+}

@@ -1,0 +1,208 @@
+//! `windlass inspect`: what a component is, what it reconciles and what it wants to touch, without a cluster.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, anyhow, bail};
+use clap::Args;
+use serde::Serialize;
+
+use windlass_host::digest::digest;
+use windlass_host::error::Chain;
+use windlass_host::flags::OutputFormat;
+use windlass_host::grants::split_subresource;
+use windlass_host::manifest::Limits;
+use windlass_host::object::Fields;
+use windlass_host::plugin::{Describe, Description};
+use windlass_host::seams::Seams;
+use windlass_host::source::read_file;
+use windlass_host::text::clean;
+
+/// Describe a component.
+#[derive(Debug, Args)]
+pub struct InspectFlags {
+    /// The component, a .wasm or .wasm.gz file
+    #[arg(value_name = "FILE")]
+    pub component: PathBuf,
+    /// Output format
+    #[arg(long, short, default_value = "text", value_name = "FORMAT")]
+    pub output: OutputFormat,
+    /// Private folder for compiled code; created if absent [default: windlass/code in the user's cache folder]
+    #[arg(long, env = "WINDLASS_CODE_CACHE", value_name = "DIR")]
+    pub code_cache: Option<PathBuf>,
+}
+
+/// The longest text of a component that is shown.
+const TEXT: usize = 512;
+
+/// What a component is.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Inspection {
+    api_version: &'static str,
+    kind: &'static str,
+    name: String,
+    version: String,
+    digest: String,
+    bytes: usize,
+    primary: Primary,
+    needs: Vec<Need>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Primary {
+    api_version: String,
+    kind: String,
+    label_selector: Option<String>,
+    field_selector: Option<String>,
+    spec_change_only: bool,
+    declares_fields: bool,
+    finalizes: bool,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Need {
+    group: String,
+    resource: String,
+    names: Vec<String>,
+    verbs: Vec<String>,
+    /// Why a grant of it is powerful.
+    powerful: Vec<String>,
+}
+
+/// Prints what the component in a file is.
+///
+/// # Errors
+/// It cannot be read, or a host would not load it.
+pub async fn print(flags: InspectFlags, threads: usize, seams: Seams) -> anyhow::Result<()> {
+    let file = flags.component.as_path();
+    let bytes = read(file)?;
+    let describe = Describe::new(flags.code_cache, threads, &seams)?;
+    let loading = describe.load("inspected", &bytes, "{}", Limits::default());
+    let plugin = loading
+        .await
+        .map_err(|error| anyhow::anyhow!("{}: {}", file.display(), Chain(&error)))?;
+    let inspection = Inspection::of(&plugin.description, digest(&bytes).to_string(), bytes.len());
+    let shown = match flags.output {
+        OutputFormat::Text => inspection.text(),
+        OutputFormat::Json => serde_json::to_string_pretty(&inspection)? + "\n",
+    };
+    Ok(std::io::stdout().lock().write_all(shown.as_bytes())?)
+}
+
+fn read(file: &Path) -> anyhow::Result<Vec<u8>> {
+    let shown = file.display();
+    let about = std::fs::metadata(file).with_context(|| format!("cannot read {shown}"))?;
+    if about.is_dir() {
+        bail!("{shown} is a folder: name the component in it, a .wasm file");
+    }
+    read_file(file).map_err(|why| anyhow!("{shown}: {why}"))
+}
+
+impl Inspection {
+    fn of(description: &Description, digest: String, bytes: usize) -> Self {
+        let needs = description.needs.iter().map(|need| Need {
+            group: clean(&need.group, TEXT),
+            resource: clean(&need.resource, TEXT),
+            names: need.names.iter().map(|name| clean(name, TEXT)).collect(),
+            verbs: need.verbs.iter().map(|verb| clean(verb, TEXT)).collect(),
+            powerful: powerful(need),
+        });
+        Self {
+            api_version: "windlass.dev/v1alpha1",
+            kind: "Inspection",
+            name: description.name.clone(),
+            version: description.version.clone(),
+            digest,
+            bytes,
+            primary: Primary {
+                api_version: clean(&description.api_version, TEXT),
+                kind: clean(&description.kind, TEXT),
+                label_selector: description.label_selector.clone(),
+                field_selector: description.field_selector.clone(),
+                spec_change_only: description.spec_change_only,
+                declares_fields: description.fields != Fields::default(),
+                finalizes: description.finalizes,
+            },
+            needs: needs.collect(),
+        }
+    }
+
+    fn text(&self) -> String {
+        let mut out = String::new();
+        let Primary {
+            api_version,
+            kind,
+            label_selector,
+            field_selector,
+            spec_change_only,
+            declares_fields,
+            finalizes,
+        } = &self.primary;
+        let name = format!("{} {}", self.name, self.version);
+        let kib = self.bytes.div_ceil(1024);
+        put(&mut out, &format!("{name}   {kib} KiB   {}", self.digest));
+        put(&mut out, &format!("RECONCILES {kind} of {api_version}"));
+        let on = |on: &bool, text: &'static str| on.then_some(text.to_owned());
+        let selected = |selector: &Option<String>, by: &str| {
+            let selector = selector.as_ref()?;
+            Some(format!(
+                "only those whose {by} match {}",
+                clean(selector, TEXT)
+            ))
+        };
+        let more = [
+            selected(label_selector, "labels"),
+            selected(field_selector, "fields"),
+            on(spec_change_only, "not for changes of the status alone"),
+            on(
+                declares_fields,
+                "reads the fields that it declares, and no others",
+            ),
+            on(
+                finalizes,
+                "finalizes: an object waits for it before it goes",
+            ),
+        ];
+        for line in more.into_iter().flatten() {
+            put(&mut out, &format!("           {line}"));
+        }
+        let mut head = "NEEDS";
+        for need in &self.needs {
+            let (plural, subresource) = split_subresource(&need.resource);
+            let group = match &*need.group {
+                "" => String::new(),
+                group => format!(".{group}"),
+            };
+            let sub = subresource.map_or(String::new(), |sub| format!("/{sub}"));
+            let names = match need.names.is_empty() {
+                true => String::new(),
+                false => format!(" named {}", need.names.join(" ")),
+            };
+            let verbs = need.verbs.join(" ");
+            put(
+                &mut out,
+                &format!("{head:<11}{plural}{group}{sub}{names}: {verbs}"),
+            );
+            head = "";
+            for why in &need.powerful {
+                put(&mut out, &format!("{head:<11}  powerful: {why}"));
+            }
+        }
+        out
+    }
+}
+
+fn powerful(need: &windlass_host::plugin::Need) -> Vec<String> {
+    let verbs: Vec<&str> = need.verbs.iter().map(String::as_str).collect();
+    let reasons = need.grant(&verbs).powers();
+    reasons.iter().map(|reason| reason.why.to_owned()).collect()
+}
+
+fn put(out: &mut String, line: &str) {
+    // Writing into memory does not fail.
+    let _ = writeln!(out, "{line}");
+}

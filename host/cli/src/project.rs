@@ -1,0 +1,121 @@
+//! An author's project: a folder with a plugin's source, its kind, an example and its document.
+//!
+//! ```text
+//! scaffold ─> folder ─> sdk (put there) ─> toolchain (is it there?) ─> make ─> component
+//! ```
+//! - Nothing in a project is generated and then edited, so there is nothing to upgrade: the SDK is put
+//!   beside it, as new as this program.
+
+mod definitions;
+mod doctor;
+mod flags;
+mod make;
+mod missing;
+pub(crate) mod objects;
+pub(crate) mod owners;
+mod scaffold;
+mod sdk;
+mod toolchain;
+mod workspace;
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+
+use windlass_host::manifest::{self, Build, Plugin};
+use windlass_host::source::text_of;
+
+pub use doctor::doctor;
+pub use flags::{BuildFlags, DoctorFlags, GrantsFlags, Language, NewFlags};
+pub use make::{Failed, Made, Maker, build};
+pub use missing::{grants, grants_command};
+pub use scaffold::{group_name, kind_name, new, plugin_name};
+
+/// The document of a project.
+pub const DOCUMENT: &str = "plugin.yaml";
+
+/// A folder with a plugin's document.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Project {
+    /// The folder.
+    pub folder: PathBuf,
+    /// The document.
+    pub document: Plugin,
+    /// Its text.
+    pub text: String,
+}
+
+impl Project {
+    /// Reads the document in `folder`.
+    ///
+    /// # Errors
+    /// There is none, or it is wrong.
+    pub fn open(folder: &Path) -> anyhow::Result<Self> {
+        let path = within(folder, Path::new(DOCUMENT));
+        let text = match text_of(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == ErrorKind::NotFound => bail!(
+                "there is no {DOCUMENT} in {}: name a project's folder, or make a project with `windlass new NAME`",
+                folder.display()
+            ),
+            Err(error) => {
+                return Err(error).with_context(|| format!("cannot read {}", path.display()));
+            }
+        };
+        let mut documents = manifest::parse(&path, &text)?.into_iter();
+        let (Some(document), None) = (documents.next(), documents.next()) else {
+            bail!(
+                "{}: a project has one Plugin, not more or less",
+                path.display()
+            );
+        };
+        Ok(Self {
+            folder: folder.to_owned(),
+            document,
+            text,
+        })
+    }
+
+    /// How its component is made, if it is.
+    pub fn how(&self) -> Option<&Build> {
+        self.document.build.as_ref()
+    }
+
+    /// Where its component is once it is made.
+    pub fn output(&self) -> PathBuf {
+        match self.how().and_then(|build| build.output.as_ref()) {
+            Some(output) => within(&self.folder, output),
+            None => self.document.component.clone(),
+        }
+    }
+}
+
+/// `path` in `folder`, as people write it: without a dot for this one.
+pub fn within(folder: &Path, path: &Path) -> PathBuf {
+    match folder == Path::new(".") {
+        true => path.to_owned(),
+        false => folder.join(path),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn a_folder_without_one_plugin_is_no_project() {
+        let folder = tempfile::tempdir().unwrap();
+        let wrong = || Project::open(folder.path()).unwrap_err().to_string();
+        assert!(wrong().contains("windlass new NAME"), "{}", wrong());
+        let plugin = "apiVersion: windlass.dev/v1alpha1\nkind: Plugin\nmetadata: { name: a }\nspec: { source: { file: a.wasm } }\n";
+        let path = folder.path().join(DOCUMENT);
+        fs::write(&path, format!("{plugin}---\n{plugin}")).unwrap();
+        assert!(wrong().contains("one Plugin"), "{}", wrong());
+        fs::write(&path, plugin).unwrap();
+        let project = Project::open(folder.path()).unwrap();
+        assert_eq!(project.output(), folder.path().join("a.wasm"));
+    }
+}

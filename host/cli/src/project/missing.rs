@@ -1,0 +1,218 @@
+//! `windlass grants`: prints the grants that a plugin needs and its document lacks, or adds them to the document.
+
+mod edit;
+
+use std::io::{Write, stdout};
+use std::path::Path;
+
+use anyhow::{Context, anyhow, bail};
+
+use super::Project;
+use super::definitions::Definitions;
+use super::flags::GrantsFlags;
+use super::make::described;
+use edit::{INDENT, with_grants};
+use windlass_host::grants::{Grant, block};
+use windlass_host::manifest;
+use windlass_host::needs::{Places, wanted};
+use windlass_host::plugin::Description;
+use windlass_host::rbac::primary_plural;
+use windlass_host::screen::{Tone, say};
+use windlass_host::seams::Seams;
+use windlass_host::source::change_text;
+use windlass_host::text::shell_word;
+
+/// Prints or adds what is missing.
+///
+/// # Errors
+/// The project cannot be built, or its document cannot be changed by a program.
+pub async fn grants(flags: GrantsFlags, threads: usize, seams: Seams) -> anyhow::Result<()> {
+    let project = Project::open(&flags.folder)?;
+    let (_, plugin) = described(&project, flags.code_cache, threads, &seams).await?;
+    // A build takes its time: somebody may have changed the document meanwhile.
+    let project = Project::open(&flags.folder)?;
+    let own = Definitions::of(&project.folder)?;
+    let to_grant = to_grant(&project, &plugin.description, &own)
+        .map_err(|never| anyhow!("the plugin needs what is never granted: {never}"))?;
+    let file = project.document.file.display();
+    if to_grant.is_empty() {
+        let text = format!("{file} grants all that the plugin needs");
+        say(Tone::Good, "Granted", &text)?;
+    } else if flags.write {
+        let text = added(&project, &to_grant)?;
+        let changed = change_text(&project.document.file, &project.text, &text);
+        changed.with_context(|| format!("cannot write {file}"))?;
+        let text = format!("{file}  rules: {}", to_grant.len());
+        say(Tone::Good, "Added", &text)?;
+    } else {
+        let text = block(&to_grant, INDENT);
+        stdout().lock().write_all(text.as_bytes())?;
+    }
+    Ok(())
+}
+
+/// The command that adds what is missing to the document in `folder`.
+pub fn grants_command(folder: &Path) -> String {
+    let command = "windlass grants --write";
+    match folder == Path::new(".") {
+        true => command.to_owned(),
+        false => format!("{command} {}", shell_word(&folder.display().to_string())),
+    }
+}
+
+/// What to grant for what the document of `project` leaves open, with its `own` kinds.
+///
+/// # Errors
+/// As [`wanted`].
+fn to_grant(
+    project: &Project,
+    description: &Description,
+    own: &Definitions,
+) -> Result<Vec<Grant>, String> {
+    let grants = &project.document.grants;
+    let group = description.group();
+    let plural = match own.by_kind(group, &description.kind) {
+        Some(own) => Ok(own.plural.clone()),
+        None => primary_plural(description, grants),
+    };
+    let plural = plural.unwrap_or_else(|_| description.likely_plural());
+    let places = Places {
+        primary: own.kind(group, &plural),
+        is_cluster_scoped: &|group, plural| own.is_cluster_scoped(group, plural),
+    };
+    wanted(description, grants, &places)
+}
+
+/// The text of the document with more grants.
+fn added(project: &Project, to_grant: &[Grant]) -> anyhow::Result<String> {
+    let document = &project.document;
+    let file = &document.file;
+    let text = with_grants(&project.text, to_grant);
+    // What a person has written is not touched unless it is certain what comes of it.
+    let is_as_meant = |text: &String| {
+        let Ok(read) = manifest::parse(file, text) else {
+            return false;
+        };
+        let [read] = read.as_slice() else {
+            return false;
+        };
+        let mut same = read.clone();
+        same.grants = document.grants.clone();
+        let want = document.grants.iter().chain(to_grant);
+        same == *document && read.grants.iter().eq(want)
+    };
+    match text.filter(is_as_meant) {
+        Some(text) => Ok(text),
+        None => bail!(
+            "{}: its grants are written in a way that only its author can change: add this to spec.grants by hand:\n{}",
+            file.display(),
+            block(to_grant, INDENT)
+        ),
+    }
+}
+
+/// What the document of `project` does not grant, with the YAML to paste; nothing if it grants all.
+pub(super) fn missing(
+    project: &Project,
+    description: &Description,
+    own: &Definitions,
+) -> Option<String> {
+    let document = &project.document;
+    let missing = description.missing(&document.grants);
+    if missing.is_empty() {
+        return None;
+    }
+    let advice = match to_grant(project, description, own) {
+        Ok(to_grant) => format!(
+            "no host starts it before it does. `{}` adds this to spec.grants:\n{}",
+            grants_command(&project.folder),
+            block(&to_grant, INDENT).trim_end()
+        ),
+        Err(never) => format!("no host starts it, since some of that is never granted: {never}"),
+    };
+    Some(format!(
+        "{} does not grant what the plugin needs: {}; {advice}",
+        document.file.display(),
+        missing.join("; ")
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    const HEAD: &str =
+        "apiVersion: windlass.dev/v1alpha1\nkind: Plugin\nmetadata: { name: x }\nspec:\n";
+
+    fn project(spec: &str) -> (tempfile::TempDir, Project) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(super::super::DOCUMENT);
+        fs::write(path, format!("{HEAD}{spec}")).unwrap();
+        let project = Project::open(folder.path()).unwrap();
+        (folder, project)
+    }
+
+    #[test]
+    fn what_is_missing_is_yaml_that_the_document_takes() {
+        let description = Description::asking("", "configmaps", &["get", "create"]);
+        let (_folder, project) = project("  source: { file: x.wasm }\n");
+        let own = Definitions::default();
+        let said = missing(&project, &description, &own).unwrap();
+        let want = "adds this to spec.grants:\n    - apiGroups: [\"\"]\n      resources: [configmaps]\n      verbs: [get, create]";
+        assert!(said.ends_with(want), "{said}");
+        let to_grant = to_grant(&project, &description, &own).unwrap();
+        let text = added(&project, &to_grant).unwrap();
+        let read = manifest::parse(&project.document.file, &text).unwrap();
+        assert_eq!(description.missing(&read[0].grants), [""; 0]);
+    }
+
+    #[test]
+    fn nothing_is_proposed_if_some_of_it_is_never_granted() {
+        let mut description = Description::asking("", "configmaps", &["get", "create"]);
+        let leases = Description::asking("coordination.k8s.io", "leases", &["get"]);
+        description.needs.extend(leases.needs);
+        let (_folder, project) = project("  source: { file: x.wasm }\n");
+        let said = missing(&project, &description, &Definitions::default()).unwrap();
+        assert!(said.contains("never granted: leases"), "{said}");
+        assert!(!said.contains("--write"), "{said}");
+    }
+
+    #[test]
+    fn the_command_names_the_folder_that_the_author_named() {
+        let command = |folder: &str| grants_command(Path::new(folder));
+        assert_eq!(command("."), "windlass grants --write");
+        assert_eq!(command("a/b"), "windlass grants --write a/b");
+        assert_eq!(command("a b"), "windlass grants --write 'a b'");
+    }
+
+    #[test]
+    fn what_is_written_for_a_kind_of_the_projects_own_is_what_a_host_takes() {
+        let (folder, project) = project("  source: { file: x.wasm }\n");
+        let crd = "kind: CustomResourceDefinition\nspec: { group: x.dev, scope: Cluster, names: { kind: X, plural: ixes } }\n";
+        fs::write(folder.path().join("x.crd.yaml"), crd).unwrap();
+        let own = Definitions::of(folder.path()).unwrap();
+        let mut description = Description::asking("x.dev", "ixes", &["get", "list", "watch"]);
+        let children = Description::asking("", "configmaps", &["create"]);
+        description.needs.extend(children.needs);
+        let to_grant = to_grant(&project, &description, &own).unwrap();
+        let text = added(&project, &to_grant).unwrap();
+        let read = manifest::parse(&project.document.file, &text).unwrap();
+        let primary = own.kind("x.dev", "ixes");
+        let scope = |group: &str, plural: &str| own.is_cluster_scoped(group, plural);
+        let problems =
+            windlass_host::needs::problems(&description, &read[0].grants, &primary, &scope);
+        assert!(problems.is_empty(), "{problems:?}: {text}");
+    }
+
+    #[test]
+    fn a_document_that_only_its_author_can_change_stays_and_the_yaml_is_said() {
+        let description = Description::asking("", "configmaps", &["get"]);
+        let flow = "  grants: [{ apiGroups: [apps], resources: [deployments], verbs: [get] }]\n  source: { file: x.wasm }\n";
+        let (_folder, project) = project(flow);
+        let to_grant = to_grant(&project, &description, &Definitions::default()).unwrap();
+        let error = added(&project, &to_grant).unwrap_err().to_string();
+        assert!(error.contains("by hand:\n    - apiGroups"), "{error}");
+    }
+}

@@ -1,0 +1,210 @@
+//! `windlass new`: a project that works, to be changed into somebody's own.
+//!
+//! ```text
+//! template ─> edits (shape) ─> words ─> a folder; the SDK beside it, or in its workspace
+//! ```
+
+mod definition;
+mod names;
+mod shape;
+mod words;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use rust_embed::{EmbeddedFile, RustEmbed};
+
+use self::definition::Definition;
+pub use self::names::{group_name, kind_name, plugin_name};
+use self::shape::edits;
+use self::words::{Kind, Words};
+use super::flags::{Language, NewFlags};
+use super::sdk::{Sdk, all};
+use super::workspace::Workspace;
+use windlass_host::screen::{Tone, go_on, say};
+use windlass_host::seams::{Rng, Seams};
+
+#[derive(RustEmbed)]
+#[folder = "../../guest-sdk/template/any"]
+struct Any;
+
+#[derive(RustEmbed)]
+#[folder = "../../guest-sdk/template/rust"]
+struct Rust;
+
+#[derive(RustEmbed)]
+#[folder = "../../guest-sdk/template/js"]
+struct JavaScript;
+
+#[derive(RustEmbed)]
+#[folder = "../../guest-sdk/template/from/rust"]
+struct FromRust;
+
+#[derive(RustEmbed)]
+#[folder = "../../guest-sdk/template/from/js"]
+struct FromJavaScript;
+
+/// Makes a project in a new folder below this one.
+///
+/// # Errors
+/// The name is none, the folder is there, or cannot be made; or the definition of the kind cannot be read.
+pub fn new(flags: &NewFlags, seams: &Seams) -> anyhow::Result<()> {
+    let folder = Path::new(&flags.name);
+    let draft = Draft::of(flags, &std::path::absolute(folder)?)?;
+    draft.make(folder, &seams.rng)?;
+    let (language, source, manifest) = match flags.lang {
+        Language::Rust => ("Rust", "src/lib.rs", "Cargo.toml"),
+        Language::Js => ("JavaScript", "src/plugin.js", "package.json"),
+    };
+    let name = &flags.name;
+    let number = draft.files()?.len();
+    say(
+        Tone::Good,
+        "Created",
+        &format!("{name}/ ({language}, {number} files)"),
+    )?;
+    let definition = draft.kind.definition_file();
+    let width = definition.len().max(19);
+    for (file, what) in [
+        (source, "your controller"),
+        (&*definition, "the kind that it reconciles"),
+        ("example.yaml", "one object to try"),
+        ("tests/ada.yaml", "what must come of it"),
+        ("plugin.yaml", "name, grants, how it is built"),
+        (manifest, "name, version, dependencies"),
+    ] {
+        go_on(&format!("{file:<width$} {what}"))?;
+    }
+    if let Some(workspace) = &draft.workspace {
+        let root = workspace.root.join(manifest);
+        go_on(&format!("a member of the workspace in {}", root.display()))?;
+    }
+    say(Tone::Good, "Next", &format!("cd {name} && windlass dev"))?;
+    Ok(())
+}
+
+/// A project that is to be made.
+struct Draft<'a> {
+    name: &'a str,
+    language: Language,
+    kind: Kind,
+    /// Where the kind is defined already.
+    definition: Option<Definition>,
+    workspace: Option<Workspace>,
+}
+
+impl<'a> Draft<'a> {
+    /// What is asked for, in `folder`.
+    fn of(flags: &'a NewFlags, folder: &Path) -> anyhow::Result<Self> {
+        let name = &*flags.name;
+        let definition = match &flags.from {
+            Some(file) => Some(Definition::read(file, flags.kind.as_deref())?),
+            None => None,
+        };
+        let kind = match &definition {
+            Some(definition) => definition.kind.clone(),
+            None => {
+                let group = flags.group.clone();
+                let group = group.unwrap_or_else(|| format!("{name}.example.dev"));
+                let kind = flags.kind.as_deref().unwrap_or("Greeting");
+                Kind::own(kind, &group, flags.cluster_scoped)
+            }
+        };
+        Ok(Self {
+            workspace: Workspace::around(folder, sdk_of(flags.lang)),
+            language: flags.lang,
+            definition,
+            kind,
+            name,
+        })
+    }
+
+    /// Writes the project beside its place, and moves it there whole.
+    fn make(&self, folder: &Path, rng: &Rng) -> anyhow::Result<()> {
+        let shown = folder.display();
+        if folder.symlink_metadata().is_ok() {
+            bail!("{shown} is there already: choose another name, or remove it");
+        }
+        let draft = folder.with_file_name(format!(".{}.{:016x}", self.name, rng.number()));
+        let made = self
+            .write(&draft, rng)
+            .and_then(|()| Ok(fs::rename(&draft, folder)?));
+        if made.is_err() {
+            let _ = fs::remove_dir_all(&draft);
+        }
+        made.with_context(|| format!("cannot make the folder {shown}"))
+    }
+
+    fn write(&self, draft: &Path, rng: &Rng) -> anyhow::Result<()> {
+        for (path, text) in self.files()? {
+            let path = draft.join(path);
+            if let Some(parent) = path.parent() {
+                fs::create_dir_all(parent)?;
+            }
+            fs::write(path, text)?;
+        }
+        let home = self.workspace.as_ref();
+        let home = home.map_or(draft, |workspace| workspace.root.as_path());
+        sdk_of(self.language).put(home, rng)
+    }
+
+    /// The template's files, with this project's words and edits.
+    fn files(&self) -> anyhow::Result<Vec<(PathBuf, String)>> {
+        let given = self.definition.as_ref();
+        let fields = given.map(Definition::fields).unwrap_or_default();
+        let words = Words::new(self.name, &self.kind, fields)?;
+        let up = self.workspace.as_ref().map(|workspace| &*workspace.up);
+        let edits = edits(
+            &self.kind,
+            self.definition.is_some(),
+            up,
+            &self.name.replace('-', "_"),
+        );
+        let files = template(self.language, self.definition.is_some());
+        let files = files.into_iter().map(|(path, text)| {
+            let edits = edits.iter().filter(|edit| path == Path::new(edit.file));
+            let text = edits.fold(text, |text, edit| edit.of(&text));
+            words.file(&path, &text)
+        });
+        let definition = PathBuf::from(self.kind.definition_file());
+        let given = given.map(|given| (definition.clone(), given.text.clone()));
+        let files = files.map(|file| match &given {
+            Some(given) if file.0 == definition => given.clone(),
+            _ => file,
+        });
+        Ok(files.collect())
+    }
+}
+
+fn sdk_of(language: Language) -> Sdk {
+    match language {
+        Language::Rust => Sdk::Rust,
+        Language::Js => Sdk::JavaScript,
+    }
+}
+
+/// The files of the template; for a kind that is `given`, with a controller that knows nothing of its fields.
+fn template(language: Language, given: bool) -> Vec<(PathBuf, String)> {
+    let mut files = all::<Any>();
+    files.extend(match language {
+        Language::Rust => all::<Rust>(),
+        Language::Js => all::<JavaScript>(),
+    });
+    if given {
+        let others = match language {
+            Language::Rust => all::<FromRust>(),
+            Language::Js => all::<FromJavaScript>(),
+        };
+        files.retain(|(path, _)| others.iter().all(|(other, _)| other != path));
+        files.extend(others);
+    }
+    let text = |file: &EmbeddedFile| String::from_utf8_lossy(&file.data).into_owned();
+    let files = files.iter();
+    files
+        .map(|(path, file)| (path.clone(), text(file)))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;
