@@ -99,9 +99,9 @@ $(TOOLS)/bin/typos-$(TYPOS):
 static: toolchain ## Build the host as one static binary, and check that it starts in an empty root
 	@rustup target list --installed | grep -q '^$(STATIC)$$' || rustup target add $(STATIC)
 	@command -v musl-gcc >/dev/null || $(call debian,musl-tools)
-	CC_$(subst -,_,$(STATIC))=musl-gcc cargo build --release --target $(STATIC) -p windlass
+	CC_$(subst -,_,$(STATIC))=musl-gcc cargo build --release --target $(STATIC) -p windlass-host
 	@rm -rf target/image && mkdir -p target/image
-	@cp target/$(STATIC)/release/windlass target/image/windlass
+	@cp target/$(STATIC)/release/windlass-host target/image/windlass
 	@unshare --map-root-user --root=target/image /windlass --version
 image: static ## Build the image with that binary, with buildah
 	@command -v buildah >/dev/null || $(call debian,buildah)
