@@ -150,7 +150,7 @@ kube-rs-suite: toolchain ## Run kube-rs's own integration tests on the embedded 
 	@cargo build --quiet --workspace --bins
 	@tests/kube-rs-suite
 # Other projects' clients and controllers; `make suite-helm SERVER=embedded` runs one of them on one server.
-SUITES := controllers helm
+SUITES := controllers controller-runtime gateway-api helm
 SERVER := both
 suites: $(SUITES:%=suite-%) ## Run other projects' suites on the embedded API server and on a real one
 .PHONY: $(SUITES:%=suite-%)
