@@ -5,6 +5,7 @@
 //! - A plugin's writes pass the gate of its Lease.
 //! - Nothing is repeated here: whether that is safe is for the caller to know.
 
+pub(crate) mod builtin;
 mod discovery;
 mod error;
 mod gate;
@@ -12,7 +13,6 @@ mod lines;
 mod request;
 mod requests;
 mod resource;
-mod scopes;
 #[cfg(test)]
 mod tests;
 
@@ -28,6 +28,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use tracing::Instrument;
 
+pub use builtin::is_cluster_scoped;
 pub use discovery::Discovery;
 pub use error::{ApiError, Refusal};
 pub use gate::Gate;
@@ -36,7 +37,6 @@ pub use request::{Accept, Request};
 pub(crate) use requests::Counted;
 pub use requests::Requests;
 pub use resource::{BadName, Resource, api_path, group_of, segment};
-pub use scopes::is_cluster_scoped;
 
 use crate::bugs::{self, Bug};
 use crate::memory::{Account, Charge};

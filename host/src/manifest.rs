@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::Value;
-use windlass_apiserver::yaml;
+use windlass_yaml as yaml;
 
 pub use limits::{Limits, MOST_MEMORY};
 pub use places::line_of_grant;

@@ -116,14 +116,20 @@ pub fn difference(want: &str, got: &str) -> String {
     out
 }
 
+/// Whether `name` is a DNS subdomain (RFC 1123), as Kubernetes checks it.
+pub fn is_dns_subdomain(name: &str) -> bool {
+    // Of its parts only the length of all is limited.
+    name.len() <= 253 && name.split('.').all(is_dns_word)
+}
+
 /// Whether `name` is a DNS label (RFC 1123), as Kubernetes checks it.
 pub fn is_dns_label(name: &str) -> bool {
+    name.len() <= 63 && is_dns_word(name)
+}
+
+fn is_dns_word(word: &str) -> bool {
     let inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-    !name.is_empty()
-        && name.len() <= 63
-        && name.chars().all(inner)
-        && !name.starts_with('-')
-        && !name.ends_with('-')
+    !word.is_empty() && word.chars().all(inner) && !word.starts_with('-') && !word.ends_with('-')
 }
 
 #[cfg(test)]

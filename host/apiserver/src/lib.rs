@@ -42,10 +42,8 @@ pub mod strategy;
 pub mod subresource;
 pub mod table;
 pub mod tokens;
-mod untyped;
 pub mod verbs;
 pub mod write;
-pub mod yaml;
 
 /// The examples of the guide run as tests.
 #[cfg(doctest)]

@@ -206,7 +206,7 @@ impl<'a> Writing<'a> {
             refusal
         };
         meta::set(&mut object, "selfLink", None);
-        object = decode::whole_numbers(object);
+        object = windlass_yaml::whole_numbers(object);
         let code = StatusCode::CREATED;
         if self.options.dry_run {
             if call.server.store().get(&call.place, &key).is_some() {
@@ -253,7 +253,7 @@ impl<'a> Writing<'a> {
         self.admit(&object, Some(old))?;
         meta::set_text(&mut object, "resourceVersion", &held.revision.to_string());
         meta::set(&mut object, "selfLink", None);
-        object = decode::whole_numbers(object);
+        object = windlass_yaml::whole_numbers(object);
         fields::keep_times(old, &mut object);
         let settled = convert::is_settled(call.resource, held);
         if object == *old && settled && !mutants::is(Mutant::WritesOfNothingAreWritten) {

@@ -8,12 +8,12 @@ use std::time::Duration;
 use http::Method;
 use serde_json::{Value, json};
 use tokio::time::Instant;
-use windlass_apiserver::names::subdomain;
 
 use super::{About, Note, Severity};
 use crate::api::{Api, ApiError, Request, object};
 use crate::flowcontrol::{Rate, TokenBucket};
 use crate::seams::{Rng, Seams};
+use crate::text::is_dns_subdomain;
 
 /// Series that are remembered at most.
 const SERIES: usize = 4096;
@@ -253,9 +253,10 @@ fn hash_of(text: &str) -> u64 {
 /// none, or is too long, has Events with random names (client-go, `GenerateEventName`).
 fn name_for(object: &str, rng: &Rng) -> String {
     let name = format!("{object}.{:016x}", rng.number());
-    match subdomain(&name).is_empty() {
-        true => name,
-        false => format!("{:016x}{:016x}", rng.number(), rng.number()),
+    if is_dns_subdomain(&name) {
+        name
+    } else {
+        format!("{:016x}{:016x}", rng.number(), rng.number())
     }
 }
 
@@ -291,7 +292,7 @@ mod tests {
             ("é", false),
         ] {
             let name = name_for(object, &rng);
-            assert!(subdomain(&name).is_empty(), "{name}");
+            assert!(is_dns_subdomain(&name), "{name}");
             assert_eq!(name.starts_with(object), is_kept, "{name}");
             assert_ne!(name, name_for(object, &rng));
         }

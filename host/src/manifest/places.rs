@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_saphyr::Spanned;
-use windlass_apiserver::yaml;
+use windlass_yaml as yaml;
 
 /// The line on which grant number `index` of the plugin `name` begins in `text`, the first being 1.
 pub fn line_of_grant(text: &str, name: &str, index: usize) -> Option<u64> {

@@ -2,14 +2,14 @@
 
 use http::StatusCode;
 use serde::de::{DeserializeSeed, Error};
-use serde_json::{Map, Number, Value};
+use serde_json::{Map, Value};
+use windlass_yaml::untyped::{Notation, Seed, float};
 
 use super::golang;
 use super::outline::{self, Step};
 use crate::builtin::Doubled;
 use crate::patch::json_word;
 use crate::status::Refusal;
-use crate::untyped::{Notation, Seed, float};
 
 /// Deeper than this nothing is read: the real server's JSON decoder has the same limit.
 const MAX_DEPTH: usize = 10_000;
@@ -109,42 +109,6 @@ fn read(body: &[u8], again: Again) -> Result<Decoded, serde_json::Error> {
         value,
         doubled: notation.doubled,
     })
-}
-
-/// The number that stays of a float when it is written as JSON and read again: Go writes whole floats
-/// without a fraction.
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "within these bounds it is exact, or what Go writes"
-)]
-pub(crate) fn whole(float: f64) -> Option<Number> {
-    if float.fract() != 0.0 {
-        return None;
-    }
-    if float.abs() < 9.0e18 {
-        return Some((float as i64).into());
-    }
-    // The shortest digits, and zeros behind them.
-    format!("{float}").parse::<u64>().ok().map(Number::from)
-}
-
-/// The value with all numbers as they are once it is kept.
-pub fn whole_numbers(mut value: Value) -> Value {
-    settle(&mut value);
-    value
-}
-
-fn settle(value: &mut Value) {
-    match value {
-        Value::Number(number) if number.is_f64() => {
-            if let Some(number) = number.as_f64().and_then(whole) {
-                *value = number.into();
-            }
-        }
-        Value::Array(items) => items.iter_mut().for_each(settle),
-        Value::Object(fields) => fields.values_mut().for_each(settle),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
-    }
 }
 
 /// What Go says of a body that is to tell its version and kind, and is nothing that could.

@@ -9,8 +9,8 @@ use serde_saphyr::DuplicateKeyPolicy;
 
 use super::decode::Decoded;
 use crate::builtin::Doubled;
-use crate::untyped::Seed;
-use crate::yaml::{Yaml, options};
+use windlass_yaml::untyped::Seed;
+use windlass_yaml::{Yaml, options};
 
 /// What Go's `yaml` says before a list of keys that are there twice.
 const DOUBLED: &str = "yaml: unmarshal errors:\n";
@@ -197,6 +197,25 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn a_body_has_the_values_that_a_file_has() {
+        for scalar in [
+            "0400",
+            "0x1F",
+            "yes",
+            "1.0",
+            "1e3",
+            "0899",
+            "~",
+            "'0400'",
+            "12345678901234567890",
+        ] {
+            let text = format!("v: {scalar}\nl: [a]\n");
+            let windlass_yaml::Untyped(want) = windlass_yaml::document(&text).unwrap();
+            assert_eq!(read(text.as_bytes()).unwrap().value, want, "{text}");
+        }
+    }
 
     #[test]
     fn a_text_is_read_as_go_reads_it() {

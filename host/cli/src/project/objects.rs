@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
-use windlass_apiserver::yaml::{self, Untyped};
+use windlass_yaml::{self as yaml, Untyped};
 
 use super::owners::{depths, title};
 use windlass_host::api::group_of;

@@ -8,6 +8,7 @@
 use std::collections::BTreeSet;
 
 use super::super::primary::Primary;
+use crate::api::builtin;
 use crate::grants::{Grants, never_by_wildcard};
 
 /// Groups and resources of a rule.
@@ -15,14 +16,12 @@ type Pair = (Vec<String>, Vec<String>);
 
 /// The groups that a wildcard stands for.
 pub(super) fn groups(grants: &Grants, primary: &Primary) -> BTreeSet<String> {
-    let built_in = windlass_apiserver::builtin::resources();
     let named = grants.iter().flat_map(|grant| &grant.api_groups);
-    built_in
-        .iter()
-        .map(|resource| &resource.group)
-        .chain(named.filter(|group| !group.contains('*')))
-        .chain([&primary.group])
-        .cloned()
+    let named = named.filter(|group| !group.contains('*')).cloned();
+    builtin::groups()
+        .map(str::to_owned)
+        .chain(named)
+        .chain([primary.group.clone()])
         .collect()
 }
 
@@ -71,18 +70,7 @@ fn listed(group: &str) -> Vec<String> {
             held == group && (name == never || name.starts_with(&format!("{never}/")))
         })
     };
-    let mut names = Vec::new();
-    for resource in windlass_apiserver::builtin::resources() {
-        if resource.group != group {
-            continue;
-        }
-        let parts = resource.subresources.iter();
-        let parts = parts.map(|part| format!("{}/{}", resource.plural, part.name));
-        for name in std::iter::once(resource.plural.clone()).chain(parts) {
-            if !is_never(&name) && !names.contains(&name) {
-                names.push(name);
-            }
-        }
-    }
-    names
+    builtin::resources_of(group)
+        .filter(|name| !is_never(name))
+        .collect()
 }

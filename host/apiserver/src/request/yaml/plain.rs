@@ -7,7 +7,7 @@
 use serde::de::{DeserializeSeed, Error};
 use serde_json::{Map, Value};
 
-use crate::untyped::{Notation, Seed};
+use windlass_yaml::untyped::{Notation, Seed};
 
 /// In YAML, a longer one must be announced.
 const LONGEST_KEY: usize = 512;

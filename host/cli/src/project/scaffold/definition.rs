@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, anyhow, bail};
 use serde_json::{Map, Value, json};
-use windlass_apiserver::request::decode::whole_numbers;
+use windlass_yaml::whole_numbers;
 
 use super::names::check_text;
 use super::words::Kind;

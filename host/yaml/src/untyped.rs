@@ -9,7 +9,7 @@ use serde_json::map::Entry;
 use serde_json::{Map, Number, Value};
 
 /// How a format writes values, and what is noticed while one is read.
-pub(crate) trait Notation {
+pub trait Notation {
     /// What a key is read as.
     type Key: DeserializeOwned + Into<String>;
 
@@ -52,12 +52,12 @@ pub(crate) trait Notation {
 }
 
 /// A float as JSON has it; null if JSON has none.
-pub(crate) fn float(number: f64) -> Value {
+pub fn float(number: f64) -> Value {
     Number::from_f64(number).map_or(Value::Null, Value::Number)
 }
 
 /// Reads a value; of keys that are equal the last one counts, unless the notation says otherwise.
-pub(crate) struct Seed<'a, N>(pub(crate) &'a mut N);
+pub struct Seed<'a, N>(pub &'a mut N);
 
 impl<'de, N: Notation> DeserializeSeed<'de> for Seed<'_, N> {
     type Value = Value;
