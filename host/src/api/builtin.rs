@@ -89,12 +89,12 @@ pub fn is_cluster_scoped(group: &str, plural: &str) -> bool {
 }
 
 /// The groups of Kubernetes itself.
-pub fn groups() -> impl Iterator<Item = &'static str> {
+pub(crate) fn groups() -> impl Iterator<Item = &'static str> {
     RESOURCES.iter().map(|(group, ..)| *group)
 }
 
 /// The resources of a group of Kubernetes itself, each with its subresources after it, as `pods` and `pods/log`.
-pub fn resources_of(group: &str) -> impl Iterator<Item = String> {
+pub(crate) fn resources_of(group: &str) -> impl Iterator<Item = String> {
     let rows = RESOURCES.iter().filter(move |(held, ..)| *held == group);
     rows.flat_map(|(_, plural, _, parts)| {
         let parts = parts.iter().map(move |part| format!("{plural}/{part}"));

@@ -326,7 +326,7 @@ mod tests {
         let value = json(body).unwrap().value;
         assert_ne!(value[0], value[1]);
         assert_eq!(
-            whole_numbers(value).to_string(),
+            windlass_yaml::whole_numbers(value).to_string(),
             "[1,1,1.5,9223372036854775807,9223372036854776000,12345678901234567000,1000]"
         );
     }
