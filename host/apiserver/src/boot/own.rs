@@ -48,7 +48,6 @@ fn fill_range(server: &Server, now: &str) {
     let ready = json!({
         "type": "Ready",
         "status": "True",
-        "reason": "",
         "message": "Kubernetes default Service CIDR is ready",
         "lastTransitionTime": now,
     });
