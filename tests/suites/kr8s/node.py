@@ -29,6 +29,7 @@ async def set_ready(pod, ready):
         for container in pod.spec.containers
     ]
     conditions = [{"type": kind, "status": str(ready)} for kind in ("ContainersReady", "Ready")]
+    conditions.append({"type": "Initialized", "status": "True"})
     status = {"phase": "Running", "conditions": conditions, "containerStatuses": containers}
     await pod.patch({"metadata": {"uid": pod.metadata.uid}, "status": status}, subresource="status")
 
