@@ -25,6 +25,11 @@ toolchain:
 go:
 	@command -v go >/dev/null || [ -n "$${KUBEBUILDER_ASSETS:-}" ] || { echo "install Go 1.26 first (the real control plane is built from Go modules), or set KUBEBUILDER_ASSETS" >&2; exit 1; }
 
+.PHONY: venv
+venv:
+	@command -v python3 >/dev/null || $(call debian,python3)
+	@python3 -c 'import ensurepip' 2>/dev/null || $(call debian,python3-venv)
+
 # The npm workspace's packages, for the checks and the tests of JavaScript. The tests do the same for
 # themselves (tests/sandbox/src/javascript.rs); the copy of the lock file says what is installed.
 NPM := node_modules/.windlass-lock.json
@@ -150,10 +155,11 @@ kube-rs-suite: toolchain ## Run kube-rs's own integration tests on the embedded 
 	@cargo build --quiet --workspace --bins
 	@tests/kube-rs-suite
 # Other projects' clients and controllers; `make suite-helm SERVER=embedded` runs one of them on one server.
-SUITES := controllers controller-runtime gateway-api helm
+SUITES := controllers controller-runtime gateway-api helm kr8s python-client
 SERVER := both
 suites: $(SUITES:%=suite-%) ## Run other projects' suites on the embedded API server and on a real one
 .PHONY: $(SUITES:%=suite-%)
+suite-python-client suite-kr8s: venv
 $(SUITES:%=suite-%): suite-%: toolchain go
 	@cargo build --quiet --release -p windlass-controlplane --bin controlplane
 	@tests/suites/suite $* $(SERVER)

@@ -109,20 +109,38 @@ fn fill_roles(server: &Server) {
 
 /// Creates an object as the server itself.
 fn post(server: &Server, path: &str, object: &Value) {
+    send(server, Method::POST, path, Query::default(), object);
+}
+
+/// Applies an object as one of the server's own controllers.
+fn apply(server: &Server, path: &str, manager: &str, object: &Value) {
+    let mut query = Query::default();
+    query.put("fieldManager", manager);
+    query.put("force", "true");
+    send(server, Method::PATCH, path, query, object);
+}
+
+fn send(server: &Server, method: Method, path: &str, query: Query, object: &Value) {
     let mut headers = HeaderMap::new();
     headers.insert(
         http::header::USER_AGENT,
         http::HeaderValue::from_static("kube-apiserver"),
     );
+    if method == Method::PATCH {
+        headers.insert(
+            http::header::CONTENT_TYPE,
+            http::HeaderValue::from_static("application/apply-patch+yaml"),
+        );
+    }
     let request = Request {
-        method: Method::POST,
+        method,
         path: path.to_owned(),
         route: Route::parse(path),
-        query: Query::default(),
+        query,
         headers,
         body: Bytes::from(object.to_string()),
         user: User::admin(),
     };
-    // What it creates here is valid, and nobody else has written yet.
+    // What it writes here is valid, and nobody else has written yet.
     drop(server.answer(&request));
 }

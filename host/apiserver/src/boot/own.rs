@@ -1,8 +1,8 @@
-//! What a server says of itself in objects: where to reach it, whom it trusts, and who it is.
+//! What a server says of itself in objects: where to reach it, whom it trusts, who it is, and its range of addresses.
 
 use serde_json::{Value, json};
 
-use super::post;
+use super::{apply, post};
 use crate::server::Server;
 use crate::write::meta;
 
@@ -10,6 +10,8 @@ use crate::write::meta;
 /// Endpoints; nothing listens at this one.
 const ADDRESS: &str = "192.0.2.1";
 const PORT: u16 = 6443;
+/// Where the addresses of Services are from.
+const SERVICE_RANGE: &str = "10.0.0.0/16";
 /// Its identity: the hash of a host's name and its own (apiserver `pkg/server/config.go`).
 const IDENTITY: &str = "apiserver-bedrajxcrankvx27hdxki6wase";
 
@@ -30,6 +32,35 @@ pub(super) fn fill(server: &Server) {
         &tracking(&meta::time(now)),
     );
     post(server, leases, &lease(&holder, &micro));
+    fill_range(server, &meta::time(now));
+}
+
+/// The range that Services get their addresses from (kubernetes
+/// `pkg/controlplane/controller/defaultservicecidr`).
+fn fill_range(server: &Server, now: &str) {
+    let ranges = "/apis/networking.k8s.io/v1/servicecidrs";
+    let manager = "kubernetes-service-cidr-controller";
+    let mut range = json!({
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "ServiceCIDR",
+        "metadata": { "name": "kubernetes" },
+    });
+    let ready = json!({
+        "type": "Ready",
+        "status": "True",
+        "message": "Kubernetes default Service CIDR is ready",
+        "lastTransitionTime": now,
+    });
+    let mut status = range.clone();
+    meta::put(&mut range, "spec", json!({ "cidrs": [SERVICE_RANGE] }));
+    meta::put(&mut status, "status", json!({ "conditions": [ready] }));
+    post(server, ranges, &range);
+    apply(
+        server,
+        &format!("{ranges}/kubernetes/status"),
+        manager,
+        &status,
+    );
 }
 
 fn ports() -> Value {
@@ -158,6 +189,7 @@ mod tests {
                 "kube-apiserver-legacy-service-account-token-tracking",
             ),
             ("coordination.k8s.io", "leases", "kube-system", IDENTITY),
+            ("networking.k8s.io", "servicecidrs", "", "kubernetes"),
         ];
         let (with, without) = (held(true), held(false));
         for (group, plural, namespace, name) in all {
@@ -170,5 +202,9 @@ mod tests {
         let (_, plural, namespace, name) = all[3];
         let tracking = with("", plural, namespace, name).unwrap();
         assert_eq!(tracking["data"]["since"], "1970-01-01");
+        let (group, plural, namespace, name) = all[5];
+        let range = with(group, plural, namespace, name).unwrap();
+        assert_eq!(range["spec"]["cidrs"], json!([SERVICE_RANGE]));
+        assert_eq!(range["status"]["conditions"][0]["status"], "True");
     }
 }

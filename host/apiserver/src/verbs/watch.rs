@@ -100,8 +100,8 @@ struct Watch {
     end: Timer,
     bookmark: Option<Timer>,
     events: Option<Events>,
-    /// What is to be sent.
-    ready: VecDeque<Bytes>,
+    /// What is to be sent: the pieces of each event, of which the object is shared with the store.
+    ready: VecDeque<[Bytes; 3]>,
     /// Whether no row has been sent: the first one carries the columns.
     first: bool,
     /// How far the client has been brought.
@@ -155,8 +155,9 @@ impl Watch {
 
     async fn next(&mut self) -> Option<Bytes> {
         loop {
-            if let Some(chunk) = self.ready.pop_front() {
-                return Some(chunk);
+            if let Some(pieces) = self.ready.pop_front() {
+                // One frame for each event, as the real server sends it: a client need not wait for a rest.
+                return Some(pieces.concat().into());
             }
             if self.over {
                 return None;
@@ -252,7 +253,7 @@ impl Watch {
             other => Bytes::from(format!("{{\"type\":\"{other}\",\"object\":")),
         };
         self.ready
-            .extend([head, object, Bytes::from_static(b"}\n")]);
+            .push_back([head, object, Bytes::from_static(b"}\n")]);
     }
 
     fn send_bookmark(&mut self, initial_end: bool) {

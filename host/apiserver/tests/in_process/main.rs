@@ -24,3 +24,4 @@ mod random;
 mod seed;
 mod status_default;
 mod support;
+mod watches;
