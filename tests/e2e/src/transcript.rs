@@ -25,11 +25,23 @@ const PATIENCE: Duration = Duration::from_secs(600);
 
 /// A page, a section of it whose `console` blocks are played, and the test that plays them.
 pub const PLAYED: [(&str, &str, &str); 8] = [
-    ("README.md", "The first minutes", "tests/dev/pages.rs"),
+    ("README.md", "Quick start", "tests/dev/pages.rs"),
     ("README.md", "Three promises", "tests/readme.rs"),
-    ("README.md", "Two commands", "tests/readme.rs"),
-    ("README.md", "Run it on your own cluster", "tests/readme.rs"),
-    ("README.md", "In a cluster", "tests/readme.rs"),
+    (
+        "docs/operations.md",
+        "Try it without a cluster",
+        "tests/readme.rs",
+    ),
+    (
+        "docs/operations.md",
+        "Run it on your own cluster",
+        "tests/readme.rs",
+    ),
+    (
+        "docs/operations.md",
+        "Deploy it in a cluster",
+        "tests/readme.rs",
+    ),
     (
         "docs/dev-server.md",
         "From the command line",

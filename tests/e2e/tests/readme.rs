@@ -1,5 +1,5 @@
-//! The README's three promises, kept: its commands are run as they stand there, and what they print is
-//! compared with what it says.
+//! The commands of the README's three promises and of docs/operations.md, run as they stand there; what they print is
+//! compared with what the page says.
 
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -39,12 +39,13 @@ fn a_server_of_ones_own_and_a_cluster_go_as_the_pages_say() -> Result<()> {
     let kubectl = Assets::find()?.kubectl;
     let mut shell = Shell::start(checkout.path(), Some(&kubectl), None)?;
     check_out(&mut shell)?;
-    shell.play("README.md", &played("README.md", "Two commands")?.concat())?;
-    // Of whoever follows this, a cluster is there already.
+    let page = "docs/operations.md";
+    shell.play(page, &played(page, "Try it without a cluster")?.concat())?;
+    // The next sections are for readers who have a cluster.
     let printed = shell.run("export KUBECONFIG=$PWD/dev.kubeconfig")?;
     ensure!(printed.is_empty(), "{printed}");
-    for section in ["Run it on your own cluster", "In a cluster"] {
-        shell.play("README.md", &played("README.md", section)?.concat())?;
+    for section in ["Run it on your own cluster", "Deploy it in a cluster"] {
+        shell.play(page, &played(page, section)?.concat())?;
     }
     let elsewhere = tempfile::tempdir()?;
     let mut shell = Shell::start(elsewhere.path(), Some(&kubectl), None)?;

@@ -1,5 +1,5 @@
 //! The pod of `deploy/base`, imitated: no kubelet, but its user, its files and its rights; and
-//! everything else as README says.
+//! everything else as docs/operations.md says.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -76,7 +76,7 @@ async fn the_pod_reconciles_with_no_rights_on_its_machine_and_few_in_the_cluster
     Ok(())
 }
 
-/// The plugins' ConfigMap, made or changed as README says, as the API server has it then.
+/// The plugins' ConfigMap, made or changed as docs/operations.md says, as the API server has it then.
 async fn config_map(plugins: &Plugins) -> Result<Value> {
     let folder = format!("--from-file={}", plugins.folder().display());
     let create = ["create", "configmap", "windlass-plugins", "-n", HOME];

@@ -1,4 +1,4 @@
-//! What the pages say of an author's first minutes, followed word for word.
+//! The quick start of the README and the tutorial, followed word for word.
 
 use std::fs;
 use std::path::Path;
@@ -20,9 +20,9 @@ fn the_tutorial_can_be_followed_word_for_word() -> Result<()> {
 }
 
 #[tokio::test]
-async fn the_readmes_first_minutes_can_be_followed_word_for_word() -> Result<()> {
+async fn the_readmes_quick_start_can_be_followed_word_for_word() -> Result<()> {
     let page = "README.md";
-    let blocks = played(page, "The first minutes")?;
+    let blocks = played(page, "Quick start")?;
     let [begin, change, test] = &*blocks else {
         anyhow::bail!("there are three blocks: {blocks:#?}");
     };
