@@ -6,7 +6,7 @@ use clap::{Arg, ArgAction, Command};
 const LAYOUT: &str = "{about}\n\n{before-help}{usage-heading} {usage}\n\n{all-args}{after-help}";
 
 /// What the help of each command ends with.
-const MORE: &str = "Guides are in docs/ of the project: tutorial.md, testing.md, metrics.md, concepts.md.\nExit codes: 0 success, 1 failure, 2 wrong flags.";
+const MORE: &str = "Guides are in docs/ of the project: tutorial.md, testing.md, operations.md, plugin-document.md.\nExit codes: 0 success, 1 failure, 2 wrong flags.";
 
 /// Examples of a command: its name, and for each a comment and the command line below it.
 pub type Example = (&'static str, &'static str);
