@@ -4,6 +4,8 @@
 //! - What is not understood is an error that says where, and which word was perhaps meant.
 
 mod limits;
+#[cfg(test)]
+mod page;
 mod places;
 mod units;
 

@@ -1,0 +1,39 @@
+//! docs/plugin-document.md lists every field, and shows the default limits.
+
+use serde::de::DeserializeOwned;
+
+use super::*;
+
+const PAGE: &str = include_str!("../../../docs/plugin-document.md");
+
+/// The names of a type's fields, as serde lists them for an unknown one.
+fn fields<T: DeserializeOwned>() -> Vec<String> {
+    let listed = serde_json::from_str::<T>(r#"{ "?": 0 }"#).map(drop);
+    let listed = listed.unwrap_err().to_string();
+    let names = listed.split('`').skip(3).step_by(2);
+    names.map(str::to_owned).collect()
+}
+
+#[test]
+fn the_page_lists_every_field() {
+    let tables = [
+        ("| `", fields::<Grant>()),
+        ("| `", fields::<limits::Raw>()),
+        ("| `", fields::<Build>()),
+        ("| `spec.", fields::<Spec>()),
+    ];
+    for (row, names) in tables {
+        assert!(names.len() > 2, "{names:?}");
+        for name in names {
+            assert!(PAGE.contains(&format!("{row}{name}")), "{row}{name}");
+        }
+    }
+}
+
+#[test]
+fn the_page_shows_a_document_with_the_default_limits() {
+    let example = PAGE.split("```yaml\n").nth(1).unwrap();
+    let example = example.split("```").next().unwrap();
+    let plugin = parse(Path::new("plugin.yaml"), example).unwrap().remove(0);
+    assert_eq!(plugin.limits, Limits::default());
+}
