@@ -33,9 +33,10 @@ use std::time::Duration;
 
 pub use facts::{Children, Delayed, Facts, Place, Sight};
 pub use failing::{Failing, Trouble};
+pub use finalizer::Step;
 pub use insight::{Insight, Insights};
 pub use once::{Answer, Function};
-pub use record::{Archive, Record, Records};
+pub use record::{Archive, PassOutcome, Record, Records};
 pub use settle::{FinalizerPatch, settle_finalizer};
 pub use whys::Whys;
 

@@ -51,7 +51,7 @@ pub use engine::{SLICE, SLOTS};
 pub use load::LoadError;
 pub use measures::{BUCKETS, Family, Kind, Measures, Number};
 pub(crate) use outcome::is_own_time;
-pub use outcome::{CallError, Called};
+pub use outcome::{CallError, CallFailure, Called};
 pub use setup::{code_cache, sandboxes};
 pub use shares::Maxima;
 

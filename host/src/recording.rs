@@ -355,7 +355,7 @@ impl Outcome {
             error => error.to_string(),
         };
         Self::Failed {
-            reason: error.label().to_owned(),
+            reason: error.kind().label().to_owned(),
             message,
             output: output.trim().to_owned(),
         }

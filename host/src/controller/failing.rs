@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::record::Record;
+use super::record::{PassOutcome, Record};
 use crate::object::Key;
 
 /// So many bytes of records are kept, as estimated.
@@ -63,7 +63,7 @@ impl Ledger {
     /// A pass has ended, whose record takes so many bytes.
     pub(super) fn ended(&mut self, record: &Arc<Record>, bytes: usize) {
         // Told to stop, or on its way: nothing is known of the object by that.
-        if matches!(record.outcome, "stopped" | "again") {
+        if matches!(record.outcome, PassOutcome::STOPPED | PassOutcome::Again) {
             return;
         }
         let before = self.take(&record.key);
@@ -75,7 +75,7 @@ impl Ledger {
         let entry = Entry {
             since: before.map_or(record.began, |before| before.since),
             times: before.map_or(1, |before| before.times.saturating_add(1)),
-            terminal: record.outcome == "terminal",
+            terminal: record.outcome == PassOutcome::TERMINAL,
             number,
         };
         self.terminal += usize::from(entry.terminal);
@@ -155,13 +155,19 @@ impl Ledger {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::metrics::FailureKind;
+    use crate::plugin::CallFailure;
 
     fn key(name: &str) -> Key {
         Key::new(None, name)
     }
 
-    fn pass(name: &str, outcome: &'static str) -> Arc<Record> {
-        let well = matches!(outcome, "rest" | "again");
+    const REST: PassOutcome = PassOutcome::Rest;
+    const AGAIN: PassOutcome = PassOutcome::Again;
+    const TRANSIENT: PassOutcome = PassOutcome::Failed(FailureKind::Call(CallFailure::Transient));
+
+    fn pass(name: &str, outcome: PassOutcome) -> Arc<Record> {
+        let well = matches!(outcome, REST | AGAIN);
         Arc::new(Record {
             key: key(name),
             outcome,
@@ -171,12 +177,12 @@ mod tests {
     }
 
     /// Objects, and how a pass over each ended.
-    type Passes<'a> = &'a [(&'a str, &'static str)];
+    type Passes<'a> = &'a [(&'a str, PassOutcome)];
 
     fn after(passes: Passes<'_>) -> Ledger {
         let mut ledger = Ledger::default();
         for (name, outcome) in passes {
-            ledger.ended(&pass(name, outcome), 10);
+            ledger.ended(&pass(name, *outcome), 10);
         }
         ledger
     }
@@ -184,16 +190,16 @@ mod tests {
     #[test]
     fn a_key_fails_until_a_pass_over_it_ends_well_or_it_is_gone() {
         let cases: [(Passes<'_>, usize, usize); 6] = [
-            (&[("a", "rest")], 0, 0),
-            (&[("a", "transient"), ("b", "terminal")], 2, 1),
-            (&[("a", "transient"), ("a", "rest")], 0, 0),
-            (&[("a", "terminal"), ("a", "transient")], 1, 0),
+            (&[("a", REST)], 0, 0),
+            (&[("a", TRANSIENT), ("b", PassOutcome::TERMINAL)], 2, 1),
+            (&[("a", TRANSIENT), ("a", REST)], 0, 0),
+            (&[("a", PassOutcome::TERMINAL), ("a", TRANSIENT)], 1, 0),
             (
-                &[("a", "transient"), ("a", "stopped"), ("a", "again")],
+                &[("a", TRANSIENT), ("a", PassOutcome::STOPPED), ("a", AGAIN)],
                 1,
                 0,
             ),
-            (&[("a", "stopped")], 0, 0),
+            (&[("a", PassOutcome::STOPPED)], 0, 0),
         ];
         for (passes, count, terminal) in cases {
             let trouble = after(passes).trouble();
@@ -203,7 +209,7 @@ mod tests {
                 "{passes:?}"
             );
         }
-        let mut ledger = after(&[("a", "terminal")]);
+        let mut ledger = after(&[("a", PassOutcome::TERMINAL)]);
         ledger.forget(&key("a"));
         let trouble = ledger.trouble();
         assert_eq!((trouble.count, trouble.terminal, ledger.bytes), (0, 0, 0));
@@ -212,13 +218,13 @@ mod tests {
 
     #[test]
     fn the_worst_is_the_one_that_failed_most_often_in_a_row() {
-        let mut passes = vec![("a", "transient"); 3];
-        passes.extend([("b", "transient"); 2]);
-        passes.extend([("c", "terminal"); 9]);
+        let mut passes = vec![("a", TRANSIENT); 3];
+        passes.extend([("b", TRANSIENT); 2]);
+        passes.extend([("c", PassOutcome::TERMINAL); 9]);
         let worst = after(&passes).trouble().worst.unwrap();
         assert_eq!((&*worst.key.name, worst.times), ("a", 3));
-        passes.push(("a", "rest"));
-        passes.push(("b", "transient"));
+        passes.push(("a", REST));
+        passes.push(("b", TRANSIENT));
         let worst = after(&passes).trouble().worst.unwrap();
         assert_eq!((&*worst.key.name, worst.times), ("b", 3));
     }
@@ -227,7 +233,10 @@ mod tests {
     fn all_are_counted_and_the_newest_are_known() {
         let mut ledger = Ledger::default();
         for number in 0..100 {
-            ledger.ended(&pass(&number.to_string(), "terminal"), BYTES / 10);
+            ledger.ended(
+                &pass(&number.to_string(), PassOutcome::TERMINAL),
+                BYTES / 10,
+            );
         }
         assert_eq!(ledger.trouble().count, 100);
         assert_eq!(

@@ -10,6 +10,7 @@ use super::finalizer::{Step, next_step};
 use super::settle::{FinalizerPatch, path, settle_finalizer};
 use crate::api::{ApiError, Resource};
 use crate::bugs::{self, Bug};
+use crate::metrics::FailureKind;
 use crate::object::{Key, Metadata, Object, finalizer_of};
 use crate::plugin::cluster::{Call, Door, Primary, Traffic};
 use crate::plugin::tape::Tape;
@@ -61,12 +62,12 @@ impl PassError {
         }
     }
 
-    /// Names the failure in logs and metrics.
-    pub(super) fn label(&self) -> &'static str {
+    /// Its kind.
+    pub(super) fn kind(&self) -> FailureKind {
         match self {
-            Self::Call(call) => call.label(),
-            Self::Finalizer(_) => "finalizer",
-            Self::Read(_) => "read",
+            Self::Call(call) => FailureKind::Call(call.kind()),
+            Self::Finalizer(_) => FailureKind::Finalizer,
+            Self::Read(_) => FailureKind::Read,
         }
     }
 }

@@ -22,16 +22,6 @@ const OUTPUT: usize = 4 << 10;
 /// The longest piece of a failure that was logged before.
 const SAME: usize = 200;
 
-/// How a pass ended, in a word.
-pub(super) fn label(outcome: &Result<Done, PassError>) -> &'static str {
-    match outcome {
-        Ok(Done::Rest) => "rest",
-        Ok(Done::Again) => "again",
-        Ok(Done::After(_)) => "after",
-        Err(error) => error.label(),
-    }
-}
-
 /// Says in the span of a pass what has become of it.
 pub(super) fn span(span: &Span, record: &Record) {
     if span.is_disabled() {
@@ -41,7 +31,7 @@ pub(super) fn span(span: &Span, record: &Record) {
     // All at once: each record of a field by itself takes longer than these together.
     record_all!(
         span,
-        outcome = record.outcome,
+        outcome = record.outcome.label(),
         why = why.map(display),
         cpu_ms = record.cpu.as_secs_f64() * 1000.0,
         memory = i64::try_from(record.memory).unwrap_or(i64::MAX),
@@ -73,6 +63,7 @@ pub(super) fn pass(
         trace: trace_id,
         ..
     } = record;
+    let (step, outcome) = (step.label(), outcome.label());
     let (elapsed_ms, cpu_ms) = (millis(record.took), millis(record.cpu));
     let Err(error) = &pass.outcome else {
         tracing::info!(

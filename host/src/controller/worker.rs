@@ -14,7 +14,7 @@ use super::finalizer::Step;
 use super::hot::{Churn, Heat, HotLoops, Rivals};
 use super::queue::Priority;
 use super::reconcile::{Done, Pass, Reconciler};
-use super::record::{Record, Records};
+use super::record::{PassOutcome, Record, Records};
 use super::report;
 use super::retry::{Next, SHORTEST_REQUEUE, next};
 use super::slowdown::{self, Pace, Slowdown};
@@ -150,8 +150,8 @@ impl Worker {
         let (began, started) = (self.seams.clock.wall(), self.seams.clock.now());
         let door = self.reconciler.door();
         let primary = self.reconciler.primary(&object.metadata);
-        let step = self.reconciler.step(&object).label();
-        let span = spans::pass(&door.plugin, &primary, &primary.uid, step, attempt);
+        let step = self.reconciler.step(&object);
+        let span = spans::pass(&door.plugin, &primary, &primary.uid, step.label(), attempt);
         let pass = self.reconciler.pass(&object, attempt);
         let pass = pass.instrument(span.clone()).await;
         let took = self.seams.clock.now() - started;
@@ -177,7 +177,7 @@ impl Worker {
             version: object.metadata.resource_version.to_string(),
             whys: taken.whys.clone(),
             low: taken.priority == Priority::Low,
-            step: pass.step.label(),
+            step: pass.step,
             attempt,
             began,
             took,
@@ -185,7 +185,7 @@ impl Worker {
             memory: pass.memory,
             requests: pass.traffic.requests,
             journal,
-            outcome: report::label(&pass.outcome),
+            outcome: PassOutcome::of(&pass.outcome),
             error: error.map(|error| clean(&Chain(error).to_string(), TEXT)),
             output: clean(pass.output.trim(), TEXT),
             recording: pass.recording.clone(),

@@ -210,7 +210,7 @@ fn key(record: &Record) -> KeyStatus {
         },
         since: None,
         next_ms: None,
-        returned: record.outcome.to_owned(),
+        returned: record.outcome.label().to_owned(),
         error: record.error.as_deref().map(|error| clean(error, TEXT)),
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::document::Warning;
-use crate::controller::{Record, Trouble};
+use crate::controller::{Record, Step, Trouble};
 use crate::metrics::Waiting;
 use crate::view::{Why, Wrote};
 
@@ -214,7 +214,7 @@ fn polls(known: &Known) -> Told {
 fn writes_status(known: &Known) -> Told {
     let kind = known.kind.as_ref()?;
     let newest = known.records.iter().rev();
-    let newest = newest.filter(|record| record.step == "reconcile");
+    let newest = newest.filter(|record| record.step == Step::Reconcile);
     let newest: Vec<_> = newest.take(HABIT).collect();
     let writes = |record: &&Arc<Record>| {
         let mut writes = record.journal.writes.iter();

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::left::Left;
 use super::truth::Truth;
-use crate::controller::{Facts, Place, Sight};
+use crate::controller::{Facts, PassOutcome, Place, Sight, Step};
 use crate::metrics::Stage;
 use crate::object::Metadata;
 use crate::selector::LabelSelector;
@@ -279,7 +279,7 @@ fn unselected(facts: &Facts, object: &Metadata) -> Option<Reason> {
 
 /// The reason, if the key is in the queue.
 fn queued(facts: &Facts) -> Option<Reason> {
-    let finalizes = facts.last().is_some_and(|last| last.step == "finalize");
+    let finalizes = facts.last().is_some_and(|last| last.step == Step::Finalize);
     let reason = match &facts.place {
         Place::Nowhere => return None,
         Place::Running { since, .. } | Place::Waiting { low: false, since }
@@ -341,8 +341,8 @@ fn seen(facts: &Facts, held: &Metadata, truth: &Truth) -> Reason {
         return Reason::Forgotten;
     };
     match last.outcome {
-        "terminal" => return Reason::Terminal,
-        "stopped" => return Reason::Interrupted,
+        PassOutcome::TERMINAL => return Reason::Terminal,
+        PassOutcome::STOPPED => return Reason::Interrupted,
         _ if last.error.is_some() => return Reason::Failed,
         _ => {}
     }

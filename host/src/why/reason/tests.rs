@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::controller::{Children, Delayed, Record};
+use crate::metrics::FailureKind;
 use crate::object::{Key, Object};
 use crate::view::{End, Wrote};
 
@@ -118,7 +119,7 @@ fn usual() -> Vec<(Reason, Facts, Truth)> {
     let finalizing = || {
         let mut facts = delayed(Some(Why::Requeued), false);
         let mut last = Record::settled();
-        last.step = "finalize";
+        last.step = Step::Finalize;
         facts.passes = vec![Arc::new(last)];
         facts
     };
@@ -261,7 +262,7 @@ fn usual() -> Vec<(Reason, Facts, Truth)> {
         (
             Reason::Terminal,
             last(|last| {
-                last.outcome = "terminal";
+                last.outcome = PassOutcome::TERMINAL;
                 last.error = Some("x".into());
             }),
             same(),
@@ -269,7 +270,7 @@ fn usual() -> Vec<(Reason, Facts, Truth)> {
         (
             Reason::Interrupted,
             last(|last| {
-                last.outcome = "stopped";
+                last.outcome = PassOutcome::STOPPED;
                 last.error = Some("x".into());
             }),
             same(),
@@ -277,7 +278,7 @@ fn usual() -> Vec<(Reason, Facts, Truth)> {
         (
             Reason::Failed,
             last(|last| {
-                last.outcome = "read";
+                last.outcome = PassOutcome::Failed(FailureKind::Read);
                 last.error = Some("x".into());
             }),
             same(),
