@@ -5,8 +5,7 @@ use serde::de::{DeserializeSeed, Error};
 use serde_json::{Map, Number, Value};
 
 use super::golang;
-use super::outline::{self, Step};
-use crate::builtin::Doubled;
+use crate::outline::{self, Doubled, Step};
 use crate::patch::json_word;
 use crate::status::Refusal;
 use crate::untyped::{Notation, Seed, float};
