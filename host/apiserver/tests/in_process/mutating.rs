@@ -59,7 +59,7 @@ async fn policies_are_matched_with_the_object_that_was_sent() {
     let again = json!({ "objectSelector": selector, "reinvocationPolicy": "IfNeeded" });
     mutating(&server, "b", json!([label("z")]), again).await;
     let (_, held) = send(&server, "POST", MAPS, &map("a", "1")).await;
-    assert_eq!(held["metadata"]["labels"], json!({ "x": "y" }));
+    assert_eq!(held["metadata"]["labels"], json!({ "app": "a", "x": "y" }));
     let mut labelled = map("b", "1");
     labelled["metadata"]["labels"] = json!({ "x": "y" });
     let (_, held) = send(&server, "POST", MAPS, &labelled).await;
