@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use super::cel::{self, Program, Variables};
 use super::{GROUP, at, list, text};
+use crate::meta;
 use crate::store::{Entry, Place, Store};
-use crate::write::meta;
 
 /// A policy.
 #[derive(Debug)]
@@ -39,7 +39,7 @@ pub(super) struct Mutation {
 
 /// What a mutation makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Patch {
+pub(crate) enum Patch {
     /// An object to apply.
     Apply,
     /// A JSON patch.

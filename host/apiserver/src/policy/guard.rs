@@ -5,12 +5,12 @@ use kube_cel::cel::parser::Parser;
 use serde_json::Value;
 
 use super::{GROUP, at, list, text};
+use crate::meta;
 use crate::options::Authorization;
 use crate::rbac::{Attributes, is_master};
 use crate::server::Call;
 use crate::status::{Cause, Refusal};
 use crate::store::{Key, Place};
-use crate::write::meta;
 
 /// Lists of expressions in a policy, and the field of each.
 const EXPRESSIONS: [(&str, &str); 4] = [

@@ -29,7 +29,8 @@ pub(super) fn path(text: &str) -> Result<Path, NoPath> {
                 '+' | '-' => number(rest, &mut steps)?,
                 c if c.is_ascii_digit() => number(rest, &mut steps)?,
                 c if is_word(c) => word(rest, &mut steps),
-                _ => return Err(NoPath),
+                '\n' | '\r' => return Err(no_path("unclosed action")),
+                other => return Err(unrecognized(other)),
             }
         };
     }
@@ -53,7 +54,7 @@ fn field<'a>(text: &'a str, steps: &mut Vec<Step>) -> Result<&'a str, NoPath> {
         ends
     });
     if end.is_none() && escaped {
-        return Err(NoPath);
+        return Err(no_path("unclosed action"));
     }
     let (name, rest) = text.split_at(end.unwrap_or(text.len()));
     steps.push(match name {
@@ -65,7 +66,7 @@ fn field<'a>(text: &'a str, steps: &mut Vec<Step>) -> Result<&'a str, NoPath> {
 
 fn deep<'a>(text: &'a str, steps: &mut Vec<Step>) -> Result<&'a str, NoPath> {
     if steps.last() == Some(&Step::Deep) {
-        return Err(NoPath);
+        return Err(no_path("invalid multiple recursive descent"));
     }
     steps.push(Step::Deep);
     if text.starts_with(is_word) {
@@ -77,10 +78,11 @@ fn deep<'a>(text: &'a str, steps: &mut Vec<Step>) -> Result<&'a str, NoPath> {
 
 /// `[0]`, `[1:3]`, `[*]`, `['name']`, `[0,2]`.
 fn brackets<'a>(text: &'a str, steps: &mut Vec<Step>) -> Result<&'a str, NoPath> {
-    let (inside, rest) = text.split_once(']').ok_or(NoPath)?;
-    let inside = inside.strip_prefix('[').ok_or(NoPath)?;
+    let unterminated = || no_path("unterminated array");
+    let (inside, rest) = text.split_once(']').ok_or_else(unterminated)?;
+    let inside = inside.strip_prefix('[').ok_or_else(unterminated)?;
     if inside.contains('\n') {
-        return Err(NoPath);
+        return Err(unterminated());
     }
     if inside.contains(',') {
         let parts = inside
@@ -105,17 +107,21 @@ fn brackets<'a>(text: &'a str, steps: &mut Vec<Step>) -> Result<&'a str, NoPath>
 }
 
 fn slice(text: &str) -> Result<Slice, NoPath> {
-    let number = |text: &str| match text {
-        "" => Ok(None),
-        text if text.starts_with('+') => Err(NoPath),
-        text => text.parse().map(Some).map_err(|_| NoPath),
+    let invalid = || NoPath(format!("invalid array index {text}"));
+    let number = |text: &str| {
+        let digits = text.strip_prefix('-').unwrap_or(text);
+        if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Err(invalid());
+        }
+        let number = (!text.is_empty()).then(|| text.parse()).transpose();
+        number.map_err(|_| NoPath(format!("array index {text} is not a number")))
     };
     let mut parts = text.split(':');
     let from = number(parts.next().unwrap_or_default())?;
     let to = parts.next();
     let by = number(parts.next().unwrap_or_default())?;
     if parts.next().is_some() {
-        return Err(NoPath);
+        return Err(invalid());
     }
     Ok(Slice {
         from,
@@ -145,18 +151,27 @@ fn closing(text: &str) -> Option<usize> {
 
 /// `[?(@.type=="Ready")]`, from behind the opening.
 fn filter<'a>(text: &'a str, steps: &mut Vec<Step>) -> Result<&'a str, NoPath> {
-    let (inside, rest) = text.split_at(closing(text).ok_or(NoPath)?);
-    let rest = rest.strip_prefix(")]").ok_or(NoPath)?;
+    let unterminated = || no_path("unterminated filter");
+    let (inside, rest) = text.split_at(closing(text).ok_or_else(unterminated)?);
     if inside.contains('\n') {
-        return Err(NoPath);
+        return Err(unterminated());
     }
+    let unclosed = || no_path("unclosed array expect ]");
+    let rest = rest.strip_prefix(")]").ok_or_else(unclosed)?;
     let sign = |c: char| "!<>=".contains(c);
     let Some(at) = inside.find(sign) else {
         steps.push(Step::Filter(path(inside)?, Test::Exists));
         return Ok(rest);
     };
     let (left, right) = inside.split_at(at);
-    let end = right.find(|c| !sign(c)).ok_or(NoPath)?;
+    let Some(end) = right.find(|c| !sign(c)) else {
+        // The last sign is taken for what is compared with, if it is not the only one.
+        if let Some(last) = right.chars().skip(1).last() {
+            return Err(unrecognized(last));
+        }
+        steps.push(Step::Filter(path(inside)?, Test::Exists));
+        return Ok(rest);
+    };
     let (operator, right) = right.split_at(end);
     let operator = match operator {
         "==" => Operator::Equal,
@@ -168,7 +183,7 @@ fn filter<'a>(text: &'a str, steps: &mut Vec<Step>) -> Result<&'a str, NoPath> {
         _ => Operator::Unknown,
     };
     if left.is_empty() {
-        return Err(NoPath);
+        return Err(unrecognized(right.chars().next().unwrap_or('=')));
     }
     let test = Test::Compare(operator, path(right)?);
     steps.push(Step::Filter(path(left)?, test));
@@ -176,26 +191,46 @@ fn filter<'a>(text: &'a str, steps: &mut Vec<Step>) -> Result<&'a str, NoPath> {
 }
 
 fn quoted<'a>(text: &'a str, quote: char, steps: &mut Vec<Step>) -> Result<&'a str, NoPath> {
+    let unterminated = || no_path("unterminated quoted string");
     let mut said = String::new();
+    let mut is_odd = false;
     let mut rest = text.char_indices().skip(1);
     while let Some((at, c)) = rest.next() {
         match c {
-            '\n' => return Err(NoPath),
-            '\\' => said.push(match rest.next().ok_or(NoPath)?.1 {
+            '\n' => return Err(unterminated()),
+            '\\' => said.push(match rest.next().ok_or_else(unterminated)?.1 {
                 'n' => '\n',
                 't' => '\t',
                 'r' => '\r',
-                c if c == quote || c == '\\' => c,
-                _ => return Err(NoPath),
+                c => {
+                    is_odd |= c != quote && c != '\\';
+                    c
+                }
             }),
             c if c == quote => {
+                let (whole, rest) = text.split_at_checked(at + 1).ok_or_else(unterminated)?;
+                if is_odd {
+                    let why = format!("unquote string {whole} error invalid syntax");
+                    return Err(NoPath(why));
+                }
                 steps.push(Step::Text(said.into()));
-                return text.get(at + 1..).ok_or(NoPath);
+                return Ok(rest);
             }
             c => said.push(c),
         }
     }
-    Err(NoPath)
+    Err(unterminated())
+}
+
+fn no_path(why: &str) -> NoPath {
+    NoPath(why.to_owned())
+}
+
+fn unrecognized(c: char) -> NoPath {
+    let code = u32::from(c);
+    NoPath(format!(
+        "unrecognized character in action: U+{code:04X} '{c}'"
+    ))
 }
 
 fn number<'a>(text: &'a str, steps: &mut Vec<Step>) -> Result<&'a str, NoPath> {
@@ -207,7 +242,10 @@ fn number<'a>(text: &'a str, steps: &mut Vec<Step>) -> Result<&'a str, NoPath> {
     let plain = number.strip_prefix('+').unwrap_or(number);
     let value: Value = match plain.parse::<i64>() {
         Ok(int) => int.into(),
-        Err(_) => plain.parse::<f64>().map_err(|_| NoPath)?.into(),
+        Err(_) => plain
+            .parse::<f64>()
+            .map_err(|_| NoPath(format!("cannot parse number {number}")))?
+            .into(),
     };
     steps.push(Step::Literal(value));
     Ok(rest)

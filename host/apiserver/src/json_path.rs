@@ -57,10 +57,10 @@ enum Operator {
     Unknown,
 }
 
-/// A path that cannot be read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("cannot read the JSON path")]
-pub struct NoPath;
+/// Why a path cannot be read, in client-go's words.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct NoPath(String);
 
 /// A path that leads through something of the wrong type, which makes the whole cell empty; with the values that
 /// it had reached.
@@ -286,12 +286,40 @@ mod tests {
             (".text[0]", None),
             (".text[?(@.a)]", None),
             (".map foo", None),
+            (".list[?(@.s=)].n", None),
         ] {
             let parsed = Path::parse(path).unwrap();
             assert_eq!(parsed.first(&object).cloned(), want, "{path}");
         }
-        for path in [".a[", ".a[x]", ".a[?(@.b==1]", "....a", ".a{", "'a"] {
-            assert_eq!(Path::parse(path), Err(NoPath), "{path}");
+    }
+
+    #[test]
+    fn what_is_no_path_is_told_in_client_gos_words() {
+        for (path, why) in [
+            (".a[", "unterminated array"),
+            (".a[x]", "invalid array index x"),
+            (".a[1:2:3:4]", "invalid array index 1:2:3:4"),
+            (
+                ".a[99999999999999999999]",
+                "array index 99999999999999999999 is not a number",
+            ),
+            (".a[?(@.b==1", "unterminated filter"),
+            (".a[?(@.b==1)", "unclosed array expect ]"),
+            (
+                ".a[?(@.b==)]",
+                "unrecognized character in action: U+003D '='",
+            ),
+            ("....a", "invalid multiple recursive descent"),
+            (".a{", "unrecognized character in action: U+007B '{'"),
+            ("#", "unrecognized character in action: U+0023 '#'"),
+            (".a\nb", "unclosed action"),
+            (".a\\", "unclosed action"),
+            ("'a", "unterminated quoted string"),
+            ("'\\z'", "unquote string '\\z' error invalid syntax"),
+            ("1.2.3", "cannot parse number 1.2.3"),
+        ] {
+            let found = Path::parse(path).map_err(|why| why.to_string());
+            assert_eq!(found, Err(why.to_owned()), "{path}");
         }
     }
 }
