@@ -5,7 +5,7 @@ use std::time::Duration;
 use tracing::{Span, record_all};
 
 use super::hot::WINDOW;
-use super::reconcile::{Done, Pass, PassError};
+use super::reconcile::{Pass, PassError};
 use super::record::Record;
 use super::retry::SHORTEST_REQUEUE;
 use crate::error::Chain;
