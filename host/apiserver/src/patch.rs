@@ -13,6 +13,7 @@ mod strategic;
 use serde_json::Value;
 
 pub use golang::display;
+pub(crate) use json::json_steps;
 pub use json::{json, json_unknown_fields};
 pub use merge::merge;
 pub use strategic::strategic;

@@ -38,14 +38,24 @@ pub fn json(object: &Value, patch: &Value) -> Result<Value, Refusal> {
             ),
         ));
     }
-    let mut document = Document {
-        root: object.clone(),
-        copied: 0,
-        deepest: depth(object) + depth(patch) + DEEPER,
-        looks: MAX_LOOKS,
-    };
+    let mut document = Document::of(object, patch);
     for operation in &operations {
         document.apply(operation).ok_or_else(rejected)?;
+    }
+    Ok(document.root)
+}
+
+/// The same for a patch that no client has sent, of any number of operations.
+///
+/// # Errors
+/// The index of the first operation that cannot be done.
+pub(crate) fn json_steps(object: &Value, patch: &Value) -> Result<Value, usize> {
+    let mut document = Document::of(object, patch);
+    for (index, operation) in patch.as_array().into_iter().flatten().enumerate() {
+        let done = decode_one(operation)
+            .ok()
+            .and_then(|operation| document.apply(&operation));
+        done.ok_or(index)?;
     }
     Ok(document.root)
 }
@@ -81,26 +91,30 @@ struct Operation<'a> {
 }
 
 fn decode(patch: &Value) -> Result<Vec<Operation<'_>>, Refusal> {
-    let wrong = |value: &Value, what: &str| {
-        let word = json_word(value);
-        Refusal::bad_request(format!(
-            "error decoding patch: json: cannot unmarshal {word} into Go {what}"
-        ))
-    };
-    let operations = match patch {
-        Value::Null => return Ok(Vec::new()),
-        Value::Array(operations) => operations,
-        other => return Err(wrong(other, "value of type []handlers.jsonPatchOp")),
-    };
-    let decode = |operation| match operation {
-        &Value::Null => Ok(Operation::default()),
+    match patch {
+        Value::Null => Ok(Vec::new()),
+        Value::Array(operations) => operations.iter().map(decode_one).collect(),
+        other => Err(undecodable(other, "value of type []handlers.jsonPatchOp")),
+    }
+}
+
+fn undecodable(value: &Value, what: &str) -> Refusal {
+    let word = json_word(value);
+    Refusal::bad_request(format!(
+        "error decoding patch: json: cannot unmarshal {word} into Go {what}"
+    ))
+}
+
+fn decode_one(operation: &Value) -> Result<Operation<'_>, Refusal> {
+    match operation {
+        Value::Null => Ok(Operation::default()),
         Value::Object(fields) => {
             let text = |name: &str| match fields.get(name) {
                 None | Some(Value::Null) => Ok(None),
                 Some(Value::String(text)) => Ok(Some(text.as_str())),
                 Some(other) => {
                     let what = format!("struct field jsonPatchOp.{name} of type string");
-                    Err(wrong(other, &what))
+                    Err(undecodable(other, &what))
                 }
             };
             Ok(Operation {
@@ -110,9 +124,8 @@ fn decode(patch: &Value) -> Result<Vec<Operation<'_>>, Refusal> {
                 value: fields.get("value"),
             })
         }
-        other => Err(wrong(other, "value of type handlers.jsonPatchOp")),
-    };
-    operations.iter().map(decode).collect()
+        other => Err(undecodable(other, "value of type handlers.jsonPatchOp")),
+    }
 }
 
 /// The object on its way through the patch.
@@ -125,6 +138,15 @@ struct Document {
 }
 
 impl Document {
+    fn of(object: &Value, patch: &Value) -> Self {
+        Self {
+            root: object.clone(),
+            copied: 0,
+            deepest: depth(object) + depth(patch) + DEEPER,
+            looks: MAX_LOOKS,
+        }
+    }
+
     /// `None` if it cannot be done.
     fn apply(&mut self, operation: &Operation<'_>) -> Option<()> {
         let value = || operation.value.cloned().unwrap_or_default();

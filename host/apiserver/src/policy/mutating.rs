@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use kube_cel::cel::Value as Cel;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::admission::Admission;
 use super::cel::{self, Failure};
@@ -238,22 +238,16 @@ fn apply(mut config: Value, object: &Value, resource: &Resource) -> Result<Value
 
 /// A test that fails leaves the object as it was.
 fn json_patch(patch: &Value, object: &Value) -> Result<Value, String> {
-    let mut patched = object.clone();
-    for operation in patch.as_array().into_iter().flatten() {
-        patched = match patch::json(&patched, &json!([operation])) {
-            Ok(next) => next,
-            Err(_) if operation.get("op").is_some_and(|op| op == "test") => {
-                return Ok(object.clone());
-            }
-            Err(_) => {
-                let said = |name| operation.get(name).and_then(Value::as_str);
-                return Err(format!(
-                    "JSON Patch: {} operation does not apply: doc is missing path: {:?}: missing value",
-                    said("op").unwrap_or_default(),
-                    said("path").unwrap_or_default()
-                ));
-            }
-        };
+    let failed = match patch::json_steps(object, patch) {
+        Ok(patched) => return Ok(patched),
+        Err(index) => patch.get(index).unwrap_or(&Value::Null),
+    };
+    let said = |name| failed.get(name).and_then(Value::as_str);
+    match said("op").unwrap_or_default() {
+        "test" => Ok(object.clone()),
+        op => Err(format!(
+            "JSON Patch: {op} operation does not apply: doc is missing path: {:?}: missing value",
+            said("path").unwrap_or_default()
+        )),
     }
-    Ok(patched)
 }

@@ -1,6 +1,8 @@
 //! ValidatingAdmissionPolicies: what they decide, and what becomes of it
 //! (apiserver `pkg/admission/plugin/policy/validating/{dispatcher,validator}.go`).
 
+use std::sync::Arc;
+
 use http::StatusCode;
 use kube_cel::cel::Value as Cel;
 use serde_json::Value;
@@ -75,7 +77,7 @@ pub(super) fn validate(admission: &Admission<'_>) -> Result<(), Refusal> {
 /// Asks a policy for each of its bindings; `denied` gets whole messages.
 fn ask(
     policy: &Policy,
-    bindings: &[Binding],
+    bindings: &[Arc<Binding>],
     admission: &Admission<'_>,
     denied: &mut Vec<(String, Denial)>,
 ) {

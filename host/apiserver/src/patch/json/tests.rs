@@ -321,3 +321,21 @@ fn strict_validation_names_unknown_fields_of_operations() {
         ["json patch unknown field \"[1].zz\""]
     );
 }
+
+#[test]
+fn the_step_that_cannot_be_done_is_told() {
+    let object = json!({ "a": 1 });
+    let steps = json!([
+        { "op": "add", "path": "/b", "value": 2 },
+        { "op": "test", "path": "/b", "value": 2 },
+        { "op": "remove", "path": "/c" },
+        { "op": "add", "path": "/d", "value": 2 },
+    ]);
+    assert_eq!(json_steps(&object, &steps), Err(2));
+    let fine = json!([{ "op": "add", "path": "/b", "value": 2 }, null]);
+    assert_eq!(json_steps(&object, &fine), Err(1));
+    let many: Vec<Value> = (0..20_000)
+        .map(|_| json!({ "op": "test", "path": "/a", "value": 1 }))
+        .collect();
+    assert_eq!(json_steps(&object, &Value::Array(many)), Ok(object));
+}
