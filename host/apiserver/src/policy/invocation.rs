@@ -48,7 +48,7 @@ impl<'a> Misconfigured<'a> {
 /// How a policy is asked about a request, in the order of its bindings.
 pub(super) fn of<'a>(
     policy: &'a Policy,
-    bindings: &'a [Binding],
+    bindings: &'a [Arc<Binding>],
     admission: &Admission<'_>,
 ) -> Vec<Result<Invocation<'a>, Misconfigured<'a>>> {
     let resource = match matching::matched(&policy.constraints, admission) {
