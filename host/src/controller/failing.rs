@@ -28,7 +28,7 @@ pub struct Failing {
 
 /// How many keys fail.
 #[derive(Clone, Debug, Default)]
-pub struct Trouble {
+pub struct FailureSummary {
     /// How many.
     pub count: usize,
     /// Of those, the ones that only a change can fix.
@@ -41,7 +41,7 @@ pub struct Trouble {
 
 /// All of them.
 #[derive(Debug, Default)]
-pub(super) struct Ledger {
+pub(super) struct FailureTracker {
     keys: BTreeMap<Key, Entry>,
     /// By when they failed.
     records: BTreeMap<u64, (Arc<Record>, usize)>,
@@ -59,7 +59,7 @@ struct Entry {
     number: u64,
 }
 
-impl Ledger {
+impl FailureTracker {
     /// A pass has ended, whose record takes so many bytes.
     pub(super) fn ended(&mut self, record: &Arc<Record>, bytes: usize) {
         // Told to stop, or on its way: nothing is known of the object by that.
@@ -129,11 +129,11 @@ impl Ledger {
     }
 
     /// How many there are, and which should be looked at.
-    pub(super) fn trouble(&self) -> Trouble {
+    pub(super) fn trouble(&self) -> FailureSummary {
         let mut all = self.keys.iter();
         // Its record may be long gone: it fails once, and then rests.
         let for_good = all.find(|(_, entry)| entry.terminal);
-        Trouble {
+        FailureSummary {
             count: self.keys.len(),
             terminal: self.terminal,
             for_good: for_good.map(|(key, _)| key.clone()),
@@ -179,8 +179,8 @@ mod tests {
     /// Objects, and how a pass over each ended.
     type Passes<'a> = &'a [(&'a str, PassOutcome)];
 
-    fn after(passes: Passes<'_>) -> Ledger {
-        let mut ledger = Ledger::default();
+    fn after(passes: Passes<'_>) -> FailureTracker {
+        let mut ledger = FailureTracker::default();
         for (name, outcome) in passes {
             ledger.ended(&pass(name, *outcome), 10);
         }
@@ -231,7 +231,7 @@ mod tests {
 
     #[test]
     fn all_are_counted_and_the_newest_are_known() {
-        let mut ledger = Ledger::default();
+        let mut ledger = FailureTracker::default();
         for number in 0..100 {
             ledger.ended(
                 &pass(&number.to_string(), PassOutcome::TERMINAL),

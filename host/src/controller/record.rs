@@ -10,10 +10,10 @@ use std::time::Duration;
 use jiff::Timestamp;
 use tokio::sync::mpsc;
 
-use super::failing::{Failing, Ledger, Trouble};
+use super::failing::{Failing, FailureSummary, FailureTracker};
 use super::finalizer::Step;
 use super::reconcile::{Done, PassError};
-use super::whys::Whys;
+use super::wake_reasons::WakeReasons;
 use crate::metrics::FailureKind;
 use crate::object::Key;
 use crate::plugin::CallFailure;
@@ -73,7 +73,7 @@ pub struct Record {
     /// Its version.
     pub version: String,
     /// Why it ran.
-    pub whys: Whys,
+    pub whys: WakeReasons,
     /// Whether it had to wait for keys that need it more.
     pub low: bool,
     /// What it needed.
@@ -116,7 +116,7 @@ impl Record {
             key: Key::new(Some("n"), "ada"),
             uid: "u".into(),
             version: "7".into(),
-            whys: Whys::default(),
+            whys: WakeReasons::default(),
             low: false,
             step: Step::Reconcile,
             attempt: 0,
@@ -201,7 +201,7 @@ pub struct Records(Arc<Mutex<Ring>>);
 struct Ring {
     records: VecDeque<(Arc<Record>, usize)>,
     bytes: usize,
-    failing: Ledger,
+    failing: FailureTracker,
     /// Who is told of each.
     follower: Option<mpsc::Sender<Arc<Record>>>,
 }
@@ -267,7 +267,7 @@ impl Records {
     /// objects.
     pub(super) fn forget_failing(&self) {
         let mut ring = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        ring.failing = Ledger::default();
+        ring.failing = FailureTracker::default();
     }
 
     /// How many keys fail now.
@@ -277,7 +277,7 @@ impl Records {
     }
 
     /// How many keys fail now, and which should be looked at.
-    pub fn trouble(&self) -> Trouble {
+    pub fn trouble(&self) -> FailureSummary {
         let ring = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         ring.failing.trouble()
     }

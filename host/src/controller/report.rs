@@ -11,7 +11,7 @@ use super::retry::SHORTEST_REQUEUE;
 use crate::error::Chain;
 use crate::events::{Note, Severity};
 use crate::object::Key;
-use crate::plugin::cluster::{Door, Primary};
+use crate::plugin::cluster::{ClusterAccess, Primary};
 use crate::plugin::{CallError, Failure};
 use crate::spans;
 use crate::text::clean;
@@ -45,7 +45,7 @@ pub(super) fn span(span: &Span, record: &Record) {
 /// The one log line of the pass, and an Event on the primary if it failed. `last` is the failure of the pass before, if
 /// it failed: what that said is not logged in full again.
 pub(super) fn pass(
-    door: &Door,
+    door: &ClusterAccess,
     primary: &Primary,
     pass: &Pass,
     record: &Record,
@@ -120,7 +120,7 @@ fn told(cause: &str, record: &Record, last: Option<&Record>) -> String {
 }
 
 /// A plugin asks for its next pass sooner than it may have it.
-pub(super) fn too_soon(door: &Door, primary: &Primary, asked: u32) {
+pub(super) fn too_soon(door: &ClusterAccess, primary: &Primary, asked: u32) {
     let (plugin, object) = (&*door.plugin, primary.to_string());
     let least = SHORTEST_REQUEUE.as_millis();
     tracing::warn!(
@@ -141,7 +141,7 @@ pub(super) struct HotLoop<'a> {
 }
 
 /// A plugin keeps rewriting a field, or making the same object: so many `times` within [`WINDOW`].
-pub(super) fn hot(door: &Door, primary: &Primary, seen: &HotLoop<'_>, times: usize) {
+pub(super) fn hot(door: &ClusterAccess, primary: &Primary, seen: &HotLoop<'_>, times: usize) {
     let plugin = &*door.plugin;
     let object = primary.to_string();
     let (note, remedy) = seen.told(plugin, &primary.resource.kind, times);
@@ -188,7 +188,7 @@ impl HotLoop<'_> {
 }
 
 /// A plugin keeps making objects and deleting them again.
-pub(super) fn churns(door: &Door, primary: &Primary, wrote: &Wrote, times: usize) {
+pub(super) fn churns(door: &ClusterAccess, primary: &Primary, wrote: &Wrote, times: usize) {
     let plugin = &*door.plugin;
     let (kind, key, seconds) = (&wrote.kind, &wrote.key, WINDOW.as_secs());
     let note = format!(
@@ -201,7 +201,7 @@ pub(super) fn churns(door: &Door, primary: &Primary, wrote: &Wrote, times: usize
 }
 
 /// A plugin is slowed down, since most of its calls trap or time out.
-pub(super) fn slowed_down(door: &Door, primary: &Primary, why: &str, is_new: bool) {
+pub(super) fn slowed_down(door: &ClusterAccess, primary: &Primary, why: &str, is_new: bool) {
     let plugin = &*door.plugin;
     tracing::warn!(plugin, "slowed down: {why}");
     if is_new {
@@ -216,7 +216,7 @@ pub(super) fn slowed_down(door: &Door, primary: &Primary, why: &str, is_new: boo
 }
 
 /// A plugin that was slowed down has answered.
-pub(super) fn free(door: &Door) {
+pub(super) fn free(door: &ClusterAccess) {
     let plugin = &*door.plugin;
     tracing::info!(
         plugin,
@@ -224,7 +224,7 @@ pub(super) fn free(door: &Door) {
     );
 }
 
-fn warn(door: &Door, primary: &Primary, reason: &str, note: &str) {
+fn warn(door: &ClusterAccess, primary: &Primary, reason: &str, note: &str) {
     door.events.publish(Note {
         plugin: door.plugin.clone(),
         regarding: primary.about(),

@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 use tracing::Instrument;
 
-use super::backoff::{Backoff, Edition};
+use super::backoff::{Backoff, Revision};
 use super::count::count;
 use super::finalizer::Step;
 use super::hot::{Churn, Heat, HotLoops, Rivals};
@@ -28,7 +28,7 @@ use crate::plugin::{Description, Plugin};
 use crate::seams::Seams;
 use crate::spans;
 use crate::text::clean;
-use crate::view::{End, Journal, Wakeup, Why, Wrote};
+use crate::view::{End, Enqueue, Journal, WakeReason, Wrote};
 
 /// How much longer than its backoff a key may wait: spreads what would happen at once.
 const SPREAD: f64 = 0.1;
@@ -98,7 +98,7 @@ impl Worker {
         *self.slowdown() = Slowdown::default();
         self.queue.slow_down(None);
         self.hurried.store(false, Ordering::Relaxed);
-        self.reconciler.door().view.rerun_all(&Why::Swapped);
+        self.reconciler.door().view.rerun_all(&WakeReason::Swapped);
     }
 
     /// Who makes the passes.
@@ -117,7 +117,7 @@ impl Worker {
     }
 
     /// How often `key` has failed in a row in this edition of its object.
-    pub(super) fn failures(&self, key: &Key, edition: Edition) -> u32 {
+    pub(super) fn failures(&self, key: &Key, edition: Revision) -> u32 {
         self.backoff().attempt(key, edition)
     }
 
@@ -145,7 +145,7 @@ impl Worker {
             return;
         };
         let generation = object.metadata.generation;
-        let edition = Edition::of(&object.metadata);
+        let edition = Revision::of(&object.metadata);
         let attempt = self.backoff().attempt(key, edition);
         let (began, started) = (self.seams.clock.wall(), self.seams.clock.now());
         let door = self.reconciler.door();
@@ -222,7 +222,7 @@ impl Worker {
     }
 
     /// Queues the key as `next` says; answers when it runs again by itself, if it does.
-    fn settle(&self, taken: &Taken, edition: Edition, next: Next) -> Option<Duration> {
+    fn settle(&self, taken: &Taken, edition: Revision, next: Next) -> Option<Duration> {
         let (key, priority): (&Key, _) = (&taken.key, taken.priority);
         if next != Next::Backoff && !matches!(next, Next::SlowDown(_)) {
             self.backoff().forget(key);
@@ -231,9 +231,9 @@ impl Worker {
         match next {
             Next::Rest => None,
             Next::Again => {
-                self.queue.add(Wakeup {
+                self.queue.add(Enqueue {
                     key: key.clone(),
-                    why: Why::Settled,
+                    why: WakeReason::Settled,
                     low: priority == Priority::Low,
                 });
                 None
@@ -246,11 +246,11 @@ impl Worker {
             Next::Backoff => {
                 let delay = self.backoff().failed(key, edition, taken.cause);
                 let delay = self.seams.rng.spread(delay, SPREAD);
-                add_after(delay, Why::Failed);
+                add_after(delay, WakeReason::Failed);
                 Some(delay)
             }
             Next::SlowDown(delay) => {
-                add_after(delay, Why::SlowedDown);
+                add_after(delay, WakeReason::SlowedDown);
                 Some(delay)
             }
         }

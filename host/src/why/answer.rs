@@ -21,7 +21,7 @@ const TEXT: usize = 2 << 10;
 pub struct Answer {
     /// `windlass.dev/v1alpha1`.
     pub api_version: String,
-    /// `Why`.
+    /// `WakeReason`.
     pub kind: String,
     /// The object.
     pub object: ObjectRef,

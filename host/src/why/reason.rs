@@ -9,7 +9,7 @@ use crate::metrics::Stage;
 use crate::object::Metadata;
 use crate::selector::LabelSelector;
 use crate::text::spell;
-use crate::view::Why;
+use crate::view::WakeReason;
 
 /// Why an object is as it is with a plugin. The set is closed: each has a word, a sentence and a situation that leads
 /// to it (see the tests).
@@ -299,13 +299,13 @@ fn queued(facts: &Facts) -> Option<Reason> {
         },
         Place::Delayed(delayed) if delayed.slowed => Reason::HotLoop(delayed.left),
         Place::Delayed(delayed) => match delayed.why {
-            Some(Why::Failed) => Reason::Backoff {
+            Some(WakeReason::Failed) => Reason::Backoff {
                 left: delayed.left,
                 failures: facts.failures,
             },
-            Some(Why::SlowedDown) => Reason::Throttled(delayed.left),
-            Some(Why::Requeued) if finalizes => Reason::FinalizePending(delayed.left),
-            Some(Why::Requeued) => Reason::Requeued(delayed.left),
+            Some(WakeReason::SlowedDown) => Reason::Throttled(delayed.left),
+            Some(WakeReason::Requeued) if finalizes => Reason::FinalizePending(delayed.left),
+            Some(WakeReason::Requeued) => Reason::Requeued(delayed.left),
             _ => Reason::Delayed(delayed.left),
         },
     };

@@ -66,7 +66,7 @@ fn there(more: &Value) -> Truth {
     Truth::There(object(more))
 }
 
-fn delayed(why: Option<Why>, slowed: bool) -> Facts {
+fn delayed(why: Option<WakeReason>, slowed: bool) -> Facts {
     let left = SECOND;
     facts(|facts| facts.place = Place::Delayed(Delayed { left, why, slowed }))
 }
@@ -117,14 +117,14 @@ fn usual() -> Vec<(Reason, Facts, Truth)> {
         });
     };
     let finalizing = || {
-        let mut facts = delayed(Some(Why::Requeued), false);
+        let mut facts = delayed(Some(WakeReason::Requeued), false);
         let mut last = Record::settled();
         last.step = Step::Finalize;
         facts.passes = vec![Arc::new(last)];
         facts
     };
     let failing = || {
-        let mut facts = delayed(Some(Why::Failed), false);
+        let mut facts = delayed(Some(WakeReason::Failed), false);
         facts.failures = 3;
         facts
     };
@@ -224,17 +224,17 @@ fn usual() -> Vec<(Reason, Facts, Truth)> {
         ),
         (
             Reason::Throttled(SECOND),
-            delayed(Some(Why::SlowedDown), false),
+            delayed(Some(WakeReason::SlowedDown), false),
             same(),
         ),
         (
             Reason::HotLoop(SECOND),
-            delayed(Some(Why::Requeued), true),
+            delayed(Some(WakeReason::Requeued), true),
             same(),
         ),
         (
             Reason::Requeued(SECOND),
-            delayed(Some(Why::Requeued), false),
+            delayed(Some(WakeReason::Requeued), false),
             same(),
         ),
         (Reason::FinalizePending(SECOND), finalizing(), same()),

@@ -19,12 +19,12 @@ const LEAST: Duration = Duration::from_micros(100);
 
 /// Shares turns. Clones are the same.
 #[derive(Clone, Debug)]
-pub(super) struct Turns(Arc<Mutex<State>>);
+pub(super) struct FairScheduler(Arc<Mutex<State>>);
 
 /// Where the calls of one plugin wait for their turns.
 #[derive(Clone, Debug)]
 pub(super) struct Line {
-    turns: Turns,
+    turns: FairScheduler,
     plugin: Arc<str>,
     weight: u32,
 }
@@ -43,7 +43,7 @@ pub(super) struct Turn {
     spent: Duration,
 }
 
-impl Turns {
+impl FairScheduler {
     /// `count` turns.
     pub(super) fn new(count: usize) -> Self {
         let state = State {
@@ -193,7 +193,7 @@ mod tests {
     /// Who has a turn, one after the other, if each of `calls` (plugin, weight, CPU time of a turn) wants `turns` of
     /// them and there is one at a time.
     fn dealt(calls: &[(&'static str, u32, Duration)], turns: usize) -> Vec<&'static str> {
-        let shared = Turns::new(1);
+        let shared = FairScheduler::new(1);
         let lines: Vec<_> = calls
             .iter()
             .map(|(name, weight, _)| shared.line((*name).into(), *weight))
@@ -278,7 +278,7 @@ mod tests {
 
     #[tokio::test]
     async fn who_waited_for_an_answer_does_not_wait_for_all_who_compute() {
-        let turns = Turns::new(1);
+        let turns = FairScheduler::new(1);
         let mut held = turns.line("spins-0".into(), 10).take().await;
         let lines: Vec<_> = (1..9)
             .map(|number| turns.line(format!("spins-{number}").into(), 10))
@@ -315,7 +315,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_turn_is_not_lost_with_a_call_that_stopped_waiting() {
-        let turns = Turns::new(1);
+        let turns = FairScheduler::new(1);
         let line = |name: &str| turns.line(name.into(), 10);
         let held = line("a").take().await;
         let b = line("b");
@@ -328,7 +328,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_turn_that_was_dealt_but_never_taken_up_goes_on() {
-        let turns = Turns::new(1);
+        let turns = FairScheduler::new(1);
         let line = |name: &str| turns.line(name.into(), 10);
         let held = line("a").take().await;
         let b = line("b");
@@ -341,7 +341,7 @@ mod tests {
 
     #[tokio::test]
     async fn nothing_is_kept_of_plugins_that_are_gone() {
-        let turns = Turns::new(1);
+        let turns = FairScheduler::new(1);
         drop(turns.line("a".into(), 10).take().await);
         turns.forget("a");
         assert_eq!(turns.state().calls.remembered(), 0);

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 /// The part of an object that an apply is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Extent {
+pub enum ApplyScope {
     /// The subresource `status`.
     Status,
     /// All but the status, which others write.
@@ -13,7 +13,7 @@ pub enum Extent {
     Whole,
 }
 
-impl Extent {
+impl ApplyScope {
     /// What an apply of `object` to an object itself is about.
     pub fn of(object: &Map<String, Value>) -> Self {
         if object.contains_key("status") {

@@ -13,7 +13,7 @@ use crate::plugin::Plugin;
 use crate::seams::{Either, first};
 
 /// What comes.
-pub(super) enum Coming {
+pub(super) enum NextVersion {
     /// A version that wants what one wants that is here: its code is all that changes.
     Swap(Arc<Version>),
     /// A version whose lists are in.
@@ -29,11 +29,11 @@ pub(super) async fn coming(
     gate: &Gate,
     accepted: &mut Accepted,
     here: &[Arc<Version>],
-) -> Coming {
+) -> NextVersion {
     loop {
         let newest = accepted.borrow_and_update().clone();
         if newest.is_none() && !here.is_empty() {
-            return Coming::Nothing;
+            return NextVersion::Nothing;
         }
         let is_here = |newest: &Arc<Version>| here.iter().any(|one| Arc::ptr_eq(one, newest));
         let Some(newest) = newest.filter(|newest| !is_here(newest)) else {
@@ -41,14 +41,14 @@ pub(super) async fn coming(
             continue;
         };
         if here.iter().any(|one| one.takes_over(&newest)) {
-            return Coming::Swap(newest);
+            return NextVersion::Swap(newest);
         }
         if here.is_empty() {
             host.metrics.of(&newest.plugin.name).reached(Stage::Syncing);
         }
         let prepared = Box::pin(prepare(host, gate, &newest));
         if let Either::Left(prepared) = first(prepared, news(accepted)).await {
-            return Coming::Next(newest, Box::new(prepared));
+            return NextVersion::Next(newest, Box::new(prepared));
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::api::{ApiError, Request, Resource};
 use crate::flowcontrol::Throttled;
 use crate::grants::{Scope, Used};
 use crate::object::{Object, Page};
-use crate::plugin::cluster::{Call, Door, Primary, Sheet, Writes};
+use crate::plugin::cluster::{Call, CapturedWrites, ClusterAccess, Primary, Writes};
 use crate::plugin::{CallError, Cancel, Description, HostCalls, Measures};
 use crate::view::View;
 
@@ -20,7 +20,7 @@ const LOOK: usize = 20;
 const NAMESPACES: usize = 10;
 
 /// What a smoke test shows.
-pub(super) enum Smoke {
+pub(super) enum SmokeTest {
     /// The plugin answered.
     Passed,
     /// There is no object to call it about, or none that the host may read.
@@ -31,7 +31,7 @@ pub(super) enum Smoke {
     Failed(String, CallError),
 }
 
-impl Smoke {
+impl SmokeTest {
     /// Tests `version`.
     pub(super) async fn test(host: &Host, version: &Version) -> Self {
         let plugin = &version.plugin;
@@ -56,7 +56,7 @@ impl Smoke {
             },
         };
         let shown = view.show(&resource, &object);
-        let door = Door {
+        let door = ClusterAccess {
             plugin: plugin.name.clone(),
             api: host.api.clone(),
             discovery: host.discovery.clone(),
@@ -70,7 +70,7 @@ impl Smoke {
             account: plugin.account().clone(),
             api_calls: plugin.limits().api_calls,
             writes: Writes::Captured,
-            sheet: Sheet::default(),
+            sheet: CapturedWrites::default(),
         };
         let primary = Primary {
             key: object.metadata.key.clone(),

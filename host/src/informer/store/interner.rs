@@ -7,19 +7,19 @@ use std::collections::{BTreeMap, HashSet};
 use std::hash::Hash;
 use std::sync::Arc;
 
-use crate::object::{Object, Owner, Packer};
+use crate::object::{Object, Owner, TextCompressor};
 
 /// So many parts may be there that nobody uses, at least.
 const FEW: usize = 256;
 
 /// The parts of the objects of one store.
 #[derive(Debug, Default)]
-pub(super) struct Pool {
+pub(super) struct Interner {
     namespaces: Parts<str>,
     finalizers: Parts<Vec<String>>,
     labels: Parts<BTreeMap<String, String>>,
     owners: Parts<Vec<Owner>>,
-    packer: Packer,
+    packer: TextCompressor,
 }
 
 #[derive(Debug)]
@@ -29,7 +29,7 @@ struct Parts<T: ?Sized> {
     full: usize,
 }
 
-impl Pool {
+impl Interner {
     /// Gives `object` the parts that others have alike.
     pub(super) fn share(&mut self, object: &mut Object) {
         let metadata = Arc::make_mut(&mut object.metadata);
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn object(pool: &mut Pool, name: &str, app: &str) -> Object {
+    fn object(pool: &mut Interner, name: &str, app: &str) -> Object {
         let owners =
             json!([{ "apiVersion": "apps/v1", "kind": "ReplicaSet", "name": app, "uid": app }]);
         let metadata = json!({ "name": name, "labels": { "app": app }, "ownerReferences": owners });
@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn alike_parts_are_there_once() {
-        let mut pool = Pool::default();
+        let mut pool = Interner::default();
         let (one, other) = (object(&mut pool, "a", "x"), object(&mut pool, "b", "x"));
         assert!(Arc::ptr_eq(&one.metadata.labels, &other.metadata.labels));
         assert!(Arc::ptr_eq(&one.metadata.owners, &other.metadata.owners));
@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn parts_that_nobody_uses_go() {
-        let mut pool = Pool::default();
+        let mut pool = Interner::default();
         let kept: Vec<Object> = (0..100)
             .map(|number| object(&mut pool, "kept", &number.to_string()))
             .collect();

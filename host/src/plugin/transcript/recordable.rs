@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
-use super::{Problem, Reply, words};
+use super::{Problem, Reply, arguments};
 use crate::plugin::bindings::cluster::{Error, SetError};
 
 /// An answer that can be noted, and given again from a note.
-pub(in crate::plugin) trait Noted: Sized {
+pub(in crate::plugin) trait Recordable: Sized {
     /// As it is noted.
     fn reply(&self) -> Reply;
 
@@ -31,7 +31,7 @@ pub(in crate::plugin) trait Part: Sized {
 /// An object.
 impl Part for String {
     fn said(&self) -> Value {
-        words::object(self)
+        arguments::object(self)
     }
 
     fn length(&self) -> usize {
@@ -87,7 +87,7 @@ impl Part for () {
     }
 }
 
-impl<T: Part> Noted for Result<T, Error> {
+impl<T: Part> Recordable for Result<T, Error> {
     fn reply(&self) -> Reply {
         match self {
             Ok(part) => Reply::Ok(part.said()),
@@ -113,7 +113,7 @@ impl<T: Part> Noted for Result<T, Error> {
     }
 }
 
-impl<T: Part> Noted for Result<T, Vec<SetError>> {
+impl<T: Part> Recordable for Result<T, Vec<SetError>> {
     fn reply(&self) -> Reply {
         match self {
             Ok(part) => Reply::Ok(part.said()),

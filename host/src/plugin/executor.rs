@@ -27,9 +27,9 @@ const EARNED: u32 = 32;
 
 /// What a plugin's calls were like.
 #[derive(Debug, Default)]
-pub(super) struct Trust(AtomicU32);
+pub(super) struct InlineBudget(AtomicU32);
 
-impl Trust {
+impl InlineBudget {
     /// Whether the next call may begin with its pass.
     fn is_earned(&self) -> bool {
         self.0.load(Ordering::Relaxed) >= EARNED
@@ -48,7 +48,7 @@ impl Trust {
 type Running<T> = BoxFuture<'static, Result<T, Box<dyn Any + Send>>>;
 
 /// A call that has begun. Dropping it ends the call where it waits.
-pub(super) struct Placed<T> {
+pub(super) struct Execution<T> {
     place: Place<T>,
     cpu: Cpu,
     spawn: Spawn,
@@ -63,11 +63,11 @@ enum Place<T> {
     Over,
 }
 
-impl<T: Send + 'static> Placed<T> {
+impl<T: Send + 'static> Execution<T> {
     /// Begins `call`, which counts into `cpu`.
     pub(super) fn begin(
         call: impl Future<Output = T> + Send + 'static,
-        trust: &Trust,
+        trust: &InlineBudget,
         cpu: Cpu,
         spawn: &Spawn,
     ) -> Self {
@@ -82,7 +82,7 @@ impl<T: Send + 'static> Placed<T> {
 }
 
 /// The call's answer; none if the host panicked in it.
-impl<T: Send + 'static> Future for Placed<T> {
+impl<T: Send + 'static> Future for Execution<T> {
     type Output = Option<T>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<T>> {
@@ -126,12 +126,12 @@ mod tests {
     #[tokio::test]
     async fn calls_run_with_their_pass_as_long_as_they_are_short() {
         let (guests, spawn) = threads();
-        let trust = Trust::default();
+        let trust = InlineBudget::default();
         let here = thread::current().id();
         let is_here = async |used: Duration| {
             let cpu = Cpu::new(Clock::system());
             let call = async move { thread::current().id() };
-            let ran = Placed::begin(call, &trust, cpu, &spawn).await;
+            let ran = Execution::begin(call, &trust, cpu, &spawn).await;
             trust.note(used);
             ran.unwrap() == here
         };
@@ -146,7 +146,7 @@ mod tests {
     #[tokio::test]
     async fn a_call_that_turns_out_to_be_long_goes_on_on_a_guest_thread() {
         let (guests, spawn) = threads();
-        let trust = Trust(AtomicU32::new(EARNED));
+        let trust = InlineBudget(AtomicU32::new(EARNED));
         let cpu = Cpu::new(Clock::system());
         let here = thread::current().id();
         let (spends, mut slices) = (cpu.clone(), Vec::new());
@@ -158,7 +158,7 @@ mod tests {
             }
             slices
         };
-        let slices = Placed::begin(call, &trust, cpu, &spawn).await;
+        let slices = Execution::begin(call, &trust, cpu, &spawn).await;
         assert_eq!(slices, Some(vec![true, true, false]));
         guests.shutdown_background();
     }
@@ -167,9 +167,9 @@ mod tests {
     async fn a_panic_of_the_host_is_a_lost_call_wherever_it_runs() {
         let (guests, spawn) = threads();
         for earned in [0, EARNED] {
-            let trust = Trust(AtomicU32::new(earned));
+            let trust = InlineBudget(AtomicU32::new(earned));
             let call = async move { assert_eq!(earned, 1) };
-            let lost = Placed::begin(call, &trust, Cpu::new(Clock::system()), &spawn);
+            let lost = Execution::begin(call, &trust, Cpu::new(Clock::system()), &spawn);
             assert_eq!(lost.await, None);
         }
         guests.shutdown_background();

@@ -5,7 +5,7 @@ use crate::object::Object;
 
 /// What subscribers hear.
 #[derive(Clone, Copy, Debug)]
-pub enum News<'a> {
+pub enum Notification<'a> {
     /// The store has changed.
     Changed(&'a Change, Origin),
     /// The watch shows what the store holds already, or held before.

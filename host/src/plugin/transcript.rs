@@ -3,10 +3,10 @@
 //! - The contract's words name what is noted: a note can be read beside `wit/`.
 //! - The log is no part of it: nothing depends on what a guest logs.
 
-mod noted;
+pub(super) mod arguments;
 mod player;
+mod recordable;
 mod secrets;
-pub(super) mod words;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -16,10 +16,10 @@ use serde_json::{Value, json};
 
 use super::bindings::cluster::Error;
 use crate::memory::{Account, Charge};
-pub(super) use noted::Noted;
+pub(super) use arguments::Arguments;
 pub use player::Player;
+pub(super) use recordable::Recordable;
 pub use secrets::{Hider, Values};
-pub(super) use words::Spoken;
 
 /// So many bytes of a call are noted; of one that goes beyond there is no recording.
 const ROOM: usize = 8 << 20;
@@ -72,7 +72,7 @@ pub struct Problem {
 
 /// A call that is noted while it runs. Clones are the same.
 #[derive(Clone)]
-pub struct Tape(Arc<Mutex<Drafts>>);
+pub struct CallRecorder(Arc<Mutex<Drafts>>);
 
 struct Drafts {
     began: Timestamp,
@@ -86,13 +86,13 @@ struct Drafts {
 /// What a note is made of.
 struct Draft {
     call: &'static str,
-    spoken: Spoken,
+    spoken: Arguments,
     answer: Box<dyn FnOnce() -> Reply + Send>,
 }
 
 /// What is on a tape.
 #[derive(Clone, Debug, Default)]
-pub struct Reel {
+pub struct Transcript {
     /// When the call began.
     pub began: Timestamp,
     /// Where its random numbers began.
@@ -101,14 +101,14 @@ pub struct Reel {
     pub notes: Vec<Note>,
 }
 
-impl Reel {
+impl Transcript {
     /// Of a call that is known from elsewhere.
     pub fn new(began: Timestamp, seed: [u8; 32], notes: Vec<Note>) -> Self {
         Self { began, seed, notes }
     }
 }
 
-impl Tape {
+impl CallRecorder {
     /// A call of nothing yet, whose notes count on `account`.
     pub fn on(account: &Account) -> Self {
         Self(Arc::new(Mutex::new(Drafts {
@@ -127,9 +127,9 @@ impl Tape {
     }
 
     /// Notes that `call` was made with what was `spoken`, and answered so.
-    pub(super) fn note<T>(&self, call: &'static str, spoken: Spoken, answer: &T)
+    pub(super) fn note<T>(&self, call: &'static str, spoken: Arguments, answer: &T)
     where
-        T: Noted + Clone + Send + 'static,
+        T: Recordable + Clone + Send + 'static,
     {
         let mut held = self.held();
         let bytes = 64 + spoken.bytes + answer.bytes();
@@ -152,7 +152,7 @@ impl Tape {
     }
 
     /// What was noted; none if it was too much, as text or as what stands in it.
-    pub fn take(&self) -> Option<Reel> {
+    pub fn take(&self) -> Option<Transcript> {
         let mut held = self.held();
         let drafts = std::mem::take(&mut held.drafts);
         if std::mem::take(&mut held.bytes) > ROOM {
@@ -171,7 +171,7 @@ impl Tape {
             }
             notes.push(note);
         }
-        Some(Reel::new(held.began, held.seed, notes))
+        Some(Transcript::new(held.began, held.seed, notes))
     }
 
     fn held(&self) -> MutexGuard<'_, Drafts> {
@@ -300,8 +300,8 @@ mod tests {
 
     #[test]
     fn of_a_call_that_says_too_much_there_is_no_recording() {
-        let tape = Tape::on(&Account::unlimited());
-        let note = |text: String| tape.note("apply", words::one(&text), &Ok::<_, Error>(()));
+        let tape = CallRecorder::on(&Account::unlimited());
+        let note = |text: String| tape.note("apply", arguments::one(&text), &Ok::<_, Error>(()));
         note("a".repeat(ROOM / 3));
         assert_eq!(tape.take().map(|reel| reel.notes.len()), Some(1));
         for _ in 0..3 {
@@ -319,16 +319,20 @@ mod tests {
                 limit: None,
                 consistency: Consistency::Stored,
             };
-            tape.note("list", words::list(&query), &Ok::<_, Error>(()));
+            tape.note("list", arguments::list(&query), &Ok::<_, Error>(()));
         }
         assert!(tape.take().is_none());
     }
 
     #[test]
     fn what_is_short_as_text_and_large_as_a_tree_is_noted_as_text() {
-        let tape = Tape::on(&Account::unlimited());
+        let tape = CallRecorder::on(&Account::unlimited());
         let bomb = format!("[{}1]", "{\"\":0},".repeat(ROOM / 100));
-        tape.note("apply", words::one(&bomb), &Ok::<_, Error>(bomb.clone()));
+        tape.note(
+            "apply",
+            arguments::one(&bomb),
+            &Ok::<_, Error>(bomb.clone()),
+        );
         let reel = tape.take().unwrap();
         let [note] = &reel.notes[..] else {
             panic!("one note")
@@ -341,8 +345,8 @@ mod tests {
     fn of_a_call_whose_account_is_full_there_is_no_recording() {
         let (soft, hard) = (2 << 20, 3 << 20);
         let account = Account::new(Budget::new(usize::MAX), Bounds { soft, hard });
-        let tape = Tape::on(&account);
-        let note = |text: String| tape.note("apply", words::one(&text), &Ok::<_, Error>(()));
+        let tape = CallRecorder::on(&account);
+        let note = |text: String| tape.note("apply", arguments::one(&text), &Ok::<_, Error>(()));
         note("a".repeat(1 << 20));
         assert!(account.used() > 1 << 20);
         note("a".repeat(1 << 20));

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::{Hider, Note, Reel, Reply, Values, bare, not_recorded};
+use super::{Hider, Note, Reply, Transcript, Values, bare, not_recorded};
 
 /// So many calls of imports are kept of a call that is made again.
 const CALLS: usize = 100_000;
@@ -37,7 +37,7 @@ struct Play {
 
 impl Player {
     /// Plays `reel`.
-    pub fn new(reel: Reel) -> Self {
+    pub fn new(reel: Transcript) -> Self {
         let (reads, writes): (Vec<Note>, Vec<Note>) = reel.notes.into_iter().partition(Note::reads);
         let play = Play {
             reads: reads.into_iter().map(|note| (note, false)).collect(),
@@ -188,7 +188,7 @@ mod tests {
     }
 
     fn player() -> Player {
-        Player::new(Reel {
+        Player::new(Transcript {
             notes: vec![
                 note("get", get("a", "stored"), json!({ "at": 1 })),
                 note(
@@ -199,7 +199,7 @@ mod tests {
                 note("get", get("b", "stored"), json!({ "at": 2 })),
                 note("get", get("a", "stored"), json!({ "at": 3 })),
             ],
-            ..Reel::default()
+            ..Transcript::default()
         })
     }
 

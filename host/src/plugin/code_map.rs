@@ -24,7 +24,7 @@ pub(super) const IDLE: Duration = Duration::from_secs(60);
 const LOOK: Duration = Duration::from_secs(10);
 
 /// Compiled code. A call that runs holds what is mapped, whatever happens to it here.
-pub(super) struct Image {
+pub(super) struct CompiledComponent {
     code: Code,
     engine: Engine,
     linker: Arc<Linker<State>>,
@@ -37,7 +37,7 @@ struct Mapped {
     used: Instant,
 }
 
-impl Image {
+impl CompiledComponent {
     /// The image of `code`, which is mapped as `component`.
     ///
     /// # Errors
@@ -102,15 +102,15 @@ impl Image {
 /// The images that somebody uses, by the digests of their components: plugins of the same component share
 /// one.
 #[derive(Clone, Default)]
-pub(super) struct Images(Arc<Mutex<BTreeMap<Digest, Weak<Image>>>>);
+pub(super) struct CodeMap(Arc<Mutex<BTreeMap<Digest, Weak<CompiledComponent>>>>);
 
-impl Images {
-    pub(super) fn add(&self, component: Digest, image: &Arc<Image>) {
+impl CodeMap {
+    pub(super) fn add(&self, component: Digest, image: &Arc<CompiledComponent>) {
         self.images().insert(component, Arc::downgrade(image));
     }
 
     /// The image of a component, if there is one.
-    pub(super) fn of(&self, component: &Digest) -> Option<Arc<Image>> {
+    pub(super) fn of(&self, component: &Digest) -> Option<Arc<CompiledComponent>> {
         self.images().get(component)?.upgrade()
     }
 
@@ -138,7 +138,7 @@ impl Images {
         })
     }
 
-    fn images(&self) -> MutexGuard<'_, BTreeMap<Digest, Weak<Image>>> {
+    fn images(&self) -> MutexGuard<'_, BTreeMap<Digest, Weak<CompiledComponent>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -12,7 +12,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::Host;
-use super::coming::{Coming, coming};
+use super::next_version::{NextVersion, coming};
 use super::plugin::Accepted;
 use super::version::Version;
 use crate::api::Gate;
@@ -30,7 +30,7 @@ const DRAIN_LOOK: Duration = Duration::from_millis(10);
 const ABORT: Duration = Duration::from_secs(3);
 
 /// One plugin's controller, from when the host wants its lease until it has it no more.
-pub(super) struct Reign<'a> {
+pub(super) struct PluginRunner<'a> {
     host: &'a Host,
     plugin: &'a str,
     /// For the plugin's writes.
@@ -42,7 +42,7 @@ pub(super) struct Reign<'a> {
     running: Option<(Arc<Version>, Controller)>,
 }
 
-impl<'a> Reign<'a> {
+impl<'a> PluginRunner<'a> {
     pub(super) fn new(
         host: &'a Host,
         plugin: &'a str,
@@ -89,14 +89,14 @@ impl<'a> Reign<'a> {
     }
 
     /// Puts what has come in the place of what wants the same, or next in line.
-    async fn take_in(&mut self, coming: Coming) {
+    async fn take_in(&mut self, coming: NextVersion) {
         match coming {
-            Coming::Swap(newest) => self.swap(&newest),
-            Coming::Next(version, prepared) => {
+            NextVersion::Swap(newest) => self.swap(&newest),
+            NextVersion::Next(version, prepared) => {
                 self.say_standby(&version);
                 self.next = Some((version, *prepared));
             }
-            Coming::Nothing => Box::pin(self.abort()).await,
+            NextVersion::Nothing => Box::pin(self.abort()).await,
         }
     }
 

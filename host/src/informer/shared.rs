@@ -5,7 +5,7 @@
 //! - Who is told must not read this store again.
 
 mod charges;
-mod news;
+mod notification;
 mod state;
 mod subscribers;
 
@@ -16,12 +16,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 
-pub use news::{Known, News, Origin};
+pub use notification::{Known, Notification, Origin};
 pub use state::Phase;
 pub(super) use state::State;
 
-use super::census::{Census, Name};
-use super::store::{Change, Cut, Shown, Store};
+use super::store::{Change, FieldSet, Shown, Store};
+use super::version_snapshot::{Name, VersionSnapshot};
 use crate::memory::Account;
 use crate::object::{Fields, Key, Object};
 use crate::selector::LabelSelector;
@@ -29,10 +29,10 @@ use charges::Share;
 use subscribers::{Subscriber, Subscribers};
 
 /// Who is told.
-pub type Heard = Box<dyn Fn(News<'_>) + Send + Sync>;
+pub type Handler = Box<dyn Fn(Notification<'_>) + Send + Sync>;
 
 /// One informer's store and subscribers.
-pub(super) struct Feed {
+pub(super) struct SharedInformer {
     store: Mutex<Store>,
     subscribers: Subscribers,
     ids: AtomicU64,
@@ -50,7 +50,7 @@ pub(super) struct Ticket {
     pub(super) needs: u32,
 }
 
-impl Feed {
+impl SharedInformer {
     /// Nothing yet, and nobody; `fields` will be kept.
     pub(super) fn new(mut store: Store, fields: Fields) -> Self {
         store.keep(fields);
@@ -66,7 +66,7 @@ impl Feed {
 
     /// From now on `heard` is told of every change, and first of all that is there: once everything was
     /// listed with `fields`. A share of the store counts on `account`.
-    pub(super) fn join(&self, fields: Fields, heard: Heard, account: &Account) -> Ticket {
+    pub(super) fn join(&self, fields: Fields, heard: Handler, account: &Account) -> Ticket {
         let id = self.ids.fetch_add(1, Ordering::Relaxed);
         let mut store = self.store();
         let kept = store.cut();
@@ -134,7 +134,7 @@ impl Feed {
     }
 
     /// What is kept of objects.
-    pub(super) fn cut(&self) -> Cut {
+    pub(super) fn cut(&self) -> FieldSet {
         self.store().cut()
     }
 
@@ -205,12 +205,12 @@ impl Feed {
     }
 
     /// What is not as the census says, and should be.
-    pub(super) fn suspects(&self, census: &Census) -> HashSet<Name> {
+    pub(super) fn suspects(&self, census: &VersionSnapshot) -> HashSet<Name> {
         census.suspects(self.store().objects())
     }
 
     /// Whether there is nothing that is not as the census says. Then nothing older becomes true again.
-    pub(super) fn meets(&self, census: &Census) -> bool {
+    pub(super) fn meets(&self, census: &VersionSnapshot) -> bool {
         let mut store = self.store();
         let meets = census.suspects(store.objects()).is_empty();
         if meets {
@@ -225,7 +225,7 @@ impl Feed {
     }
 
     /// A list begins; answers what is to be kept of its objects.
-    pub(super) fn begin_list(&self) -> Cut {
+    pub(super) fn begin_list(&self) -> FieldSet {
         let mut store = self.store();
         // Who has left reads nothing any more.
         if let Some(all) = self.subscribers.fields() {
@@ -279,7 +279,7 @@ impl Feed {
         let shown = store.delete(object);
         self.weigh(&store);
         if let Shown::Changed(change) = shown {
-            self.tell(News::Changed(&change, Origin::Watch), None);
+            self.tell(Notification::Changed(&change, Origin::Watch), None);
         }
     }
 
@@ -340,14 +340,14 @@ impl Feed {
         take_in: impl FnOnce(Option<&Change>) -> T,
     ) -> T {
         if let Some(change) = change {
-            self.tell(News::Changed(change, Origin::Answer), Some(by));
+            self.tell(Notification::Changed(change, Origin::Answer), Some(by));
         }
         take_in(change)
     }
 
     fn tell_shown(&self, shown: &Shown, version: u64, origin: Origin, late: bool) {
         match shown {
-            Shown::Changed(change) => self.tell(News::Changed(change, origin), None),
+            Shown::Changed(change) => self.tell(Notification::Changed(change, origin), None),
             Shown::Known(held) => {
                 let known = Known {
                     held: held.clone(),
@@ -355,13 +355,13 @@ impl Feed {
                     origin,
                     late,
                 };
-                self.tell(News::Known(&known), None);
+                self.tell(Notification::Known(&known), None);
             }
             Shown::Nothing => {}
         }
     }
 
-    fn tell(&self, news: News<'_>, but: Option<u64>) {
+    fn tell(&self, news: Notification<'_>, but: Option<u64>) {
         // One who is told may drop its subscription.
         for subscriber in self.subscribers.all() {
             if subscriber.hears() && Some(subscriber.id) != but {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use anyhow::{Context, bail};
 
 use super::Host;
-use super::coming::parts;
+use super::next_version::parts;
 use super::version::Version;
 use crate::controller::Prepared;
 use crate::plugin::Description;
@@ -13,9 +13,9 @@ use crate::source::Candidate;
 
 /// A version that a host would run.
 #[derive(Clone)]
-pub struct Admitted(Arc<Version>);
+pub struct DryRun(Arc<Version>);
 
-impl Admitted {
+impl DryRun {
     /// What it says of itself.
     pub fn description(&self) -> &Description {
         &self.0.plugin.description
@@ -27,10 +27,10 @@ impl Host {
     ///
     /// # Errors
     /// A host would refuse it.
-    pub async fn admit(&self, candidate: Candidate, bytes: &[u8]) -> anyhow::Result<Admitted> {
+    pub async fn admit(&self, candidate: Candidate, bytes: &[u8]) -> anyhow::Result<DryRun> {
         let version = self.let_in(Arc::new(candidate), bytes).await;
         match version {
-            Ok(version) => Ok(Admitted(version)),
+            Ok(version) => Ok(DryRun(version)),
             Err(refusal) => bail!(refusal.why),
         }
     }
@@ -39,7 +39,7 @@ impl Host {
     ///
     /// # Errors
     /// Its kind is not served, or it may not watch it.
-    pub async fn rehearse(&self, admitted: &Admitted) -> anyhow::Result<Prepared> {
+    pub async fn rehearse(&self, admitted: &DryRun) -> anyhow::Result<Prepared> {
         let version = &admitted.0;
         let Description {
             api_version, kind, ..

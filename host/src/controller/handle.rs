@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures::future::join_all;
 
-use super::backoff::Edition;
+use super::backoff::Revision;
 use super::facts::{Children, Facts, Place, Sight};
 use super::record::Records;
 use super::work::WorkQueue;
@@ -17,7 +17,7 @@ use crate::manifest::Limits;
 use crate::metrics::Meters;
 use crate::object::{Key, Object, manager_for, manager_of};
 use crate::plugin::Description;
-use crate::view::{View, Why};
+use crate::view::{View, WakeReason};
 
 /// So many passes over one object are shown.
 const PASSES: usize = 20;
@@ -26,7 +26,7 @@ const PASSES: usize = 20;
 const CHILDREN: usize = 5;
 
 /// A controller, as far as one may look into it.
-pub struct Insight {
+pub struct ControllerHandle {
     pub(super) primary: Resource,
     pub(super) view: Arc<View>,
     pub(super) queue: Arc<WorkQueue>,
@@ -36,7 +36,7 @@ pub struct Insight {
     pub(super) grants: Grants,
 }
 
-impl Insight {
+impl ControllerHandle {
     /// What was known of its passes is of another controller, or of one that has ended.
     pub(super) fn forget(&self) {
         self.records.forget_failing();
@@ -91,8 +91,8 @@ impl Insight {
         let description = self.description();
         let sight = self.sight(key);
         let edition = match &sight {
-            Sight::There(held) | Sight::Stray(held) => Edition::of(held),
-            Sight::NotWatched | Sight::Absent => Edition::default(),
+            Sight::There(held) | Sight::Stray(held) => Revision::of(held),
+            Sight::NotWatched | Sight::Absent => Revision::default(),
         };
         let (place, paused) = self.queue.place(key);
         Facts {
@@ -153,7 +153,7 @@ impl Insight {
 
     /// Runs every key again: somebody wants to see it.
     pub fn run_all(&self) {
-        self.view.rerun_all(&Why::Asked);
+        self.view.rerun_all(&WakeReason::Asked);
     }
 
     /// What the plugin watches.
@@ -200,17 +200,17 @@ impl Insight {
 
 /// The controllers of a host, by plugin. Clones are the same.
 #[derive(Clone, Default)]
-pub struct Insights(Arc<Mutex<BTreeMap<String, Weak<Insight>>>>);
+pub struct ControllerHandles(Arc<Mutex<BTreeMap<String, Weak<ControllerHandle>>>>);
 
-impl Insights {
+impl ControllerHandles {
     /// From now on this is the controller of `plugin`.
-    pub(super) fn set(&self, plugin: &str, insight: &Arc<Insight>) {
+    pub(super) fn set(&self, plugin: &str, insight: &Arc<ControllerHandle>) {
         self.all()
             .insert(plugin.to_owned(), Arc::downgrade(insight));
     }
 
     /// The controller of `plugin`, if it has one.
-    pub fn of(&self, plugin: &str) -> Option<Arc<Insight>> {
+    pub fn of(&self, plugin: &str) -> Option<Arc<ControllerHandle>> {
         self.all().get(plugin).and_then(Weak::upgrade)
     }
 
@@ -219,7 +219,7 @@ impl Insights {
         self.all().remove(plugin);
     }
 
-    fn all(&self) -> MutexGuard<'_, BTreeMap<String, Weak<Insight>>> {
+    fn all(&self) -> MutexGuard<'_, BTreeMap<String, Weak<ControllerHandle>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use super::document::{GrantStatus, KeyStatus, Passes, PluginDetails, PluginStatus, Status};
 use super::warnings::{Known, warnings};
-use crate::controller::{Archive, Insights, Record};
+use crate::controller::{Archive, ControllerHandles, Record};
 use crate::grants::Unused;
 use crate::metrics::{Meters, Metrics, Stage, Step};
 use crate::seams::Clock;
@@ -25,7 +25,7 @@ const KEYS: usize = 20;
 
 /// What the status of a host is taken from. Cheap to clone.
 #[derive(Clone)]
-pub struct Board {
+pub struct StatusCollector {
     /// The host's name in Leases and Events.
     pub host: String,
     /// What is counted.
@@ -33,14 +33,14 @@ pub struct Board {
     /// What passes did.
     pub records: Archive,
     /// The controllers.
-    pub insights: Insights,
+    pub insights: ControllerHandles,
     /// The time.
     pub clock: Clock,
     /// When the host began.
     pub began: Instant,
 }
 
-impl Board {
+impl StatusCollector {
     /// The status now.
     pub fn status(&self) -> Status {
         let plugins = self.metrics.plugins();

@@ -9,18 +9,18 @@ use crate::object::Key;
 
 /// A key that must run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wakeup {
+pub struct Enqueue {
     /// Which one.
     pub key: Key,
     /// Why.
-    pub why: Why,
+    pub why: WakeReason,
     /// It may wait for what needs to run more.
     pub low: bool,
 }
 
 /// Why a key runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Why {
+pub enum WakeReason {
     /// It, or something that concerns it, was in a first list.
     Listed,
     /// An object of this kind and name came, changed or went.
@@ -45,7 +45,7 @@ pub enum Why {
     Asked,
 }
 
-impl fmt::Display for Why {
+impl fmt::Display for WakeReason {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Listed => write!(out, "it was in the first list"),
@@ -66,12 +66,12 @@ impl fmt::Display for Why {
 }
 
 /// The change as a reason.
-pub(super) fn changed(resource: &Resource, change: &Change) -> Why {
+pub(super) fn changed(resource: &Resource, change: &Change) -> WakeReason {
     let object = change.new.as_ref().or(change.old.as_ref());
     let key = object.map(|object| object.metadata.key.clone());
     match key {
-        Some(key) => Why::Changed(resource.kind.clone(), key),
-        None => Why::Listed,
+        Some(key) => WakeReason::Changed(resource.kind.clone(), key),
+        None => WakeReason::Listed,
     }
 }
 

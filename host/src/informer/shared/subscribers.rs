@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::charges::Share;
-use super::{Heard, News, Origin};
+use super::{Handler, Notification, Origin};
 use crate::informer::store::{Change, Store};
 use crate::object::Fields;
 
@@ -19,7 +19,7 @@ pub(super) struct Subscriber {
     /// Nothing is told before a list has kept the fields of this edition.
     pub(super) needs: u32,
     pub(super) hears: AtomicBool,
-    pub(super) heard: Heard,
+    pub(super) heard: Handler,
     /// What it pays for the store.
     pub(super) share: Mutex<Share>,
 }
@@ -37,7 +37,7 @@ impl Subscriber {
                 old: None,
                 new: Some(object.clone()),
             };
-            (self.heard)(News::Changed(&change, Origin::List));
+            (self.heard)(Notification::Changed(&change, Origin::List));
         }
     }
 }

@@ -8,12 +8,12 @@ const REMEMBERED: usize = 4096;
 /// UIDs, oldest first, and the version up to which nothing of them is news. They may come back with a
 /// later one: an object can leave a selector and return.
 #[derive(Debug, Default)]
-pub(super) struct Gone {
+pub(super) struct Tombstones {
     order: VecDeque<String>,
     at: HashMap<String, u64>,
 }
 
-impl Gone {
+impl Tombstones {
     /// `uid` was gone at version `at`.
     pub(super) fn add(&mut self, uid: &str, at: u64) {
         if let Some(held) = self.at.get_mut(uid) {
@@ -41,7 +41,7 @@ mod tests {
 
     #[test]
     fn it_forgets_the_oldest() {
-        let mut gone = Gone::default();
+        let mut gone = Tombstones::default();
         for uid in 0..=REMEMBERED {
             gone.add(&uid.to_string(), 5);
             gone.add(&uid.to_string(), 3);

@@ -19,7 +19,7 @@ pub(super) type Name = u64;
 
 /// A consistent list, in numbers.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Census {
+pub(super) struct VersionSnapshot {
     /// When it was true.
     version: u64,
     /// The versions of the objects.
@@ -56,7 +56,7 @@ struct Counted {
     finalizers: Vec<String>,
 }
 
-impl Census {
+impl VersionSnapshot {
     /// Counts what there is now: the newest state that the server has.
     ///
     /// # Errors
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn only_what_the_store_should_know_by_then_is_suspect() {
-        let census = Census {
+        let census = VersionSnapshot {
             version: 20,
             objects: [("same", 5), ("stale", 9), ("newer", 7), ("lost", 3)]
                 .map(|(name, version)| (digest(None, name), version))
@@ -160,7 +160,7 @@ mod tests {
         let suspects = census.suspects(held.iter());
         let want = ["stale", "ghost", "lost"].map(|name| digest(None, name));
         assert_eq!(suspects, HashSet::from(want));
-        assert!(Census::default().suspects([].iter()).is_empty());
+        assert!(VersionSnapshot::default().suspects([].iter()).is_empty());
     }
 
     #[test]

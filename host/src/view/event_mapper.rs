@@ -3,7 +3,7 @@
 //! - Owners are taken from the object as it was *and* as it is, so one that loses its child hears
 //!   of it too.
 
-use super::why::{self, Why};
+use super::wake_reason::{self, WakeReason};
 use crate::api::{Resource, group_of};
 use crate::bugs::{self, Bug};
 use crate::informer::Change;
@@ -11,12 +11,12 @@ use crate::object::{Fields, Key, Metadata, Object};
 
 /// The rule of one plugin.
 #[derive(Debug)]
-pub(super) struct Wakes {
+pub(super) struct EventMapper {
     primary: Resource,
     spec_change_only: bool,
 }
 
-impl Wakes {
+impl EventMapper {
     pub(super) fn new(primary: Resource, spec_change_only: bool) -> Self {
         Self {
             primary,
@@ -83,10 +83,10 @@ impl Wakes {
 
     /// Why `key` runs after `change`: somebody asked for it, if the change is that of [`REQUESTED`](super::REQUESTED) on
     /// its own object.
-    pub(super) fn why(&self, resource: &Resource, change: &Change, key: &Key) -> Why {
+    pub(super) fn why(&self, resource: &Resource, change: &Change, key: &Key) -> WakeReason {
         match self.is_request(resource, change, key) {
-            true => Why::Asked,
-            false => why::changed(resource, change),
+            true => WakeReason::Asked,
+            false => wake_reason::changed(resource, change),
         }
     }
 
@@ -176,7 +176,7 @@ mod tests {
         keys.iter().map(Key::to_string).collect()
     }
 
-    struct Rule(Wakes, Fields);
+    struct Rule(EventMapper, Fields);
 
     impl Rule {
         fn woken(&self, resource: &Resource, change: &Change) -> Vec<Key> {
@@ -186,7 +186,10 @@ mod tests {
 
     fn wakes(spec_change_only: bool, fields: &[&str]) -> Rule {
         let fields = Fields::parse(fields.iter().copied()).unwrap();
-        Rule(Wakes::new(resource("Greeting"), spec_change_only), fields)
+        Rule(
+            EventMapper::new(resource("Greeting"), spec_change_only),
+            fields,
+        )
     }
 
     #[test]
@@ -262,12 +265,12 @@ mod tests {
             };
             let why = |resource: Resource, key: &Key| wakes.0.why(&resource, &change, key);
             let want = match is_request {
-                true => Why::Asked,
-                false => Why::Changed("Greeting".into(), own.clone()),
+                true => WakeReason::Asked,
+                false => WakeReason::Changed("Greeting".into(), own.clone()),
             };
             assert_eq!(why(resource("Greeting"), &own), want, "{old} {new}");
             let other = Key::new(Some("n"), "b");
-            let changed = |kind: &str| Why::Changed(kind.into(), own.clone());
+            let changed = |kind: &str| WakeReason::Changed(kind.into(), own.clone());
             assert_eq!(why(resource("Greeting"), &other), changed("Greeting"));
             assert_eq!(why(resource("Pod"), &own), changed("Pod"));
         }

@@ -1,27 +1,27 @@
 //! Why a key runs: the first reasons, and how many there were.
 
-use crate::view::Why;
+use crate::view::WakeReason;
 
 /// So many reasons are kept for each key that waits.
 pub(super) const REASONS: usize = 8;
 
 /// Why a key runs.
 #[derive(Clone, Debug, Default)]
-pub struct Whys {
+pub struct WakeReasons {
     /// The first reasons that there were.
-    pub first: Vec<Why>,
+    pub first: Vec<WakeReason>,
     /// How many there were in all.
     pub count: usize,
 }
 
-impl Whys {
+impl WakeReasons {
     /// There is this reason too. That somebody asked for it comes first.
-    pub(super) fn note(&mut self, why: Why) {
+    pub(super) fn note(&mut self, why: WakeReason) {
         self.count += 1;
         if self.first.contains(&why) {
             return;
         }
-        let is_asked = why == Why::Asked;
+        let is_asked = why == WakeReason::Asked;
         if is_asked {
             self.first.truncate(REASONS - 1);
         }
@@ -35,7 +35,7 @@ impl Whys {
 
     /// Whether somebody asked for it.
     pub(super) fn are_asked_for(&self) -> bool {
-        self.first.first() == Some(&Why::Asked)
+        self.first.first() == Some(&WakeReason::Asked)
     }
 }
 
@@ -48,17 +48,17 @@ mod tests {
     fn the_first_reasons_are_kept_and_that_somebody_asked_comes_before_all_others() {
         let changed = |number: usize| {
             let key = Key::new(None, &number.to_string());
-            Why::Changed("Secret".into(), key)
+            WakeReason::Changed("Secret".into(), key)
         };
-        let mut whys = Whys::default();
+        let mut whys = WakeReasons::default();
         (0..20).for_each(|number| whys.note(changed(number)));
         let first: Vec<_> = (0..REASONS).map(changed).collect();
         assert_eq!((&whys.first, whys.count), (&first, 20));
         assert!(!whys.are_asked_for());
         for _ in 0..2 {
-            whys.note(Why::Asked);
+            whys.note(WakeReason::Asked);
         }
-        let asked = [&[Why::Asked][..], &first[..REASONS - 1]].concat();
+        let asked = [&[WakeReason::Asked][..], &first[..REASONS - 1]].concat();
         assert_eq!((&whys.first, whys.count), (&asked, 22));
         assert!(whys.are_asked_for());
     }

@@ -10,13 +10,13 @@ use crate::plugin::bindings::events::{Event, Severity};
 use crate::plugin::bindings::types::ObjectRef;
 
 /// What a guest gave, in words that are made when somebody wants to read them: most calls end well, and nobody does.
-pub(in crate::plugin) struct Spoken {
+pub(in crate::plugin) struct Arguments {
     /// About how many bytes it keeps until then.
     pub(super) bytes: usize,
     say: Box<dyn FnOnce() -> Value + Send>,
 }
 
-impl Spoken {
+impl Arguments {
     pub(super) fn new(bytes: usize, say: impl FnOnce() -> Value + Send + 'static) -> Self {
         let say = Box::new(say);
         Self { bytes, say }
@@ -39,15 +39,15 @@ pub(in crate::plugin) fn object(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|_| text.into())
 }
 
-pub(in crate::plugin) fn one(text: &str) -> Spoken {
+pub(in crate::plugin) fn one(text: &str) -> Arguments {
     let text = text.to_owned();
-    Spoken::new(text.len(), move || json!({ "object": object(&text) }))
+    Arguments::new(text.len(), move || json!({ "object": object(&text) }))
 }
 
-pub(in crate::plugin) fn children(texts: &[String]) -> Spoken {
+pub(in crate::plugin) fn children(texts: &[String]) -> Arguments {
     let texts = texts.to_owned();
     let bytes = texts.iter().map(|text| text.len() + 32).sum();
-    Spoken::new(bytes, move || {
+    Arguments::new(bytes, move || {
         let children: Value = texts.iter().map(|text| object(text)).collect();
         json!({ "children": children })
     })
@@ -57,17 +57,17 @@ pub(in crate::plugin) fn get(
     target: &ObjectRef,
     subresource: Option<&str>,
     consistency: Consistency,
-) -> Spoken {
+) -> Arguments {
     let (target, subresource) = (target.clone(), subresource.map(str::to_owned));
     let bytes = named(&target) + long(&subresource);
-    Spoken::new(bytes, move || {
+    Arguments::new(bytes, move || {
         let mut said = json!({ "target": reference(&target), "consistency": how(consistency) });
         add(&mut said, "subresource", subresource);
         said
     })
 }
 
-pub(in crate::plugin) fn list(query: &ListQuery) -> Spoken {
+pub(in crate::plugin) fn list(query: &ListQuery) -> Arguments {
     let query = query.clone();
     let given = [
         &query.namespace,
@@ -76,7 +76,7 @@ pub(in crate::plugin) fn list(query: &ListQuery) -> Spoken {
     ];
     let given: usize = given.into_iter().map(long).sum();
     let bytes = query.api_version.len() + query.kind.len() + given;
-    Spoken::new(bytes, move || listed(&query))
+    Arguments::new(bytes, move || listed(&query))
 }
 
 fn listed(query: &ListQuery) -> Value {
@@ -92,10 +92,10 @@ fn listed(query: &ListQuery) -> Value {
     said
 }
 
-pub(in crate::plugin) fn post(parent: &ObjectRef, subresource: &str, text: &str) -> Spoken {
+pub(in crate::plugin) fn post(parent: &ObjectRef, subresource: &str, text: &str) -> Arguments {
     let (parent, subresource) = (parent.clone(), subresource.to_owned());
     let text = text.to_owned();
-    Spoken::new(
+    Arguments::new(
         named(&parent) + subresource.len() + text.len(),
         move || json!({ "parent": reference(&parent), "subresource": subresource, "object": object(&text) }),
     )
@@ -106,7 +106,7 @@ pub(in crate::plugin) fn patch(
     subresource: Option<&str>,
     patch_type: PatchType,
     text: &str,
-) -> Spoken {
+) -> Arguments {
     let kind = match patch_type {
         PatchType::Json => "json",
         PatchType::Merge => "merge",
@@ -114,7 +114,7 @@ pub(in crate::plugin) fn patch(
     let (target, subresource) = (target.clone(), subresource.map(str::to_owned));
     let text = text.to_owned();
     let bytes = named(&target) + long(&subresource) + text.len();
-    Spoken::new(bytes, move || {
+    Arguments::new(bytes, move || {
         let mut said =
             json!({ "target": reference(&target), "patchType": kind, "patch": object(&text) });
         add(&mut said, "subresource", subresource);
@@ -122,10 +122,10 @@ pub(in crate::plugin) fn patch(
     })
 }
 
-pub(in crate::plugin) fn delete(target: &ObjectRef, options: &DeleteOptions) -> Spoken {
+pub(in crate::plugin) fn delete(target: &ObjectRef, options: &DeleteOptions) -> Arguments {
     let (target, options) = (target.clone(), options.clone());
     let bytes = named(&target) + long(&options.uid) + long(&options.resource_version);
-    Spoken::new(bytes, move || deleted(&target, &options))
+    Arguments::new(bytes, move || deleted(&target, &options))
 }
 
 fn deleted(target: &ObjectRef, options: &DeleteOptions) -> Value {
@@ -150,12 +150,12 @@ fn deleted(target: &ObjectRef, options: &DeleteOptions) -> Value {
     said
 }
 
-pub(in crate::plugin) fn event(event: &Event) -> Spoken {
+pub(in crate::plugin) fn event(event: &Event) -> Arguments {
     let event = event.clone();
     let objects = [&event.regarding, &event.related];
     let objects: usize = objects.into_iter().flatten().map(named).sum();
     let bytes = objects + event.note.len() + event.reason.len() + event.action.len();
-    Spoken::new(bytes, move || published(&event))
+    Arguments::new(bytes, move || published(&event))
 }
 
 fn published(event: &Event) -> Value {

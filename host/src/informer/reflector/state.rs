@@ -53,7 +53,7 @@ pub(super) enum Pause {
 
 /// Where a reflector is.
 #[derive(Debug)]
-pub(super) struct Course {
+pub(super) struct ReflectorState {
     /// Whether the server streams lists, as far as is known.
     streams: bool,
     /// The next list comes in pages, whatever the server can do.
@@ -64,7 +64,7 @@ pub(super) struct Course {
     position: Option<String>,
 }
 
-impl Default for Course {
+impl Default for ReflectorState {
     fn default() -> Self {
         Self {
             streams: true,
@@ -75,7 +75,7 @@ impl Default for Course {
     }
 }
 
-impl Course {
+impl ReflectorState {
     /// What to ask for now.
     pub(super) fn next(&self) -> Next {
         match &self.position {
@@ -152,8 +152,8 @@ mod tests {
     }
 
     /// A course that has come to a watch from version 7 on.
-    fn watching() -> Course {
-        let mut course = Course::default();
+    fn watching() -> ReflectorState {
+        let mut course = ReflectorState::default();
         course.ended(&Next::Stream, &End::Listed("7".into()));
         course
     }
@@ -189,7 +189,7 @@ mod tests {
             (End::Older(1, 2), Pause::Backoff, Next::Stream),
         ];
         for (end, pause, later) in rows {
-            let mut course = Course::default();
+            let mut course = ReflectorState::default();
             assert_eq!(course.ended(&Next::Stream, &end), pause, "{end:?}");
             assert_eq!(course.next(), Next::Page, "{end:?}");
             course.ended(&Next::Page, &End::Listed("7".into()));
@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn the_first_list_and_one_after_an_expiry_are_the_newest_there_is() {
-        let mut course = Course::default();
+        let mut course = ReflectorState::default();
         assert!(course.wants_newest());
         course.ended(&Next::Stream, &End::Listed("7".into()));
         assert!(!course.wants_newest());
