@@ -28,11 +28,11 @@ pub(crate) fn parse(text: &str) -> Result<Expression, String> {
     if size > LONGEST {
         let why =
             format!("expression code point size exceeds limit: size: {size}, limit {LONGEST}");
-        return Err(Fault::whole(why));
+        return Err(Fault::whole(&why));
     }
     roomy(text, || {
         let tokens = tokens::all(text);
-        let walked = depth::walk(&tokens).map_err(Fault::whole)?;
+        let walked = depth::walk(&tokens).map_err(|why| Fault::whole(&why))?;
         let readable = readable(text, &tokens, walked);
         let parser = Parser::new()
             .enable_optional_syntax(true)

@@ -60,8 +60,8 @@ pub(super) fn apply(name: &str, values: &[Cel]) -> Option<Answer> {
 pub(super) fn named(format: Answer) -> Cel {
     match format {
         Ok(format) if optional(&format).is_some() => format,
+        Ok(Cel::Null) | Err(_) => none(),
         Ok(format) => some(format),
-        Err(_) => none(),
     }
 }
 

@@ -163,7 +163,7 @@ fn a_loop_that_ends_goes_no_further() {
     let before = held(&items);
     let scope = fold::entries(&items).unwrap().take(1).count();
     assert_eq!((scope, held(&items)), (1, before));
-    let same = apply::apply("dyn", &[items.clone()]).unwrap();
+    let same = apply::apply("dyn", std::slice::from_ref(&items)).unwrap();
     assert!(
         matches!((same, &items), (Ok(Cel::List(same)), Cel::List(items)) if Arc::ptr_eq(&same, items))
     );

@@ -29,7 +29,9 @@ pub(super) fn walk(tokens: &[Token]) -> Result<Walked, String> {
     let mut walk = Walk {
         tokens,
         at: 0,
-        inside: [0; 3],
+        expressions: 0,
+        relations: 0,
+        calculations: 0,
         idle: Vec::new(),
     };
     let walked = walk.expression().and_then(|height| {
@@ -70,7 +72,9 @@ struct Walk<'a> {
     tokens: &'a [Token],
     at: usize,
     /// How often each rule is inside itself.
-    inside: [u16; 3],
+    expressions: u16,
+    relations: u16,
+    calculations: u16,
     idle: Vec<Range<usize>>,
 }
 
@@ -100,14 +104,21 @@ impl Walk<'_> {
     }
 
     fn within(&mut self, rule: Rule, work: impl FnOnce(&mut Self) -> Height) -> Height {
-        let count = &mut self.inside[rule as usize];
-        *count += 1;
-        if *count > LIMIT {
+        *self.inside(rule) += 1;
+        if *self.inside(rule) > LIMIT {
             return Err(Stop::TooDeep);
         }
         let height = work(self);
-        self.inside[rule as usize] -= 1;
+        *self.inside(rule) -= 1;
         height
+    }
+
+    fn inside(&mut self, rule: Rule) -> &mut u16 {
+        match rule {
+            Rule::Expression => &mut self.expressions,
+            Rule::Relation => &mut self.relations,
+            Rule::Calculation => &mut self.calculations,
+        }
     }
 
     fn expression(&mut self) -> Height {
@@ -172,7 +183,7 @@ impl Walk<'_> {
         while self.takes(sign) {}
         let count = self.at - first;
         let fits = !matches!(self.sign(), "!" | "-") || self.is_number();
-        if count % 2 == 0 {
+        if count.is_multiple_of(2) {
             // What does not fit keeps a sign, which does not fit either.
             let blank = if fits { count } else { count - 1 };
             self.idle.push(first..first + blank);

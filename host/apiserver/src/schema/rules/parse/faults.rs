@@ -15,7 +15,7 @@ pub(crate) struct Fault {
 
 impl Fault {
     /// One of the whole text.
-    pub(super) fn whole(why: String) -> String {
+    pub(super) fn whole(why: &str) -> String {
         format!("ERROR: <input>:-1:0: {why}")
     }
 
