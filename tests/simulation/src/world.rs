@@ -23,7 +23,7 @@ use windlass_host::lease::Times;
 use windlass_host::seams::{Clock, Process};
 use windlass_host::source::Candidate;
 
-use crate::door::ClusterAccess;
+use crate::door::Door;
 use crate::kit::Kit;
 use crate::replica::Alive;
 use crate::run::Case;
@@ -51,7 +51,7 @@ pub struct World {
     /// The times of the Leases.
     pub times: Times,
     /// What goes wrong.
-    pub door: ClusterAccess,
+    pub door: Door,
     /// Hosts, by place; none where one is down.
     hosts: Mutex<Vec<Option<Alive>>>,
     /// All hosts that came up, and what they record.
@@ -125,7 +125,7 @@ impl World {
             } else {
                 slow()
             },
-            door: ClusterAccess::new(faults),
+            door: Door::new(faults),
             hosts: Mutex::new((0..case.hosts).map(|_| None).collect()),
             lives: Mutex::default(),
             plugin: Mutex::new(kit.plugin(case.which).asked.clone()),

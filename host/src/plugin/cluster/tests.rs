@@ -32,7 +32,7 @@ use crate::api::{Api, Discovery, Resource};
 use crate::events::Recorder;
 use crate::flowcontrol::Throttled;
 use crate::grants::{Grants, Scope, Used};
-use crate::informer::{Informers, News, Settings, Subscription, Watched};
+use crate::informer::{Informers, Notification, Settings, Subscription, Watched};
 use crate::memory::Account;
 use crate::object::{Fields, Key, finalizer_of, manager_of};
 use crate::plugin::bindings::cluster::{Consistency, DeleteOptions, Error, PatchType};
@@ -176,7 +176,7 @@ impl World {
             metadata_only: false,
         };
         let (view, of) = (Arc::downgrade(&self.door.view), resource.clone());
-        let heard = move |news: News<'_>| {
+        let heard = move |news: Notification<'_>| {
             if let Some(view) = view.upgrade() {
                 view.heard(&of, news);
             }
