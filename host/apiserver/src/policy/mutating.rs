@@ -238,6 +238,10 @@ fn apply(mut config: Value, object: &Value, resource: &Resource) -> Result<Value
 
 /// A test that fails leaves the object as it was.
 fn json_patch(patch: &Value, object: &Value) -> Result<Value, String> {
+    if !patch.is_array() {
+        let why = "type mismatch: JSONPatchType.expression should evaluate to array";
+        return Err(why.to_owned());
+    }
     let failed = match patch::json_steps(object, patch) {
         Ok(patched) => return Ok(patched),
         Err(index) => patch.get(index).unwrap_or(&Value::Null),
@@ -249,5 +253,23 @@ fn json_patch(patch: &Value, object: &Value) -> Result<Value, String> {
             "JSON Patch: {op} operation does not apply: doc is missing path: {:?}: missing value",
             said("path").unwrap_or_default()
         )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_patch_is_a_list_of_which_a_failing_test_changes_nothing() {
+        let object = json!({ "a": 1 });
+        assert!(json_patch(&json!({}), &object).is_err_and(|why| why.contains("array")));
+        let add = json!({ "op": "add", "path": "/b", "value": 2 });
+        let test = json!({ "op": "test", "path": "/b", "value": 3 });
+        let patched = json_patch(&json!([add]), &object);
+        assert_eq!(patched, Ok(json!({ "a": 1, "b": 2 })));
+        assert_eq!(json_patch(&json!([add, test]), &object), Ok(object));
     }
 }
