@@ -255,6 +255,10 @@ fn apply(mut config: Value, object: &Value, resource: &Resource) -> Result<Value
 
 /// A test that fails leaves the object as it was.
 fn json_patch(patch: &Value, object: &Value) -> Result<Value, String> {
+    if !patch.is_array() {
+        let why = "type mismatch: JSONPatchType.expression should evaluate to array";
+        return Err(why.to_owned());
+    }
     let operations = patch.as_array().into_iter().flatten();
     let operations: Vec<patch::Made<'_>> = operations
         .map(|operation| patch::Made {
@@ -268,5 +272,23 @@ fn json_patch(patch: &Value, object: &Value) -> Result<Value, String> {
         Ok(patched) => Ok(patched),
         Err(Undone::Test(_)) => Ok(object.clone()),
         Err(Undone::Other(why)) => Err(format!("JSON Patch: {why}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_patch_is_a_list_of_which_a_failing_test_changes_nothing() {
+        let object = json!({ "a": 1 });
+        assert!(json_patch(&json!({}), &object).is_err_and(|why| why.contains("array")));
+        let add = json!({ "op": "add", "path": "/b", "value": 2 });
+        let test = json!({ "op": "test", "path": "/b", "value": 3 });
+        let patched = json_patch(&json!([add]), &object);
+        assert_eq!(patched, Ok(json!({ "a": 1, "b": 2 })));
+        assert_eq!(json_patch(&json!([add, test]), &object), Ok(object));
     }
 }
