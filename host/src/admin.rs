@@ -28,7 +28,7 @@ pub use address::BindAddress;
 
 use crate::metrics::{Metrics, STEP};
 use crate::seams::{Clock, Seams, Task};
-use crate::status::Board;
+use crate::status::StatusCollector;
 use crate::why::Finder;
 use health::{Asked, Probe};
 
@@ -63,7 +63,7 @@ pub struct Served {
 pub async fn serve(
     ports: Ports,
     finder: Finder,
-    board: Board,
+    board: StatusCollector,
     seams: &Seams,
 ) -> anyhow::Result<Served> {
     let metrics = &finder.metrics;

@@ -11,8 +11,8 @@ mod early;
 mod facts;
 mod failing;
 mod finalizer;
+mod handle;
 mod hot;
-mod insight;
 #[cfg(feature = "measured")]
 pub(crate) mod measured;
 mod once;
@@ -23,8 +23,8 @@ mod report;
 mod retry;
 mod settle;
 mod slowdown;
+mod wake_reasons;
 mod watches;
-mod whys;
 mod work;
 mod worker;
 
@@ -32,12 +32,13 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 pub use facts::{Children, Delayed, Facts, Place, Sight};
-pub use failing::{Failing, Trouble};
-pub use insight::{Insight, Insights};
+pub use failing::{Failing, FailureSummary};
+pub use finalizer::Step;
+pub use handle::{ControllerHandle, ControllerHandles};
 pub use once::{Answer, Function};
-pub use record::{Archive, Record, Records};
+pub use record::{Archive, PassOutcome, Record, Records};
 pub use settle::{FinalizerPatch, settle_finalizer};
-pub use whys::Whys;
+pub use wake_reasons::WakeReasons;
 
 use futures::future::join_all;
 use tokio::time::Instant;
@@ -49,11 +50,11 @@ use crate::grants::Grants;
 use crate::informer::Informers;
 use crate::memory::Room;
 use crate::metrics::{Backlog, Meters};
-use crate::plugin::cluster::{Door, Sheet, Writes};
+use crate::plugin::cluster::{CapturedWrites, ClusterAccess, Writes};
 use crate::plugin::{Cancel, Plugin};
 use crate::recording::Failures;
 use crate::seams::{Seams, Task};
-use crate::view::{View, Why};
+use crate::view::{View, WakeReason};
 use reconcile::Reconciler;
 use watches::{Means, Watches};
 use work::WorkQueue;
@@ -83,7 +84,7 @@ pub struct Parts {
     /// Where they are counted.
     pub meters: Arc<Meters>,
     /// Where the controller is found by whoever asks.
-    pub insights: Insights,
+    pub insights: ControllerHandles,
     /// Where failed passes are recorded, if they are.
     pub failures: Option<Failures>,
     /// Time, randomness and tasks.
@@ -96,8 +97,8 @@ pub struct Prepared {
     view: Arc<View>,
     worker: Arc<Worker>,
     queue: Arc<WorkQueue>,
-    insight: Arc<Insight>,
-    insights: Insights,
+    insight: Arc<ControllerHandle>,
+    insights: ControllerHandles,
     cancel: Cancel,
     watches: Watches,
     /// For what it makes the host hold before it takes over.
@@ -114,7 +115,7 @@ pub struct Controller {
     cancel: Cancel,
     workers: Vec<Task>,
     _resync: Task,
-    insight: Arc<Insight>,
+    insight: Arc<ControllerHandle>,
     watches: Watches,
 }
 
@@ -154,7 +155,7 @@ impl Prepared {
         }
         events.knows(&plugin.name, plugin.limits().weight, &meters.throttled);
         let granted = grants.clone();
-        let door = Arc::new(Door {
+        let door = Arc::new(ClusterAccess {
             plugin: plugin.name.clone(),
             api,
             discovery,
@@ -168,7 +169,7 @@ impl Prepared {
             account: plugin.account().clone(),
             api_calls: plugin.limits().api_calls,
             writes: Writes::Sent,
-            sheet: Sheet::default(),
+            sheet: CapturedWrites::default(),
         });
         let cancel = Cancel::default();
         let reconciler = Reconciler::new(
@@ -184,7 +185,7 @@ impl Prepared {
             (records.clone(), meters.clone()),
             seams.clone(),
         ));
-        let insight = Arc::new(Insight {
+        let insight = Arc::new(ControllerHandle {
             primary,
             view: view.clone(),
             queue: queue.clone(),
@@ -252,7 +253,7 @@ impl Prepared {
         insight.forget();
         // In this order: what changes meanwhile is in the queue for that, or is in the stores.
         queue.open();
-        view.rerun_all(&Why::Listed);
+        view.rerun_all(&WakeReason::Listed);
         // Whoever finds it finds its keys in the queue.
         insights.set(&plugin.name, &insight);
         let workers = (0..plugin.limits().concurrency).map(|_| {
@@ -291,7 +292,7 @@ async fn resync_on(view: Arc<View>, resync: Duration, seams: Seams) {
             .clock
             .sleep(seams.rng.spread(early, 2.0 * SPREAD))
             .await;
-        view.rerun_all(&Why::Resync);
+        view.rerun_all(&WakeReason::Resync);
     }
 }
 

@@ -11,15 +11,15 @@
 mod admissions;
 mod admit;
 mod carriers;
-mod coming;
+mod dry_run;
 mod last_good;
+mod next_version;
 mod plan;
 mod plugin;
 mod quarantine;
 mod refusal;
-mod rehearsal;
-mod reign;
-mod smoke;
+mod runner;
+mod smoke_test;
 mod version;
 
 use std::collections::BTreeMap;
@@ -35,12 +35,12 @@ use tokio::sync::{mpsc, watch};
 use windlass_code_cache::CodeCache;
 
 pub(crate) use carriers::carriers;
+pub use dry_run::DryRun;
 pub use last_good::LastGood;
 pub use quarantine::Quarantine;
-pub use rehearsal::Admitted;
 
 use crate::api::{Api, Discovery};
-use crate::controller::{Archive, Insights};
+use crate::controller::{Archive, ControllerHandles};
 use crate::events::Recorder;
 use crate::informer::Informers;
 use crate::lease::Times;
@@ -86,7 +86,7 @@ pub struct Host {
     /// What is counted.
     pub metrics: Metrics,
     /// Where controllers are found by whoever asks.
-    pub insights: Insights,
+    pub insights: ControllerHandles,
     /// Where failed passes are recorded, if they are.
     pub failures: Option<Failures>,
 }

@@ -12,20 +12,20 @@
 //! ```
 
 mod audit;
-mod census;
-mod feed;
 #[cfg(feature = "measured")]
 pub(crate) mod measured;
 mod reflector;
+mod shared;
 mod store;
 #[cfg(test)]
 pub(crate) mod tests;
+mod version_snapshot;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-pub use feed::{Heard, Known, News, Origin, Phase};
+pub use shared::{Handler, Known, Notification, Origin, Phase};
 pub use store::Change;
 
 use tokio::time::Instant;
@@ -36,8 +36,8 @@ use crate::object::{Fields, Key, Object};
 use crate::seams::{Seams, Task};
 use crate::selector::LabelSelector;
 use audit::Auditor;
-use feed::{Feed, State, Ticket};
 use reflector::Reflector;
+use shared::{SharedInformer, State, Ticket};
 use store::Store;
 
 /// What an informer looks for.
@@ -107,7 +107,7 @@ struct Shared {
 /// A running informer. Dropping it ends it.
 struct Informer {
     watched: Watched,
-    feed: Arc<Feed>,
+    feed: Arc<SharedInformer>,
     shared: Weak<Shared>,
     auditor: Auditor,
     _tasks: [Task; 2],
@@ -141,7 +141,7 @@ impl Informers {
         &self,
         watched: Watched,
         fields: Fields,
-        heard: Heard,
+        heard: Handler,
         account: &Account,
     ) -> Subscription {
         let informer = self.informer(watched, &fields);
@@ -180,7 +180,7 @@ impl Informers {
         }
         let selective = watched.label_selector.is_some() || watched.field_selector.is_some();
         let store = Store::new(selective, watched.finalizer.clone());
-        let feed = Arc::new(Feed::new(store, fields.clone()));
+        let feed = Arc::new(SharedInformer::new(store, fields.clone()));
         let means = &self.0.means;
         let reflector = Reflector::new(watched.clone(), feed.clone(), means.clone());
         let auditor = Auditor::new(watched.clone(), feed.clone(), means.clone());

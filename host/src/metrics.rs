@@ -5,6 +5,7 @@
 //! - Names, labels and buckets are controller-runtime's and client-go's, so that their dashboards work;
 //!   what is ours begins with `windlass_`.
 
+mod failure;
 mod families;
 mod history;
 mod meters;
@@ -23,6 +24,7 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Registry;
 
+pub use failure::FailureKind;
 pub use history::{STEP, Step};
 pub(crate) use meters::Backlog;
 pub use meters::{About, Held, Meters, Stage, Waiting};

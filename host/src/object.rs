@@ -1,6 +1,6 @@
 //! One object as the store keeps it: JSON text beside the metadata that the host reads.
 
-mod extent;
+mod apply_scope;
 mod fields;
 mod json;
 mod key;
@@ -18,10 +18,10 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-pub use extent::Extent;
+pub use apply_scope::ApplyScope;
 pub use fields::{BadPath, Fields};
 use json::Json;
-pub(crate) use json::Packer;
+pub(crate) use json::TextCompressor;
 pub use key::Key;
 pub use metadata::{Metadata, Owner, PAUSED, REQUESTED};
 pub use names::{finalizer_of, manager_for, manager_of};

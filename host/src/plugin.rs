@@ -9,27 +9,27 @@ mod bindings;
 mod calls;
 mod cancel;
 pub mod cluster;
+mod code_map;
 pub mod compiler;
 mod describe;
 mod description;
 mod engine;
+mod executor;
+mod fair_scheduler;
 mod functions;
-mod image;
 mod imports;
 mod limiter;
 mod load;
 mod measures;
 mod meter;
 mod outcome;
-mod place;
 mod proposals;
 mod redact;
 mod sandbox;
 mod setup;
 mod shares;
 mod slots;
-pub mod tape;
-mod turns;
+pub mod transcript;
 mod waited;
 mod wasi;
 
@@ -51,7 +51,7 @@ pub use engine::{SLICE, SLOTS};
 pub use load::LoadError;
 pub use measures::{BUCKETS, Family, Kind, Measures, Number};
 pub(crate) use outcome::is_own_time;
-pub use outcome::{CallError, Called};
+pub use outcome::{CallError, CallFailure, Called};
 pub use setup::{code_cache, sandboxes};
 pub use shares::Maxima;
 
@@ -60,12 +60,12 @@ use crate::digest::Digest;
 use crate::manifest::Limits;
 use crate::memory::{Account, Accounts, Budget};
 use crate::seams::{Either, Seams, Task, first};
+use code_map::{CodeMap, CompiledComponent};
 use engine::Interruption;
-use image::{Image, Images};
+use executor::{Execution, InlineBudget};
 use meter::{Cpu, Metered};
 use outcome::{Asked, Report};
-use place::{Placed, Trust};
-use sandbox::{Party, Start, State, sandbox};
+use sandbox::{CallSetup, ImportBackend, State, sandbox};
 use shares::{Share, Shares};
 use waited::Waited;
 
@@ -74,7 +74,7 @@ const GRACE: Duration = Duration::from_secs(1);
 
 /// What all plugins of a host share: the engine and its code, threads, slots and memory.
 pub struct Sandboxes {
-    workshop: Workshop,
+    workshop: WasmRuntime,
     seams: Seams,
     shares: Arc<Shares>,
     accounts: Accounts,
@@ -87,11 +87,11 @@ pub struct Sandboxes {
 
 /// The engine, its imports, and the code that is ready to run.
 #[derive(Clone)]
-struct Workshop {
+struct WasmRuntime {
     engine: Engine,
     interruption: Interruption,
     linker: Arc<Linker<State>>,
-    images: Images,
+    images: CodeMap,
 }
 
 /// A compiled plugin.
@@ -108,12 +108,12 @@ pub struct Plugin {
 struct Guest {
     name: Arc<str>,
     digest: Digest,
-    image: Arc<Image>,
+    image: Arc<CompiledComponent>,
     config: Arc<str>,
     limits: Limits,
     account: Account,
     /// Decides where its calls run.
-    trust: Trust,
+    trust: InlineBudget,
     share: Arc<Share>,
 }
 
@@ -133,11 +133,11 @@ impl Sandboxes {
         let mut linker = Linker::new(&engine);
         wasi::link(&mut linker)?;
         bindings::Plugin::add_to_linker::<State, HasSelf<State>>(&mut linker, |state| state)?;
-        let workshop = Workshop {
+        let workshop = WasmRuntime {
             engine,
             interruption: Interruption::of(&seams.spawn),
             linker: Arc::new(linker),
-            images: Images::default(),
+            images: CodeMap::default(),
         };
         let tidy = workshop.images.keep_tidy(&seams.spawn, seams.clock);
         let sandboxes = Self::of(workshop, seams, threads, budget, compiler);
@@ -156,7 +156,7 @@ impl Sandboxes {
     }
 
     fn of(
-        workshop: Workshop,
+        workshop: WasmRuntime,
         seams: Seams,
         threads: usize,
         budget: usize,
@@ -210,7 +210,7 @@ impl Sandboxes {
         &self,
         guest: &Guest,
         ask: Asked,
-        party: Party,
+        party: ImportBackend,
         cancel: &Cancel,
     ) -> Called<outcome::Answer> {
         let Guest {
@@ -225,8 +225,8 @@ impl Sandboxes {
         } = guest;
         let limits = *limits;
         let throttled = match &party {
-            Party::Cluster(call) => Some(call.throttled()),
-            Party::Nobody | Party::Recording(_) => None,
+            ImportBackend::Cluster(call) => Some(call.throttled()),
+            ImportBackend::Nobody | ImportBackend::Recording(_) => None,
         };
         let slot = share.slot(throttled).await;
         let activity = ask.activity();
@@ -246,17 +246,17 @@ impl Sandboxes {
         let stop = Cancel::default();
         let (now, seed) = match &party {
             // A description must not depend on time or chance.
-            Party::Nobody => (jiff::Timestamp::UNIX_EPOCH, [7; 32]),
-            Party::Cluster(call) => {
+            ImportBackend::Nobody => (jiff::Timestamp::UNIX_EPOCH, [7; 32]),
+            ImportBackend::Cluster(call) => {
                 let (now, seed) = (self.seams.clock.wall(), call.seed());
                 if let Some(tape) = call.tape() {
                     tape.begins(now, seed);
                 }
                 (now, seed)
             }
-            Party::Recording(player) => player.moment(),
+            ImportBackend::Recording(player) => player.moment(),
         };
-        let start = Start {
+        let start = CallSetup {
             party,
             plugin: name.clone(),
             config: config.clone(),
@@ -289,7 +289,7 @@ impl Sandboxes {
             report
         };
         let call = call.in_current_span();
-        let mut placed = Placed::begin(call, trust, cpu.clone(), &self.seams.spawn);
+        let mut placed = Execution::begin(call, trust, cpu.clone(), &self.seams.spawn);
         let in_time = self.seams.clock.within(limits.deadline, &mut placed);
         let (late, report) = match first(in_time, cancel.stopped()).await {
             Either::Left(report) => (report.is_none().then(|| waited.total()), report),

@@ -17,7 +17,7 @@ use serde_json::Value;
 
 use crate::manifest::Limits;
 use crate::object::{ObjectRef, Parts};
-use crate::plugin::tape::{Note, Reel, Reply, Values};
+use crate::plugin::transcript::{Note, Reply, Transcript, Values};
 use crate::plugin::{Action, CallError, Failure, Plugin, Progress};
 use crate::text::{clean_lines, shell_word};
 
@@ -116,7 +116,7 @@ pub(crate) struct Made<'a> {
     /// The object as the plugin was given it, as JSON.
     pub(crate) object: &'a str,
     pub(crate) attempt: u32,
-    pub reel: Reel,
+    pub reel: Transcript,
     pub(crate) outcome: Outcome,
 }
 
@@ -242,7 +242,7 @@ impl Recording {
     }
 
     /// What the host answered, to be played.
-    pub fn reel(&self) -> anyhow::Result<Reel> {
+    pub fn reel(&self) -> anyhow::Result<Transcript> {
         let began: Timestamp = self.time.parse().context("time is no time")?;
         let digits = self.seed.as_bytes().chunks_exact(2).map(|pair| {
             let pair = str::from_utf8(pair).ok()?;
@@ -251,7 +251,7 @@ impl Recording {
         let seed: Option<Vec<u8>> = digits.collect();
         let seed = seed.and_then(|seed| <[u8; 32]>::try_from(seed).ok());
         let seed = seed.context("seed is not 64 hexadecimal digits")?;
-        Ok(Reel::new(began, seed, self.calls.clone()))
+        Ok(Transcript::new(began, seed, self.calls.clone()))
     }
 
     /// What the call could use.
@@ -355,7 +355,7 @@ impl Outcome {
             error => error.to_string(),
         };
         Self::Failed {
-            reason: error.label().to_owned(),
+            reason: error.kind().label().to_owned(),
             message,
             output: output.trim().to_owned(),
         }

@@ -12,7 +12,7 @@ use windlass_code_cache::CodeCache;
 use crate::admin::{self, Ports};
 use crate::api::{Api, Discovery};
 use crate::connect::connect;
-use crate::controller::{Archive, Insights};
+use crate::controller::{Archive, ControllerHandles};
 use crate::crashes::Crashes;
 use crate::events::Recorder;
 use crate::hosting::{Host, LastGood, Quarantine};
@@ -24,7 +24,7 @@ use crate::recording::Failures;
 use crate::seams::{Seams, Task};
 use crate::shutdown;
 use crate::source::{Watch, unreadable};
-use crate::status::Board;
+use crate::status::StatusCollector;
 use crate::why::Finder;
 pub use flags::RunFlags;
 
@@ -111,7 +111,7 @@ pub struct Wired {
     /// Why an object was reconciled or was not.
     pub finder: Finder,
     /// What each plugin does.
-    pub board: Board,
+    pub board: StatusCollector,
     _recorder: Task,
 }
 
@@ -130,7 +130,7 @@ pub fn wire(means: Means, seams: &Seams) -> Wired {
         failures,
     } = means;
     let metrics = Metrics::new(api.requests());
-    let (insights, records) = (Insights::default(), Archive::default());
+    let (insights, records) = (ControllerHandles::default(), Archive::default());
     let finder = Finder {
         metrics: metrics.clone(),
         insights: insights.clone(),
@@ -138,7 +138,7 @@ pub fn wire(means: Means, seams: &Seams) -> Wired {
         leases: namespace.clone(),
         seams: seams.clone(),
     };
-    let board = Board {
+    let board = StatusCollector {
         host: identity.clone(),
         metrics: metrics.clone(),
         records: records.clone(),

@@ -17,7 +17,7 @@ mod spawn;
 mod zone;
 
 pub use child::Ended;
-pub use clock::{Clock, Dial};
+pub use clock::{Clock, ManualWallClock};
 pub use files::{Notice, Notices};
 pub use first::{Either, first};
 pub use process::Process;

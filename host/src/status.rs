@@ -3,13 +3,13 @@
 //!
 //! - Everything is taken from what is counted and recorded anyway; no lock of a plugin's loop is held but to copy.
 
-mod board;
+mod collector;
 mod document;
 mod table;
 #[cfg(test)]
 mod tests;
 mod warnings;
 
-pub use board::Board;
+pub use collector::StatusCollector;
 pub use document::{GrantStatus, KeyStatus, Passes, PluginDetails, PluginStatus, Status, Warning};
 pub use table::{COLUMNS, cells, details, table};

@@ -7,6 +7,7 @@ mod applied;
 mod authors;
 mod difference;
 mod effect;
+mod event_mapper;
 mod informed;
 mod journal;
 #[cfg(feature = "measured")]
@@ -19,8 +20,7 @@ mod shares;
 pub(crate) mod tests;
 mod tracked;
 mod unselected;
-mod wakes;
-mod why;
+mod wake_reason;
 mod write;
 
 use std::collections::{BTreeSet, HashMap};
@@ -31,6 +31,7 @@ use applied::Applies;
 use authors::Authors;
 pub use difference::{Difference, Hide};
 pub use effect::Sent;
+use event_mapper::EventMapper;
 use journal::Journals;
 pub use journal::{End, Journal, Saw, Wrote};
 use own_writes::OwnWrites;
@@ -38,20 +39,19 @@ use place::Place;
 use reads::Reads;
 use shares::{Share, answers};
 use unselected::Unselected;
-use wakes::Wakes;
-pub use why::{Wakeup, Why};
+pub use wake_reason::{Enqueue, WakeReason};
 pub use write::Write;
 
 use crate::api::Resource;
 use crate::bugs::{self, Bug};
 use crate::informer::{Change, Subscription};
 use crate::memory::Account;
-use crate::object::{Extent, Fields, Key, Object};
+use crate::object::{ApplyScope, Fields, Key, Object};
 use crate::selector::LabelSelector;
 
 /// What a plugin looks at, as its description says.
 #[derive(Clone, Debug)]
-pub struct Outlook {
+pub struct WatchSpec {
     /// Its kind of primaries.
     pub primary: Resource,
     /// Its finalizer.
@@ -71,17 +71,17 @@ pub struct Outlook {
 }
 
 /// Who is told of the keys to run.
-pub type Wake = Box<dyn Fn(Wakeup) + Send + Sync>;
+pub type Wake = Box<dyn Fn(Enqueue) + Send + Sync>;
 
 /// A field manager, and what it wrote.
-pub type Slot = (String, Extent);
+pub type Slot = (String, ApplyScope);
 
 /// Names an object.
 type Name = (Resource, Key);
 
 /// One plugin's view.
 pub struct View {
-    outlook: Outlook,
+    outlook: WatchSpec,
     /// What is watched; only what has had its first list.
     watched: RwLock<HashMap<Resource, Share>>,
     /// Primaries that carry the plugin's finalizer, also outside its selector: metadata alone.
@@ -94,13 +94,13 @@ pub struct View {
     journals: Mutex<Journals>,
     /// Keys that run when something more is watched.
     waiting: Mutex<BTreeSet<Key>>,
-    wakes: Wakes,
+    wakes: EventMapper,
     wake: Wake,
 }
 
 impl View {
     /// A view of nothing yet. It tells `wake` of the keys to run, and what it keeps counts on `account`.
-    pub fn new(outlook: Outlook, wake: Wake, account: &Account) -> Self {
+    pub fn new(outlook: WatchSpec, wake: Wake, account: &Account) -> Self {
         Self {
             watched: RwLock::default(),
             strays: RwLock::default(),
@@ -111,14 +111,14 @@ impl View {
             authors: Mutex::new(Authors::on(account)),
             journals: Mutex::default(),
             waiting: Mutex::default(),
-            wakes: Wakes::new(outlook.primary.clone(), outlook.spec_change_only),
+            wakes: EventMapper::new(outlook.primary.clone(), outlook.spec_change_only),
             outlook,
             wake,
         }
     }
 
     /// A view without informers: every read goes to the API server, and nobody is woken.
-    pub fn unwatched(outlook: Outlook) -> Self {
+    pub fn unwatched(outlook: WatchSpec) -> Self {
         Self::new(outlook, Box::new(drop), &Account::unlimited())
     }
 
@@ -187,12 +187,12 @@ impl View {
     }
 
     /// Runs all primaries that the plugin is to look after again: low, but for those that are being deleted.
-    pub fn rerun_all(&self, why: &Why) {
+    pub fn rerun_all(&self, why: &WakeReason) {
         let going = self.primaries_that(|object| object.metadata.deleting);
         for key in self.primaries_that(|_| true) {
             let low = going.binary_search(&key).is_err() || bugs::is(Bug::DeletionsRunLow);
             let why = why.clone();
-            (self.wake)(Wakeup { key, why, low });
+            (self.wake)(Enqueue { key, why, low });
         }
     }
 
@@ -229,7 +229,7 @@ impl View {
         resource: &Resource,
         key: &Key,
         by: &Key,
-        extent: Extent,
+        extent: ApplyScope,
     ) -> Write {
         Write::begin(
             self.clone(),
@@ -239,9 +239,9 @@ impl View {
         )
     }
 
-    fn wake(&self, key: Key, why: Why) {
+    fn wake(&self, key: Key, why: WakeReason) {
         let low = false;
-        (self.wake)(Wakeup { key, why, low });
+        (self.wake)(Enqueue { key, why, low });
     }
 
     /// Takes in what the API server answered to a read by the key `by`, which is woken if its own

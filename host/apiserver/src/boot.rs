@@ -6,13 +6,13 @@ use bytes::Bytes;
 use http::{HeaderMap, Method};
 use serde_json::{Value, json};
 
+use crate::meta;
 use crate::options::Authorization;
 use crate::rbac::bootstrap;
 use crate::request::query::Query;
 use crate::request::route::{Route, Target};
 use crate::request::{Request, User};
 use crate::server::Server;
-use crate::write::meta;
 
 /// The priority classes that every cluster has.
 const PRIORITIES: [(&str, i64, &str); 2] = [

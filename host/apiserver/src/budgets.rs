@@ -5,10 +5,11 @@ use http::StatusCode;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use crate::meta;
 use crate::selector::LabelSelector;
 use crate::status::{Cause, Named, Refusal};
 use crate::store::Labels;
-use crate::write::{conditions, meta};
+use crate::write::conditions;
 
 /// The condition that says whether evictions are allowed.
 pub(crate) const ALLOWED: &str = "DisruptionAllowed";

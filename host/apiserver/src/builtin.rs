@@ -22,7 +22,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 pub use convert::convert;
-pub use decode::{Doubled, Findings, Words, decode, decode_in, decode_type};
+pub use decode::{Findings, Words, decode, decode_in, decode_type};
 pub use default::{counts_generations, default, default_type};
 pub use protobuf::{Unreadable, decode_protobuf, protobuf_size};
 pub use strategy::{Cluster, Write, prepare_create, prepare_update, prepare_update_status};

@@ -15,9 +15,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::meta;
 use crate::request::Request;
 use crate::request::route::{Route, Target, Verb};
-use crate::write::meta;
 
 pub(crate) use answers::{ahead, instead, stale};
 

@@ -13,7 +13,7 @@ mod strategic;
 use serde_json::Value;
 
 pub use golang::display;
-pub use json::{json, json_unknown_fields};
+pub use json::{Made, Undone, json, json_made, json_unknown_fields};
 pub use merge::merge;
 pub use strategic::strategic;
 

@@ -12,6 +12,7 @@ mod cel;
 pub(crate) mod check;
 mod definition;
 mod guard;
+mod invocation;
 mod matching;
 mod mutating;
 mod params;
@@ -19,17 +20,40 @@ mod validating;
 
 use serde_json::Value;
 
+use crate::registry::Resource;
 use crate::status::Refusal;
 
 pub(crate) use admission::Admission;
-pub(crate) use definition::Policies;
+pub(crate) use definition::{Patch, Policies};
 pub(crate) use guard::allow;
 
 /// The group of policies and bindings.
 pub(crate) const GROUP: &str = "admissionregistration.k8s.io";
 
+/// No policy sees policies and bindings, so that each can be undone (apiserver
+/// `pkg/admission/plugin/policy/generic/plugin.go`).
+const OWN: [&str; 4] = [
+    "mutatingadmissionpolicies",
+    "mutatingadmissionpolicybindings",
+    "validatingadmissionpolicies",
+    "validatingadmissionpolicybindings",
+];
+
 /// Reviews are no objects, so no policy sees them (kubernetes `pkg/kubeapiserver/admission/exclusion`).
-const EXCLUDED: [&str; 2] = ["authentication.k8s.io", "authorization.k8s.io"];
+const REVIEWS: [(&str, &str); 6] = [
+    ("authentication.k8s.io", "selfsubjectreviews"),
+    ("authentication.k8s.io", "tokenreviews"),
+    ("authorization.k8s.io", "localsubjectaccessreviews"),
+    ("authorization.k8s.io", "selfsubjectaccessreviews"),
+    ("authorization.k8s.io", "selfsubjectrulesreviews"),
+    ("authorization.k8s.io", "subjectaccessreviews"),
+];
+
+/// Whether policies see a resource.
+fn is_seen(resource: &Resource) -> bool {
+    let (group, plural) = (resource.group.as_str(), resource.plural.as_str());
+    !(group == GROUP && OWN.contains(&plural) || REVIEWS.contains(&(group, plural)))
+}
 
 /// Has all mutating policies mutate the object of a write; `complete` puts in defaults.
 ///
@@ -38,10 +62,9 @@ const EXCLUDED: [&str; 2] = ["authentication.k8s.io", "authorization.k8s.io"];
 pub(crate) fn mutate(
     admission: &Admission<'_>,
     object: &mut Value,
-    complete: impl Fn(Value) -> Result<Value, Refusal>,
+    complete: impl Fn(Value, Patch) -> Result<Value, Refusal>,
 ) -> Result<(), Refusal> {
-    let group = admission.call.resource.group.as_str();
-    if group == GROUP || EXCLUDED.contains(&group) {
+    if !is_seen(admission.call.resource) {
         return Ok(());
     }
     mutating::mutate(admission, object, complete)
@@ -52,8 +75,7 @@ pub(crate) fn mutate(
 /// # Errors
 /// The refusal of the first policy that denies it.
 pub(crate) fn validate(admission: &Admission<'_>) -> Result<(), Refusal> {
-    let group = admission.call.resource.group.as_str();
-    if group == GROUP || EXCLUDED.contains(&group) {
+    if !is_seen(admission.call.resource) {
         return Ok(());
     }
     validating::validate(admission)

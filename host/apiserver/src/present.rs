@@ -10,12 +10,12 @@ use crate::body::Body;
 use crate::builtin;
 use crate::convert;
 use crate::encode::{self, Part};
+use crate::meta;
 use crate::registry::{Origin, Resource};
 use crate::request::accept::Form;
 use crate::status::Refusal;
 use crate::store::Entry;
 use crate::table::{self, Include};
-use crate::write::meta;
 
 /// How the client wants objects.
 #[derive(Clone, Copy, Debug)]

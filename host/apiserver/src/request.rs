@@ -4,7 +4,6 @@ pub mod accept;
 pub mod decode;
 pub mod golang;
 pub mod options;
-pub mod outline;
 pub mod query;
 pub mod route;
 pub mod timeout;

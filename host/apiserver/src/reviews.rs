@@ -8,6 +8,7 @@ use http::StatusCode;
 use serde_json::{Value, json};
 
 use crate::answer::Answer;
+use crate::meta;
 use crate::present;
 use crate::rbac::Rule;
 use crate::registry::Resource;
@@ -16,7 +17,7 @@ use crate::request::options::{WriteKind, WriteOptions};
 use crate::server::Call;
 use crate::status::{Named, Refusal};
 use crate::tokens::AUDIENCE;
-use crate::write::{Part, Writing, accept, meta};
+use crate::write::{Part, Writing, accept};
 
 /// Whether a resource is one of questions.
 pub fn is_review(resource: &Resource) -> bool {

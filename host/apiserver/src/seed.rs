@@ -7,6 +7,7 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use serde_json::{Value, json};
 
+use crate::meta;
 use crate::patch;
 use crate::registry::Resource;
 use crate::request::query::Query;
@@ -15,7 +16,6 @@ use crate::request::{Request, User};
 use crate::server::Server;
 use crate::status::Refusal;
 use crate::store::{Key, Write};
-use crate::write::meta;
 
 /// The client that puts objects there, and the one that changes them.
 const AGENT: &str = "given";

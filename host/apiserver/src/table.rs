@@ -12,7 +12,6 @@ mod devices;
 mod fairness;
 mod network;
 mod part;
-pub mod path;
 mod pods;
 mod scale;
 mod storage;
@@ -27,8 +26,8 @@ pub use age::human;
 pub use custom::AGE;
 
 use crate::builtin::{self, convert};
+use crate::meta;
 use crate::registry::{Origin, Resource};
-use crate::write::meta;
 use part::Part;
 
 /// Fills the cells of an object's row.

@@ -9,7 +9,6 @@ mod admission;
 pub mod conditions;
 mod fit;
 mod kind;
-pub mod meta;
 pub mod namespaces;
 mod part;
 mod policies;
@@ -24,6 +23,7 @@ use serde_json::Value;
 use crate::answer::Answer;
 use crate::convert;
 use crate::fields::{self, Set, Writer};
+use crate::meta;
 use crate::mutants::{self, Mutant};
 use crate::present;
 use crate::registry::Resource;
@@ -190,11 +190,12 @@ impl<'a> Writing<'a> {
             Wanted::Applied(object) => object,
             Wanted::Updated(object) => self.owned(None, object),
         };
+        let sent_name = meta::text(&object, "name").to_owned();
         admission::create(call, &mut object)?;
         self.mutate(&mut object, None)?;
         call.server.authorizer().allow_grant(call, &object, None)?;
         prepare::create(self, &mut object)?;
-        self.admit(&object, None)?;
+        self.admit(&object, None, &sent_name)?;
         let name = meta::text(&object, "name").to_owned();
         let key = Key::new(meta::text(&object, "namespace"), &name);
         let exists = || {
@@ -250,7 +251,8 @@ impl<'a> Writing<'a> {
             .allow_grant(call, &object, Some(old))?;
         prepare::preconditions(self, &object, old)?;
         prepare::update(self, &mut object, old)?;
-        self.admit(&object, Some(old))?;
+        let sent_name = meta::text(&object, "name");
+        self.admit(&object, Some(old), sent_name)?;
         meta::set_text(&mut object, "resourceVersion", &held.revision.to_string());
         meta::set(&mut object, "selfLink", None);
         object = windlass_yaml::whole_numbers(object);

@@ -42,7 +42,7 @@ use windlass_host::error::Chain;
 use windlass_host::flags::OutputFormat;
 use windlass_host::plugin::{code_cache, sandboxes};
 use windlass_host::screen::{Tone, say};
-use windlass_host::seams::{Clock, Dial, Rng, Seams};
+use windlass_host::seams::{Clock, ManualWallClock, Rng, Seams};
 use windlass_host::source::{change_text, text_of};
 use windlass_host::telemetry;
 use world::World;
@@ -55,7 +55,7 @@ const FOLDER: &str = "tests";
 /// # Errors
 /// One of them does not hold, or cannot be run.
 pub async fn test(flags: TestFlags, threads: usize, seams: Seams) -> anyhow::Result<()> {
-    let dial: &'static Dial = Box::leak(Box::default());
+    let dial: &'static ManualWallClock = Box::leak(Box::default());
     let shown = Seams {
         clock: Clock::shown_by(dial),
         // Chance is the same in every run.
@@ -110,7 +110,7 @@ type Files = (Held, BTreeMap<PathBuf, Digest>);
 struct Session {
     sandboxes: std::sync::Arc<windlass_host::plugin::Sandboxes>,
     cache: windlass_code_cache::CodeCache,
-    dial: &'static Dial,
+    dial: &'static ManualWallClock,
     /// With the clock that fixtures set.
     shown: Seams,
     seams: Seams,

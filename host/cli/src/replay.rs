@@ -27,7 +27,7 @@ use windlass_host::error::Chain;
 use windlass_host::flags::OutputFormat;
 use windlass_host::manifest;
 use windlass_host::object::ObjectRef;
-use windlass_host::plugin::tape::Player;
+use windlass_host::plugin::transcript::Player;
 use windlass_host::plugin::{Describe, Plugin, Request};
 use windlass_host::recording::{API_VERSION, Function, Outcome, Recording, component_of};
 use windlass_host::screen::{Tone, say};

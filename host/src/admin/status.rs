@@ -9,7 +9,7 @@ use axum::routing::get;
 use serde::{Deserialize, Serialize};
 
 use super::page;
-use crate::status::{self, Board};
+use crate::status::{self, StatusCollector};
 use crate::why::{Finder, Question, dot, text};
 
 /// The names by which this machine calls itself.
@@ -21,7 +21,7 @@ const POLICY: &str = "default-src 'self'; img-src data:; frame-ancestors 'none'"
 const PLAIN: &str = "text/plain; charset=utf-8";
 
 /// What is served there. Asked by another name than its own, a `local` one does not answer.
-pub(super) fn router(finder: Finder, board: Board, local: bool) -> Router {
+pub(super) fn router(finder: Finder, board: StatusCollector, local: bool) -> Router {
     let overview = Router::new()
         .route("/", get(overview))
         .route("/plugins/{name}", get(plugin))
@@ -98,7 +98,7 @@ struct OverviewQuery {
 }
 
 async fn overview(
-    State(board): State<Board>,
+    State(board): State<StatusCollector>,
     Query(query): Query<OverviewQuery>,
     headers: HeaderMap,
 ) -> Response {
@@ -111,7 +111,7 @@ async fn overview(
 }
 
 async fn plugin(
-    State(board): State<Board>,
+    State(board): State<StatusCollector>,
     Path(name): Path<String>,
     Query(query): Query<OverviewQuery>,
     headers: HeaderMap,

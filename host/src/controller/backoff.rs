@@ -1,6 +1,6 @@
 //! Delays that grow with each failure of a key: 5 ms · 2ⁿ, at most 1000 s, as client-go's.
 //!
-//! - Only failures of scheduled runs count, and a new [`Edition`] starts over: events that
+//! - Only failures of scheduled runs count, and a new [`Revision`] starts over: events that
 //!   arrive for a failing object do not make its delay grow (kubernetes/kubernetes#132805).
 
 use std::collections::HashMap;
@@ -23,17 +23,17 @@ pub(super) struct Backoff<K> {
 #[derive(Debug)]
 struct Failures {
     count: u32,
-    edition: Edition,
+    edition: Revision,
 }
 
 /// What of an object is worth a fresh start: its generation, and when somebody last asked for a pass over it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Edition {
+pub(super) struct Revision {
     generation: Option<i64>,
     requested: Option<[u8; 8]>,
 }
 
-impl Edition {
+impl Revision {
     /// That of an object with this metadata.
     pub(super) fn of(object: &Metadata) -> Self {
         Self {
@@ -53,7 +53,7 @@ impl<K> Default for Backoff<K> {
 
 impl<K: Clone + Eq + Hash> Backoff<K> {
     /// How often `key` has failed in a row in this `edition`.
-    pub(super) fn attempt(&self, key: &K, edition: Edition) -> u32 {
+    pub(super) fn attempt(&self, key: &K, edition: Revision) -> u32 {
         self.failures
             .get(key)
             .filter(|failures| failures.edition == edition || bugs::is(Bug::NewGenerationsWaitOn))
@@ -62,7 +62,7 @@ impl<K: Clone + Eq + Hash> Backoff<K> {
 
     /// Counts a failure, and says how long to wait before the next try. Only the first failure and
     /// those of retries make the delay grow.
-    pub(super) fn failed(&mut self, key: &K, edition: Edition, cause: Cause) -> Duration {
+    pub(super) fn failed(&mut self, key: &K, edition: Revision, cause: Cause) -> Duration {
         let attempt = self.attempt(key, edition);
         let count = match cause {
             Cause::Delay => attempt.saturating_add(1),
@@ -91,8 +91,8 @@ mod tests {
     use super::*;
 
     /// Of an object at this generation.
-    fn at(generation: i64) -> Edition {
-        Edition {
+    fn at(generation: i64) -> Revision {
+        Revision {
             generation: Some(generation),
             requested: None,
         }
@@ -131,7 +131,7 @@ mod tests {
         assert_eq!(backoff.attempt(&"a", at(1)), 2);
         assert_eq!(backoff.attempt(&"a", at(2)), 0);
         assert_eq!(backoff.failed(&"a", at(2), Cause::Delay).as_millis(), 5);
-        let asked = Edition {
+        let asked = Revision {
             requested: Some([7; 8]),
             ..at(2)
         };

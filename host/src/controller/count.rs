@@ -27,7 +27,7 @@ pub(super) fn count(meters: &Meters, pass: &Pass, record: &Record) {
         Err(error) => error,
     };
     meters.error.inc();
-    meters.failed(error.label());
+    meters.failed(error.kind());
     match error {
         PassError::Call(CallError::Failed(Failure::Terminal(_))) => meters.terminal.inc(),
         PassError::Call(CallError::Trapped(_)) => meters.panics.inc(),

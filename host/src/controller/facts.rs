@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::record::Record;
 use crate::metrics::Stage;
 use crate::object::Metadata;
-use crate::view::Why;
+use crate::view::WakeReason;
 
 /// What a host knows of an object that a plugin could reconcile.
 #[derive(Clone, Debug)]
@@ -99,7 +99,7 @@ pub struct Delayed {
     /// How long it still waits.
     pub left: Duration,
     /// Why it runs then.
-    pub why: Option<Why>,
+    pub why: Option<WakeReason>,
     /// It is held back, since it rewrites something again and again.
     pub slowed: bool,
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::record::Record;
+use super::record::{PassOutcome, Record};
 use crate::object::Key;
 
 /// So many bytes of records are kept, as estimated.
@@ -28,7 +28,7 @@ pub struct Failing {
 
 /// How many keys fail.
 #[derive(Clone, Debug, Default)]
-pub struct Trouble {
+pub struct FailureSummary {
     /// How many.
     pub count: usize,
     /// Of those, the ones that only a change can fix.
@@ -41,7 +41,7 @@ pub struct Trouble {
 
 /// All of them.
 #[derive(Debug, Default)]
-pub(super) struct Ledger {
+pub(super) struct FailureTracker {
     keys: BTreeMap<Key, Entry>,
     /// By when they failed.
     records: BTreeMap<u64, (Arc<Record>, usize)>,
@@ -59,11 +59,11 @@ struct Entry {
     number: u64,
 }
 
-impl Ledger {
+impl FailureTracker {
     /// A pass has ended, whose record takes so many bytes.
     pub(super) fn ended(&mut self, record: &Arc<Record>, bytes: usize) {
         // Told to stop, or on its way: nothing is known of the object by that.
-        if matches!(record.outcome, "stopped" | "again") {
+        if matches!(record.outcome, PassOutcome::STOPPED | PassOutcome::Again) {
             return;
         }
         let before = self.take(&record.key);
@@ -75,7 +75,7 @@ impl Ledger {
         let entry = Entry {
             since: before.map_or(record.began, |before| before.since),
             times: before.map_or(1, |before| before.times.saturating_add(1)),
-            terminal: record.outcome == "terminal",
+            terminal: record.outcome == PassOutcome::TERMINAL,
             number,
         };
         self.terminal += usize::from(entry.terminal);
@@ -129,11 +129,11 @@ impl Ledger {
     }
 
     /// How many there are, and which should be looked at.
-    pub(super) fn trouble(&self) -> Trouble {
+    pub(super) fn trouble(&self) -> FailureSummary {
         let mut all = self.keys.iter();
         // Its record may be long gone: it fails once, and then rests.
         let for_good = all.find(|(_, entry)| entry.terminal);
-        Trouble {
+        FailureSummary {
             count: self.keys.len(),
             terminal: self.terminal,
             for_good: for_good.map(|(key, _)| key.clone()),
@@ -155,13 +155,19 @@ impl Ledger {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::metrics::FailureKind;
+    use crate::plugin::CallFailure;
 
     fn key(name: &str) -> Key {
         Key::new(None, name)
     }
 
-    fn pass(name: &str, outcome: &'static str) -> Arc<Record> {
-        let well = matches!(outcome, "rest" | "again");
+    const REST: PassOutcome = PassOutcome::Rest;
+    const AGAIN: PassOutcome = PassOutcome::Again;
+    const TRANSIENT: PassOutcome = PassOutcome::Failed(FailureKind::Call(CallFailure::Transient));
+
+    fn pass(name: &str, outcome: PassOutcome) -> Arc<Record> {
+        let well = matches!(outcome, REST | AGAIN);
         Arc::new(Record {
             key: key(name),
             outcome,
@@ -171,12 +177,12 @@ mod tests {
     }
 
     /// Objects, and how a pass over each ended.
-    type Passes<'a> = &'a [(&'a str, &'static str)];
+    type Passes<'a> = &'a [(&'a str, PassOutcome)];
 
-    fn after(passes: Passes<'_>) -> Ledger {
-        let mut ledger = Ledger::default();
+    fn after(passes: Passes<'_>) -> FailureTracker {
+        let mut ledger = FailureTracker::default();
         for (name, outcome) in passes {
-            ledger.ended(&pass(name, outcome), 10);
+            ledger.ended(&pass(name, *outcome), 10);
         }
         ledger
     }
@@ -184,16 +190,16 @@ mod tests {
     #[test]
     fn a_key_fails_until_a_pass_over_it_ends_well_or_it_is_gone() {
         let cases: [(Passes<'_>, usize, usize); 6] = [
-            (&[("a", "rest")], 0, 0),
-            (&[("a", "transient"), ("b", "terminal")], 2, 1),
-            (&[("a", "transient"), ("a", "rest")], 0, 0),
-            (&[("a", "terminal"), ("a", "transient")], 1, 0),
+            (&[("a", REST)], 0, 0),
+            (&[("a", TRANSIENT), ("b", PassOutcome::TERMINAL)], 2, 1),
+            (&[("a", TRANSIENT), ("a", REST)], 0, 0),
+            (&[("a", PassOutcome::TERMINAL), ("a", TRANSIENT)], 1, 0),
             (
-                &[("a", "transient"), ("a", "stopped"), ("a", "again")],
+                &[("a", TRANSIENT), ("a", PassOutcome::STOPPED), ("a", AGAIN)],
                 1,
                 0,
             ),
-            (&[("a", "stopped")], 0, 0),
+            (&[("a", PassOutcome::STOPPED)], 0, 0),
         ];
         for (passes, count, terminal) in cases {
             let trouble = after(passes).trouble();
@@ -203,7 +209,7 @@ mod tests {
                 "{passes:?}"
             );
         }
-        let mut ledger = after(&[("a", "terminal")]);
+        let mut ledger = after(&[("a", PassOutcome::TERMINAL)]);
         ledger.forget(&key("a"));
         let trouble = ledger.trouble();
         assert_eq!((trouble.count, trouble.terminal, ledger.bytes), (0, 0, 0));
@@ -212,22 +218,25 @@ mod tests {
 
     #[test]
     fn the_worst_is_the_one_that_failed_most_often_in_a_row() {
-        let mut passes = vec![("a", "transient"); 3];
-        passes.extend([("b", "transient"); 2]);
-        passes.extend([("c", "terminal"); 9]);
+        let mut passes = vec![("a", TRANSIENT); 3];
+        passes.extend([("b", TRANSIENT); 2]);
+        passes.extend([("c", PassOutcome::TERMINAL); 9]);
         let worst = after(&passes).trouble().worst.unwrap();
         assert_eq!((&*worst.key.name, worst.times), ("a", 3));
-        passes.push(("a", "rest"));
-        passes.push(("b", "transient"));
+        passes.push(("a", REST));
+        passes.push(("b", TRANSIENT));
         let worst = after(&passes).trouble().worst.unwrap();
         assert_eq!((&*worst.key.name, worst.times), ("b", 3));
     }
 
     #[test]
     fn all_are_counted_and_the_newest_are_known() {
-        let mut ledger = Ledger::default();
+        let mut ledger = FailureTracker::default();
         for number in 0..100 {
-            ledger.ended(&pass(&number.to_string(), "terminal"), BYTES / 10);
+            ledger.ended(
+                &pass(&number.to_string(), PassOutcome::TERMINAL),
+                BYTES / 10,
+            );
         }
         assert_eq!(ledger.trouble().count, 100);
         assert_eq!(

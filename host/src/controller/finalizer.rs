@@ -10,7 +10,7 @@ use crate::object::Metadata;
 
 /// The next thing to do for an object, given its metadata alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub enum Step {
     /// Live and unprotected: add our finalizer before anything else.
     Protect,
     /// Live and protected, or live under a plugin that does not finalize.
@@ -27,7 +27,7 @@ pub(super) enum Step {
 
 impl Step {
     /// Names the step in logs and metrics.
-    pub(super) fn label(self) -> &'static str {
+    pub fn label(self) -> &'static str {
         match self {
             Self::Protect => "protect",
             Self::Reconcile => "reconcile",

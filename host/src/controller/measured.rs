@@ -10,7 +10,7 @@ use super::work::WorkQueue;
 use crate::object::{Key, Metadata};
 use crate::scene::Scene;
 use crate::seams::Clock;
-use crate::view::{Wakeup, Why};
+use crate::view::{Enqueue, WakeReason};
 
 const STEPS: usize = 1_000;
 
@@ -68,12 +68,12 @@ pub(crate) fn next_step() -> Scene {
 }
 
 /// An open queue in which so many keys wait, and so many others that may be added.
-fn waiting(depth: usize, others: usize) -> (WorkQueue, Vec<Wakeup>) {
+fn waiting(depth: usize, others: usize) -> (WorkQueue, Vec<Enqueue>) {
     let queue = WorkQueue::new(Clock::system(), Arc::default());
     queue.open();
-    let mut wakeups = (0..depth + others).map(|number| Wakeup {
+    let mut wakeups = (0..depth + others).map(|number| Enqueue {
         key: Key::new(Some("default"), &format!("object-{number}")),
-        why: Why::Listed,
+        why: WakeReason::Listed,
         low: false,
     });
     wakeups

@@ -10,9 +10,10 @@ use super::finalizer::{Step, next_step};
 use super::settle::{FinalizerPatch, path, settle_finalizer};
 use crate::api::{ApiError, Resource};
 use crate::bugs::{self, Bug};
+use crate::metrics::FailureKind;
 use crate::object::{Key, Metadata, Object, finalizer_of};
-use crate::plugin::cluster::{Call, Door, Primary, Traffic};
-use crate::plugin::tape::Tape;
+use crate::plugin::cluster::{Call, ClusterAccess, Primary, Traffic};
+use crate::plugin::transcript::CallRecorder;
 use crate::plugin::{Action, CallError, Called, Cancel, Measures, Plugin, Progress, Request};
 use crate::recording::{Failures, Function, Made, Outcome};
 
@@ -20,7 +21,7 @@ use crate::recording::{Failures, Function, Made, Outcome};
 pub(super) struct Reconciler {
     /// Swapped between two passes; a pass keeps the one that it began with.
     plugin: RwLock<Arc<Plugin>>,
-    door: Arc<Door>,
+    door: Arc<ClusterAccess>,
     primary: Resource,
     finalizer: String,
     cancel: Cancel,
@@ -61,12 +62,12 @@ impl PassError {
         }
     }
 
-    /// Names the failure in logs and metrics.
-    pub(super) fn label(&self) -> &'static str {
+    /// Its kind.
+    pub(super) fn kind(&self) -> FailureKind {
         match self {
-            Self::Call(call) => call.label(),
-            Self::Finalizer(_) => "finalizer",
-            Self::Read(_) => "read",
+            Self::Call(call) => FailureKind::Call(call.kind()),
+            Self::Finalizer(_) => FailureKind::Finalizer,
+            Self::Read(_) => FailureKind::Read,
         }
     }
 }
@@ -90,7 +91,7 @@ pub(super) struct Pass {
 impl Reconciler {
     pub(super) fn new(
         plugin: Arc<Plugin>,
-        door: Arc<Door>,
+        door: Arc<ClusterAccess>,
         primary: Resource,
         cancel: Cancel,
         failures: Option<Failures>,
@@ -120,7 +121,7 @@ impl Reconciler {
         plugin.clone()
     }
 
-    pub(super) fn door(&self) -> &Door {
+    pub(super) fn door(&self) -> &ClusterAccess {
         &self.door
     }
 
@@ -232,7 +233,10 @@ impl Reconciler {
             plugin: plugin.clone(),
             measures: self.door.measures.now(),
             request: Request { object, attempt },
-            tape: self.failures.as_ref().map(|_| Tape::on(plugin.account())),
+            tape: self
+                .failures
+                .as_ref()
+                .map(|_| CallRecorder::on(plugin.account())),
         }
     }
 
@@ -296,7 +300,7 @@ struct Asked {
     measures: Measures,
     request: Request,
     /// Where the call is noted, in case it fails.
-    tape: Option<Tape>,
+    tape: Option<CallRecorder>,
 }
 
 impl Asked {

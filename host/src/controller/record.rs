@@ -10,15 +10,58 @@ use std::time::Duration;
 use jiff::Timestamp;
 use tokio::sync::mpsc;
 
-use super::failing::{Failing, Ledger, Trouble};
-use super::whys::Whys;
+use super::failing::{Failing, FailureSummary, FailureTracker};
+use super::finalizer::Step;
+use super::reconcile::{Done, PassError};
+use super::wake_reasons::WakeReasons;
+use crate::metrics::FailureKind;
 use crate::object::Key;
+use crate::plugin::CallFailure;
 use crate::view::{Journal, Saw, Wrote};
 
 /// So many passes of one plugin are kept.
 const PASSES: usize = 512;
 /// So many bytes, as estimated.
 const BYTES: usize = 1 << 20;
+
+/// How a pass ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PassOutcome {
+    /// Nothing is to do until something changes.
+    Rest,
+    /// It is to run again at once.
+    Again,
+    /// It is to run again after a time.
+    After,
+    /// It failed.
+    Failed(FailureKind),
+}
+
+impl PassOutcome {
+    /// A failure that only a change can fix.
+    pub const TERMINAL: Self = Self::Failed(FailureKind::Call(CallFailure::Terminal));
+    /// The host stopped it.
+    pub const STOPPED: Self = Self::Failed(FailureKind::Call(CallFailure::Stopped));
+
+    pub(super) fn of(outcome: &Result<Done, PassError>) -> Self {
+        match outcome {
+            Ok(Done::Rest) => Self::Rest,
+            Ok(Done::Again) => Self::Again,
+            Ok(Done::After(_)) => Self::After,
+            Err(error) => Self::Failed(error.kind()),
+        }
+    }
+
+    /// Names it in logs and answers.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Rest => "rest",
+            Self::Again => "again",
+            Self::After => "after",
+            Self::Failed(kind) => kind.label(),
+        }
+    }
+}
 
 /// One pass.
 #[derive(Clone, Debug)]
@@ -30,11 +73,11 @@ pub struct Record {
     /// Its version.
     pub version: String,
     /// Why it ran.
-    pub whys: Whys,
+    pub whys: WakeReasons,
     /// Whether it had to wait for keys that need it more.
     pub low: bool,
-    /// What it needed: `protect`, `reconcile`, `finalize`, `release`, `paused` or `ignore`.
-    pub step: &'static str,
+    /// What it needed.
+    pub step: Step,
     /// How often it had failed before.
     pub attempt: u32,
     /// When it began.
@@ -49,8 +92,8 @@ pub struct Record {
     pub requests: u32,
     /// What it read from the store, and what it wrote.
     pub journal: Journal,
-    /// How it ended: `rest`, `again`, `after`, or the name of what went wrong.
-    pub outcome: &'static str,
+    /// How it ended.
+    pub outcome: PassOutcome,
     /// What went wrong, in words.
     pub error: Option<String>,
     /// What the guest wrote to standard output and error, if its call failed.
@@ -73,9 +116,9 @@ impl Record {
             key: Key::new(Some("n"), "ada"),
             uid: "u".into(),
             version: "7".into(),
-            whys: Whys::default(),
+            whys: WakeReasons::default(),
             low: false,
-            step: "reconcile",
+            step: Step::Reconcile,
             attempt: 0,
             began: Timestamp::UNIX_EPOCH,
             took: Duration::from_millis(3),
@@ -83,7 +126,7 @@ impl Record {
             memory: 0,
             requests: 0,
             journal: Journal::default(),
-            outcome: "rest",
+            outcome: PassOutcome::Rest,
             error: None,
             output: String::new(),
             recording: None,
@@ -158,7 +201,7 @@ pub struct Records(Arc<Mutex<Ring>>);
 struct Ring {
     records: VecDeque<(Arc<Record>, usize)>,
     bytes: usize,
-    failing: Ledger,
+    failing: FailureTracker,
     /// Who is told of each.
     follower: Option<mpsc::Sender<Arc<Record>>>,
 }
@@ -224,7 +267,7 @@ impl Records {
     /// objects.
     pub(super) fn forget_failing(&self) {
         let mut ring = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        ring.failing = Ledger::default();
+        ring.failing = FailureTracker::default();
     }
 
     /// How many keys fail now.
@@ -234,7 +277,7 @@ impl Records {
     }
 
     /// How many keys fail now, and which should be looked at.
-    pub fn trouble(&self) -> Trouble {
+    pub fn trouble(&self) -> FailureSummary {
         let ring = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         ring.failing.trouble()
     }

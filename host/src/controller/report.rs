@@ -5,13 +5,13 @@ use std::time::Duration;
 use tracing::{Span, record_all};
 
 use super::hot::WINDOW;
-use super::reconcile::{Done, Pass, PassError};
+use super::reconcile::{Pass, PassError};
 use super::record::Record;
 use super::retry::SHORTEST_REQUEUE;
 use crate::error::Chain;
 use crate::events::{Note, Severity};
 use crate::object::Key;
-use crate::plugin::cluster::{Door, Primary};
+use crate::plugin::cluster::{ClusterAccess, Primary};
 use crate::plugin::{CallError, Failure};
 use crate::spans;
 use crate::text::clean;
@@ -22,16 +22,6 @@ const OUTPUT: usize = 4 << 10;
 /// The longest piece of a failure that was logged before.
 const SAME: usize = 200;
 
-/// How a pass ended, in a word.
-pub(super) fn label(outcome: &Result<Done, PassError>) -> &'static str {
-    match outcome {
-        Ok(Done::Rest) => "rest",
-        Ok(Done::Again) => "again",
-        Ok(Done::After(_)) => "after",
-        Err(error) => error.label(),
-    }
-}
-
 /// Says in the span of a pass what has become of it.
 pub(super) fn span(span: &Span, record: &Record) {
     if span.is_disabled() {
@@ -41,7 +31,7 @@ pub(super) fn span(span: &Span, record: &Record) {
     // All at once: each record of a field by itself takes longer than these together.
     record_all!(
         span,
-        outcome = record.outcome,
+        outcome = record.outcome.label(),
         why = why.map(display),
         cpu_ms = record.cpu.as_secs_f64() * 1000.0,
         memory = i64::try_from(record.memory).unwrap_or(i64::MAX),
@@ -55,7 +45,7 @@ pub(super) fn span(span: &Span, record: &Record) {
 /// The one log line of the pass, and an Event on the primary if it failed. `last` is the failure of the pass before, if
 /// it failed: what that said is not logged in full again.
 pub(super) fn pass(
-    door: &Door,
+    door: &ClusterAccess,
     primary: &Primary,
     pass: &Pass,
     record: &Record,
@@ -73,6 +63,7 @@ pub(super) fn pass(
         trace: trace_id,
         ..
     } = record;
+    let (step, outcome) = (step.label(), outcome.label());
     let (elapsed_ms, cpu_ms) = (millis(record.took), millis(record.cpu));
     let Err(error) = &pass.outcome else {
         tracing::info!(
@@ -129,7 +120,7 @@ fn told(cause: &str, record: &Record, last: Option<&Record>) -> String {
 }
 
 /// A plugin asks for its next pass sooner than it may have it.
-pub(super) fn too_soon(door: &Door, primary: &Primary, asked: u32) {
+pub(super) fn too_soon(door: &ClusterAccess, primary: &Primary, asked: u32) {
     let (plugin, object) = (&*door.plugin, primary.to_string());
     let least = SHORTEST_REQUEUE.as_millis();
     tracing::warn!(
@@ -150,7 +141,7 @@ pub(super) struct HotLoop<'a> {
 }
 
 /// A plugin keeps rewriting a field, or making the same object: so many `times` within [`WINDOW`].
-pub(super) fn hot(door: &Door, primary: &Primary, seen: &HotLoop<'_>, times: usize) {
+pub(super) fn hot(door: &ClusterAccess, primary: &Primary, seen: &HotLoop<'_>, times: usize) {
     let plugin = &*door.plugin;
     let object = primary.to_string();
     let (note, remedy) = seen.told(plugin, &primary.resource.kind, times);
@@ -197,7 +188,7 @@ impl HotLoop<'_> {
 }
 
 /// A plugin keeps making objects and deleting them again.
-pub(super) fn churns(door: &Door, primary: &Primary, wrote: &Wrote, times: usize) {
+pub(super) fn churns(door: &ClusterAccess, primary: &Primary, wrote: &Wrote, times: usize) {
     let plugin = &*door.plugin;
     let (kind, key, seconds) = (&wrote.kind, &wrote.key, WINDOW.as_secs());
     let note = format!(
@@ -210,7 +201,7 @@ pub(super) fn churns(door: &Door, primary: &Primary, wrote: &Wrote, times: usize
 }
 
 /// A plugin is slowed down, since most of its calls trap or time out.
-pub(super) fn slowed_down(door: &Door, primary: &Primary, why: &str, is_new: bool) {
+pub(super) fn slowed_down(door: &ClusterAccess, primary: &Primary, why: &str, is_new: bool) {
     let plugin = &*door.plugin;
     tracing::warn!(plugin, "slowed down: {why}");
     if is_new {
@@ -225,7 +216,7 @@ pub(super) fn slowed_down(door: &Door, primary: &Primary, why: &str, is_new: boo
 }
 
 /// A plugin that was slowed down has answered.
-pub(super) fn free(door: &Door) {
+pub(super) fn free(door: &ClusterAccess) {
     let plugin = &*door.plugin;
     tracing::info!(
         plugin,
@@ -233,7 +224,7 @@ pub(super) fn free(door: &Door) {
     );
 }
 
-fn warn(door: &Door, primary: &Primary, reason: &str, note: &str) {
+fn warn(door: &ClusterAccess, primary: &Primary, reason: &str, note: &str) {
     door.events.publish(Note {
         plugin: door.plugin.clone(),
         regarding: primary.about(),

@@ -125,7 +125,7 @@ mod tests {
     use crate::object::Key;
     use crate::plugin::Failure;
     use crate::seams::Clock;
-    use crate::view::{Wakeup, Why};
+    use crate::view::{Enqueue, WakeReason};
 
     /// The delays in seconds after each call, when the next one begins as soon as it may.
     fn delays(calls: &[bool]) -> Vec<u64> {
@@ -195,9 +195,9 @@ mod tests {
         let queue = WorkQueue::new(clock, Arc::default());
         queue.open();
         for name in ["a", "b", "c"] {
-            queue.add(Wakeup {
+            queue.add(Enqueue {
                 key: Key::new(None, name),
-                why: Why::Listed,
+                why: WakeReason::Listed,
                 low: false,
             });
         }
@@ -215,9 +215,9 @@ mod tests {
             assert_eq!((clock.now() - start).as_secs(), waited);
             assert!(queue.take().now_or_never().is_none(), "one at a time");
             queue.done(&taken);
-            queue.add(Wakeup {
+            queue.add(Enqueue {
                 key: taken.key.clone(),
-                why: Why::Listed,
+                why: WakeReason::Listed,
                 low: false,
             });
         }

@@ -10,7 +10,7 @@ use tokio::sync::watch;
 
 use crate::api::{Discovery, Resource};
 use crate::grants::{Grants, Scope};
-use crate::informer::{Heard, Informers, Phase, Subscription, Watched};
+use crate::informer::{Handler, Informers, Phase, Subscription, Watched};
 use crate::memory::Account;
 use crate::object::{Fields, finalizer_of};
 use crate::plugin::Plugin;
@@ -153,7 +153,7 @@ impl Watches {
     }
 }
 
-fn heard(view: &Weak<View>, resource: &Resource) -> Heard {
+fn heard(view: &Weak<View>, resource: &Resource) -> Handler {
     let (view, resource) = (view.clone(), resource.clone());
     Box::new(move |news| {
         if let Some(view) = view.upgrade() {
@@ -162,7 +162,7 @@ fn heard(view: &Weak<View>, resource: &Resource) -> Heard {
     })
 }
 
-fn heard_stray(view: &Weak<View>) -> Heard {
+fn heard_stray(view: &Weak<View>) -> Handler {
     let view = view.clone();
     Box::new(move |news| {
         if let Some(view) = view.upgrade() {
@@ -176,7 +176,7 @@ fn subscribe(
     informers: &Informers,
     (watched, fields): (&Watched, Fields),
     scope: &Scope,
-    heard: impl Fn() -> Heard,
+    heard: impl Fn() -> Handler,
     account: &Account,
 ) -> Vec<Arc<Subscription>> {
     let places = match scope {
@@ -213,7 +213,7 @@ impl Unselected {
         }
         let heard = || {
             let view = self.view.clone();
-            let heard: Heard = Box::new(move |news| {
+            let heard: Handler = Box::new(move |news| {
                 if let Some(view) = view.upgrade() {
                     view.heard_unselected(news);
                 }

@@ -13,11 +13,11 @@ use tokio::time::Instant;
 use super::early::{COUNTED, TOGETHER, early};
 use super::facts::{Delayed, Place};
 use super::queue::{self, Cause, Handle, Priority, Queue};
-use super::whys::Whys;
+use super::wake_reasons::WakeReasons;
 use crate::metrics::{Backlog, Meters, Waiting};
 use crate::object::Key;
 use crate::seams::{Clock, first};
-use crate::view::{Wakeup, Why};
+use crate::view::{Enqueue, WakeReason};
 use ticket::Ticket;
 
 /// A queue that can be waited for. Before it is opened it takes nothing in: a host that stands by for months
@@ -59,7 +59,7 @@ pub(super) struct Taken {
     pub(super) key: Key,
     pub(super) cause: Cause,
     pub(super) priority: Priority,
-    pub(super) whys: Whys,
+    pub(super) whys: WakeReasons,
     handle: Handle,
 }
 
@@ -87,13 +87,13 @@ impl WorkQueue {
     }
 
     /// Marks a key as needing work now, or after what needs it more.
-    pub(super) fn add(&self, wakeup: Wakeup) {
+    pub(super) fn add(&self, wakeup: Enqueue) {
         let now = self.clock.now();
         let mut state = self.state();
         if state.stage == Stage::Asleep {
             return;
         }
-        let Wakeup { key, why, low } = wakeup;
+        let Enqueue { key, why, low } = wakeup;
         let ticket = match low {
             true => state.queue.add_low(key),
             false => state.queue.add(key),
@@ -107,7 +107,7 @@ impl WorkQueue {
     }
 
     /// Marks `key` as needing work after `delay`.
-    pub(super) fn add_after(&self, key: Key, delay: Duration, why: Why, priority: Priority) {
+    pub(super) fn add_after(&self, key: Key, delay: Duration, why: WakeReason, priority: Priority) {
         let due = self.clock.now() + delay;
         self.meters.retries.inc();
         let mut state = self.state();
@@ -132,7 +132,7 @@ impl WorkQueue {
         let from = due.checked_sub(TOGETHER).unwrap_or(due);
         let together = self.state().queue.due_between(from, due, COUNTED);
         let delay = early(asked, together, fraction);
-        self.add_after(key, delay, Why::Requeued, priority);
+        self.add_after(key, delay, WakeReason::Requeued, priority);
         delay
     }
 

@@ -8,13 +8,13 @@ use std::time::Duration;
 use tokio::time::Instant;
 use tracing::Instrument;
 
-use super::backoff::{Backoff, Edition};
+use super::backoff::{Backoff, Revision};
 use super::count::count;
 use super::finalizer::Step;
 use super::hot::{Churn, Heat, HotLoops, Rivals};
 use super::queue::Priority;
 use super::reconcile::{Done, Pass, Reconciler};
-use super::record::{Record, Records};
+use super::record::{PassOutcome, Record, Records};
 use super::report;
 use super::retry::{Next, SHORTEST_REQUEUE, next};
 use super::slowdown::{self, Pace, Slowdown};
@@ -28,7 +28,7 @@ use crate::plugin::{Description, Plugin};
 use crate::seams::Seams;
 use crate::spans;
 use crate::text::clean;
-use crate::view::{End, Journal, Wakeup, Why, Wrote};
+use crate::view::{End, Enqueue, Journal, WakeReason, Wrote};
 
 /// How much longer than its backoff a key may wait: spreads what would happen at once.
 const SPREAD: f64 = 0.1;
@@ -98,7 +98,7 @@ impl Worker {
         *self.slowdown() = Slowdown::default();
         self.queue.slow_down(None);
         self.hurried.store(false, Ordering::Relaxed);
-        self.reconciler.door().view.rerun_all(&Why::Swapped);
+        self.reconciler.door().view.rerun_all(&WakeReason::Swapped);
     }
 
     /// Who makes the passes.
@@ -117,7 +117,7 @@ impl Worker {
     }
 
     /// How often `key` has failed in a row in this edition of its object.
-    pub(super) fn failures(&self, key: &Key, edition: Edition) -> u32 {
+    pub(super) fn failures(&self, key: &Key, edition: Revision) -> u32 {
         self.backoff().attempt(key, edition)
     }
 
@@ -145,13 +145,13 @@ impl Worker {
             return;
         };
         let generation = object.metadata.generation;
-        let edition = Edition::of(&object.metadata);
+        let edition = Revision::of(&object.metadata);
         let attempt = self.backoff().attempt(key, edition);
         let (began, started) = (self.seams.clock.wall(), self.seams.clock.now());
         let door = self.reconciler.door();
         let primary = self.reconciler.primary(&object.metadata);
-        let step = self.reconciler.step(&object).label();
-        let span = spans::pass(&door.plugin, &primary, &primary.uid, step, attempt);
+        let step = self.reconciler.step(&object);
+        let span = spans::pass(&door.plugin, &primary, &primary.uid, step.label(), attempt);
         let pass = self.reconciler.pass(&object, attempt);
         let pass = pass.instrument(span.clone()).await;
         let took = self.seams.clock.now() - started;
@@ -177,7 +177,7 @@ impl Worker {
             version: object.metadata.resource_version.to_string(),
             whys: taken.whys.clone(),
             low: taken.priority == Priority::Low,
-            step: pass.step.label(),
+            step: pass.step,
             attempt,
             began,
             took,
@@ -185,7 +185,7 @@ impl Worker {
             memory: pass.memory,
             requests: pass.traffic.requests,
             journal,
-            outcome: report::label(&pass.outcome),
+            outcome: PassOutcome::of(&pass.outcome),
             error: error.map(|error| clean(&Chain(error).to_string(), TEXT)),
             output: clean(pass.output.trim(), TEXT),
             recording: pass.recording.clone(),
@@ -222,7 +222,7 @@ impl Worker {
     }
 
     /// Queues the key as `next` says; answers when it runs again by itself, if it does.
-    fn settle(&self, taken: &Taken, edition: Edition, next: Next) -> Option<Duration> {
+    fn settle(&self, taken: &Taken, edition: Revision, next: Next) -> Option<Duration> {
         let (key, priority): (&Key, _) = (&taken.key, taken.priority);
         if next != Next::Backoff && !matches!(next, Next::SlowDown(_)) {
             self.backoff().forget(key);
@@ -231,9 +231,9 @@ impl Worker {
         match next {
             Next::Rest => None,
             Next::Again => {
-                self.queue.add(Wakeup {
+                self.queue.add(Enqueue {
                     key: key.clone(),
-                    why: Why::Settled,
+                    why: WakeReason::Settled,
                     low: priority == Priority::Low,
                 });
                 None
@@ -246,11 +246,11 @@ impl Worker {
             Next::Backoff => {
                 let delay = self.backoff().failed(key, edition, taken.cause);
                 let delay = self.seams.rng.spread(delay, SPREAD);
-                add_after(delay, Why::Failed);
+                add_after(delay, WakeReason::Failed);
                 Some(delay)
             }
             Next::SlowDown(delay) => {
-                add_after(delay, Why::SlowedDown);
+                add_after(delay, WakeReason::SlowedDown);
                 Some(delay)
             }
         }

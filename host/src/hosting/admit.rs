@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::admissions::Judged;
 use super::quarantine::Stopped;
 use super::refusal::{AGAIN, Refusal, again, passes};
-use super::smoke::Smoke;
+use super::smoke_test::SmokeTest;
 use super::version::Version;
 use super::{Host, LastGood};
 use crate::digest::digest;
@@ -223,7 +223,7 @@ impl Host {
     async fn smoke(&self, version: &Version) -> Result<(), Refusal> {
         let account = version.plugin.account();
         let before = account.refused();
-        let tested = Smoke::test(self, version).await;
+        let tested = SmokeTest::test(self, version).await;
         tracing::debug!(
             plugin = &*version.plugin.name,
             reached = "tested",
@@ -231,11 +231,11 @@ impl Host {
         );
         let file = version.candidate.document.file.display();
         match tested {
-            Smoke::Passed | Smoke::NoObject => Ok(()),
-            Smoke::Unknown(error) => Err(Refusal::passing(format!(
+            SmokeTest::Passed | SmokeTest::NoObject => Ok(()),
+            SmokeTest::Unknown(error) => Err(Refusal::passing(format!(
                 "{file}: the new version cannot be tested, since no object can be read for it: {error}"
             ))),
-            Smoke::Failed(object, error) => {
+            SmokeTest::Failed(object, error) => {
                 let passes = passes(&error, account.was_short_since(before));
                 Err(Refusal {
                     again: passes.then_some(AGAIN),

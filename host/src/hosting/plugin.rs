@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use super::reign::Reign;
+use super::runner::PluginRunner;
 use super::version::Version;
 use super::{Asked, Host};
 use crate::api::Resource;
@@ -98,7 +98,7 @@ impl Host {
             meters.leads.set(1);
             lease.hold().await;
         });
-        let mut reign = Reign::new(self, name, lease.gate(), elected);
+        let mut reign = PluginRunner::new(self, name, lease.gate(), elected);
         let run = async {
             // Who gets the Lease at once lists after that, and need not ask how far the lists are.
             let tried = tried.wait_for(|tried| *tried);

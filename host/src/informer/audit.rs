@@ -12,8 +12,8 @@ use std::time::Duration;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 
-use super::census::{Census, Name};
-use super::feed::Feed;
+use super::shared::SharedInformer;
+use super::version_snapshot::{Name, VersionSnapshot};
 use super::{Means, Phase, Watched};
 use crate::api::ApiError;
 use crate::error::Chain;
@@ -48,14 +48,14 @@ enum Level {
 #[derive(Clone)]
 pub(super) struct Auditor {
     watched: Watched,
-    feed: Arc<Feed>,
+    feed: Arc<SharedInformer>,
     means: Means,
     /// When the server was asked for the last barrier that was passed.
     barrier: Arc<Mutex<Option<Instant>>>,
 }
 
 impl Auditor {
-    pub(super) fn new(watched: Watched, feed: Arc<Feed>, means: Means) -> Self {
+    pub(super) fn new(watched: Watched, feed: Arc<SharedInformer>, means: Means) -> Self {
         Self {
             watched,
             feed,
@@ -100,7 +100,7 @@ impl Auditor {
     }
 
     async fn look(&self) -> Result<HashSet<Name>, ApiError> {
-        let census = Census::take(&self.watched, &self.means).await?;
+        let census = VersionSnapshot::take(&self.watched, &self.means).await?;
         let passed = self.passes(&census);
         self.means.seams.clock.within(PATIENCE, passed).await;
         Ok(self.feed.suspects(&census))
@@ -169,7 +169,7 @@ impl Auditor {
     async fn level(&self) -> Result<Level, ApiError> {
         let mut lost: Option<HashSet<Name>> = None;
         loop {
-            let census = Census::take(&self.watched, &self.means).await?;
+            let census = VersionSnapshot::take(&self.watched, &self.means).await?;
             let passed = self.passes(&census);
             if self.means.seams.clock.within(LATE, passed).await.is_none() {
                 return Ok(Level::Late);
@@ -194,7 +194,7 @@ impl Auditor {
     }
 
     /// Waits until the store is as the census, or the watch has come past it.
-    async fn passes(&self, census: &Census) {
+    async fn passes(&self, census: &VersionSnapshot) {
         while self.feed.passed() < census.version() && !self.feed.meets(census) {
             self.means.seams.clock.sleep(LOOK).await;
         }

@@ -8,26 +8,26 @@
 //!   closed the watch.
 
 mod backoff;
-mod course;
 mod event;
 mod page;
 pub(super) mod query;
+mod state;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::feed::{Feed, Origin};
-use super::store::Cut;
+use super::shared::{Origin, SharedInformer};
+use super::store::FieldSet;
 use super::{Means, Phase, Watched};
 use crate::api::{Accept, ApiError, Lines, Refusal};
 use crate::error::Chain;
 use crate::seams::{Either, first};
 use crate::text::clean;
 use backoff::Backoff;
-use course::{Course, End, Next, Pause};
 use event::Event;
+use state::{End, Next, Pause, ReflectorState};
 
 /// The server is asked to close a watch after this long, up to twice as long.
 const LASTS: Duration = Duration::from_secs(300);
@@ -45,12 +45,12 @@ const TEXT: usize = 500;
 /// Keeps one feed up to date.
 pub(super) struct Reflector {
     watched: Watched,
-    feed: Arc<Feed>,
+    feed: Arc<SharedInformer>,
     means: Means,
 }
 
 impl Reflector {
-    pub(super) fn new(watched: Watched, feed: Arc<Feed>, means: Means) -> Self {
+    pub(super) fn new(watched: Watched, feed: Arc<SharedInformer>, means: Means) -> Self {
         Self {
             watched,
             feed,
@@ -60,7 +60,7 @@ impl Reflector {
 
     /// Lists and watches until it is dropped.
     pub(super) async fn run(self) {
-        let (mut course, mut backoff) = (Course::default(), Backoff::default());
+        let (mut course, mut backoff) = (ReflectorState::default(), Backoff::default());
         loop {
             let next = course.next();
             let end = match &next {
@@ -90,7 +90,7 @@ impl Reflector {
     }
 
     /// Streams a list, if `next` says so, and watches.
-    async fn follow(&self, next: &Next, course: &mut Course, backoff: &mut Backoff) -> End {
+    async fn follow(&self, next: &Next, course: &mut ReflectorState, backoff: &mut Backoff) -> End {
         let lasts = self.means.seams.rng.spread(LASTS, 1.0);
         let at_least = self.feed.highest();
         let wanted = (at_least > 0 && !course.wants_newest()).then_some(at_least);
@@ -194,11 +194,11 @@ struct Watch<'a> {
     /// How many lines have come.
     shown: u64,
     /// What is kept of objects.
-    cut: Cut,
+    cut: FieldSet,
 }
 
 impl Watch<'_> {
-    async fn run(&mut self, course: &mut Course, backoff: &mut Backoff) -> End {
+    async fn run(&mut self, course: &mut ReflectorState, backoff: &mut Backoff) -> End {
         let reflector = self.reflector;
         let clock = reflector.means.seams.clock;
         loop {
@@ -249,7 +249,7 @@ impl Watch<'_> {
     }
 
     /// Takes in one event; answers how the watch ends, if it does.
-    fn take(&mut self, event: Event, course: &mut Course) -> Option<End> {
+    fn take(&mut self, event: Event, course: &mut ReflectorState) -> Option<End> {
         let feed = &self.reflector.feed;
         let origin = match self.listing {
             Some(_) => Origin::List,
@@ -288,7 +288,7 @@ impl Watch<'_> {
     }
 
     /// The watch has come to `version`. Before its end, the objects of a list say nothing of that.
-    fn pass(&self, course: &mut Course, version: &str) {
+    fn pass(&self, course: &mut ReflectorState, version: &str) {
         if self.listing.is_none() {
             course.reached(version);
         }

@@ -8,32 +8,32 @@
 //! - Every change says what was there before, so whoever loses an object hears of it too.
 
 mod find;
-mod gone;
 mod index;
-mod pool;
+mod interner;
 mod shown;
 #[cfg(test)]
 mod tests;
+mod tombstones;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::bugs::{self, Bug};
 use crate::object::{Fields, Key, Object};
-use gone::Gone;
 use index::Index;
-use pool::Pool;
+use interner::Interner;
 pub use shown::Change;
 pub(super) use shown::Shown;
 use shown::{is_newer, is_same};
+use tombstones::Tombstones;
 
 /// Objects by namespace and name.
 #[derive(Debug, Default)]
 pub(super) struct Store {
     objects: BTreeMap<Key, Held>,
     index: Index,
-    pool: Pool,
-    gone: Gone,
+    pool: Interner,
+    gone: Tombstones,
     /// Up to here the watch has shown everything.
     passed: u64,
     /// At this version it was as the server, maybe before the watch had come so far.
@@ -47,12 +47,12 @@ pub(super) struct Store {
     selective: bool,
     /// Only objects with this finalizer are kept.
     finalizer: Option<String>,
-    cut: Cut,
+    cut: FieldSet,
 }
 
 /// What is kept of objects.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Cut {
+pub(super) struct FieldSet {
     pub(super) fields: Arc<Fields>,
     /// Counts the changes of `fields`.
     pub(super) edition: u32,
@@ -88,7 +88,7 @@ impl Store {
         Self {
             selective: selective || finalizer.is_some(),
             finalizer,
-            cut: Cut {
+            cut: FieldSet {
                 fields: Arc::default(),
                 edition: 1,
             },
@@ -129,7 +129,7 @@ impl Store {
     }
 
     /// What is kept of objects from now on.
-    pub(super) fn cut(&self) -> Cut {
+    pub(super) fn cut(&self) -> FieldSet {
         self.cut.clone()
     }
 

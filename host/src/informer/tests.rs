@@ -216,8 +216,8 @@ impl World {
 }
 
 impl Ears {
-    fn hear(&self, news: News<'_>) {
-        let News::Changed(change, origin) = news else {
+    fn hear(&self, news: Notification<'_>) {
+        let Notification::Changed(change, origin) = news else {
             return;
         };
         if let Some(new) = &change.new {

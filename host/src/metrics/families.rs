@@ -8,7 +8,8 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 
-use super::meters::{FAILURES, Meters, Stage};
+use super::failure::FailureKind;
+use super::meters::{Meters, Stage};
 use crate::memory::Account;
 
 /// A family of series.
@@ -246,12 +247,11 @@ pub(super) const FAMILIES: &[Family] = &[
         kind: MetricType::Counter,
         labelled: Labelled::Controller,
         rows: |meters, rows| {
-            let mut failures = meters.failures();
-            for how in FAILURES {
-                failures.entry(how).or_default();
-            }
-            let mut all = failures.iter();
-            all.try_for_each(|(how, count)| rows.count(&[("reason", how)], *count))
+            let failures = meters.failures();
+            FailureKind::ALL.iter().try_for_each(|kind| {
+                let count = failures.get(kind).copied().unwrap_or_default();
+                rows.count(&[("reason", kind.label())], count)
+            })
         },
     },
     Family {

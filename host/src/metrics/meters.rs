@@ -12,24 +12,12 @@ use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 
 use tokio::sync::watch;
 
+use super::failure::FailureKind;
 use super::history::{History, Step, Totals};
 use crate::flowcontrol::{Seconds, Throttled};
 use crate::grants::Used;
 use crate::memory::Account;
 use crate::plugin::{HostCalls, Measures};
-
-/// How passes fail (`PassError::label`): series that are there before the first one does.
-pub(super) const FAILURES: [&str; 9] = [
-    "transient",
-    "terminal",
-    "trapped",
-    "cpu_exceeded",
-    "deadline_exceeded",
-    "finalizer",
-    "read",
-    "stopped",
-    "host",
-];
 
 /// A gauge of what cannot be negative.
 pub(super) type Level = Gauge<u64, AtomicU64>;
@@ -100,7 +88,7 @@ pub struct Meters {
     /// What it waited for, and what it lost.
     pub(crate) throttled: Throttled,
     /// Calls that did not end well, by how they ended.
-    failures: Mutex<BTreeMap<&'static str, u64>>,
+    failures: Mutex<BTreeMap<FailureKind, u64>>,
     stage: Mutex<Stage>,
     /// Who has its Lease, if that is another host.
     holder: Mutex<Option<String>>,
@@ -268,13 +256,13 @@ impl fmt::Debug for dyn Backlog {
 
 impl Meters {
     /// A call did not end well; `how` is one of a closed set.
-    pub(crate) fn failed(&self, how: &'static str) {
+    pub(crate) fn failed(&self, kind: FailureKind) {
         let mut failures = lock(&self.failures);
-        *failures.entry(how).or_default() += 1;
+        *failures.entry(kind).or_default() += 1;
     }
 
     /// How often calls did not end well.
-    pub(super) fn failures(&self) -> BTreeMap<&'static str, u64> {
+    pub(super) fn failures(&self) -> BTreeMap<FailureKind, u64> {
         lock(&self.failures).clone()
     }
 

@@ -1,4 +1,5 @@
 use super::*;
+use crate::plugin::CallFailure;
 use crate::seams::Clock;
 use std::time::Duration;
 
@@ -202,7 +203,7 @@ fn the_series_are_those_that_dashboards_of_controller_runtime_ask_for() {
 fn a_plugins_series_go_with_it_and_its_name_cannot_forge_any() {
     let metrics = metrics();
     let gone = metrics.of("gone");
-    gone.failed("trapped");
+    gone.failed(FailureKind::Call(CallFailure::Trapped));
     gone.time.observe(0.1);
     metrics.of("stays\"} 1\nforged 1");
     assert!(
@@ -270,7 +271,7 @@ fn the_page_about_metrics_lists_all_of_them_and_no_others() {
     let page = include_str!("../../../docs/metrics.md");
     let metrics = metrics();
     let meters = metrics.of("greeter");
-    meters.failed("trapped");
+    meters.failed(FailureKind::Call(CallFailure::Trapped));
     meters.calls.note("get", "ok");
     meters.is(About::default());
     let text = metrics.text().unwrap();

@@ -36,7 +36,7 @@ struct Packed {
 
 /// Packs the texts of one store.
 #[derive(Debug, Default)]
-pub(crate) struct Packer {
+pub(crate) struct TextCompressor {
     like: Arc<str>,
     turns: u32,
 }
@@ -79,7 +79,7 @@ impl Packed {
     }
 }
 
-impl Packer {
+impl TextCompressor {
     /// How many bytes the next texts are packed against.
     pub(crate) fn size(&self) -> usize {
         self.like.len()
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn what_is_alike_is_held_once_and_reads_as_it_was() {
-        let mut packer = Packer::default();
+        let mut packer = TextCompressor::default();
         let texts: Vec<_> = (0..TURNS + 10)
             .map(|at| format!("{}{at}", text(0)))
             .collect();
@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_packed_stays_as_it_is() {
-        let mut packer = Packer::default();
+        let mut packer = TextCompressor::default();
         packer.pack(&mut Json::from(text(0)));
         let mut json = Json::from(text(1));
         packer.pack(&mut json);
@@ -160,7 +160,7 @@ mod tests {
 
     #[test]
     fn a_short_text_stays_as_it_is() {
-        let (mut packer, mut json) = (Packer::default(), Json::from("x".repeat(SHORT - 1)));
+        let (mut packer, mut json) = (TextCompressor::default(), Json::from("x".repeat(SHORT - 1)));
         packer.pack(&mut json);
         assert_eq!(json.size(), SHORT - 1);
         assert!(matches!(json.text(), Cow::Borrowed(_)));
@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn a_text_that_is_longer_than_what_others_are_packed_against_is_packed_too() {
-        let mut packer = Packer::default();
+        let mut packer = TextCompressor::default();
         let long = format!("{}é", "x".repeat(MOST_LIKE - 1)).repeat(3);
         packer.pack(&mut Json::from(long.clone()));
         assert_eq!(packer.like.len(), MOST_LIKE - 1, "no letter is cut in two");

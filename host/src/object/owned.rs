@@ -17,7 +17,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
-use super::extent::Extent;
+use super::apply_scope::ApplyScope;
 use super::parts::Parts;
 use crate::memory::tree_of;
 
@@ -50,11 +50,11 @@ pub(crate) struct Owned {
 pub(crate) struct Tag([u8; 8]);
 
 impl Tag {
-    pub(crate) fn of(manager: &str, extent: Extent) -> Self {
+    pub(crate) fn of(manager: &str, extent: ApplyScope) -> Self {
         let extent = match extent {
-            Extent::Status => 0,
-            Extent::Rest => 1,
-            Extent::Whole => 2,
+            ApplyScope::Status => 0,
+            ApplyScope::Rest => 1,
+            ApplyScope::Whole => 2,
         };
         Self::digest(Sha256::new().chain_update([extent]).chain_update(manager))
     }

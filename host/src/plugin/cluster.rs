@@ -32,7 +32,7 @@ use super::calls::HostCalls;
 use super::measures::Measures;
 use super::redact::Redactor;
 use super::shares::Share;
-use super::tape::Tape;
+use super::transcript::CallRecorder;
 use super::waited::Waited;
 use crate::api::{Api, Discovery, Resource, group_of};
 use crate::events::Recorder;
@@ -45,11 +45,11 @@ use crate::spans;
 use crate::view::View;
 
 use captured::Captured;
-pub use captured::{Sheet, Unsent};
+pub use captured::{CapturedWrite, CapturedWrites};
 pub use check::owned_by;
 
 /// What all calls of one plugin share.
-pub struct Door {
+pub struct ClusterAccess {
     /// The plugin's name.
     pub plugin: Arc<str>,
     /// To the API server.
@@ -77,7 +77,7 @@ pub struct Door {
     /// What becomes of its writes.
     pub writes: Writes,
     /// Where those are noted that are not sent.
-    pub sheet: Sheet,
+    pub sheet: CapturedWrites,
 }
 
 /// What becomes of the writes of a call.
@@ -108,7 +108,7 @@ impl std::fmt::Display for Primary {
 
 /// The cluster as one call sees it.
 pub struct Call {
-    door: Arc<Door>,
+    door: Arc<ClusterAccess>,
     measures: Measures,
     primary: Primary,
     requests: u32,
@@ -128,7 +128,7 @@ pub struct Call {
     captured: Captured,
     /// Whether it has applied its set.
     set_applied: bool,
-    tape: Option<Tape>,
+    tape: Option<CallRecorder>,
     /// Chance, as the call sees it.
     rng: Rng,
     /// What the plugin may do over time.
@@ -156,7 +156,7 @@ pub struct Traffic {
 }
 
 /// Chance in a call about `primary`.
-fn chance(door: &Door, primary: &Primary) -> Rng {
+fn chance(door: &ClusterAccess, primary: &Primary) -> Rng {
     let about = || format!("{} {primary}", door.plugin);
     door.api.rng().of_call(about)
 }
@@ -169,7 +169,7 @@ struct Target {
 
 impl Call {
     /// A call about `primary`: what it reads counts from now on.
-    pub fn new(door: Arc<Door>, primary: Primary) -> Self {
+    pub fn new(door: Arc<ClusterAccess>, primary: Primary) -> Self {
         door.view.begins(&primary.key);
         let own = (primary.resource.clone(), primary.key.clone());
         let seen = Seen {
@@ -200,7 +200,7 @@ impl Call {
 
     /// From now on all that it is asked for, and what it answers, is noted on `tape`.
     #[must_use]
-    pub fn noted_on(self, tape: Tape) -> Self {
+    pub fn noted_on(self, tape: CallRecorder) -> Self {
         let tape = Some(tape);
         Self { tape, ..self }
     }
@@ -211,7 +211,7 @@ impl Call {
         Self { measures, ..self }
     }
 
-    pub(super) fn tape(&self) -> Option<&Tape> {
+    pub(super) fn tape(&self) -> Option<&CallRecorder> {
         self.tape.as_ref()
     }
 

@@ -12,7 +12,7 @@ use crate::grants::{Grant, Grants, Namespaces, split_subresource};
 use crate::object::{Fields, finalizer_of, manager_of};
 use crate::selector::LabelSelector;
 use crate::text::clean;
-use crate::view::Outlook;
+use crate::view::WatchSpec;
 
 /// A plugin's description, parsed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -169,7 +169,7 @@ impl Description {
     }
 
     /// What the plugin called `plugin` looks at, with its `primary` as discovery knows it.
-    pub fn outlook(&self, plugin: &str, primary: Resource) -> Outlook {
+    pub fn outlook(&self, plugin: &str, primary: Resource) -> WatchSpec {
         let own = (primary.group.clone(), primary.plural.clone());
         let mut fields = HashMap::from([(own.clone(), self.fields.clone())]);
         let reads = |need: &&Need| {
@@ -187,7 +187,7 @@ impl Description {
             };
             fields.insert(name, declared);
         }
-        Outlook {
+        WatchSpec {
             primary,
             finalizer: finalizer_of(plugin),
             manager: manager_of(plugin),

@@ -2,8 +2,8 @@
 
 use super::cluster::Call;
 use super::outcome::{self, Asked};
-use super::sandbox::Party;
-use super::tape::Player;
+use super::sandbox::ImportBackend;
+use super::transcript::Player;
 use super::{Action, Called, Cancel, Plugin, Progress, Request};
 use crate::digest::Digest;
 use crate::manifest::Limits;
@@ -12,7 +12,10 @@ use crate::memory::{Account, Room};
 impl Plugin {
     /// Calls `reconcile`.
     pub async fn reconcile(&self, request: Request, call: Call, cancel: &Cancel) -> Called<Action> {
-        let (ask, party) = (Asked::Reconcile(request), Party::Cluster(Box::new(call)));
+        let (ask, party) = (
+            Asked::Reconcile(request),
+            ImportBackend::Cluster(Box::new(call)),
+        );
         let called = self.call(ask, party, cancel).await;
         called.narrow(outcome::Answer::action)
     }
@@ -24,21 +27,24 @@ impl Plugin {
         call: Call,
         cancel: &Cancel,
     ) -> Called<Progress> {
-        let (ask, party) = (Asked::Finalize(request), Party::Cluster(Box::new(call)));
+        let (ask, party) = (
+            Asked::Finalize(request),
+            ImportBackend::Cluster(Box::new(call)),
+        );
         let called = self.call(ask, party, cancel).await;
         called.narrow(outcome::Answer::progress)
     }
 
     /// Calls `reconcile` again, as it was recorded; `player` then knows what it asked for.
     pub async fn reconcile_again(&self, request: Request, player: Player) -> Called<Action> {
-        let (ask, party) = (Asked::Reconcile(request), Party::Recording(player));
+        let (ask, party) = (Asked::Reconcile(request), ImportBackend::Recording(player));
         let called = self.call(ask, party, &Cancel::default()).await;
         called.narrow(outcome::Answer::action)
     }
 
     /// Calls `finalize` again, as it was recorded.
     pub async fn finalize_again(&self, request: Request, player: Player) -> Called<Progress> {
-        let (ask, party) = (Asked::Finalize(request), Party::Recording(player));
+        let (ask, party) = (Asked::Finalize(request), ImportBackend::Recording(player));
         let called = self.call(ask, party, &Cancel::default()).await;
         called.narrow(outcome::Answer::progress)
     }
@@ -73,7 +79,12 @@ impl Plugin {
         &self.guest.limits
     }
 
-    async fn call(&self, ask: Asked, party: Party, cancel: &Cancel) -> Called<outcome::Answer> {
+    async fn call(
+        &self,
+        ask: Asked,
+        party: ImportBackend,
+        cancel: &Cancel,
+    ) -> Called<outcome::Answer> {
         self.sandboxes.call(&self.guest, ask, party, cancel).await
     }
 }

@@ -11,7 +11,7 @@ use super::cluster::Call;
 use super::measures::{Kind, LABELS};
 use super::sandbox::State;
 use super::shares::Logged;
-use super::tape::{Noted, Spoken, words};
+use super::transcript::{Arguments, Recordable, arguments};
 use crate::seams::{Either, first};
 use crate::spans;
 use crate::text::clean;
@@ -62,7 +62,7 @@ impl State {
 
 impl State {
     /// What a guest says, if somebody notes it or answers from notes.
-    fn spoken(&self, said: impl FnOnce() -> Spoken) -> Option<Spoken> {
+    fn spoken(&self, said: impl FnOnce() -> Arguments) -> Option<Arguments> {
         let is_noted = |call: &Call| call.tape().is_some();
         let is_heard = self.player.is_some() || self.call.as_ref().is_some_and(is_noted);
         is_heard.then(said)
@@ -78,10 +78,10 @@ impl State {
     }
 
     /// Has `import` answered: from the recording that is played, or by its work. Counts how the work ends, and notes it.
-    async fn asked<'a, T: Ending + Noted + Clone + Send + 'static, F>(
+    async fn asked<'a, T: Ending + Recordable + Clone + Send + 'static, F>(
         &'a mut self,
         import: &'static str,
-        spoken: Option<Spoken>,
+        spoken: Option<Arguments>,
         work: impl FnOnce(&'a mut Call) -> F,
     ) -> wasmtime::Result<T>
     where
@@ -89,7 +89,7 @@ impl State {
     {
         if let Some(player) = &self.player {
             self.cancel.check()?;
-            let spoken = spoken.map(Spoken::said).unwrap_or_default();
+            let spoken = spoken.map(Arguments::said).unwrap_or_default();
             let reply = player.answer(import, spoken);
             return T::from_reply(reply).ok_or_else(|| Unreadable(import).into());
         }
@@ -120,7 +120,7 @@ impl cluster::Host for State {
         subresource: Option<String>,
         consistency: cluster::Consistency,
     ) -> Answer<String> {
-        let spoken = self.spoken(|| words::get(&target, subresource.as_deref(), consistency));
+        let spoken = self.spoken(|| arguments::get(&target, subresource.as_deref(), consistency));
         self.asked("get", spoken, |call| {
             call.get(target, subresource, consistency)
         })
@@ -128,19 +128,19 @@ impl cluster::Host for State {
     }
 
     async fn list(&mut self, query: cluster::ListQuery) -> Answer<Vec<String>> {
-        let spoken = self.spoken(|| words::list(&query));
+        let spoken = self.spoken(|| arguments::list(&query));
         self.asked("list", spoken, |call| call.list(query)).await
     }
 
     async fn apply(&mut self, object: String) -> Answer<String> {
         self.redactor.sees(&object);
-        let spoken = self.spoken(|| words::one(&object));
+        let spoken = self.spoken(|| arguments::one(&object));
         self.asked("apply", spoken, |call| call.apply(object)).await
     }
 
     async fn apply_status(&mut self, object: String) -> Answer<String> {
         self.redactor.sees(&object);
-        let spoken = self.spoken(|| words::one(&object));
+        let spoken = self.spoken(|| arguments::one(&object));
         self.asked("apply-status", spoken, |call| call.apply_status(object))
             .await
     }
@@ -150,14 +150,14 @@ impl cluster::Host for State {
         children: Vec<String>,
     ) -> wasmtime::Result<Result<Vec<String>, Vec<cluster::SetError>>> {
         children.iter().for_each(|child| self.redactor.sees(child));
-        let spoken = self.spoken(|| words::children(&children));
+        let spoken = self.spoken(|| arguments::children(&children));
         self.asked("apply-set", spoken, |call| call.apply_set(children))
             .await
     }
 
     async fn create(&mut self, object: String) -> Answer<String> {
         self.redactor.sees(&object);
-        let spoken = self.spoken(|| words::one(&object));
+        let spoken = self.spoken(|| arguments::one(&object));
         self.asked("create", spoken, |call| call.create(object))
             .await
     }
@@ -169,7 +169,7 @@ impl cluster::Host for State {
         object: String,
     ) -> Answer<String> {
         self.redactor.sees(&object);
-        let spoken = self.spoken(|| words::post(&parent, &subresource, &object));
+        let spoken = self.spoken(|| arguments::post(&parent, &subresource, &object));
         self.asked("create-subresource", spoken, |call| {
             call.create_subresource(parent, subresource, object)
         })
@@ -185,7 +185,7 @@ impl cluster::Host for State {
     ) -> Answer<String> {
         self.redactor.sees_patch(&target.kind, &patch);
         let spoken =
-            self.spoken(|| words::patch(&target, subresource.as_deref(), patch_type, &patch));
+            self.spoken(|| arguments::patch(&target, subresource.as_deref(), patch_type, &patch));
         self.asked("patch", spoken, |call| {
             call.patch(target, subresource, patch_type, patch)
         })
@@ -197,7 +197,7 @@ impl cluster::Host for State {
         target: types::ObjectRef,
         options: cluster::DeleteOptions,
     ) -> Answer<()> {
-        let spoken = self.spoken(|| words::delete(&target, &options));
+        let spoken = self.spoken(|| arguments::delete(&target, &options));
         self.asked("delete", spoken, |call| call.delete(target, options))
             .await
     }
@@ -206,9 +206,9 @@ impl cluster::Host for State {
 impl events::Host for State {
     async fn publish(&mut self, mut event: events::Event) -> wasmtime::Result<()> {
         self.redactor.event(&mut event);
-        let spoken = self.spoken(|| words::event(&event));
+        let spoken = self.spoken(|| arguments::event(&event));
         if let Some(player) = &self.player {
-            player.answer("publish", spoken.map(Spoken::said).unwrap_or_default());
+            player.answer("publish", spoken.map(Arguments::said).unwrap_or_default());
             return Ok(self.cancel.check()?);
         }
         let tape = self.call.as_ref().and_then(Call::tape).cloned();

@@ -6,11 +6,11 @@ use wasmtime::component::Component;
 use windlass_code_cache::{CacheError, Code, CodeCache};
 
 use super::admission::{self, Refused};
+use super::code_map::CompiledComponent;
 use super::compiler::CompileError;
-use super::image::Image;
+use super::executor::InlineBudget;
 use super::outcome::Asked;
-use super::place::Trust;
-use super::sandbox::Party;
+use super::sandbox::ImportBackend;
 use super::{CallError, Cancel, Description, Guest, Plugin, Sandboxes};
 use crate::crashes::Activity;
 use crate::digest::{Digest, digest};
@@ -65,14 +65,14 @@ impl Sandboxes {
             image,
             config: config.into(),
             limits,
-            trust: Trust::default(),
+            trust: InlineBudget::default(),
             share: Arc::new(self.shares.join(describes, &limits)),
         };
         let cancel = Cancel::default();
         // Beside a version that runs, which may have filled its own.
         let _room = guest.account.make_room(limits.host_memory);
         let called = self
-            .call(&guest, Asked::Describe, Party::Nobody, &cancel)
+            .call(&guest, Asked::Describe, ImportBackend::Nobody, &cancel)
             .await;
         let described = called.answer.map_err(LoadError::Describe)?;
         let described = described.description();
@@ -94,7 +94,7 @@ impl Sandboxes {
         digest: Digest,
         bytes: &[u8],
         cache: &CodeCache,
-    ) -> Result<Arc<Image>, LoadError> {
+    ) -> Result<Arc<CompiledComponent>, LoadError> {
         let loading = self.in_flight.begins(digest, Activity::Loading);
         admission::judge_bytes(bytes)?;
         drop(loading);
@@ -103,7 +103,8 @@ impl Sandboxes {
         let engine = self.engine();
         admission::judge_component(engine, &component)?;
         let linker = self.workshop.linker.clone();
-        let image = Image::new(code, &component, engine.clone(), linker, self.seams.clock);
+        let image =
+            CompiledComponent::new(code, &component, engine.clone(), linker, self.seams.clock);
         let mismatch = |error: wasmtime::Error| Refused::Mismatch(format!("{error:#}"));
         let image = Arc::new(image.map_err(mismatch)?);
         self.workshop.images.add(digest, &image);

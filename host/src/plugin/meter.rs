@@ -16,7 +16,7 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 
 use super::cancel::Cancel;
-use super::turns::{Line, Turn};
+use super::fair_scheduler::{Line, Turn};
 use super::waited::{Waited, Waiting};
 use crate::seams::{Clock, Either, first};
 
@@ -173,7 +173,7 @@ mod tests {
     use futures::FutureExt;
 
     use super::*;
-    use crate::plugin::turns::Turns;
+    use crate::plugin::fair_scheduler::FairScheduler;
     use crate::seams::Spawn;
 
     /// A clock on which nothing takes CPU time: each slice counts the same.
@@ -200,7 +200,7 @@ mod tests {
     async fn of_a_hundred_plugins_one_that_floods_gets_no_more_turns_than_the_others() {
         let spawn = Spawn::inline(tokio::runtime::Handle::current());
         for threads in [1, 2] {
-            let turns = Turns::new(threads);
+            let turns = FairScheduler::new(threads);
             let slices: Vec<Arc<AtomicUsize>> = (0..100).map(|_| Arc::default()).collect();
             let mut calls = Vec::new();
             for (number, slices) in slices.iter().enumerate() {
@@ -223,7 +223,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_call_that_is_told_to_stop_waits_for_no_turn() {
-        let turns = Turns::new(1);
+        let turns = FairScheduler::new(1);
         let _held = turns.line("busy".into(), 10).take().await;
         let stop = Cancel::default();
         let call = std::future::ready(());
@@ -236,7 +236,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn the_wait_for_a_turn_counts_and_what_the_call_waits_for_by_itself_does_not() {
-        let (turns, clock) = (Turns::new(1), clock());
+        let (turns, clock) = (FairScheduler::new(1), clock());
         let held = turns.line("busy".into(), 10).take().await;
         let waited = Waited::new(clock);
         let place = (turns.line("a".into(), 10), waited.clone());

@@ -29,7 +29,7 @@ const STACK: &str = " (as when its stack overflows: if that is right, link it wi
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum CallError {
     /// The plugin answered, and its answer was a failure.
-    #[error("plugin reported a {} failure: {}", self.label(), failure_text(.0))]
+    #[error("plugin reported a {} failure: {}", self.kind().label(), failure_text(.0))]
     Failed(Failure),
     /// The plugin ran past its deadline.
     #[error("plugin ran past its deadline of {deadline:?}{}: raise spec.limits.deadline if that is right", waits_text(*deadline, *waited))]
@@ -54,17 +54,51 @@ pub enum CallError {
     Host(String),
 }
 
-impl CallError {
-    /// Names the failure in logs and metrics. The set is closed, so cardinality is too.
-    pub fn label(&self) -> &'static str {
+/// The kind of a [`CallError`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum CallFailure {
+    /// The plugin answered with a failure that may pass.
+    Transient,
+    /// The plugin answered with a failure that only a change can fix.
+    Terminal,
+    /// The plugin crashed.
+    Trapped,
+    /// The plugin used up its CPU time.
+    CpuExceeded,
+    /// The plugin ran past its deadline.
+    DeadlineExceeded,
+    /// The host is shutting down.
+    Stopped,
+    /// The host could not run the plugin.
+    Host,
+}
+
+impl CallFailure {
+    /// Names it in logs and metrics.
+    pub fn label(self) -> &'static str {
         match self {
-            Self::Failed(Failure::Transient(_)) => "transient",
-            Self::Failed(Failure::Terminal(_)) => "terminal",
-            Self::DeadlineExceeded { .. } => "deadline_exceeded",
-            Self::CpuExceeded(_) => "cpu_exceeded",
-            Self::Trapped(_) => "trapped",
+            Self::Transient => "transient",
+            Self::Terminal => "terminal",
+            Self::Trapped => "trapped",
+            Self::CpuExceeded => "cpu_exceeded",
+            Self::DeadlineExceeded => "deadline_exceeded",
             Self::Stopped => "stopped",
-            Self::Host(_) => "host",
+            Self::Host => "host",
+        }
+    }
+}
+
+impl CallError {
+    /// Its kind.
+    pub fn kind(&self) -> CallFailure {
+        match self {
+            Self::Failed(Failure::Transient(_)) => CallFailure::Transient,
+            Self::Failed(Failure::Terminal(_)) => CallFailure::Terminal,
+            Self::DeadlineExceeded { .. } => CallFailure::DeadlineExceeded,
+            Self::CpuExceeded(_) => CallFailure::CpuExceeded,
+            Self::Trapped(_) => CallFailure::Trapped,
+            Self::Stopped => CallFailure::Stopped,
+            Self::Host(_) => CallFailure::Host,
         }
     }
 }

@@ -17,7 +17,7 @@ use memchr::memmem;
 use super::bindings::events::Event;
 use super::bindings::metrics::Label;
 use super::bindings::types::Failure;
-use super::tape::{Hider, Values};
+use super::transcript::{Hider, Values};
 use crate::memory::{Account, Charge};
 use crate::text::{clean, clean_lines};
 use crate::view::Hide;

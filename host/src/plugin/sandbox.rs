@@ -14,7 +14,7 @@ use super::limiter::Limiter;
 use super::meter::Cpu;
 use super::redact::Redactor;
 use super::shares::Share;
-use super::tape::Player;
+use super::transcript::Player;
 use super::waited::Waited;
 use super::wasi::{self, Output, Sleeps};
 use crate::manifest::Limits;
@@ -67,7 +67,7 @@ impl WasiView for State {
 }
 
 /// Who answers a guest.
-pub(super) enum Party {
+pub(super) enum ImportBackend {
     /// Nobody: it describes itself.
     Nobody,
     /// The cluster, through its door.
@@ -77,9 +77,9 @@ pub(super) enum Party {
 }
 
 /// What a call starts with.
-pub(super) struct Start {
+pub(super) struct CallSetup {
     /// Who answers.
-    pub party: Party,
+    pub party: ImportBackend,
     /// The plugin's name.
     pub plugin: Arc<str>,
     /// The plugin's configuration, as JSON.
@@ -108,17 +108,20 @@ pub(super) struct Start {
 ///
 /// # Errors
 /// The engine is interrupted by something else.
-pub(super) fn sandbox(engine: &Engine, start: Start) -> wasmtime::Result<(Store<State>, Output)> {
+pub(super) fn sandbox(
+    engine: &Engine,
+    start: CallSetup,
+) -> wasmtime::Result<(Store<State>, Output)> {
     let (wasi, output) = wasi::context(start.now, start.seed);
     let redactor = Redactor::on(&start.account);
     let (call, player) = match start.party {
-        Party::Nobody => (None, None),
-        Party::Cluster(call) => {
+        ImportBackend::Nobody => (None, None),
+        ImportBackend::Cluster(call) => {
             let call = call.of_share(start.share.clone());
             let call = call.hiding(redactor.clone());
             (Some(call.waiting(start.waited)), None)
         }
-        Party::Recording(player) => (None, Some(player)),
+        ImportBackend::Recording(player) => (None, Some(player)),
     };
     let object = call
         .as_ref()

@@ -7,8 +7,8 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::engine::SLOTS;
+use super::fair_scheduler::{FairScheduler, Line};
 use super::slots::{Slot, Slots};
-use super::turns::{Line, Turns};
 use super::waited::Waited;
 use crate::flowcontrol::{Claim, Quota, Rate, RateLimiter, Taken, Throttled};
 use crate::manifest::Limits;
@@ -57,7 +57,7 @@ fn log_rate(per_second: f64) -> Rate {
 /// What is shared.
 pub(super) struct Shares {
     slots: Slots,
-    turns: Turns,
+    turns: FairScheduler,
     requests: RateLimiter,
     log: Mutex<Quota>,
     clock: Clock,
@@ -96,7 +96,7 @@ impl Shares {
         Arc::new(Self {
             // Below the pool's slots: a call waits here rather than fail there.
             slots: Slots::new(usize::try_from(SLOTS).unwrap_or(1).saturating_sub(4)),
-            turns: Turns::new(threads),
+            turns: FairScheduler::new(threads),
             requests: RateLimiter::new(maxima.requests, seams.clone()),
             log: Mutex::new(Quota::new(maxima.log())),
             clock: seams.clock,

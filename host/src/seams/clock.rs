@@ -18,9 +18,9 @@ pub struct Clock {
 
 /// The hands of a clock that shows the time of day that it is set to, and no other.
 #[derive(Debug, Default)]
-pub struct Dial(AtomicI64);
+pub struct ManualWallClock(AtomicI64);
 
-impl Dial {
+impl ManualWallClock {
     /// From now on it is `wall`, to the microsecond.
     pub fn set(&self, wall: Timestamp) {
         self.0.store(wall.as_microsecond(), Ordering::Release);
@@ -37,7 +37,7 @@ impl Dial {
 enum Source {
     System,
     /// Wall time is set by hand.
-    Set(&'static Dial),
+    Set(&'static ManualWallClock),
     /// Wall time moves with tokio's (pausable) time, and CPU time stands still.
     Virtual {
         wall: Timestamp,
@@ -53,7 +53,7 @@ impl Clock {
     }
 
     /// The machine's clock, but for the time of day, which is what `dial` is set to.
-    pub fn shown_by(dial: &'static Dial) -> Self {
+    pub fn shown_by(dial: &'static ManualWallClock) -> Self {
         Self::of(Source::Set(dial))
     }
 
@@ -163,7 +163,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_dial_says_the_time_of_day_and_who_is_impatient_does_not_wait() {
-        static DIAL: Dial = Dial(AtomicI64::new(0));
+        static DIAL: ManualWallClock = ManualWallClock(AtomicI64::new(0));
         let start: Timestamp = "2026-11-21T09:30:00.25Z".parse().unwrap();
         DIAL.set(start);
         let clock = Clock::shown_by(&DIAL);

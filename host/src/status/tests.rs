@@ -1,13 +1,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::board::percentile;
+use super::collector::percentile;
 use super::warnings::{Known, warnings};
 use super::*;
-use crate::controller::{Failing, Record, Trouble};
+use crate::controller::{Failing, FailureSummary, Record};
 use crate::metrics::Waiting;
 use crate::object::Key;
-use crate::view::{Difference, End, Why, Wrote};
+use crate::view::{Difference, End, WakeReason, Wrote};
 
 const MIB: u64 = 1 << 20;
 
@@ -48,7 +48,7 @@ fn writes_status(pass: &mut Record) {
 }
 
 fn asked(pass: &mut Record) {
-    pass.whys.first = vec![Why::Requeued];
+    pass.whys.first = vec![WakeReason::Requeued];
     pass.whys.count = 1;
 }
 
@@ -81,14 +81,14 @@ fn situations() -> Vec<(&'static str, Known)> {
         (
             "FailsAgainAndAgain",
             Known {
-                trouble: Trouble {
+                trouble: FailureSummary {
                     worst: Some(Failing {
                         key: key("a"),
                         since: jiff::Timestamp::UNIX_EPOCH,
                         times: 10,
                         record: None,
                     }),
-                    ..Trouble::default()
+                    ..FailureSummary::default()
                 },
                 ..known()
             },
@@ -96,10 +96,10 @@ fn situations() -> Vec<(&'static str, Known)> {
         (
             "FailsForGood",
             Known {
-                trouble: Trouble {
+                trouble: FailureSummary {
                     terminal: 3,
                     for_good: Some(key("a")),
-                    ..Trouble::default()
+                    ..FailureSummary::default()
                 },
                 ..known()
             },
@@ -231,7 +231,7 @@ fn what_is_as_it_should_be_is_not_warned_of() {
         },
         // It has failed often, and not ten times.
         Known {
-            trouble: Trouble {
+            trouble: FailureSummary {
                 count: 5,
                 worst: Some(Failing {
                     key: key("a"),
@@ -239,7 +239,7 @@ fn what_is_as_it_should_be_is_not_warned_of() {
                     times: 9,
                     record: None,
                 }),
-                ..Trouble::default()
+                ..FailureSummary::default()
             },
             ..Known::default()
         },

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::document::Warning;
-use crate::controller::{Record, Trouble};
+use crate::controller::{FailureSummary, Record, Step};
 use crate::metrics::Waiting;
-use crate::view::{Why, Wrote};
+use crate::view::{WakeReason, Wrote};
 
 /// A key that has failed so often in a row is worth a look.
 const MANY_FAILURES: u32 = 10;
@@ -36,7 +36,7 @@ pub(super) struct Known {
     /// Of those, the ones of the last ten minutes: what failed long ago may be fixed.
     pub(super) recent: Vec<Arc<Record>>,
     /// The objects that fail now.
-    pub(super) trouble: Trouble,
+    pub(super) trouble: FailureSummary,
     /// What waits.
     pub(super) waiting: Waiting,
     /// Fields that became hot in the last ten minutes.
@@ -200,7 +200,7 @@ fn near_cpu(known: &Known) -> Told {
 fn polls(known: &Known) -> Told {
     let newest: Vec<_> = known.records.iter().rev().take(HABIT).collect();
     let asked = |record: &&Arc<Record>| {
-        let asked = |why: &Why| *why == Why::Requeued;
+        let asked = |why: &WakeReason| *why == WakeReason::Requeued;
         record.whys.first.iter().all(asked) && !record.whys.first.is_empty()
     };
     let idle = |record: &&Arc<Record>| !record.journal.writes.iter().any(Wrote::has_effect);
@@ -214,7 +214,7 @@ fn polls(known: &Known) -> Told {
 fn writes_status(known: &Known) -> Told {
     let kind = known.kind.as_ref()?;
     let newest = known.records.iter().rev();
-    let newest = newest.filter(|record| record.step == "reconcile");
+    let newest = newest.filter(|record| record.step == Step::Reconcile);
     let newest: Vec<_> = newest.take(HABIT).collect();
     let writes = |record: &&Arc<Record>| {
         let mut writes = record.journal.writes.iter();

@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 use super::Slot;
 use crate::api::Resource;
 use crate::object::owned::Tag;
-use crate::object::{Extent, Key, Object};
+use crate::object::{ApplyScope, Key, Object};
 
 /// Objects that were applied and have gone are remembered up to this number; then all are forgotten, which
 /// costs nothing but a check.
@@ -121,7 +121,7 @@ fn what(intent: &[u8; 32], object: &Object) -> [u8; 16] {
 }
 
 fn owned((manager, extent): &Slot, object: &Object) -> Option<[u8; 16]> {
-    object.owned_by(manager, *extent == Extent::Status)
+    object.owned_by(manager, *extent == ApplyScope::Status)
 }
 
 #[cfg(test)]
@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn an_apply_holds_until_what_its_manager_owns_changes() {
-        let slot = ("windlass/p".to_owned(), Extent::Rest);
+        let slot = ("windlass/p".to_owned(), ApplyScope::Rest);
         let then = object("1", "u", "windlass/p", "d");
         let applied = Applied::new(INTENT, &slot, &then);
         let rows = [
@@ -179,7 +179,7 @@ mod tests {
         let resource = resource();
         let key = |name: &str| Key::new(Some("home"), name);
         let slot = |extent| ("windlass/p".to_owned(), extent);
-        let (rest, status) = (slot(Extent::Rest), slot(Extent::Status));
+        let (rest, status) = (slot(ApplyScope::Rest), slot(ApplyScope::Status));
         let applied = |slot: &Slot, version: &str| {
             Applied::new(INTENT, slot, &object(version, "u", "windlass/p", "d"))
         };
@@ -202,7 +202,7 @@ mod tests {
 
     #[test]
     fn what_has_gone_is_remembered_up_to_a_number() {
-        let (resource, slot) = (resource(), ("m".to_owned(), Extent::Rest));
+        let (resource, slot) = (resource(), ("m".to_owned(), ApplyScope::Rest));
         let mut all = Applies::default();
         for number in 0..=MOST_GONE {
             let key = Key::new(None, &number.to_string());

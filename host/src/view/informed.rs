@@ -1,27 +1,27 @@
 //! What informers tell: it wakes whom it concerns.
 
 use super::own_writes::Seen;
-use super::{Name, OwnWrites, View, Wakeup, Why, why};
+use super::{Enqueue, Name, OwnWrites, View, WakeReason, wake_reason};
 use crate::api::Resource;
-use crate::informer::{Change, Known, News, Origin};
+use crate::informer::{Change, Known, Notification, Origin};
 use crate::object::Key;
 
 impl View {
     /// The informer of `resource` has news. Called under the lock of its store.
-    pub(crate) fn heard(&self, resource: &Resource, news: News<'_>) {
+    pub(crate) fn heard(&self, resource: &Resource, news: Notification<'_>) {
         match news {
-            News::Changed(change, origin) => self.heard_change(resource, change, origin),
-            News::Known(known) => self.heard_again(resource, known),
+            Notification::Changed(change, origin) => self.heard_change(resource, change, origin),
+            Notification::Known(known) => self.heard_again(resource, known),
         }
     }
 
     fn heard_change(&self, resource: &Resource, change: &Change, origin: Origin) {
         self.forget_applied(resource, change);
         let keys = self.woken(resource, change);
-        let found = why::is_found(change, origin);
-        let wakeup = |key| Wakeup {
+        let found = wake_reason::is_found(change, origin);
+        let wakeup = |key| Enqueue {
             why: match found {
-                true => Why::Listed,
+                true => WakeReason::Listed,
                 false => self.wakes.why(resource, change, &key),
             },
             key,
@@ -70,15 +70,15 @@ impl View {
         for key in concerned {
             if is_news(&mut own, &name, known, &key) {
                 let object = known.held.metadata.key.clone();
-                self.wake(key, Why::Changed(resource.kind.clone(), object));
+                self.wake(key, WakeReason::Changed(resource.kind.clone(), object));
             }
         }
         own.shown(&name, known.version);
     }
 
     /// Primaries were seen by their metadata, inside or outside the selector.
-    pub(crate) fn heard_stray(&self, news: News<'_>) {
-        let News::Changed(change, _) = news else {
+    pub(crate) fn heard_stray(&self, news: Notification<'_>) {
+        let Notification::Changed(change, _) = news else {
             return;
         };
         let Some(new) = &change.new else { return };

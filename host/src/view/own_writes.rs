@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 
-use crate::object::{Extent, Object};
+use crate::object::{ApplyScope, Object};
 
 /// The own writes of one plugin. `N` names an object, `K` a key of the queue.
 #[derive(Debug)]
@@ -50,7 +50,7 @@ struct Writes<K> {
 struct UnderWay<K> {
     id: u64,
     by: K,
-    extent: Extent,
+    extent: ApplyScope,
     /// What was seen meanwhile, and whose wake-up is withheld until the answer is there.
     withheld: Vec<Seen>,
 }
@@ -77,10 +77,10 @@ impl Seen {
     }
 
     /// Whether it can be nothing but the echo of a write to `extent` with this `answer`.
-    fn is_echo_of(self, answer: Answer, extent: Extent) -> bool {
+    fn is_echo_of(self, answer: Answer, extent: ApplyScope) -> bool {
         let alone = match self {
             Self::One(_) => true,
-            Self::More(_) => extent != Extent::Status,
+            Self::More(_) => extent != ApplyScope::Status,
             Self::Sum(_) => false,
             Self::Gone => return answer == Answer::Deleted,
         };
@@ -103,7 +103,7 @@ impl<N, K> Default for OwnWrites<N, K> {
 
 impl<N: Clone + Eq + Hash, K: Clone + Eq> OwnWrites<N, K> {
     /// A write by `by` is being sent. The answer names it.
-    pub(super) fn begin(&mut self, object: &N, by: &K, extent: Extent) -> u64 {
+    pub(super) fn begin(&mut self, object: &N, by: &K, extent: ApplyScope) -> u64 {
         self.next += 1;
         let write = UnderWay {
             id: self.next,
@@ -205,7 +205,7 @@ mod tests {
     #[test]
     fn the_echo_after_the_answer_wakes_only_others() {
         let mut own = Own::default();
-        let id = own.begin(&"child", &"a", Extent::Whole);
+        let id = own.begin(&"child", &"a", ApplyScope::Whole);
         assert!(!own.end(&"child", id, Answer::New(10)));
         assert!(own.withhold(&"child", Seen::One(10), &"a"));
         assert!(!own.withhold(&"child", Seen::One(10), &"b"));
@@ -216,7 +216,7 @@ mod tests {
     #[test]
     fn the_echo_before_the_answer_wakes_only_others() {
         let mut own = Own::default();
-        let id = own.begin(&"child", &"a", Extent::Whole);
+        let id = own.begin(&"child", &"a", ApplyScope::Whole);
         assert!(own.withhold(&"child", Seen::One(10), &"a"));
         assert!(!own.withhold(&"child", Seen::One(10), &"b"));
         own.shown(&"child", 10);
@@ -230,7 +230,7 @@ mod tests {
     #[test]
     fn a_change_by_somebody_else_is_never_taken_for_an_echo() {
         let mut own = Own::default();
-        let id = own.begin(&"child", &"a", Extent::Whole);
+        let id = own.begin(&"child", &"a", ApplyScope::Whole);
         assert!(own.withhold(&"child", Seen::One(9), &"a"));
         assert!(
             own.end(&"child", id, Answer::New(10)),
@@ -247,10 +247,10 @@ mod tests {
     #[test]
     fn an_echo_that_shows_more_than_the_write_is_news() {
         let cases = [
-            (Extent::Status, Seen::One(10), false),
-            (Extent::Status, Seen::More(10), true),
-            (Extent::Whole, Seen::More(10), false),
-            (Extent::Whole, Seen::Sum(10), true),
+            (ApplyScope::Status, Seen::One(10), false),
+            (ApplyScope::Status, Seen::More(10), true),
+            (ApplyScope::Whole, Seen::More(10), false),
+            (ApplyScope::Whole, Seen::Sum(10), true),
         ];
         for (extent, seen, news) in cases {
             let mut own = Own::default();
@@ -271,7 +271,7 @@ mod tests {
         ];
         for (answer, seen, news) in cases {
             let mut own = Own::default();
-            let id = own.begin(&"child", &"a", Extent::Whole);
+            let id = own.begin(&"child", &"a", ApplyScope::Whole);
             for seen in seen {
                 assert!(own.defer(&"child", *seen, &"a"));
                 assert!(!own.defer(&"child", *seen, &"b"));
@@ -284,10 +284,10 @@ mod tests {
     #[test]
     fn after_a_write_without_an_answer_whatever_was_seen_counts() {
         let mut own = Own::default();
-        let id = own.begin(&"child", &"a", Extent::Whole);
+        let id = own.begin(&"child", &"a", ApplyScope::Whole);
         assert!(own.withhold(&"child", Seen::One(10), &"a"));
         assert!(own.end(&"child", id, Answer::None));
-        let id = own.begin(&"child", &"a", Extent::Whole);
+        let id = own.begin(&"child", &"a", ApplyScope::Whole);
         assert!(!own.end(&"child", id, Answer::None), "nothing was seen");
         assert!(own.objects.is_empty());
     }

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, PoisonError};
 
-use super::{View, Why};
+use super::{View, WakeReason};
 use crate::api::Resource;
 use crate::grants::Scope;
 use crate::informer::Subscription;
@@ -40,7 +40,7 @@ impl View {
         let waiting = std::mem::take(&mut *self.waiting());
         waiting
             .into_iter()
-            .for_each(|key| self.wake(key, Why::Watched));
+            .for_each(|key| self.wake(key, WakeReason::Watched));
     }
 
     /// What the plugin watches whole kinds of, by group and plural, and as what it is watched by now.

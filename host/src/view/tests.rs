@@ -12,8 +12,8 @@ use crate::memory::Account;
 use crate::object::REQUESTED;
 
 /// What a plugin called `p` looks at that declares nothing but its kind of primaries.
-pub(crate) fn outlook(primary: Resource) -> Outlook {
-    Outlook {
+pub(crate) fn outlook(primary: Resource) -> WatchSpec {
+    WatchSpec {
         primary,
         finalizer: "windlass.dev/p".into(),
         manager: "windlass/p".into(),
@@ -27,14 +27,14 @@ pub(crate) fn outlook(primary: Resource) -> Outlook {
 
 /// Whom a view has woken.
 #[derive(Clone, Default)]
-pub(crate) struct Woken(Arc<Mutex<Vec<Wakeup>>>);
+pub(crate) struct Woken(Arc<Mutex<Vec<Enqueue>>>);
 
 impl Woken {
     /// A view that wakes them.
-    pub(crate) fn by(outlook: Outlook) -> (Arc<View>, Self) {
+    pub(crate) fn by(outlook: WatchSpec) -> (Arc<View>, Self) {
         let woken = Self::default();
         let noted = woken.clone();
-        let wake = Box::new(move |wakeup: Wakeup| noted.0.lock().unwrap().push(wakeup));
+        let wake = Box::new(move |wakeup: Enqueue| noted.0.lock().unwrap().push(wakeup));
         let view = View::new(outlook, wake, &Account::unlimited());
         (Arc::new(view), woken)
     }
@@ -46,7 +46,7 @@ impl Woken {
         names.join(" ")
     }
 
-    fn wakeups(&self) -> Vec<Wakeup> {
+    fn wakeups(&self) -> Vec<Enqueue> {
         std::mem::take(&mut *self.0.lock().unwrap())
     }
 }
@@ -62,11 +62,11 @@ impl Plugin {
         Self::with(world, outlook(config_maps().resource)).await
     }
 
-    async fn with(world: &World, outlook: Outlook) -> Self {
+    async fn with(world: &World, outlook: WatchSpec) -> Self {
         let resource = outlook.primary.clone();
         let (view, woken) = Woken::by(outlook);
         let told = Arc::downgrade(&view);
-        let heard = Box::new(move |news: crate::informer::News<'_>| {
+        let heard = Box::new(move |news: crate::informer::Notification<'_>| {
             if let Some(view) = told.upgrade() {
                 view.heard(&config_maps().resource, news);
             }
@@ -91,7 +91,7 @@ impl Plugin {
     }
 
     /// Why they were.
-    fn whys(&self) -> Vec<Why> {
+    fn whys(&self) -> Vec<WakeReason> {
         let wakeups = self.woken.wakeups().into_iter();
         wakeups.map(|one| one.why).collect()
     }
@@ -101,7 +101,7 @@ impl Plugin {
         let resource = config_maps().resource;
         let write = self
             .view
-            .write(&resource, &key("a"), &key("a"), Extent::Whole);
+            .write(&resource, &key("a"), &key("a"), ApplyScope::Whole);
         write.answered(&world.change("a", data).await, &Sent::NOTHING);
     }
 }
@@ -160,7 +160,7 @@ async fn a_write_without_an_answer_wakes_its_author() {
     let resource = config_maps().resource;
     let write = author
         .view
-        .write(&resource, &key("a"), &key("a"), Extent::Whole);
+        .write(&resource, &key("a"), &key("a"), ApplyScope::Whole);
     world.change("a", "done").await;
     world.wait(SECOND).await;
     assert_eq!(author.woken(), "", "it may be its own");
@@ -184,7 +184,7 @@ async fn answers_in_part_and_whole_at_the_same_time_do_not_wait_for_each_other()
         std::thread::spawn(move || {
             for _ in 0..20_000 {
                 let resource = config_maps().resource;
-                let write = view.write(&resource, &key("a"), &key("a"), Extent::Whole);
+                let write = view.write(&resource, &key("a"), &key("a"), ApplyScope::Whole);
                 match whole {
                     true => write.answered(&object, &Sent::NOTHING),
                     false => write.answered_in_part(&object),
@@ -204,7 +204,7 @@ async fn of_what_a_selector_leaves_out_another_store_tells() {
     let world = World::new();
     world.create("a").await;
     let resource = config_maps().resource;
-    let outlook = Outlook {
+    let outlook = WatchSpec {
         selects: true,
         watches_unselected: true,
         ..outlook(resource.clone())
@@ -231,7 +231,7 @@ async fn of_what_a_selector_leaves_out_another_store_tells() {
         metadata_only: true,
         ..config_maps()
     };
-    let nobody = Box::new(|_: crate::informer::News<'_>| {});
+    let nobody = Box::new(|_: crate::informer::Notification<'_>| {});
     let whole =
         world
             .informers
@@ -253,15 +253,15 @@ async fn who_asks_for_a_pass_wakes_its_object_at_once_also_while_it_is_written()
     let resource = config_maps().resource;
     let write = author
         .view
-        .write(&resource, &key("a"), &key("a"), Extent::Whole);
+        .write(&resource, &key("a"), &key("a"), ApplyScope::Whole);
     ask("1").await;
     world.wait(SECOND).await;
-    assert_eq!(author.whys(), [Why::Asked]);
-    assert_eq!(other.whys(), [Why::Asked]);
+    assert_eq!(author.whys(), [WakeReason::Asked]);
+    assert_eq!(other.whys(), [WakeReason::Asked]);
     drop(write);
     assert!(author.whys().is_empty(), "it runs for that already");
     // The answer to an own write shows it first.
     ask("2").await;
     author.write(&world, "own").await;
-    assert_eq!(author.whys(), [Why::Asked]);
+    assert_eq!(author.whys(), [WakeReason::Asked]);
 }

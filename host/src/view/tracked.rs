@@ -1,7 +1,7 @@
 //! Whom a change wakes: the primaries that it concerns, and the keys that have read or written what changed.
 
+use super::event_mapper::is_seen;
 use super::reads::{GroupKind, Read};
-use super::wakes::is_seen;
 use super::{Hide, Journal, Saw, View};
 use crate::api::{Resource, group_of};
 use crate::bugs::{self, Bug};

@@ -12,9 +12,9 @@ use tokio::sync::watch;
 
 use super::own_writes::Seen;
 use super::shares::answers;
-use super::{View, Why, why};
+use super::{View, WakeReason, wake_reason};
 use crate::api::Resource;
-use crate::informer::{Change, News, Origin, Subscription};
+use crate::informer::{Change, Notification, Origin, Subscription};
 use crate::object::Key;
 use crate::selector::LabelSelector;
 
@@ -65,7 +65,7 @@ impl View {
         drop(state);
         waiting
             .into_iter()
-            .for_each(|key| self.wake(key, Why::Watched));
+            .for_each(|key| self.wake(key, WakeReason::Watched));
     }
 
     /// The key `by` reads or writes objects of the primary's kind that the selected ones may not include.
@@ -87,8 +87,8 @@ impl View {
     }
 
     /// The informer of the whole kind has news. Called under the lock of its store.
-    pub(crate) fn heard_unselected(&self, news: News<'_>) {
-        let News::Changed(change, origin) = news else {
+    pub(crate) fn heard_unselected(&self, news: Notification<'_>) {
+        let Notification::Changed(change, origin) = news else {
             return;
         };
         let Some(object) = change.new.as_ref().or(change.old.as_ref()) else {
@@ -107,7 +107,7 @@ impl View {
             Origin::Watch | Origin::Answer => Seen::One(version),
         };
         let name = (primary.clone(), key.clone());
-        let why = why::changed(primary, change);
+        let why = wake_reason::changed(primary, change);
         let is_there = change.new.is_some();
         let mut own = self.own();
         for woken in self.woken_by_unselected(change) {
@@ -136,7 +136,7 @@ impl View {
 
     /// The key `by` has deleted an object: the other keys that this concerns run.
     pub(super) fn wake_for_unselected(&self, change: &Change, by: &Key) {
-        let why = why::changed(&self.outlook.primary, change);
+        let why = wake_reason::changed(&self.outlook.primary, change);
         let keys = self.woken_by_unselected(change).into_iter();
         let others = keys.filter(|key| key != by);
         others.for_each(|key| self.wake(key, why.clone()));

@@ -8,16 +8,16 @@ use super::effect::{Effect, Sent, of_change, of_creation};
 use super::journal::{End, Wrote};
 use super::own_writes::Answer;
 use super::place::Place;
-use super::{Name, Slot, View, Why};
+use super::{Name, Slot, View, WakeReason};
 use crate::informer::Change;
-use crate::object::{Extent, Key, Object};
+use crate::object::{ApplyScope, Key, Object};
 
 /// A write by one key. Without an answer it ends when it is dropped.
 pub struct Write {
     view: Arc<View>,
     object: Name,
     by: Key,
-    extent: Extent,
+    extent: ApplyScope,
     /// The object as it was, if the store knew that.
     before: Before,
     id: Option<u64>,
@@ -34,7 +34,7 @@ enum Before {
 }
 
 impl Write {
-    pub(super) fn begin(view: Arc<View>, object: Name, by: Key, extent: Extent) -> Self {
+    pub(super) fn begin(view: Arc<View>, object: Name, by: Key, extent: ApplyScope) -> Self {
         let id = Some(view.own().begin(&object, &by, extent));
         let before = match view.get(&object.0, &object.1) {
             Some(held) => Before::There(held),
@@ -177,8 +177,8 @@ impl Write {
     fn spread(&self, change: &Change) {
         let (view, resource, by) = (&self.view, &self.object.0, &self.by);
         view.changed(resource, change, |key| match self.extent {
-            Extent::Status => key != by || view.wakes.is_news_to_author(resource, change, by),
-            Extent::Rest | Extent::Whole => {
+            ApplyScope::Status => key != by || view.wakes.is_news_to_author(resource, change, by),
+            ApplyScope::Rest | ApplyScope::Whole => {
                 key != by || view.wakes.is_request(resource, change, by)
             }
         });
@@ -209,7 +209,7 @@ impl Write {
             && self.view.own().end(&self.object, id, answer)
         {
             let (resource, key) = &self.object;
-            let why = Why::Overtaken(resource.kind.clone(), key.clone());
+            let why = WakeReason::Overtaken(resource.kind.clone(), key.clone());
             self.view.wake(self.by.clone(), why);
         }
     }

@@ -21,7 +21,7 @@ const TEXT: usize = 2 << 10;
 pub struct Answer {
     /// `windlass.dev/v1alpha1`.
     pub api_version: String,
-    /// `Why`.
+    /// `WakeReason`.
     pub kind: String,
     /// The object.
     pub object: ObjectRef,
@@ -228,7 +228,7 @@ impl PassAnswer {
             ago_ms: millis(ago),
             woken_by: whys.collect(),
             reasons: record.whys.count,
-            step: record.step.to_owned(),
+            step: record.step.label().to_owned(),
             attempt: record.attempt,
             resource_version: record.version.clone(),
             read: journal.reads.iter().map(read).collect(),
@@ -248,7 +248,7 @@ impl PassAnswer {
                 .untold(record.error.as_deref().unwrap_or_default())
                 .map(|words| clean(words, TEXT))
                 .collect(),
-            returned: record.outcome.to_owned(),
+            returned: record.outcome.label().to_owned(),
             error: record.error.as_deref().map(|error| clean(error, TEXT)),
             output: record.output.clone(),
             recording: record

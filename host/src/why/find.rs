@@ -9,7 +9,9 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::APIResourceList;
 use super::answer::{Answer, PluginAnswer};
 use super::truth::Truth;
 use crate::api::{Accept, Api, Request, Resource, api_path, group_of};
-use crate::controller::{Children, Facts, Insight, Insights, Place, Record, Sight};
+use crate::controller::{
+    Children, ControllerHandle, ControllerHandles, Facts, Place, Record, Sight,
+};
 use crate::error::Chain;
 use crate::lease::Lease;
 use crate::metrics::{About, Meters, Metrics, Stage};
@@ -39,7 +41,7 @@ pub struct Finder {
     /// How far each plugin is.
     pub metrics: Metrics,
     /// What their controllers know.
-    pub insights: Insights,
+    pub insights: ControllerHandles,
     /// The door to the API server; nothing is written.
     pub api: Api,
     /// The namespace of the Leases.
@@ -299,7 +301,7 @@ impl Question {
     }
 
     /// The object's owners, if a plugin watches its kind.
-    fn owners(&self, insight: &Insight) -> Vec<ObjectRef> {
+    fn owners(&self, insight: &ControllerHandle) -> Vec<ObjectRef> {
         let watched = insight.watched();
         let Some(resource) = watched.iter().find(|resource| self.means(resource)) else {
             return Vec::new();

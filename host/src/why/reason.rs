@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use super::left::Left;
 use super::truth::Truth;
-use crate::controller::{Facts, Place, Sight};
+use crate::controller::{Facts, PassOutcome, Place, Sight, Step};
 use crate::metrics::Stage;
 use crate::object::Metadata;
 use crate::selector::LabelSelector;
 use crate::text::spell;
-use crate::view::Why;
+use crate::view::WakeReason;
 
 /// Why an object is as it is with a plugin. The set is closed: each has a word, a sentence and a situation that leads
 /// to it (see the tests).
@@ -279,7 +279,7 @@ fn unselected(facts: &Facts, object: &Metadata) -> Option<Reason> {
 
 /// The reason, if the key is in the queue.
 fn queued(facts: &Facts) -> Option<Reason> {
-    let finalizes = facts.last().is_some_and(|last| last.step == "finalize");
+    let finalizes = facts.last().is_some_and(|last| last.step == Step::Finalize);
     let reason = match &facts.place {
         Place::Nowhere => return None,
         Place::Running { since, .. } | Place::Waiting { low: false, since }
@@ -299,13 +299,13 @@ fn queued(facts: &Facts) -> Option<Reason> {
         },
         Place::Delayed(delayed) if delayed.slowed => Reason::HotLoop(delayed.left),
         Place::Delayed(delayed) => match delayed.why {
-            Some(Why::Failed) => Reason::Backoff {
+            Some(WakeReason::Failed) => Reason::Backoff {
                 left: delayed.left,
                 failures: facts.failures,
             },
-            Some(Why::SlowedDown) => Reason::Throttled(delayed.left),
-            Some(Why::Requeued) if finalizes => Reason::FinalizePending(delayed.left),
-            Some(Why::Requeued) => Reason::Requeued(delayed.left),
+            Some(WakeReason::SlowedDown) => Reason::Throttled(delayed.left),
+            Some(WakeReason::Requeued) if finalizes => Reason::FinalizePending(delayed.left),
+            Some(WakeReason::Requeued) => Reason::Requeued(delayed.left),
             _ => Reason::Delayed(delayed.left),
         },
     };
@@ -341,8 +341,8 @@ fn seen(facts: &Facts, held: &Metadata, truth: &Truth) -> Reason {
         return Reason::Forgotten;
     };
     match last.outcome {
-        "terminal" => return Reason::Terminal,
-        "stopped" => return Reason::Interrupted,
+        PassOutcome::TERMINAL => return Reason::Terminal,
+        PassOutcome::STOPPED => return Reason::Interrupted,
         _ if last.error.is_some() => return Reason::Failed,
         _ => {}
     }

@@ -14,7 +14,7 @@ use windlass_host::flowcontrol::Throttled;
 use windlass_host::grants::{Grants, Used};
 use windlass_host::manifest::Limits;
 use windlass_host::object::{Key, Object, finalizer_of};
-use windlass_host::plugin::cluster::{Call, Door, Primary, Sheet, Writes};
+use windlass_host::plugin::cluster::{Call, CapturedWrites, ClusterAccess, Primary, Writes};
 use windlass_host::plugin::{
     Action, Called, Cancel, Compiler, HostCalls, LoadError, Measures, Plugin, Progress, Request,
     Sandboxes,
@@ -51,7 +51,7 @@ pub struct Tenant {
     pub plugin: Plugin,
     /// Stops every call of the plugin: the host is shutting down.
     pub cancel: Cancel,
-    door: Arc<Door>,
+    door: Arc<ClusterAccess>,
     api: FakeApi,
 }
 
@@ -127,7 +127,7 @@ impl House {
         let primary = self.discovery.by_kind(version, kind).await?;
         let primary = primary.with_context(|| format!("{kind} of {version} is not served"))?;
         let view = View::unwatched(plugin.description.outlook(&plugin.name, primary));
-        let door = Door {
+        let door = ClusterAccess {
             plugin: plugin.name.clone(),
             api: self.door.clone(),
             discovery: self.discovery.clone(),
@@ -141,7 +141,7 @@ impl House {
             account: plugin.account().clone(),
             api_calls: plugin.limits().api_calls,
             writes: Writes::Sent,
-            sheet: Sheet::default(),
+            sheet: CapturedWrites::default(),
         };
         Ok(Tenant {
             plugin,

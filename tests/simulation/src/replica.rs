@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, watch};
 use windlass_host::api::{Api, Discovery};
-use windlass_host::controller::{Archive, Insights};
+use windlass_host::controller::{Archive, ControllerHandles};
 use windlass_host::crashes::Crashes;
 use windlass_host::events::Recorder;
 use windlass_host::hosting::{Host, Quarantine};
@@ -146,7 +146,7 @@ async fn live(
         grace: GRACE,
         records,
         metrics: Metrics::default(),
-        insights: Insights::default(),
+        insights: ControllerHandles::default(),
         failures: None,
     });
     let _ = alive.host.set(Arc::downgrade(&host));

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::{apply, post};
+use crate::meta;
 use crate::server::Server;
-use crate::write::meta;
 
 /// Where pods would reach the server. An address of a loopback, where it listens, is not allowed in
 /// Endpoints; nothing listens at this one.

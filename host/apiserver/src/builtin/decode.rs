@@ -14,12 +14,12 @@ use serde_json::{Map, Value};
 
 use super::catalog;
 use super::structs::{self, Field, Struct};
+use crate::outline::{Doubled, Place, Step};
 use crate::patch::json_word;
 use crate::registry::Resource;
-use crate::request::outline::Step;
 use crate::schema::{Kind, Schema, View};
+pub use findings::Findings;
 use findings::Wrong;
-pub use findings::{Doubled, Findings};
 use scalars::Misfit;
 
 /// Reads an object of a built-in kind; names the fields that were dropped, such as
@@ -89,6 +89,7 @@ fn decode_as(
     let mut decoder = Decoder {
         keeps_empty_lists,
         words,
+        found: Findings::told_by(words),
         ..Decoder::default()
     };
     let (_, local) = type_name.rsplit_once('.').unwrap_or_default();
@@ -101,18 +102,47 @@ fn decode_as(
 struct Decoder {
     keeps_empty_lists: bool,
     words: Words,
-    /// With keys and indexes.
-    path: Vec<Step>,
-    /// Without them, and with the names of embedded structs, for errors.
-    fields: Vec<&'static str>,
-    /// The struct that the last of `fields` is in.
+    way: Vec<Turn>,
+    /// The struct that the last field on the way is in.
     within: String,
     found: Findings,
     /// Within a part that a type's own decoder reads: it is not strict, and its errors end everything.
     is_within_own: bool,
 }
 
+/// A step of the walk.
+#[derive(Debug)]
+struct Turn {
+    step: Step,
+    /// The field, if a struct has it.
+    field: Option<Field>,
+    /// Once something was found there or below.
+    place: Option<Place>,
+}
+
+impl Turn {
+    fn to(step: Step, field: Option<Field>) -> Self {
+        Self {
+            step,
+            field,
+            place: None,
+        }
+    }
+}
+
 impl Decoder {
+    /// Where the walk is, for what is found.
+    fn place(&mut self) -> Place {
+        let known = self.way.iter().rposition(|turn| turn.place.is_some());
+        let mut place = Place::ROOT;
+        for turn in self.way.iter_mut().skip(known.unwrap_or(0)) {
+            let found = &mut self.found;
+            let here = || found.below(place, turn.step.clone(), turn.field);
+            place = *turn.place.get_or_insert_with(here);
+        }
+        place
+    }
+
     /// `go` is the type as Go names it.
     fn value(&mut self, value: &mut Value, view: View<'_>, go: &str) {
         let type_name = view.type_name().unwrap_or_default();
@@ -156,16 +186,13 @@ impl Decoder {
                 gone.push(name.clone());
                 continue;
             }
-            self.path.push(Step::Field(name.clone()));
-            let depth = self.fields.len();
-            self.fields.extend(field.embedded);
-            self.fields.push(field.name);
+            self.way
+                .push(Turn::to(Step::Field(name.clone()), Some(*field)));
             self.value(value, below, field.go_type());
             if self.is_left_out(value, *field, below) {
                 gone.push(name.clone());
             }
-            self.path.pop();
-            self.fields.truncate(depth);
+            self.way.pop();
         }
         self.within = outer;
         for name in gone {
@@ -182,9 +209,10 @@ impl Decoder {
         if self.is_within_own {
             return;
         }
-        let mut at = self.path.clone();
-        at.push(Step::Field(name.to_owned()));
-        self.found.unknown.push(at);
+        let place = self.place();
+        let step = Step::Field(name.to_owned());
+        let place = self.found.below(place, step, None);
+        self.found.unknown_at(place);
     }
 
     fn map(&mut self, map: &mut Map<String, Value>, view: View<'_>, go: &str) {
@@ -198,14 +226,14 @@ impl Decoder {
                 *value = zero_item(below, go);
                 continue;
             }
-            self.path.push(Step::Field(name.clone()));
+            self.way.push(Turn::to(Step::Field(name.clone()), None));
             if is_resources {
                 let read = scalars::quantity(value, true);
                 self.own(read);
             } else {
                 self.value(value, below, go);
             }
-            self.path.pop();
+            self.way.pop();
         }
     }
 
@@ -219,9 +247,9 @@ impl Decoder {
                 *item = zero_item(below, go);
                 continue;
             }
-            self.path.push(Step::Item(index));
+            self.way.push(Turn::to(Step::Item(index), None));
             self.value(item, below, go);
-            self.path.pop();
+            self.way.pop();
         }
     }
 
@@ -286,21 +314,13 @@ impl Decoder {
     }
 
     fn misfit(&mut self, misfit: Misfit, is_final: bool) {
-        let text = match misfit {
-            Misfit::Said(text) => text,
-            Misfit::Type { word, go } => {
-                let go = go.replace("[]byte", "[]uint8");
-                let is_apart = is_final && self.words == Words::Maps;
-                let place = match self.fields.as_slice() {
-                    [] => "value".to_owned(),
-                    _ if is_apart => "value".to_owned(),
-                    fields => format!("struct field {}.{}", self.within, fields.join(".")),
-                };
-                format!("json: cannot unmarshal {word} into Go {place} of type {go}")
-            }
+        let wrong = Wrong {
+            at: self.place(),
+            misfit,
+            within: self.within.clone(),
+            is_final,
         };
-        let at = self.path.clone();
-        self.found.wrong.push(Wrong { at, text, is_final });
+        self.found.wrong_at(wrong);
     }
 }
 

@@ -15,6 +15,7 @@ mod qos;
 mod runtime;
 mod service;
 mod signing;
+mod tolerations;
 mod update;
 
 use http::StatusCode;

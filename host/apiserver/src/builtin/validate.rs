@@ -8,6 +8,7 @@
 mod admission;
 mod autoscaler;
 mod claims;
+mod conditions;
 mod data;
 mod endpoints;
 mod events;

@@ -10,10 +10,11 @@ use super::client::{Agent, At, Client, Failed, resource_at};
 use super::feed::{Seen, Thing};
 use super::queue::Queue;
 use crate::budgets;
+use crate::meta;
 use crate::seams::Instant;
 use crate::server::Server;
 use crate::store::Place;
-use crate::write::{conditions, meta};
+use crate::write::conditions;
 
 const AGENT: Agent = Agent {
     program: "kube-controller-manager",

@@ -1,20 +1,14 @@
 //! Events go an hour after their last write: the real server keeps them with a lease of etcd that ends then
-//! (kubernetes `pkg/registry/core/event/storage`, `--event-ttl`).
+//! (kubernetes `pkg/registry/core/event/storage`, `--event-ttl`). No finalizer and no policy stands against that.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use serde_json::json;
-
-use super::client::{Agent, At, Client, core};
 use super::feed::{Seen, Thing};
 use crate::seams::Instant;
 use crate::server::Server;
+use crate::store::Write;
 
-const AGENT: Agent = Agent {
-    program: "kube-apiserver",
-    user: "system:apiserver",
-};
 /// How long an Event is kept.
 const LASTS: Duration = Duration::from_secs(3600);
 
@@ -52,14 +46,11 @@ impl Expiry {
             return false;
         };
         self.ends.remove(&thing);
-        let registry = server.registry();
-        if let Some(events) = core(&registry, "events") {
-            let client = Client {
-                server,
-                agent: AGENT,
-            };
-            // What cannot be deleted is gone, or goes once its finalizers do.
-            let _ = client.delete(At::new(events, &thing.key), &json!({}));
+        let store = server.store();
+        if let Some(held) = store.get(&thing.place, &thing.key) {
+            let (revision, last) = (held.revision, Write::Delete(held.value()));
+            // An Event that was written since goes later.
+            let _ = store.write(&thing.place, thing.key, Some(revision), last);
         }
         true
     }

@@ -12,12 +12,12 @@ use serde_json::{Value, json};
 use super::client::{Agent, At, Client, Failed, core};
 use super::feed::{Meta, Seen};
 use super::queue::Queue;
+use crate::meta;
 use crate::options::controllers as names;
 use crate::registry::{Registry, Resource};
 use crate::seams::Instant;
 use crate::server::Server;
 use crate::store::{Entry, Key};
-use crate::write::meta;
 use contents::Emptied;
 
 const AGENT: Agent = Agent {

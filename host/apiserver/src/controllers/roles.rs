@@ -5,11 +5,11 @@ use serde_json::{Value, json};
 use super::client::{Agent, At, Client, Failed};
 use super::feed::Seen;
 use super::queue::Queue;
+use crate::meta;
 use crate::rbac::{Rule, aggregation};
 use crate::seams::Instant;
 use crate::server::Server;
 use crate::store::Key;
-use crate::write::meta;
 
 const AGENT: Agent = Agent {
     program: "clusterrole-aggregation-controller",

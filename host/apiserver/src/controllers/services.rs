@@ -8,11 +8,11 @@ use serde_json::{Value, json};
 use super::client::{Agent, At, Client, Failed};
 use super::feed::Seen;
 use super::queue::Queue;
+use crate::meta;
 use crate::registry::{Origin, Registry};
 use crate::seams::Instant;
 use crate::server::Server;
 use crate::store::Key;
-use crate::write::meta;
 
 const AGENT: Agent = Agent {
     program: "kube-apiserver",

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::fields::{self, Set, Writer};
+use crate::meta;
 use crate::server::Server;
 use crate::store::{Entry, Write};
-use crate::write::meta;
 
 /// Who writes the status of definitions.
 const MANAGER: &str = "kube-apiserver";

@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 
 use super::Fault;
 use crate::body::Body;
+use crate::meta;
 use crate::seams::Clock;
-use crate::write::meta;
 
 /// A watch's body with faults in it.
 pub(super) fn spoiled(body: Body, faults: Vec<Fault>, clock: Clock) -> Body {

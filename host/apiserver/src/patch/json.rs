@@ -4,20 +4,18 @@
 //! `test`, and is added by `replace`; indexes below zero count from the end; only objects and lists can
 //! be the whole document; a path without a leading slash loses its first part.
 
+mod document;
+mod places;
+
 use http::StatusCode;
 use serde_json::{Map, Value};
 
 use super::json_word;
-use crate::mutants::{self, Mutant};
 use crate::status::Refusal;
+pub use document::Undone;
+use document::{depth, patched};
 
 const MAX_OPERATIONS: usize = 10_000;
-/// What all `copy` operations may add, in bytes.
-const MAX_COPIED: usize = 3 * 1024 * 1024;
-/// So much deeper than object and patch together the result may become by `move` and `copy`.
-const DEEPER: usize = 50;
-/// How many values may be looked at for their depth.
-const MAX_LOOKS: usize = 10_000_000;
 const KNOWN_FIELDS: [&str; 4] = ["op", "path", "from", "value"];
 
 /// Applies a JSON patch.
@@ -38,16 +36,36 @@ pub fn json(object: &Value, patch: &Value) -> Result<Value, Refusal> {
             ),
         ));
     }
-    let mut document = Document {
-        root: object.clone(),
-        copied: 0,
-        deepest: depth(object) + depth(patch) + DEEPER,
-        looks: MAX_LOOKS,
-    };
-    for operation in &operations {
-        document.apply(operation).ok_or_else(rejected)?;
-    }
-    Ok(document.root)
+    patched(object, depth(patch), &operations).map_err(|_| rejected())
+}
+
+/// Applies the operations of an admission policy.
+///
+/// # Errors
+/// If one of them cannot be done.
+pub fn json_made(object: &Value, operations: &[Made<'_>]) -> Result<Value, Undone> {
+    let deepest = { operations.iter() }.filter_map(|made| Some(depth(made.value?)));
+    let deepest = deepest.max().unwrap_or_default();
+    let operations: Vec<Operation<'_>> = { operations.iter() }
+        .map(|made| Operation {
+            kind: Some(made.op),
+            path: Some(made.path),
+            from: Some(made.from).filter(|from| !from.is_empty()),
+            value: made.value,
+        })
+        .collect();
+    patched(object, deepest, &operations)
+}
+
+/// An operation that a policy has made.
+#[derive(Clone, Copy, Debug)]
+#[expect(missing_docs, reason = "as in a JSON patch")]
+pub struct Made<'a> {
+    pub op: &'a str,
+    pub path: &'a str,
+    /// Empty where nothing is said.
+    pub from: &'a str,
+    pub value: Option<&'a Value>,
 }
 
 /// What strict field validation says about the patch itself.
@@ -113,169 +131,6 @@ fn decode(patch: &Value) -> Result<Vec<Operation<'_>>, Refusal> {
         other => Err(wrong(other, "value of type handlers.jsonPatchOp")),
     };
     operations.iter().map(decode).collect()
-}
-
-/// The object on its way through the patch.
-struct Document {
-    root: Value,
-    copied: usize,
-    deepest: usize,
-    /// How many values may still be looked at for their depth.
-    looks: usize,
-}
-
-impl Document {
-    /// `None` if it cannot be done.
-    fn apply(&mut self, operation: &Operation<'_>) -> Option<()> {
-        let value = || operation.value.cloned().unwrap_or_default();
-        match operation.kind? {
-            "add" => self.add(operation.path?, value()),
-            "remove" => self.remove(operation.path?).map(drop),
-            "replace" => self.replace(operation.path?, value()),
-            "move" => {
-                self.get(operation.from?)?;
-                let moved = self.remove(operation.from?)?;
-                self.add(operation.path?, moved)
-            }
-            "copy" => {
-                let copy = self.get(operation.from?)?.clone();
-                self.copied += copy.to_string().len();
-                (self.copied <= MAX_COPIED).then_some(())?;
-                self.add(operation.path?, copy)
-            }
-            "test" => {
-                let found = match operation.path? {
-                    "" => &self.root,
-                    path => self.get(path)?,
-                };
-                let absent = operation.value.is_none() && !found.is_null();
-                (!absent && *found == value()).then_some(())
-            }
-            _ => None,
-        }
-    }
-
-    /// The object or list that holds what `path` names, and its name there.
-    fn holder(&mut self, path: &str) -> Option<(&mut Value, String)> {
-        let mut parts = path.split('/').skip(1).map(unescape);
-        let mut key = parts.next()?;
-        let mut holder = &mut self.root;
-        for next in parts {
-            holder = match holder {
-                Value::Object(fields) => fields.get_mut(&key)?,
-                Value::Array(items) => {
-                    let index = index(&key, items.len())?;
-                    items.get_mut(index)?
-                }
-                _ => return None,
-            };
-            key = next;
-        }
-        matches!(holder, Value::Object(_) | Value::Array(_)).then_some((holder, key))
-    }
-
-    /// A field that is absent is null.
-    fn get(&mut self, path: &str) -> Option<&Value> {
-        let (holder, key) = self.holder(path)?;
-        match holder {
-            Value::Object(fields) => {
-                let absent = (!mutants::is(Mutant::TestsOfNothingFail)).then_some(&Value::Null);
-                fields.get(&key).or(absent)
-            }
-            Value::Array(items) => {
-                let index = index(&key, items.len())?;
-                items.get(index)
-            }
-            _ => None,
-        }
-    }
-
-    fn add(&mut self, path: &str, value: Value) -> Option<()> {
-        let depth = self.deepest.checked_sub(path.split('/').count())?;
-        is_shallow(&value, depth, &mut self.looks).then_some(())?;
-        let (holder, key) = self.holder(path)?;
-        match holder {
-            Value::Object(fields) => {
-                fields.insert(key, value);
-            }
-            Value::Array(items) if key == "-" => items.push(value),
-            Value::Array(items) => {
-                let index = index(&key, items.len() + 1)?;
-                items.insert(index, value);
-            }
-            _ => return None,
-        }
-        Some(())
-    }
-
-    fn remove(&mut self, path: &str) -> Option<Value> {
-        let (holder, key) = self.holder(path)?;
-        match holder {
-            Value::Object(fields) => fields.remove(&key),
-            Value::Array(items) => {
-                let index = index(&key, items.len())?;
-                Some(items.remove(index))
-            }
-            _ => None,
-        }
-    }
-
-    fn replace(&mut self, path: &str, value: Value) -> Option<()> {
-        if path.is_empty() {
-            let whole = matches!(value, Value::Object(_) | Value::Array(_));
-            return whole.then(|| self.root = value);
-        }
-        let (holder, key) = self.holder(path)?;
-        match holder {
-            Value::Object(fields) => {
-                fields.insert(key, value);
-            }
-            Value::Array(items) => {
-                let index = index(&key, items.len())?;
-                *items.get_mut(index)? = value;
-            }
-            _ => return None,
-        }
-        Some(())
-    }
-}
-
-/// A place in a list of `length`; below zero counts from its end.
-fn index(key: &str, length: usize) -> Option<usize> {
-    let index: i64 = key.parse().ok()?;
-    let length = i64::try_from(length).ok()?;
-    let index = if index < 0 { index + length } else { index };
-    usize::try_from(index).ok().filter(|_| index < length)
-}
-
-fn unescape(part: &str) -> String {
-    // In one pass in Go: "~01" is "~1".
-    part.replace("~1", "/").replace("~0", "~")
-}
-
-fn depth(value: &Value) -> usize {
-    let below = match value {
-        Value::Object(fields) => fields.values().map(depth).max(),
-        Value::Array(items) => items.iter().map(depth).max(),
-        _ => return 0,
-    };
-    below.unwrap_or(0) + 1
-}
-
-/// Whether a value has less than `depth` levels.
-fn is_shallow(value: &Value, depth: usize, looks: &mut usize) -> bool {
-    let Some(left) = looks.checked_sub(1) else {
-        return false;
-    };
-    *looks = left;
-    let Some(below) = depth.checked_sub(1) else {
-        return false;
-    };
-    match value {
-        Value::Object(fields) => fields.values().all(|value| is_shallow(value, below, looks)),
-        Value::Array(items) => items.iter().all(|value| is_shallow(value, below, looks)),
-        _ => true,
-    }
 }
 
 #[cfg(test)]

@@ -5,10 +5,10 @@ use serde_json::{Map, Value, json};
 
 use crate::builtin;
 use crate::convert;
+use crate::meta;
 use crate::registry::{Origin, Resource};
 use crate::request::options::{DeleteOptions, Propagation, WriteOptions};
 use crate::server::Call;
-use crate::write::meta;
 
 /// What is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +43,8 @@ pub(crate) struct Admission<'a> {
     pub(crate) object: Option<&'a Value>,
     /// The object as it was; nothing for a creation.
     pub(crate) old: Option<&'a Value>,
+    /// The name that the client sent, where the path has none: one that the server makes is no part of the request.
+    pub(crate) sent_name: &'a str,
     /// The options of the request.
     pub(crate) options: Value,
     /// Whether nothing will be kept.
@@ -87,6 +89,7 @@ impl<'a> Admission<'a> {
             operation,
             object: Some(object),
             old,
+            sent_name: meta::text(object, "name"),
             options: Value::Object(said),
             dry_run: options.dry_run,
         }
@@ -127,31 +130,27 @@ impl<'a> Admission<'a> {
             operation: Operation::Delete,
             object: None,
             old: Some(old),
+            sent_name: "",
             options: Value::Object(said),
             dry_run: options.dry_run,
         }
     }
 
-    /// The name of the object; empty for all of them.
+    /// The name of the object; empty for all of them, and where the server makes one.
     pub(super) fn name(&self) -> &str {
-        let target = self.call.target.name.as_deref();
-        let own = || {
-            let object = self.object?;
-            Some(meta::text(object, "name"))
-        };
-        target.or_else(own).unwrap_or_default()
+        self.call.target.name.as_deref().unwrap_or(self.sent_name)
     }
 
     /// The name in messages.
     pub(super) fn shown_name(&self) -> &str {
-        let generated = || {
-            let prefix = self.object.map(|object| meta::text(object, "generateName"));
-            prefix.filter(|prefix| !prefix.is_empty())
-        };
-        match self.name() {
-            "" => generated().unwrap_or("Unknown"),
-            name => name,
-        }
+        let of_object = |field| self.object.map(|object| meta::text(object, field));
+        let names = [
+            Some(self.name()),
+            of_object("name"),
+            of_object("generateName"),
+        ];
+        let mut names = names.into_iter().flatten();
+        names.find(|name| !name.is_empty()).unwrap_or("Unknown")
     }
 
     /// The namespace; a namespace itself lies in itself.
@@ -211,8 +210,9 @@ impl<'a> Admission<'a> {
         convert::to_served(object, own)
     }
 
-    /// The variable `request`, for a policy that has met the request as one of `resource`.
-    pub(super) fn request(&self, resource: &Resource) -> Value {
+    /// The variable `request`, for a policy that has met the request as one of `resource`: `shown` is the resource
+    /// that it names.
+    pub(super) fn request(&self, resource: &Resource, shown: &Resource) -> Value {
         let own = self.call.resource;
         let user = &self.call.request.user;
         let mut info = json!({ "groups": user.groups });
@@ -227,7 +227,7 @@ impl<'a> Admission<'a> {
         let mut request = json!({
             "uid": "",
             "kind": self.kind(resource).to_value(),
-            "resource": named(resource),
+            "resource": named(shown),
             "requestKind": self.kind(own).to_value(),
             "requestResource": named(own),
             "operation": self.operation.word(),

@@ -33,9 +33,10 @@ pub(super) struct Program {
 impl Program {
     /// Compiles an expression.
     pub(super) fn new(text: &str) -> Self {
-        let compiled = rules::compile(text).map(|mut expression| {
+        let compiled = rules::roomy(text, || {
+            let mut expression = rules::compile(text)?;
             rewrite::fields(&mut expression);
-            expression
+            Ok(expression)
         });
         Self {
             text: text.to_owned(),
@@ -51,7 +52,7 @@ impl Program {
             rewrite::objects(expression);
         });
         let compiled = compiled.map(|mut expression| {
-            rewrite::fields(&mut expression);
+            rules::roomy(text, || rewrite::fields(&mut expression));
             expression
         });
         Self {

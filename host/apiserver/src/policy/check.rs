@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
 use kube_cel::cel::common::ast::Expr;
-use kube_cel::cel::parser::Parser;
 use serde_json::{Value, json};
 
 use crate::schema::rules::{self, Type};
@@ -232,8 +231,7 @@ impl Names {
 
 /// Whether an expression is a field of what may hold anything, so that its type is `dyn` for sure.
 fn is_anything(text: &str) -> bool {
-    let parsed = Parser::new().enable_optional_syntax(true).parse(text);
-    let Ok(parsed) = parsed else {
+    let Ok(parsed) = rules::parse(text) else {
         return false;
     };
     let mut place = &parsed;

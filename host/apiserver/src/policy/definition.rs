@@ -1,14 +1,14 @@
 //! Policies as they are asked: read from their objects, compiled, and kept until they change.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
 
 use super::cel::{self, Program, Variables};
 use super::{GROUP, at, list, text};
+use crate::meta;
 use crate::store::{Entry, Place, Store};
-use crate::write::meta;
 
 /// A policy.
 #[derive(Debug)]
@@ -39,7 +39,7 @@ pub(super) struct Mutation {
 
 /// What a mutation makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Patch {
+pub(crate) enum Patch {
     /// An object to apply.
     Apply,
     /// A JSON patch.
@@ -70,14 +70,14 @@ pub(super) struct Binding {
 }
 
 /// A policy with its bindings.
-pub(super) type Hook = (Arc<Policy>, Vec<Binding>);
+pub(super) type Hook = (Arc<Policy>, Vec<Arc<Binding>>);
 
-/// A policy, and the revision at which it was read.
-type Read = (u64, Arc<Policy>);
-
-/// The compiled policies of a server, by plural and name.
+/// The policies and bindings of a server as they are asked, until they change.
 #[derive(Debug, Default)]
-pub(crate) struct Policies(Mutex<BTreeMap<(&'static str, String), Read>>);
+pub(crate) struct Policies {
+    policies: Kept<Policy>,
+    bindings: Kept<Binding>,
+}
 
 impl Policies {
     /// All policies that are bound, and their bindings, each in the order of their names.
@@ -87,40 +87,79 @@ impl Policies {
         plural: &'static str,
         bindings: &'static str,
     ) -> Vec<Hook> {
-        let policies = listed(store, plural);
-        if policies.is_empty() {
-            return Vec::new();
+        let entries = listed(store, plural);
+        let of_bindings = listed(store, bindings);
+        self.policies.retain(plural, names(&entries));
+        self.bindings.retain(bindings, names(&of_bindings));
+        let mut bound: BTreeMap<String, Vec<Arc<Binding>>> = BTreeMap::new();
+        for entry in &of_bindings {
+            let binding = self
+                .bindings
+                .read(key(bindings, entry), entry.revision, || {
+                    Binding::of(&entry.value())
+                });
+            let of_policy = bound.entry(binding.policy.clone()).or_default();
+            of_policy.push(binding);
         }
-        let mut bindings: Vec<Binding> = listed(store, bindings)
-            .iter()
-            .map(|entry| Binding::of(&entry.value()))
-            .collect();
-        let mut hooks = Vec::new();
-        for entry in policies {
-            let name = &*entry.key.name;
-            let (own, others): (Vec<_>, Vec<_>) = bindings
-                .into_iter()
-                .partition(|binding| binding.policy == name);
-            bindings = others;
-            if !own.is_empty() {
-                hooks.push((self.compiled(plural, &entry), own));
-            }
+        let hooks = entries.iter().filter_map(|entry| {
+            let own = bound.remove(&*entry.key.name)?;
+            let key = key(plural, entry);
+            let policy = self
+                .policies
+                .read(key, entry.revision, || Policy::of(&entry.value()));
+            Some((policy, own))
+        });
+        hooks.collect()
+    }
+}
+
+/// What was read from objects, by plural and name, with the revision of each object.
+#[derive(Debug)]
+struct Kept<T>(Mutex<Held<T>>);
+
+type Held<T> = BTreeMap<(&'static str, String), (u64, Arc<T>)>;
+
+impl<T> Default for Kept<T> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<T> Kept<T> {
+    /// What an object says. It is read while nobody waits: a policy has much to compile.
+    fn read(&self, key: (&'static str, String), at: u64, read: impl FnOnce() -> T) -> Arc<T> {
+        if let Some((revision, held)) = self.held().get(&key)
+            && *revision == at
+        {
+            return Arc::clone(held);
         }
-        hooks
+        let found = Arc::new(read());
+        let mut held = self.held();
+        let newer = held.get(&key).is_some_and(|(revision, _)| *revision > at);
+        if !newer {
+            held.insert(key, (at, Arc::clone(&found)));
+        }
+        found
     }
 
-    fn compiled(&self, plural: &'static str, entry: &Entry) -> Arc<Policy> {
-        let key = (plural, entry.key.name.to_string());
-        let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((revision, policy)) = held.get(&key)
-            && *revision == entry.revision
-        {
-            return Arc::clone(policy);
-        }
-        let policy = Arc::new(Policy::of(&entry.value()));
-        held.insert(key, (entry.revision, Arc::clone(&policy)));
-        policy
+    /// Forgets the objects of a kind that are no more.
+    fn retain<'a>(&self, plural: &'static str, names: impl Iterator<Item = &'a str>) {
+        let names: BTreeSet<&str> = names.collect();
+        self.held()
+            .retain(|(of, name), _| *of != plural || names.contains(name.as_str()));
     }
+
+    fn held(&self) -> MutexGuard<'_, Held<T>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn names(entries: &[Arc<Entry>]) -> impl Iterator<Item = &str> {
+    entries.iter().map(|entry| &*entry.key.name)
+}
+
+fn key(plural: &'static str, entry: &Entry) -> (&'static str, String) {
+    (plural, entry.key.name.to_string())
 }
 
 fn listed(store: &Store, plural: &str) -> Vec<Arc<Entry>> {
@@ -198,5 +237,37 @@ impl Binding {
                 .collect(),
             policy: text(spec, "policyName").to_owned(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    #[test]
+    fn what_was_read_is_kept_until_its_object_changes_or_goes() {
+        let reads = Cell::new(0);
+        let kept = Kept::<u64>::default();
+        let read = |at: u64| {
+            let key = ("a", "one".to_owned());
+            *kept.read(key, at, || {
+                reads.set(reads.get() + 1);
+                // Others read and write while something is read.
+                kept.read(("a", "other".to_owned()), 1, || 0);
+                at
+            })
+        };
+        assert_eq!((read(1), read(1), reads.get()), (1, 1, 1));
+        assert_eq!((read(2), reads.get()), (2, 2));
+        // A write that has listed before the change reads the old one, and does not put it in the new one's place.
+        assert_eq!((read(1), reads.get()), (1, 3));
+        assert_eq!((read(2), reads.get()), (2, 3));
+        kept.retain("b", std::iter::empty());
+        assert_eq!(kept.held().len(), 2);
+        kept.retain("a", ["other"].into_iter());
+        assert_eq!(kept.held().len(), 1);
+        assert_eq!((read(2), reads.get()), (2, 4));
     }
 }

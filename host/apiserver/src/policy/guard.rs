@@ -1,16 +1,16 @@
 //! What else stands against writing a policy or a binding: rights that the server cannot look up, and those
 //! that whoever writes it lacks (kubernetes `pkg/registry/admissionregistration/*/authz.go`).
 
-use kube_cel::cel::parser::Parser;
 use serde_json::Value;
 
 use super::{GROUP, at, list, text};
+use crate::meta;
 use crate::options::Authorization;
 use crate::rbac::{Attributes, is_master};
+use crate::schema::rules;
 use crate::server::Call;
 use crate::status::{Cause, Refusal};
 use crate::store::{Key, Place};
-use crate::write::meta;
 
 /// Lists of expressions in a policy, and the field of each.
 const EXPRESSIONS: [(&str, &str); 4] = [
@@ -66,8 +66,10 @@ fn without_rights(spec: &Value) -> Vec<Cause> {
 }
 
 fn asks_for_rights(expression: &str) -> bool {
-    let parsed = Parser::new().enable_optional_syntax(true).parse(expression);
-    parsed.is_ok_and(|parsed| parsed.references().has_variable("authorizer"))
+    rules::roomy(expression, || {
+        let parsed = rules::parse(expression);
+        parsed.is_ok_and(|parsed| parsed.references().has_variable("authorizer"))
+    })
 }
 
 /// Who writes a policy or a binding may read the parameters.

@@ -7,11 +7,11 @@ use serde_json::Value;
 
 use super::admission::Admission;
 use super::at;
+use crate::meta;
 use crate::registry::Resource;
 use crate::selector::LabelSelector;
 use crate::status::{Named, Refusal};
 use crate::store::{Key, Labels, Place};
-use crate::write::meta;
 
 /// Takes a request for one of a resource, if `constraints` (a `MatchResources`) are about it.
 ///

@@ -2,20 +2,23 @@
 //! (apiserver `pkg/admission/plugin/policy/mutating`).
 //!
 //! - Nobody owns the fields that a policy sets.
-//! - A policy with `reinvocationPolicy: IfNeeded` is asked once more where any policy has mutated.
+//! - In each round, policies and bindings are matched with the object as it was before the round.
+//! - A policy with `reinvocationPolicy: IfNeeded` that was asked is asked once more where any policy has mutated.
 
-use std::sync::Arc;
+use std::collections::BTreeSet;
 
 use kube_cel::cel::Value as Cel;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::admission::Admission;
 use super::cel::{self, Failure};
-use super::definition::{Binding, Mutation, Patch, Policy};
-use super::validating::{conditions_hold, frames};
-use super::{matching, params};
+use super::definition::{Hook, Mutation, Patch};
+use super::invocation::{self, Invocation, Misconfigured};
+use super::text;
+use super::validating::{Frames, conditions_hold, frames};
 use crate::fields;
-use crate::patch;
+use crate::meta;
+use crate::patch::{self, Undone};
 use crate::registry::Resource;
 use crate::schema::rules::Budget;
 use crate::status::{Cause, Refusal};
@@ -30,52 +33,50 @@ struct Broken {
     reason: &'static str,
 }
 
+/// A policy, a binding, and the namespace and the name of a parameter.
+type Key = [String; 4];
+
 /// Has all policies mutate the object of a request; `complete` puts in defaults.
 ///
 /// # Errors
-/// 403 if a policy that is to fail cannot be asked.
+/// 403 if a policy that is to fail cannot be asked, and whatever `complete` refuses.
 pub(super) fn mutate(
     admission: &Admission<'_>,
     object: &mut Value,
-    complete: impl Fn(Value) -> Result<Value, Refusal>,
+    complete: impl Fn(Value, Patch) -> Result<Value, Refusal>,
 ) -> Result<(), Refusal> {
     let server = admission.call.server;
     let hooks = server.policies().hooks(server.store(), POLICIES, BINDINGS);
-    let mut all_broken = Vec::new();
-    let mut mutated = false;
-    for again in [false, true] {
-        if again && !mutated {
-            break;
-        }
-        for (policy, bindings) in &hooks {
-            if again && !policy.again {
-                continue;
-            }
-            for binding in bindings {
-                let mut broken = Vec::new();
-                let asked = Asked {
-                    policy,
-                    binding,
-                    complete: &complete,
-                };
-                mutated |= asked.mutate(admission, object, &mut broken)?;
-                if policy.fails && !again {
-                    all_broken.extend(broken);
-                }
-            }
-        }
-    }
-    if all_broken.is_empty() {
+    if hooks.is_empty() {
         return Ok(());
     }
-    Err(refusal(admission, object, &all_broken))
+    let round = |object: &mut Value, only: Option<&BTreeSet<Key>>| {
+        let sent = object.clone();
+        let admission = Admission {
+            object: Some(&sent),
+            ..admission.clone()
+        };
+        let mut round = Round {
+            admission: &admission,
+            complete: &complete,
+            only,
+            broken: Vec::new(),
+            mutated: false,
+            eligible: BTreeSet::new(),
+        };
+        round.run(&hooks, object)?;
+        match round.broken.as_slice() {
+            [] => Ok(round.mutated.then_some(round.eligible)),
+            broken => Err(refusal(&admission, broken)),
+        }
+    };
+    match round(object, None)? {
+        Some(eligible) => round(object, Some(&eligible)).map(drop),
+        None => Ok(()),
+    }
 }
 
-fn refusal(admission: &Admission<'_>, object: &Value, broken: &[Broken]) -> Refusal {
-    let admission = Admission {
-        object: Some(object),
-        ..admission.clone()
-    };
+fn refusal(admission: &Admission<'_>, broken: &[Broken]) -> Refusal {
     let mut refusal = Refusal::forbidden(admission.call.named(), admission.shown_name(), "");
     if let Some(first) = broken.first() {
         refusal.message.clone_from(&first.text);
@@ -94,119 +95,135 @@ fn refusal(admission: &Admission<'_>, object: &Value, broken: &[Broken]) -> Refu
     refusal
 }
 
-/// The resource that a request is taken for, and the parameters.
-type Found = (Arc<Resource>, Vec<Value>);
-
-/// A policy with one of its bindings.
-struct Asked<'a, F> {
-    policy: &'a Policy,
-    binding: &'a Binding,
+/// Each policy once, in the order of their names.
+struct Round<'a, F> {
+    /// With the object as it is before the round.
+    admission: &'a Admission<'a>,
     complete: &'a F,
+    /// Those that are asked; all of them in the first round.
+    only: Option<&'a BTreeSet<Key>>,
+    broken: Vec<Broken>,
+    /// Whether anything was made of the object, the same object included.
+    mutated: bool,
+    /// Those that may be asked once more.
+    eligible: BTreeSet<Key>,
 }
 
-impl<F: Fn(Value) -> Result<Value, Refusal>> Asked<'_, F> {
-    /// Mutates the object; answers whether it has become another one.
-    fn mutate(
-        &self,
-        admission: &Admission<'_>,
-        object: &mut Value,
-        broken: &mut Vec<Broken>,
-    ) -> Result<bool, Refusal> {
-        let before = object.clone();
-        let seen = Admission {
-            object: Some(&before),
-            ..admission.clone()
-        };
-        let (policy, binding) = (&self.policy.name, &self.binding.name);
-        let found = match self.found(&seen) {
-            Ok(Some(found)) => found,
-            Ok(None) => return Ok(false),
-            Err((of_binding, why)) => {
-                let text = if of_binding {
-                    format!(
-                        "policy '{policy}' with binding '{binding}' denied request: failed to configure \
-                         binding: {why}"
-                    )
-                } else {
-                    format!("policy {policy:?} denied request: failed to configure policy: {why}")
-                };
-                broken.push(Broken { text, reason: "" });
-                return Ok(false);
-            }
-        };
-        let (resource, all) = found;
-        for param in &all {
-            if let Err(why) = self.with(admission, object, &resource, param)? {
-                let text =
-                    format!("policy '{policy}' with binding '{binding}' denied request: {why}");
-                let reason = "Invalid";
-                broken.push(Broken { text, reason });
-            }
-        }
-        Ok(*object != before)
-    }
-
-    /// The resource that the request is taken for, and the parameters; an error says whether it is the
-    /// binding's.
-    fn found(&self, admission: &Admission<'_>) -> Result<Option<Found>, (bool, String)> {
-        let of_policy = |why| (false, why);
-        let of_binding = |why| (true, why);
-        let matched = matching::matched(&self.policy.constraints, admission).map_err(of_policy)?;
-        let Some(resource) = matched else {
-            return Ok(None);
-        };
-        let kind = params::kind(&self.policy.param_kind, admission).map_err(of_policy)?;
-        let resources = &self.binding.resources;
-        if !resources.is_null()
-            && matching::matched(resources, admission)
-                .map_err(of_binding)?
-                .is_none()
-        {
-            return Ok(None);
-        }
-        let all = params::collect(kind.as_deref(), &self.binding.param_ref, admission);
-        Ok(Some((resource, all.map_err(of_binding)?)))
-    }
-
-    /// All mutations of the policy, with one parameter; the last that cannot be made says why.
-    fn with(
-        &self,
-        admission: &Admission<'_>,
-        object: &mut Value,
-        resource: &Resource,
-        param: &Value,
-    ) -> Result<Result<(), String>, Refusal> {
-        let mut result = Ok(());
-        for (index, mutation) in self.policy.mutations.iter().enumerate() {
-            let before = object.clone();
-            let seen = Admission {
-                object: Some(&before),
-                ..admission.clone()
-            };
-            let frames = match frames(self.policy, &seen, resource, param) {
-                Ok(frames) => frames,
-                Err(why) => return Ok(Err(why)),
-            };
-            if index == 0 {
-                match conditions_hold(&self.policy.conditions, &frames.conditions) {
-                    Ok(true) => {}
-                    Ok(false) => return Ok(Ok(())),
-                    Err(why) => return Ok(Err(why)),
+impl<F: Fn(Value, Patch) -> Result<Value, Refusal>> Round<'_, F> {
+    fn run(&mut self, hooks: &[Hook], object: &mut Value) -> Result<(), Refusal> {
+        let mut invocations = Vec::new();
+        for (policy, bindings) in hooks {
+            for invocation in invocation::of(policy, bindings, self.admission) {
+                match invocation {
+                    Ok(invocation) => invocations.push(invocation),
+                    Err(misconfigured) if policy.fails => self.broken.push(Broken {
+                        text: misconfigured.told(&policy.name),
+                        reason: "",
+                    }),
+                    Err(_) => {}
                 }
             }
-            let made = mutation.program.run(&frames.all, &mut Budget::of_rules());
-            let made = made.map_err(Failure::told);
-            let versioned = seen.versioned(&before, resource);
-            let patched = made.and_then(|made| patched(mutation, &made, &versioned, resource));
-            match patched {
+        }
+        for invocation in &invocations {
+            self.invoke(invocation, object)?;
+        }
+        Ok(())
+    }
+
+    /// All mutations of a policy, with one binding and one parameter.
+    fn invoke(&mut self, invocation: &Invocation<'_>, object: &mut Value) -> Result<(), Refusal> {
+        let policy = invocation.policy;
+        let conditions = self
+            .frames(invocation, object)
+            .and_then(|frames| conditions_hold(&policy.conditions, &frames.conditions));
+        match conditions {
+            Ok(true) => {}
+            Ok(false) => return Ok(()),
+            Err(why) => {
+                self.note(invocation, &why);
+                return Ok(());
+            }
+        }
+        let key = key(invocation);
+        if self.only.is_some_and(|only| !only.contains(&key)) {
+            return Ok(());
+        }
+        for mutation in &policy.mutations {
+            match self.patched(invocation, mutation, object) {
                 Ok(patched) => {
-                    *object = (self.complete)(admission.as_asked(patched, resource))?;
+                    let patched = self.admission.as_asked(patched, &invocation.resource);
+                    *object = (self.complete)(patched, mutation.patch)?;
+                    self.mutated = true;
                 }
-                Err(why) => result = Err(why),
+                Err(why) => self.note(invocation, &why),
             }
         }
-        Ok(result)
+        if policy.again {
+            self.eligible.insert(key);
+        }
+        Ok(())
     }
+
+    fn note(&mut self, invocation: &Invocation<'_>, why: &str) {
+        let (policy, binding) = (invocation.policy, invocation.binding);
+        if policy.fails {
+            self.broken.push(Broken {
+                text: told(&policy.name, Some(&binding.name), why),
+                reason: "Invalid",
+            });
+        }
+    }
+
+    fn frames(&self, invocation: &Invocation<'_>, object: &Value) -> Result<Frames, String> {
+        let seen = Admission {
+            object: Some(object),
+            ..self.admission.clone()
+        };
+        let (resource, param) = (&invocation.resource, &invocation.param);
+        frames(invocation.policy, &seen, resource, param)
+    }
+
+    /// The object with a mutation in it.
+    fn patched(
+        &self,
+        invocation: &Invocation<'_>,
+        mutation: &Mutation,
+        object: &Value,
+    ) -> Result<Value, String> {
+        let frames = self.frames(invocation, object)?;
+        let made = mutation.program.run(&frames.all, &mut Budget::of_rules());
+        let made = made.map_err(Failure::told)?;
+        let resource = &invocation.resource;
+        let versioned = self.admission.versioned(object, resource);
+        patched(mutation, &made, &versioned, resource)
+    }
+}
+
+impl Misconfigured<'_> {
+    fn told(&self, policy: &str) -> String {
+        let binding = self.binding.map(|binding| binding.name.as_str());
+        told(policy, binding, &self.why)
+    }
+}
+
+fn told(policy: &str, binding: Option<&str>, why: &str) -> String {
+    match binding {
+        Some(binding) => {
+            format!("policy '{policy}' with binding '{binding}' denied request: {why}")
+        }
+        None => format!("policy {policy:?} denied request: {why}"),
+    }
+}
+
+fn key(invocation: &Invocation<'_>) -> Key {
+    let param = &invocation.param;
+    let of_param = |field| meta::text(param, field).to_owned();
+    [
+        invocation.policy.name.clone(),
+        invocation.binding.name.clone(),
+        of_param("namespace"),
+        of_param("name"),
+    ]
 }
 
 /// An object with a mutation in it.
@@ -238,22 +255,40 @@ fn apply(mut config: Value, object: &Value, resource: &Resource) -> Result<Value
 
 /// A test that fails leaves the object as it was.
 fn json_patch(patch: &Value, object: &Value) -> Result<Value, String> {
-    let mut patched = object.clone();
-    for operation in patch.as_array().into_iter().flatten() {
-        patched = match patch::json(&patched, &json!([operation])) {
-            Ok(next) => next,
-            Err(_) if operation.get("op").is_some_and(|op| op == "test") => {
-                return Ok(object.clone());
-            }
-            Err(_) => {
-                let said = |name| operation.get(name).and_then(Value::as_str);
-                return Err(format!(
-                    "JSON Patch: {} operation does not apply: doc is missing path: {:?}: missing value",
-                    said("op").unwrap_or_default(),
-                    said("path").unwrap_or_default()
-                ));
-            }
-        };
+    if !patch.is_array() {
+        let why = "type mismatch: JSONPatchType.expression should evaluate to array";
+        return Err(why.to_owned());
     }
-    Ok(patched)
+    let operations = patch.as_array().into_iter().flatten();
+    let operations: Vec<patch::Made<'_>> = operations
+        .map(|operation| patch::Made {
+            op: text(operation, "op"),
+            path: text(operation, "path"),
+            from: text(operation, "from"),
+            value: operation.get("value"),
+        })
+        .collect();
+    match patch::json_made(object, &operations) {
+        Ok(patched) => Ok(patched),
+        Err(Undone::Test(_)) => Ok(object.clone()),
+        Err(Undone::Other(why)) => Err(format!("JSON Patch: {why}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_patch_is_a_list_of_which_a_failing_test_changes_nothing() {
+        let object = json!({ "a": 1 });
+        assert!(json_patch(&json!({}), &object).is_err_and(|why| why.contains("array")));
+        let add = json!({ "op": "add", "path": "/b", "value": 2 });
+        let test = json!({ "op": "test", "path": "/b", "value": 3 });
+        let patched = json_patch(&json!([add]), &object);
+        assert_eq!(patched, Ok(json!({ "a": 1, "b": 2 })));
+        assert_eq!(json_patch(&json!([add, test]), &object), Ok(object));
+    }
 }

@@ -8,7 +8,8 @@ use serde_json::Value;
 use super::admission::Admission;
 use super::cel::{self, Failure, Frame, Program};
 use super::definition::{Binding, Policy, Validation};
-use super::{authorizer, matching, params};
+use super::invocation::{self, Invocation};
+use super::{authorizer, matching};
 use crate::registry::Resource;
 use crate::schema::rules::Budget;
 use crate::status::{Cause, Refusal};
@@ -64,7 +65,16 @@ pub(super) fn validate(admission: &Admission<'_>) -> Result<(), Refusal> {
     let hooks = server.policies().hooks(server.store(), POLICIES, BINDINGS);
     let mut denied = Vec::new();
     for (policy, bindings) in &hooks {
-        ask(policy, bindings, admission, &mut denied);
+        for invocation in invocation::of(policy, bindings, admission) {
+            match invocation {
+                Ok(invocation) => denied.extend(ask(&invocation, admission)),
+                Err(wrong) if policy.fails => {
+                    let denial = Denial::of(wrong.why);
+                    denied.push((told(policy, wrong.binding, &denial), denial));
+                }
+                Err(_) => {}
+            }
+        }
     }
     match denied.into_iter().next() {
         Some((text, denial)) => Err(refusal(admission, &text, &denial)),
@@ -72,52 +82,11 @@ pub(super) fn validate(admission: &Admission<'_>) -> Result<(), Refusal> {
     }
 }
 
-/// Asks a policy for each of its bindings; `denied` gets whole messages.
-fn ask(
-    policy: &Policy,
-    bindings: &[Binding],
-    admission: &Admission<'_>,
-    denied: &mut Vec<(String, Denial)>,
-) {
-    let resource = match matching::matched(&policy.constraints, admission) {
-        Ok(Some(resource)) => resource,
-        Ok(None) => return,
-        Err(why) => return denied.extend(broken(policy, None, &why)),
-    };
-    let kind = match params::kind(&policy.param_kind, admission) {
-        Ok(kind) => kind,
-        Err(why) => return denied.extend(broken(policy, None, &why)),
-    };
-    for binding in bindings {
-        if !binding.resources.is_null() {
-            match matching::matched(&binding.resources, admission) {
-                Ok(Some(_)) => {}
-                Ok(None) => continue,
-                Err(why) => {
-                    denied.extend(broken(policy, Some(binding), &why));
-                    continue;
-                }
-            }
-        }
-        match params::collect(kind.as_deref(), &binding.param_ref, admission) {
-            Ok(all) => {
-                for param in &all {
-                    let verdict = evaluate(policy, admission, &resource, param);
-                    denied.extend(enforce(policy, binding, verdict, admission));
-                }
-            }
-            Err(why) => denied.extend(broken(policy, Some(binding), &why)),
-        }
-    }
-}
-
-/// What is denied because a policy or a binding cannot be used.
-fn broken(policy: &Policy, binding: Option<&Binding>, why: &str) -> Option<(String, Denial)> {
-    let what = binding.map_or("policy", |_| "binding");
-    let denial = Denial::of(format!("failed to configure {what}: {why}"));
-    policy
-        .fails
-        .then(|| (told(policy, binding, &denial), denial))
+/// Asks a policy; answers what it denies, with whole messages.
+fn ask(invocation: &Invocation<'_>, admission: &Admission<'_>) -> Vec<(String, Denial)> {
+    let (policy, binding) = (invocation.policy, invocation.binding);
+    let verdict = evaluate(policy, admission, &invocation.resource, &invocation.param);
+    enforce(policy, binding, verdict, admission)
 }
 
 /// What a binding does about what its policy says: warns, or denies.
@@ -192,28 +161,28 @@ pub(super) fn frames(
         _ if is_namespace => Cel::Null,
         name => cel::value(&namespace_object(&matching::namespace(admission, name)?)),
     };
-    let plain = vec![
+    let objects = [
         ("object", versioned(admission.object)),
         ("oldObject", versioned(admission.old)),
-        ("request", cel::value(&admission.request(resource))),
         ("params", cel::value(param)),
     ];
-    let with = |namespace: &Cel| {
-        let mut names = plain.clone();
-        names.push(("namespaceObject", namespace.clone()));
+    let with = |namespace: Cel, shown: &Resource| {
+        let mut names = objects.to_vec();
+        names.push(("request", cel::value(&admission.request(resource, shown))));
+        names.push(("namespaceObject", namespace));
         names.extend(authorizer::values(admission));
         Frame::new(names, &policy.variables)
     };
     Ok(Frames {
-        conditions: with(&Cel::Null),
-        all: with(&namespace),
+        conditions: with(Cel::Null, admission.call.resource),
+        all: with(namespace, resource),
     })
 }
 
 /// What expressions of different kinds see.
 #[derive(Debug)]
 pub(super) struct Frames {
-    /// `matchConditions`: they do not see the namespace.
+    /// `matchConditions`: they do not see the namespace, and `request.resource` is that of the path.
     pub(super) conditions: Frame,
     /// All others.
     pub(super) all: Frame,
@@ -244,6 +213,8 @@ pub(super) fn conditions_hold(conditions: &[Program], frame: &Frame) -> Result<b
         match condition.run(frame, &mut budget) {
             Ok(Cel::Bool(false)) => holds = false,
             Ok(_) => {}
+            // Go's aggregate tells equal errors once.
+            Err(Failure::Wrong(why)) if errors.contains(&why) => {}
             Err(Failure::Wrong(why)) => errors.push(why),
             Err(Failure::Overspent(why)) => return Err(why),
         }

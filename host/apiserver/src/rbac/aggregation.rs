@@ -4,9 +4,9 @@
 use serde_json::Value;
 
 use super::Rule;
+use crate::meta;
 use crate::selector::LabelSelector;
 use crate::store::Labels;
-use crate::write::meta;
 
 /// The rules that an aggregated ClusterRole has by the others; nothing for one that is not aggregated.
 pub fn rules(role: &Value, all: &[Value]) -> Option<Vec<Rule>> {

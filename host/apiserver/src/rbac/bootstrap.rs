@@ -22,9 +22,9 @@ pub fn objects() -> Vec<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::meta;
     use crate::rbac::{Attributes, Policy};
     use crate::request::User;
-    use crate::write::meta;
 
     #[test]
     fn the_roles_that_users_expect_are_there() {

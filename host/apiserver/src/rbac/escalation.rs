@@ -7,9 +7,9 @@ use serde_json::Value;
 use super::covers::{describe, missing, quoted};
 use super::policy::{Rights, RoleRef};
 use super::{Attributes, Policy, Rule, is_master};
+use crate::meta;
 use crate::request::User;
 use crate::status::{Named, Refusal};
-use crate::write::meta;
 
 /// The group of roles and bindings.
 const GROUP: &str = "rbac.authorization.k8s.io";

@@ -8,8 +8,8 @@ use serde_json::Value;
 use super::attributes::Attributes;
 use super::rules::Rule;
 use super::{Decision, is_master};
+use crate::meta;
 use crate::request::User;
-use crate::write::meta;
 
 /// What all roles and bindings say.
 #[derive(Clone, Debug, Default)]

@@ -56,7 +56,7 @@ impl Rule {
             ("nonResourceURLs", &self.non_resource_urls),
         ];
         for (name, texts) in parts.into_iter().filter(|(_, texts)| !texts.is_empty()) {
-            crate::write::meta::put(&mut rule, name, json!(texts));
+            crate::meta::put(&mut rule, name, json!(texts));
         }
         rule
     }

@@ -6,8 +6,7 @@ use serde_json::{Map, Value};
 use windlass_yaml::untyped::{Notation, Seed, float};
 
 use super::golang;
-use super::outline::{self, Step};
-use crate::builtin::Doubled;
+use crate::outline::{self, Doubled, Step};
 use crate::patch::json_word;
 use crate::status::Refusal;
 

@@ -8,7 +8,7 @@ use serde_json::Value;
 use serde_saphyr::DuplicateKeyPolicy;
 
 use super::decode::Decoded;
-use crate::builtin::Doubled;
+use crate::outline::Doubled;
 use windlass_yaml::untyped::Seed;
 use windlass_yaml::{Yaml, options};
 

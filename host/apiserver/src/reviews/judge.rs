@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
+use crate::meta;
 use crate::names;
 use crate::status::Cause;
-use crate::write::meta;
 
 /// What is wrong with a question of this resource.
 pub(super) fn causes(review: &Value, plural: &str) -> Vec<Cause> {

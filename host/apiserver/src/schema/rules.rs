@@ -13,18 +13,24 @@ mod cost;
 mod functions;
 mod machine;
 mod mend;
+mod parse;
 mod urls;
 mod values;
 
 use serde_json::Value;
 
 pub(crate) use budget::{Budget, OVERSPENT};
+#[cfg(test)]
+pub(crate) use check::FUNCTIONS;
 pub(crate) use check::{Type, typed};
 pub use check::{Wanted, fault};
 pub use compiled::{Rules, looks_back};
 pub(crate) use compiled::{compile, compile_after, told};
 pub(crate) use functions::functions;
-pub(crate) use machine::{Names, Outcome, VARIABLE, is_dynamic, run as evaluate};
+pub(crate) use machine::{
+    Names, Outcome, VARIABLE, is_dynamic, run as evaluate, shown as shown_time,
+};
+pub(crate) use parse::{parse, roomy};
 pub(crate) use values::RESERVED;
 
 use super::validate::ratchet::{Pair, correlated};

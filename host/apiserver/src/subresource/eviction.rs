@@ -9,6 +9,7 @@ use super::success;
 use crate::answer::Answer;
 use crate::budgets;
 use crate::controllers::client::{Agent, At, Client, Failed};
+use crate::meta;
 use crate::policy::{self, Admission};
 use crate::request::options::{DeleteOptions, WriteKind, WriteOptions};
 use crate::request::query::Query;
@@ -16,7 +17,7 @@ use crate::server::Call;
 use crate::status::{Cause, Named, Refusal};
 use crate::store::{Key, Write};
 use crate::verbs::delete;
-use crate::write::{conditions, meta, sent};
+use crate::write::{conditions, sent};
 
 /// Other writes may come first this often.
 const TRIES: usize = 20;

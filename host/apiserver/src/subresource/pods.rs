@@ -6,12 +6,13 @@ use serde_json::{Value, json};
 
 use super::success;
 use crate::answer::Answer;
+use crate::meta;
 use crate::policy::{self, Admission};
 use crate::request::options::{WriteKind, WriteOptions};
 use crate::server::Call;
 use crate::status::{Cause, Named, Refusal};
 use crate::store::Write;
-use crate::write::{conditions, meta, sent};
+use crate::write::{conditions, sent};
 
 /// Other writes may come first this often.
 const TRIES: usize = 100;

@@ -10,6 +10,7 @@ use crate::answer::Answer;
 use crate::builtin;
 use crate::crd::scale;
 use crate::fields::{self, OnConflict, Replicas, Set, Writer};
+use crate::meta;
 use crate::mutants::{self, Mutant};
 use crate::patch;
 use crate::policy::{self, Admission};
@@ -23,7 +24,7 @@ use crate::selector;
 use crate::server::Call;
 use crate::status::{Cause, Named, Refusal};
 use crate::verbs::patch::configuration;
-use crate::write::{Part, Wanted, Writing, accept, meta, sent};
+use crate::write::{Part, Wanted, Writing, accept, sent};
 
 const VERSION: &str = "autoscaling/v1";
 const KIND: Named<'_> = Named {

@@ -7,13 +7,14 @@ use serde_json::{Value, json};
 use crate::answer::Answer;
 use crate::builtin;
 use crate::fields::{self, Set, Writer};
+use crate::meta;
 use crate::policy::{self, Admission};
 use crate::request::options::{WriteKind, WriteOptions};
 use crate::schema;
 use crate::server::Call;
 use crate::status::{Cause, Named, Refusal};
 use crate::tokens::AUDIENCE;
-use crate::write::{meta, sent};
+use crate::write::sent;
 
 /// Kubernetes gives an hour where nothing is said.
 const HOUR: i64 = 3600;

@@ -3,8 +3,8 @@
 use jiff::Timestamp;
 use serde_json::{Number, Value};
 
-use super::path::Path;
 use super::{Cells, age};
+use crate::json_path::Path;
 use crate::mutants::{self, Mutant};
 use crate::registry::{Column, Resource};
 use crate::status::shown::{json, plain};

@@ -3,7 +3,7 @@
 use jiff::fmt::rfc2822;
 use serde_json::{Value, json};
 
-use super::path::Path;
+use crate::json_path::Path;
 use std::sync::Arc;
 
 use super::*;

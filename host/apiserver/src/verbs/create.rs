@@ -1,11 +1,12 @@
 //! Create.
 
 use crate::answer::Answer;
+use crate::meta;
 use crate::request::decode;
 use crate::request::options::{WriteKind, WriteOptions};
 use crate::server::Call;
 use crate::status::Refusal;
-use crate::write::{Part, Writing, accept, meta};
+use crate::write::{Part, Writing, accept};
 
 /// Creates the object in the body.
 ///

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::read;
 use crate::answer::Answer;
+use crate::meta;
 use crate::mutants::{self, Mutant};
 use crate::policy::{self, Admission};
 use crate::present;
@@ -18,7 +19,6 @@ use crate::server::Call;
 use crate::status::Refusal;
 use crate::store::{Entry, Key, Write};
 use crate::strategy::Strategy;
-use crate::write::meta;
 use decide::{Step, next};
 use std::sync::Arc;
 

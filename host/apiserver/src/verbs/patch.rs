@@ -4,8 +4,10 @@ use http::StatusCode;
 use serde_json::{Value, json};
 
 use crate::answer::Answer;
-use crate::builtin::{Doubled, Words};
+use crate::builtin::Words;
 use crate::fields::{self, OnConflict};
+use crate::meta;
+use crate::outline::Doubled;
 use crate::patch;
 use crate::registry::Origin;
 use crate::request::decode::{self, Decoded};
@@ -13,7 +15,7 @@ use crate::request::options::{FieldValidation, WriteKind, WriteOptions};
 use crate::request::yaml;
 use crate::server::Call;
 use crate::status::{Cause, Named, Refusal};
-use crate::write::{Part, Wanted, Writing, accept, meta};
+use crate::write::{Part, Wanted, Writing, accept};
 
 /// A form of a patch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -22,6 +22,7 @@ use crate::body::Body;
 use crate::deep;
 use crate::encode;
 use crate::faults;
+use crate::meta;
 use crate::mutants::{self, Mutant};
 use crate::present::{self, Look};
 use crate::registry::Resource;
@@ -31,7 +32,6 @@ use crate::seams::Clock;
 use crate::server::Call;
 use crate::status::Refusal;
 use crate::store::{Change, Entry, Event, Events, Gone};
-use crate::write::meta;
 
 /// How often a quiet watch says how far it is.
 const BOOKMARKS: Duration = Duration::from_secs(60);

@@ -3,9 +3,10 @@
 use serde_json::{Map, Value};
 
 use super::kind::{Kind, Sent};
-use super::meta;
 use super::sent::{self, Expected};
-use crate::builtin::{Doubled, Words};
+use crate::builtin::Words;
+use crate::meta;
+use crate::outline::Doubled;
 use crate::registry::{Origin, Resource};
 use crate::request::decode::{self, Decoded, Format};
 use crate::request::options::FieldValidation;
@@ -93,6 +94,21 @@ fn complete(object: Value, resource: &Resource, sent: Sent<'_>) -> Result<Accept
 /// 400 if the object does not have the types of its kind.
 pub fn mutated(object: Value, resource: &Resource) -> Result<Value, Refusal> {
     complete(object, resource, Sent::default()).map(|accepted| accepted.object)
+}
+
+/// The same for what a JSON patch of an admission policy has made, which is read strictly.
+///
+/// # Errors
+/// 500 if the object does not have the types and the fields of its kind.
+pub fn patched_by_policy(object: Value, resource: &Resource) -> Result<Value, Refusal> {
+    let accepted = completed(object, resource, Sent::default());
+    let accepted = accepted.map_err(|why| Refusal::internal(&why))?;
+    // A custom resource has no type: what its schema does not name is dropped when it is kept.
+    if resource.origin == Origin::BuiltIn && !accepted.warnings.is_empty() {
+        let why = accepted.warnings.join(", ");
+        return Err(Refusal::internal(&format!("strict decoding error: {why}")));
+    }
+    Ok(accepted.object)
 }
 
 /// The same for what a patch has made.

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::meta;
+use crate::meta;
 use crate::mutants::{self, Mutant};
 use crate::registry::Origin;
 use crate::server::Call;

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::meta;
+use crate::meta;
 
 /// A condition of an object, by its type.
 pub fn get<'a>(object: &'a Value, kind: &str) -> Option<&'a Value> {

@@ -10,8 +10,8 @@ use std::io::{self, Write};
 use prost::encoding::encoded_len_varint;
 use serde_json::Value;
 
-use super::meta;
 use crate::builtin;
+use crate::meta;
 use crate::registry::Resource;
 use crate::status::Refusal;
 use crate::store::Key;

@@ -3,9 +3,11 @@
 use serde_json::Value;
 
 use super::namespaces;
-use super::{Part, Writing, meta};
-use crate::builtin::{self, Doubled, Words};
+use super::{Part, Writing};
+use crate::builtin::{self, Words};
 use crate::crd::{self, objects};
+use crate::meta;
+use crate::outline::Doubled;
 use crate::registry::{Origin, Resource};
 use crate::schema::rules::Said;
 use crate::seams::Rng;
@@ -105,7 +107,7 @@ impl Kind {
             let mut found = builtin::decode_in(object, resource, sent.words, &mut doubled);
             return match found.error(sent.text) {
                 Some(why) => Err(why),
-                None => Ok(found.strict(sent.text.unwrap_or_default(), doubled)),
+                None => Ok(found.strict(sent.text.unwrap_or_default(), &doubled)),
             };
         }
         let unknown = objects::read(object, resource)?;

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::meta;
+use crate::meta;
 use crate::registry::Resource;
 use crate::status::Cause;
 

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::meta;
+use crate::meta;
 
 /// Which part of an object an endpoint writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use super::{Part, Writing, accept};
-use crate::policy::{self, Admission};
+use crate::policy::{self, Admission, Patch};
 use crate::status::Refusal;
 
 impl Writing<'_> {
@@ -16,17 +16,27 @@ impl Writing<'_> {
         let resource = self.call.resource;
         let sent = object.clone();
         let admission = Admission::write(self.call, self.options, &sent, old);
-        policy::mutate(&admission, object, |object| {
-            accept::mutated(object, resource)
+        policy::mutate(&admission, object, |object, patch| match patch {
+            Patch::Apply => accept::mutated(object, resource),
+            Patch::Json => accept::patched_by_policy(object, resource),
         })
     }
 
-    /// Asks validating policies, and whether a policy may be written by whoever writes it.
-    pub(super) fn admit(&self, object: &Value, old: Option<&Value>) -> Result<(), Refusal> {
+    /// Asks validating policies, and whether a policy may be written by whoever writes it; `sent_name` is the name
+    /// that the client sent.
+    pub(super) fn admit(
+        &self,
+        object: &Value,
+        old: Option<&Value>,
+        sent_name: &str,
+    ) -> Result<(), Refusal> {
         policy::allow(self.call, object, old)?;
         if self.part == Part::Scale {
             return Ok(());
         }
-        policy::validate(&Admission::write(self.call, self.options, object, old))
+        policy::validate(&Admission {
+            sent_name,
+            ..Admission::write(self.call, self.options, object, old)
+        })
     }
 }

@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use super::kind::Kind;
-use super::{MODIFIED, Writing, meta, namespaces};
+use super::{MODIFIED, Writing, namespaces};
+use crate::meta;
 use crate::mutants::{self, Mutant};
 use crate::registry::Origin;
 use crate::request::golang;

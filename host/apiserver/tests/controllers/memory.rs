@@ -128,7 +128,10 @@ fn an_event_goes_an_hour_after_its_last_write() {
             })
         };
         for name in ["once", "twice"] {
-            api.create(EVENTS, &event(name)).await;
+            // Nothing stands against it, as nothing does against a lease of etcd.
+            let mut event = event(name);
+            event["metadata"]["finalizers"] = json!(["example.com/kept"]);
+            api.create(EVENTS, &event).await;
         }
         api.wait(minutes(30)).await;
         api.patch(&format!("{EVENTS}/twice"), &json!({ "count": 2 }))

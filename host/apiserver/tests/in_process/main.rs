@@ -17,6 +17,7 @@ mod faults;
 mod hostile;
 mod judge;
 mod life;
+mod mutating;
 mod mutations;
 mod policies;
 mod protobuf;

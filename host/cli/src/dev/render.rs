@@ -29,7 +29,9 @@ use windlass_host::grants::Used;
 use windlass_host::hosting::{Host, Quarantine};
 use windlass_host::lease::Times;
 use windlass_host::object::{Object, ObjectRef, Page};
-use windlass_host::plugin::cluster::{Call, Door, Primary, Sheet, Unsent, Writes};
+use windlass_host::plugin::cluster::{
+    Call, CapturedWrite, CapturedWrites, ClusterAccess, Primary, Writes,
+};
 use windlass_host::plugin::{
     Action, Cancel, HostCalls, Measures, Plugin, Progress, code_cache, sandboxes,
 };
@@ -252,8 +254,8 @@ async fn call(
         object: view.show(resource, object),
         attempt: 0,
     };
-    let sheet = Sheet::default();
-    let door = Door {
+    let sheet = CapturedWrites::default();
+    let door = ClusterAccess {
         plugin: plugin.name.clone(),
         api: host.api.clone(),
         discovery: host.discovery.clone(),
@@ -326,8 +328,8 @@ fn progress_said(progress: &Progress) -> String {
     }
 }
 
-impl From<Unsent> for WriteOf {
-    fn from(unsent: Unsent) -> Self {
+impl From<CapturedWrite> for WriteOf {
+    fn from(unsent: CapturedWrite) -> Self {
         Self {
             verb: unsent.verb,
             node: ObjectRef::new(&unsent.kind, &unsent.key),

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use windlass_host::plugin::tape::Note;
+use windlass_host::plugin::transcript::Note;
 use windlass_host::recording::{Outcome, Recording};
 use windlass_host::text::difference as lines;
 
@@ -85,7 +85,7 @@ pub(super) fn difference(recorded: &Decisions, replayed: &Decisions) -> String {
 mod tests {
     use super::*;
     use serde_json::json;
-    use windlass_host::plugin::tape::Reply;
+    use windlass_host::plugin::transcript::Reply;
 
     #[test]
     fn writes_and_the_end_are_what_differs_and_reads_are_not() {

@@ -79,7 +79,7 @@ mod tests {
     use tokio::runtime::Handle;
 
     use super::*;
-    use crate::seams::{Clock, Dial, Rng, Spawn};
+    use crate::seams::{Clock, ManualWallClock, Rng, Spawn};
 
     /// A plugin that gives one token after the other: t1, t2.
     fn counting(folder: &Path, expires: Option<&str>) -> ExecConfig {
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[expect(clippy::disallowed_methods, reason = "a test is where tasks come from")]
-    fn seams(dial: &'static Dial) -> Seams {
+    fn seams(dial: &'static ManualWallClock) -> Seams {
         Seams {
             clock: Clock::shown_by(dial),
             rng: Rng::seeded(1),
@@ -116,8 +116,11 @@ mod tests {
     #[tokio::test]
     async fn a_token_is_renewed_when_it_has_expired() {
         let folder = tempfile::tempdir().unwrap();
-        let (end, dial) = ("2026-11-21T09:30:00Z", Box::leak(Box::<Dial>::default()));
-        let dial: &'static Dial = dial;
+        let (end, dial) = (
+            "2026-11-21T09:30:00Z",
+            Box::leak(Box::<ManualWallClock>::default()),
+        );
+        let dial: &'static ManualWallClock = dial;
         let end_time: Timestamp = end.parse().unwrap();
         dial.set(end_time);
         let seams = seams(dial);
@@ -131,7 +134,7 @@ mod tests {
     #[tokio::test]
     async fn a_token_that_the_server_refused_is_renewed_once() {
         let folder = tempfile::tempdir().unwrap();
-        let dial: &'static Dial = Box::leak(Box::default());
+        let dial: &'static ManualWallClock = Box::leak(Box::default());
         let seams = seams(dial);
         let token = first(counting(folder.path(), None), &seams).await;
         let old = token.header().await.unwrap();

@@ -96,7 +96,7 @@ fn of_things(world: &World) -> Watches {
         finalizer: None,
         metadata_only: false,
     };
-    let nobody = Box::new(|_: crate::informer::News<'_>| {});
+    let nobody = Box::new(|_: crate::informer::Notification<'_>| {});
     let informer =
         world
             .informers

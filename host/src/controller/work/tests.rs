@@ -1,6 +1,6 @@
 //! What the queue hands out when, in virtual time.
 
-use super::super::whys::REASONS;
+use super::super::wake_reasons::REASONS;
 use super::*;
 use futures::FutureExt;
 
@@ -12,8 +12,8 @@ fn taken(taken: Option<Taken>) -> Option<Key> {
     taken.map(|taken| taken.key)
 }
 
-fn wakeup(name: &str, why: Why) -> Wakeup {
-    Wakeup {
+fn wakeup(name: &str, why: WakeReason) -> Enqueue {
+    Enqueue {
         key: key(name),
         why,
         low: false,
@@ -29,12 +29,12 @@ fn queue() -> WorkQueue {
 #[tokio::test(start_paused = true)]
 async fn a_queue_collects_nothing_before_it_is_opened() {
     let queue = WorkQueue::new(Clock::system(), Arc::default());
-    queue.add(wakeup("early", Why::Listed));
+    queue.add(wakeup("early", WakeReason::Listed));
     let mut waiting = Box::pin(queue.take());
     assert!((&mut waiting).now_or_never().is_none());
     queue.open();
     assert!((&mut waiting).now_or_never().is_none());
-    queue.add(wakeup("a", Why::Listed));
+    queue.add(wakeup("a", WakeReason::Listed));
     assert_eq!(taken(waiting.await), Some(key("a")));
     assert_eq!(queue.load(), (0, 1));
 }
@@ -44,7 +44,7 @@ async fn a_waiting_worker_gets_a_key_when_its_delay_ends() {
     let queue = queue();
     let start = queue.clock.now();
     let delay = Duration::from_secs(20);
-    queue.add_after(key("a"), delay, Why::Requeued, Priority::Normal);
+    queue.add_after(key("a"), delay, WakeReason::Requeued, Priority::Normal);
     assert_eq!(taken(queue.take().await), Some(key("a")));
     assert_eq!(queue.clock.now() - start, Duration::from_secs(20));
 }
@@ -96,7 +96,7 @@ async fn many_keys_that_asked_for_one_moment_run_before_it_and_apart() {
 async fn a_pause_holds_back_what_is_ready() {
     let queue = queue();
     let start = queue.clock.now();
-    queue.add(wakeup("a", Why::Listed));
+    queue.add(wakeup("a", WakeReason::Listed));
     queue.pause(Duration::from_secs(3));
     assert_eq!(taken(queue.take().await), Some(key("a")));
     assert_eq!(queue.clock.now() - start, Duration::from_secs(3));
@@ -118,28 +118,31 @@ async fn every_waiting_worker_hears_of_the_end() {
 #[tokio::test(start_paused = true)]
 async fn a_key_says_why_it_runs_and_of_many_reasons_the_first() {
     let queue = queue();
-    queue.add(wakeup("a", Why::Listed));
-    queue.add(wakeup("a", Why::Listed));
-    queue.add(wakeup("a", Why::Resync));
+    queue.add(wakeup("a", WakeReason::Listed));
+    queue.add(wakeup("a", WakeReason::Listed));
+    queue.add(wakeup("a", WakeReason::Resync));
     for number in 0..100 {
         queue.add(wakeup(
             "a",
-            Why::Changed("Pod".into(), key(&number.to_string())),
+            WakeReason::Changed("Pod".into(), key(&number.to_string())),
         ));
     }
     let first = queue.take().await.unwrap();
     let whys = &first.whys;
     assert_eq!((whys.count, whys.first.len()), (103, REASONS));
-    assert_eq!(whys.first[..2], [Why::Listed, Why::Resync]);
-    queue.add(wakeup("a", Why::Swapped));
+    assert_eq!(whys.first[..2], [WakeReason::Listed, WakeReason::Resync]);
+    queue.add(wakeup("a", WakeReason::Swapped));
     queue.done(&first);
-    assert_eq!(queue.take().await.unwrap().whys.first, [Why::Swapped]);
+    assert_eq!(
+        queue.take().await.unwrap().whys.first,
+        [WakeReason::Swapped]
+    );
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_closed_queue_hands_out_nothing_of_what_is_in_it() {
     let queue = queue();
-    queue.add(wakeup("a", Why::Listed));
+    queue.add(wakeup("a", WakeReason::Listed));
     queue.close();
     assert!(queue.take().await.is_none());
     assert_eq!(queue.load(), (1, 0));

@@ -5,16 +5,16 @@
 use tokio::time::Instant;
 
 use super::super::queue::Note;
-use super::super::whys::Whys;
-use crate::view::Why;
+use super::super::wake_reasons::WakeReasons;
+use crate::view::WakeReason;
 
 /// What is noted of a key.
 #[derive(Debug, Default)]
 pub(super) struct Ticket {
     /// Why it runs: the first reasons.
-    pub(super) whys: Whys,
+    pub(super) whys: WakeReasons,
     /// Why it is delayed, if it is.
-    pub(super) delayed: Option<Why>,
+    pub(super) delayed: Option<WakeReason>,
     /// Since when it waits for a worker; a delayed one, from when it will. None before it was ever added.
     pub(super) since: Option<Instant>,
 }
@@ -48,7 +48,7 @@ mod tests {
     use super::*;
     use crate::object::Key;
     use crate::seams::Clock;
-    use crate::view::Wakeup;
+    use crate::view::Enqueue;
 
     const MINUTE: Duration = Duration::from_secs(60);
 
@@ -62,23 +62,27 @@ mod tests {
         Key::new(None, "a")
     }
 
-    fn changed() -> Why {
-        Why::Changed("Secret".into(), Key::new(None, "key"))
+    fn changed() -> WakeReason {
+        WakeReason::Changed("Secret".into(), Key::new(None, "key"))
     }
 
     fn change(queue: &WorkQueue) {
         let (key, why) = (key(), changed());
         let low = false;
-        queue.add(Wakeup { key, why, low });
+        queue.add(Enqueue { key, why, low });
     }
 
-    fn delay(queue: &WorkQueue, delay: Duration, why: Why) {
+    fn delay(queue: &WorkQueue, delay: Duration, why: WakeReason) {
         queue.add_after(key(), delay, why, Priority::Normal);
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_change_during_a_delay_is_the_only_reason() {
-        for why in [Why::Requeued, Why::Failed, Why::SlowedDown] {
+        for why in [
+            WakeReason::Requeued,
+            WakeReason::Failed,
+            WakeReason::SlowedDown,
+        ] {
             let queue = queue();
             delay(&queue, MINUTE, why);
             change(&queue);
@@ -90,8 +94,8 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn who_asks_for_a_key_does_not_wait_for_what_slows_it() {
         let ask = |queue: &WorkQueue| {
-            let (key, why) = (key(), Why::Asked);
-            queue.add(Wakeup {
+            let (key, why) = (key(), WakeReason::Asked);
+            queue.add(Enqueue {
                 key,
                 why,
                 low: false,
@@ -106,13 +110,13 @@ mod tests {
         assert!(queue.take().now_or_never().is_none(), "it is slowed");
         ask(&queue);
         let taken = queue.take().now_or_never().flatten().unwrap();
-        assert_eq!(taken.whys.first, [Why::Asked, changed()]);
+        assert_eq!(taken.whys.first, [WakeReason::Asked, changed()]);
         // Somebody asks while it runs, before it is slowed.
         ask(&queue);
         queue.slow(&key(), MINUTE);
         queue.done(&taken);
         let taken = queue.take().now_or_never().flatten().unwrap();
-        assert_eq!(taken.whys.first, [Why::Asked]);
+        assert_eq!(taken.whys.first, [WakeReason::Asked]);
         // That has ended what slowed it, until something slows it again.
         queue.done(&taken);
         change(&queue);
@@ -130,7 +134,7 @@ mod tests {
         let taken = queue.take().await.unwrap();
         change(&queue);
         // The run ends: it asks for another one, which comes at once anyway.
-        delay(&queue, MINUTE, Why::Requeued);
+        delay(&queue, MINUTE, WakeReason::Requeued);
         queue.done(&taken);
         assert_eq!(queue.take().await.unwrap().whys.first, [changed()]);
     }
@@ -138,14 +142,14 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_delay_that_has_ended_is_a_reason_and_so_is_a_change_after_it() {
         let queue = queue();
-        delay(&queue, MINUTE, Why::Requeued);
+        delay(&queue, MINUTE, WakeReason::Requeued);
         // Somebody has to look for the delay to end; nothing is handed out yet.
         queue.slow(&key(), 2 * MINUTE);
         let looks = queue.clock.within(MINUTE * 3 / 2, queue.take());
         assert!(looks.await.is_none());
         change(&queue);
         let taken = queue.take().await.unwrap();
-        assert_eq!(taken.whys.first, [Why::Requeued, changed()]);
+        assert_eq!(taken.whys.first, [WakeReason::Requeued, changed()]);
     }
 
     #[tokio::test(start_paused = true)]
@@ -154,16 +158,16 @@ mod tests {
             let queue = queue();
             for minutes in delays {
                 let why = match minutes {
-                    1 => Why::Failed,
-                    _ => Why::Requeued,
+                    1 => WakeReason::Failed,
+                    _ => WakeReason::Requeued,
                 };
                 delay(&queue, minutes * MINUTE, why);
             }
             let Place::Delayed(delayed) = queue.place(&key()).0 else {
                 panic!("it is delayed");
             };
-            assert_eq!(delayed.why, Some(Why::Failed));
-            assert_eq!(queue.take().await.unwrap().whys.first, [Why::Failed]);
+            assert_eq!(delayed.why, Some(WakeReason::Failed));
+            assert_eq!(queue.take().await.unwrap().whys.first, [WakeReason::Failed]);
         }
     }
 }

@@ -4,12 +4,12 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
-use super::course::End;
 use super::query::{self, Page};
+use super::state::End;
 use super::{Reflector, TEXT};
 use crate::api::{Accept, ApiError, Request};
-use crate::informer::feed::Origin;
-use crate::informer::store::Cut;
+use crate::informer::shared::Origin;
+use crate::informer::store::FieldSet;
 use crate::object::{Object, Page as List};
 use crate::text::clean;
 
@@ -66,7 +66,7 @@ impl Reflector {
         end
     }
 
-    async fn pages(&self, at_least: Option<u64>, seen: u64, cut: &Cut) -> End {
+    async fn pages(&self, at_least: Option<u64>, seen: u64, cut: &FieldSet) -> End {
         let (mut limit, mut token) = (PAGE, String::new());
         let asked = at_least.is_none().then(|| self.means.seams.clock.now());
         loop {
@@ -115,7 +115,7 @@ impl Reflector {
     }
 
     /// Takes in a page.
-    fn take(&self, page: &str, seen: u64, cut: &Cut) -> Result<Taken, End> {
+    fn take(&self, page: &str, seen: u64, cut: &FieldSet) -> Result<Taken, End> {
         let unreadable = |what: String| Err(End::Unreadable(what));
         let list = match List::of(page) {
             Ok(list) if list.version().is_empty() => {

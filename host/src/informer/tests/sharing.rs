@@ -92,7 +92,7 @@ async fn a_subscriber_may_leave_while_it_hears() {
     let world = World::new();
     let held: Arc<Mutex<Option<Subscription>>> = Arc::default();
     let dropped = Arc::clone(&held);
-    let heard = Box::new(move |_: News<'_>| drop(dropped.lock().unwrap().take()));
+    let heard = Box::new(move |_: Notification<'_>| drop(dropped.lock().unwrap().take()));
     let subscription = world.informers.subscribe(
         config_maps(),
         Fields::default(),

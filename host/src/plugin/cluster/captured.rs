@@ -9,13 +9,13 @@ use super::check::Patch;
 use super::{Call, Target};
 use crate::api::{Request, Resource};
 use crate::grants::Access;
-use crate::object::{Extent, Key, Object};
+use crate::object::{ApplyScope, Key, Object};
 use crate::plugin::bindings::cluster::Error;
 use crate::selector::LabelSelector;
 
 /// A write that was not sent.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Unsent {
+pub struct CapturedWrite {
     /// `apply`, `apply-status`, `create`, `create-subresource`, `patch` or `delete`.
     pub verb: &'static str,
     /// The object's kind.
@@ -28,11 +28,11 @@ pub struct Unsent {
 
 /// The writes that calls would have made, in order. Clones are the same.
 #[derive(Clone, Debug, Default)]
-pub struct Sheet(Arc<Mutex<Vec<Unsent>>>);
+pub struct CapturedWrites(Arc<Mutex<Vec<CapturedWrite>>>);
 
-impl Sheet {
+impl CapturedWrites {
     /// Those so far.
-    pub fn all(&self) -> Vec<Unsent> {
+    pub fn all(&self) -> Vec<CapturedWrite> {
         self.0
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -40,7 +40,7 @@ impl Sheet {
     }
 
     fn note(&self, verb: &'static str, target: &Target, body: Option<Value>) {
-        let unsent = Unsent {
+        let unsent = CapturedWrite {
             verb,
             kind: target.resource.kind.clone(),
             key: target.key.clone(),
@@ -99,11 +99,11 @@ impl Call {
         &mut self,
         target: &Target,
         intent: Map<String, Value>,
-        extent: Extent,
+        extent: ApplyScope,
     ) -> Result<String, Error> {
         let verb = match extent {
-            Extent::Status => "apply-status",
-            Extent::Rest | Extent::Whole => "apply",
+            ApplyScope::Status => "apply-status",
+            ApplyScope::Rest | ApplyScope::Whole => "apply",
         };
         self.note(verb, target, Some(Value::Object(intent.clone())));
         let mut object = match self.there(target).await? {

@@ -10,7 +10,7 @@ use super::write::{object_of, with_uid};
 use super::{Call, Writes};
 use crate::api::Request;
 use crate::grants::Access;
-use crate::object::{Extent, Object, finalizer_of};
+use crate::object::{ApplyScope, Object, finalizer_of};
 use crate::plugin::bindings::cluster::Error;
 use crate::plugin::bindings::types::ObjectRef;
 use crate::seams::Rng;
@@ -81,7 +81,7 @@ impl Call {
         let write = self
             .door
             .view
-            .write(resource, key, &self.primary.key, Extent::Whole)
+            .write(resource, key, &self.primary.key, ApplyScope::Whole)
             .creates();
         let answer = self
             .send_write("create an object", request, Repeat::IfUndone)

@@ -11,7 +11,7 @@ use super::retry::{Failed, Repeat};
 use super::{Call, Target, Writes};
 use crate::api::{Request, object as json_object};
 use crate::bugs::{self, Bug};
-use crate::object::{Extent, Object};
+use crate::object::{ApplyScope, Object};
 use crate::plugin::bindings::cluster::{DeleteOptions, Error, Propagation};
 use crate::plugin::bindings::types::ObjectRef;
 
@@ -65,7 +65,7 @@ impl Call {
             &target.resource,
             &target.key,
             &self.primary.key,
-            Extent::Whole,
+            ApplyScope::Whole,
         );
         let write = write.deletes();
         self.check_requests()?;

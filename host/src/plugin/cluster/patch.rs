@@ -11,7 +11,7 @@ use super::retry::Repeat;
 use super::write::{object_of, with_uid};
 use super::{Call, Target, Writes};
 use crate::api::{ApiError, Request};
-use crate::object::{Extent, Object};
+use crate::object::{ApplyScope, Object};
 use crate::plugin::bindings::cluster::{Error, PatchType};
 use crate::plugin::bindings::types::ObjectRef;
 use crate::view::Sent;
@@ -47,8 +47,8 @@ impl Call {
             return self.capture_patch(&target, patch).await;
         }
         let extent = match subresource {
-            Some("status") => Extent::Status,
-            Some(_) | None => Extent::Whole,
+            Some("status") => ApplyScope::Status,
+            Some(_) | None => ApplyScope::Whole,
         };
         let (resource, key) = (&target.resource, &target.key);
         let write = self

@@ -27,19 +27,19 @@ use windlass_apiserver::history::Record;
 use windlass_apiserver::seams as server;
 use windlass_apiserver::server::{Options, Server};
 
-use super::{Call, Door, Primary, Sheet, Writes};
+use super::{Call, CapturedWrites, ClusterAccess, Primary, Writes};
 use crate::api::{Api, Discovery, Resource};
 use crate::events::Recorder;
 use crate::flowcontrol::Throttled;
 use crate::grants::{Grants, Scope, Used};
-use crate::informer::{Informers, News, Settings, Subscription, Watched};
+use crate::informer::{Informers, Notification, Settings, Subscription, Watched};
 use crate::memory::Account;
 use crate::object::{Fields, Key, finalizer_of, manager_of};
 use crate::plugin::bindings::cluster::{Consistency, DeleteOptions, Error, PatchType};
 use crate::plugin::bindings::types::ObjectRef;
 use crate::plugin::{HostCalls, Measures};
 use crate::seams::{Clock, Rng, Seams, Spawn, Task};
-use crate::view::{Outlook, View, Wakeup};
+use crate::view::{Enqueue, View, WatchSpec};
 
 /// Who is not the host, in the server's history.
 const SOMEBODY: &str = "somebody";
@@ -49,7 +49,7 @@ const CRD: &str = include_str!("../../../../plugins/greeter/greeting.crd.yaml");
 /// A server, and a plugin's door to it with a view that is refreshed when the test says so.
 struct World {
     server: Server,
-    door: Arc<Door>,
+    door: Arc<ClusterAccess>,
     /// The keys that the view wanted to run.
     woken: Arc<Mutex<Vec<Key>>>,
     informers: Informers,
@@ -117,7 +117,7 @@ impl World {
             .await;
         let woken = Arc::<Mutex<Vec<Key>>>::default();
         let wakes = woken.clone();
-        let wake = Box::new(move |wakeup: Wakeup| wakes.lock().unwrap().push(wakeup.key));
+        let wake = Box::new(move |wakeup: Enqueue| wakes.lock().unwrap().push(wakeup.key));
         let view = View::new(
             outlook(resource.unwrap().unwrap(), &setting),
             wake,
@@ -126,7 +126,7 @@ impl World {
         let (events, task) = Recorder::start(api.clone(), &seams, "test");
         let settings = Settings::default();
         let informers = Informers::new(api.clone(), discovery.clone(), seams, settings);
-        let door = Door {
+        let door = ClusterAccess {
             plugin: "greeter".into(),
             api,
             discovery,
@@ -140,7 +140,7 @@ impl World {
             account: setting.account,
             api_calls: 100,
             writes: setting.writes,
-            sheet: Sheet::default(),
+            sheet: CapturedWrites::default(),
         };
         let world = Self {
             server,
@@ -176,7 +176,7 @@ impl World {
             metadata_only: false,
         };
         let (view, of) = (Arc::downgrade(&self.door.view), resource.clone());
-        let heard = move |news: News<'_>| {
+        let heard = move |news: Notification<'_>| {
             if let Some(view) = view.upgrade() {
                 view.heard(&of, news);
             }
@@ -271,10 +271,10 @@ fn start() -> Timestamp {
     "2026-11-21T09:30:00Z".parse().unwrap()
 }
 
-fn outlook(primary: Resource, setting: &Setting) -> Outlook {
+fn outlook(primary: Resource, setting: &Setting) -> WatchSpec {
     let name = (primary.group.clone(), primary.plural.clone());
     let fields = Fields::parse(setting.fields.iter().copied()).unwrap();
-    Outlook {
+    WatchSpec {
         fields: [(name, fields)].into(),
         spec_change_only: setting.spec_change_only,
         finalizer: finalizer_of("greeter"),

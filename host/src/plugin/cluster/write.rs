@@ -16,7 +16,7 @@ use super::set::{is_adopted, is_in_set_of, label};
 use super::{Call, Seen, Target, Writes};
 use crate::api::{Request, object as json_object};
 use crate::bugs::{self, Bug};
-use crate::object::{Extent, Object, finalizer_of, manager_for, manager_of};
+use crate::object::{ApplyScope, Object, finalizer_of, manager_for, manager_of};
 use crate::plugin::bindings::cluster::Error;
 use crate::plugin::bindings::types::ObjectRef;
 use crate::view::{Applied, Sent, Slot};
@@ -46,7 +46,7 @@ impl Call {
         let mut intent = check::intent(&object)?;
         self.check_metadata(&intent, &target)?;
         self.keep_in_set(&target, &mut intent.object).await?;
-        let extent = Extent::of(&intent.object);
+        let extent = ApplyScope::of(&intent.object);
         self.send_apply(&target, intent.object, extent, Meant::Any)
             .await
     }
@@ -77,7 +77,7 @@ impl Call {
             ("uid", uid),
         ]);
         object.insert("metadata".into(), metadata);
-        self.send_apply(&target, object, Extent::Status, Meant::Any)
+        self.send_apply(&target, object, ApplyScope::Status, Meant::Any)
             .await
     }
 
@@ -186,7 +186,7 @@ impl Call {
         &mut self,
         target: &Target,
         object: Map<String, Value>,
-        extent: Extent,
+        extent: ApplyScope,
         meant: Meant,
     ) -> Result<String, Error> {
         if self.door.writes == Writes::Captured {
@@ -211,13 +211,13 @@ impl Call {
             Meant::This(uid) => with_uid(object, Some(uid)),
             Meant::Any => with_uid(object, self.seen(target).map(|seen| seen.uid.clone())),
         };
-        let subresource = (extent == Extent::Status).then_some("status");
+        let subresource = (extent == ApplyScope::Status).then_some("status");
         let uri = format!("{}?{parameters}", uri(target, subresource)?);
         let view = self.door.view.clone();
         let (resource, key) = (&target.resource, &target.key);
         let write = view.write(resource, key, &self.primary.key, extent);
         let request = |object: &Value| Request::apply(uri.clone(), object);
-        let answer = if extent == Extent::Status {
+        let answer = if extent == ApplyScope::Status {
             self.send_part(target, &mut body, request).await?
         } else {
             let repeat = repeat(&body);

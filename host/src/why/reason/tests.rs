@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::controller::{Children, Delayed, Record};
+use crate::metrics::FailureKind;
 use crate::object::{Key, Object};
 use crate::view::{End, Wrote};
 
@@ -65,7 +66,7 @@ fn there(more: &Value) -> Truth {
     Truth::There(object(more))
 }
 
-fn delayed(why: Option<Why>, slowed: bool) -> Facts {
+fn delayed(why: Option<WakeReason>, slowed: bool) -> Facts {
     let left = SECOND;
     facts(|facts| facts.place = Place::Delayed(Delayed { left, why, slowed }))
 }
@@ -116,14 +117,14 @@ fn usual() -> Vec<(Reason, Facts, Truth)> {
         });
     };
     let finalizing = || {
-        let mut facts = delayed(Some(Why::Requeued), false);
+        let mut facts = delayed(Some(WakeReason::Requeued), false);
         let mut last = Record::settled();
-        last.step = "finalize";
+        last.step = Step::Finalize;
         facts.passes = vec![Arc::new(last)];
         facts
     };
     let failing = || {
-        let mut facts = delayed(Some(Why::Failed), false);
+        let mut facts = delayed(Some(WakeReason::Failed), false);
         facts.failures = 3;
         facts
     };
@@ -223,17 +224,17 @@ fn usual() -> Vec<(Reason, Facts, Truth)> {
         ),
         (
             Reason::Throttled(SECOND),
-            delayed(Some(Why::SlowedDown), false),
+            delayed(Some(WakeReason::SlowedDown), false),
             same(),
         ),
         (
             Reason::HotLoop(SECOND),
-            delayed(Some(Why::Requeued), true),
+            delayed(Some(WakeReason::Requeued), true),
             same(),
         ),
         (
             Reason::Requeued(SECOND),
-            delayed(Some(Why::Requeued), false),
+            delayed(Some(WakeReason::Requeued), false),
             same(),
         ),
         (Reason::FinalizePending(SECOND), finalizing(), same()),
@@ -261,7 +262,7 @@ fn usual() -> Vec<(Reason, Facts, Truth)> {
         (
             Reason::Terminal,
             last(|last| {
-                last.outcome = "terminal";
+                last.outcome = PassOutcome::TERMINAL;
                 last.error = Some("x".into());
             }),
             same(),
@@ -269,7 +270,7 @@ fn usual() -> Vec<(Reason, Facts, Truth)> {
         (
             Reason::Interrupted,
             last(|last| {
-                last.outcome = "stopped";
+                last.outcome = PassOutcome::STOPPED;
                 last.error = Some("x".into());
             }),
             same(),
@@ -277,7 +278,7 @@ fn usual() -> Vec<(Reason, Facts, Truth)> {
         (
             Reason::Failed,
             last(|last| {
-                last.outcome = "read";
+                last.outcome = PassOutcome::Failed(FailureKind::Read);
                 last.error = Some("x".into());
             }),
             same(),

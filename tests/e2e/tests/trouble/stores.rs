@@ -20,7 +20,7 @@ use windlass_e2e::{
 use windlass_host::api::{Discovery, Resource};
 use windlass_host::connect::ClusterFlags;
 use windlass_host::connect::connect;
-use windlass_host::informer::{Informers, News, Settings, Subscription, Watched};
+use windlass_host::informer::{Informers, Notification, Settings, Subscription, Watched};
 use windlass_host::memory::Account;
 use windlass_host::object::{Fields, Key, Object};
 use windlass_host::seams::{Clock, Rng, Seams, Spawn};
@@ -207,7 +207,7 @@ impl Informed {
         };
         let told = Arc::<Mutex<Told>>::default();
         let ears = Arc::clone(&told);
-        let heard = move |news: News<'_>| {
+        let heard = move |news: Notification<'_>| {
             ears.lock()
                 .unwrap_or_else(PoisonError::into_inner)
                 .hear(news)
@@ -276,8 +276,8 @@ fn seen(object: &Object) -> (Key, (String, u64)) {
 }
 
 impl Told {
-    fn hear(&mut self, news: News<'_>) {
-        let News::Changed(change, origin) = news else {
+    fn hear(&mut self, news: Notification<'_>) {
+        let Notification::Changed(change, origin) = news else {
             return;
         };
         let (old, new) = (change.old.as_ref().map(seen), change.new.as_ref().map(seen));

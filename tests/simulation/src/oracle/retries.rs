@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde_json::Value;
-use windlass_host::controller::Record as Pass;
+use windlass_host::controller::{Record as Pass, Step};
 
 use super::Failure;
 use super::past::Past;
@@ -45,8 +45,8 @@ fn deletion(pass: &Pass, run: &Evidence, past: &Past<'_>) -> Option<Failure> {
         Some(Failure::new("O12 deletions", text))
     };
     match pass.step {
-        "finalize" if pass.low => fail("waited with the rest"),
-        "protect" if of_version(pass, run, past, "/metadata/deletionTimestamp").is_some() => {
+        Step::Finalize if pass.low => fail("waited with the rest"),
+        Step::Protect if of_version(pass, run, past, "/metadata/deletionTimestamp").is_some() => {
             fail("protects what is being deleted")
         }
         _ => None,

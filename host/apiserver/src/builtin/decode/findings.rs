@@ -2,8 +2,15 @@
 //!
 //! - Go's decoder tells of the first value in the text that does not fit. A type with a decoder of its own ends
 //!   it at once, so what that one says comes before everything else.
+//! - An object can have very many of them, deep within it. They are kept as places, and only those that are told
+//!   become texts.
 
-use crate::request::outline::{self, Mention, Step};
+use std::collections::BTreeMap;
+
+use super::Words;
+use super::scalars::Misfit;
+use crate::builtin::structs::Field;
+use crate::outline::{Doubled, Mention, Outline, Place, Step};
 
 /// Problems of a strict decoder, at most (sigs.k8s.io/json `kubernetes_patch.go`).
 const MOST_STRICT: usize = 100;
@@ -11,58 +18,106 @@ const MOST_STRICT: usize = 100;
 /// What was found, in the order of the names of fields.
 #[derive(Debug, Default)]
 pub struct Findings {
-    pub(super) wrong: Vec<Wrong>,
+    words: Words,
+    outline: Outline,
+    /// The fields of structs among the places.
+    fields: BTreeMap<Place, Field>,
+    wrong: Vec<Wrong>,
     /// The places of fields that the type does not have.
-    pub(super) unknown: Vec<Vec<Step>>,
+    unknown: Vec<Place>,
 }
 
 /// A value that its type cannot hold.
 #[derive(Debug)]
 pub(super) struct Wrong {
-    pub(super) at: Vec<Step>,
-    pub(super) text: String,
+    pub(super) at: Place,
+    pub(super) misfit: Misfit,
+    /// The struct that it is in.
+    pub(super) within: String,
     /// Whether the decoder of a type says so, which ends everything.
     pub(super) is_final: bool,
 }
 
-/// A field that is there twice.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Doubled {
-    /// The real server's words.
-    pub text: String,
-    /// Where it is; empty where nobody knows.
-    pub at: Vec<Step>,
-}
-
 impl Findings {
-    /// What Go's decoder says of a value that does not fit. In a text of JSON its order counts.
-    pub fn error(&mut self, text: Option<&[u8]>) -> Option<String> {
-        if self.wrong.iter().any(|wrong| wrong.is_final) {
-            self.wrong.retain(|wrong| wrong.is_final);
+    /// Nothing yet, and who will tell of it.
+    pub(super) fn told_by(words: Words) -> Self {
+        Self {
+            words,
+            ..Self::default()
         }
-        if let Some(text) = text {
-            outline::sort(text, &mut self.wrong, |wrong| (&wrong.at, Mention::First));
-        }
-        self.wrong.first().map(|first| first.text.clone())
     }
 
-    /// The fields that nobody knows, such as `spec.containers[0].bogus`.
+    /// The place of a value that is a step below another; `field` if a struct has it.
+    pub(super) fn below(&mut self, above: Place, step: Step, field: Option<Field>) -> Place {
+        let place = self.outline.below(above, step);
+        if let Some(field) = field {
+            self.fields.insert(place, field);
+        }
+        place
+    }
+
+    /// Notes a field that the type does not have.
+    pub(super) fn unknown_at(&mut self, place: Place) {
+        self.unknown.push(place);
+    }
+
+    /// Notes a value that does not fit.
+    pub(super) fn wrong_at(&mut self, wrong: Wrong) {
+        self.wrong.push(wrong);
+    }
+
+    /// What Go's decoder says of a value that does not fit. In a text of JSON its order counts.
+    pub fn error(&mut self, text: Option<&[u8]>) -> Option<String> {
+        if let (Some(text), [_, _, ..]) = (text, self.wrong.as_slice()) {
+            self.outline.read(text);
+        }
+        let has_final = self.wrong.iter().any(|wrong| wrong.is_final);
+        let told = { self.wrong.iter() }.filter(|wrong| wrong.is_final || !has_final);
+        let first = told.min_by_key(|wrong| self.outline.order(wrong.at, Mention::First));
+        first.map(|first| self.words_for(first))
+    }
+
+    fn words_for(&self, wrong: &Wrong) -> String {
+        let (word, go) = match &wrong.misfit {
+            Misfit::Said(text) => return text.clone(),
+            Misfit::Type { word, go } => (word, go.replace("[]byte", "[]uint8")),
+        };
+        let way = self.outline.way(wrong.at).into_iter();
+        let fields = way.filter_map(|(place, _)| self.fields.get(&place));
+        let fields = fields.flat_map(|field| field.embedded.iter().chain([&field.name]));
+        let fields: Vec<&str> = fields.copied().collect();
+        let is_apart = wrong.is_final && self.words == Words::Maps;
+        let place = if fields.is_empty() || is_apart {
+            "value".to_owned()
+        } else {
+            format!("struct field {}.{}", wrong.within, fields.join("."))
+        };
+        format!("json: cannot unmarshal {word} into Go {place} of type {go}")
+    }
+
+    /// The first fields that nobody knows, such as `spec.containers[0].bogus`.
     pub fn unknown(&self) -> Vec<String> {
-        self.unknown.iter().map(|at| outline::path(at)).collect()
+        let unknown = self.unknown.iter().take(MOST_STRICT);
+        unknown.map(|place| self.outline.path(*place)).collect()
     }
 
     /// What a strict decoder says of a text: of fields that nobody knows, and of those that are there twice.
-    pub fn strict(&self, text: &[u8], doubled: Vec<Doubled>) -> Vec<String> {
-        let unknown = self.unknown.iter().map(|at| {
-            let text = format!("unknown field {:?}", outline::path(at));
-            (at.clone(), Mention::First, text)
-        });
-        let doubled = doubled
-            .into_iter()
-            .map(|doubled| (doubled.at, Mention::Again, doubled.text));
-        let mut all: Vec<_> = doubled.chain(unknown).collect();
-        outline::sort(text, &mut all, |(at, mention, _)| (at, *mention));
-        all.truncate(MOST_STRICT);
-        all.into_iter().map(|(_, _, text)| text).collect()
+    pub fn strict(&mut self, text: &[u8], doubled: &[Doubled]) -> Vec<String> {
+        let mut all: Vec<_> = { doubled.iter() }
+            .map(|doubled| (self.outline.at(&doubled.at), Mention::Again, Some(doubled)))
+            .collect();
+        let unknown = self.unknown.iter();
+        all.extend(unknown.map(|place| (*place, Mention::First, None)));
+        if all.len() > 1 {
+            self.outline.read(text);
+        }
+        all.sort_by_key(|(place, mention, _)| self.outline.order(*place, *mention));
+        let first = all.into_iter().take(MOST_STRICT);
+        first
+            .map(|(place, _, doubled)| match doubled {
+                Some(doubled) => doubled.text.clone(),
+                None => format!("unknown field {:?}", self.outline.path(place)),
+            })
+            .collect()
     }
 }

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::scalars::{Precision, quantity, time};
 use super::{Decoder, schema_of};
-use crate::request::outline::Step;
+use crate::outline::Step;
 use crate::schema::View;
 
 const QUANTITY: &str = "io.k8s.apimachinery.pkg.api.resource.Quantity";

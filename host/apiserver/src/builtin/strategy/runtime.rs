@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Fields, Write, fault, is_empty, object, put};
+use super::{Fields, Write, fault, is_empty, object, put, tolerations};
 use crate::status::{Named, Refusal};
 
 const CLASSES: Named<'static> = Named {
@@ -74,15 +74,11 @@ fn schedule(pod: &mut Fields, scheduling: &Value, write: Write<'_>) -> Result<()
         }
     }
     let more = scheduling.get("tolerations").and_then(Value::as_array);
-    if let Some(more) = more {
-        put(spec, "tolerations", json!([]));
-        if let Some(Value::Array(own)) = spec.get_mut("tolerations") {
-            for toleration in more {
-                if !own.contains(toleration) {
-                    own.push(toleration.clone());
-                }
-            }
-        }
+    let own = spec.get("tolerations").and_then(Value::as_array);
+    let all: Vec<&Value> = [own, more].into_iter().flatten().flatten().collect();
+    let merged = tolerations::merged(&all);
+    if !merged.is_empty() {
+        spec.insert("tolerations".to_owned(), merged.into());
     }
     Ok(())
 }

@@ -97,12 +97,9 @@ pub(super) fn match_resources(matched: &Spot<'_>, causes: &mut Causes) {
     if !matched.is_set() {
         return;
     }
-    let policy = matched.of("matchPolicy");
-    if policy.is_set() {
-        policy.one_of_if_set(MATCH_POLICIES, causes);
-    } else {
-        policy.required("", causes);
-    }
+    matched
+        .of("matchPolicy")
+        .set_and_one_of(MATCH_POLICIES, causes);
     for field in ["namespaceSelector", "objectSelector"] {
         let selector = matched.of(field);
         if selector.is_set() {

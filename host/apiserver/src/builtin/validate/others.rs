@@ -1,5 +1,6 @@
 //! What is wrong with leases, disruption budgets, and classes of priority and storage.
 
+use super::conditions;
 use super::labels;
 use super::spot::{Causes, Spot};
 use super::workloads::{count_or_percent, not_above_all};
@@ -74,6 +75,7 @@ pub(super) fn disruption_budget_status(budget: &Spot<'_>, causes: &mut Causes) {
         "desiredHealthy",
         "expectedPods",
     ];
+    conditions::conditions(&budget.of("status.conditions"), causes);
     budget.of("status").not_negative(counts, causes);
 }
 

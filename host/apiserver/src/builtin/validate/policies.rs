@@ -4,7 +4,9 @@
 use std::collections::BTreeSet;
 
 use super::admission::{self, FAILURE_POLICIES, REINVOCATIONS, is_unchanged};
+use super::conditions;
 use super::spot::{Causes, Spot};
+use crate::json_path::Path;
 use crate::names;
 use crate::policy::check::{Names, Wanted};
 use crate::schema::rules::RESERVED;
@@ -84,18 +86,26 @@ pub(super) fn binding(binding: &Spot<'_>, mutates: bool, causes: &mut Causes) {
 pub(super) fn status(policy: &Spot<'_>, causes: &mut Causes) {
     let warnings = policy.of("status.typeChecking");
     for warning in warnings.of("expressionWarnings").items() {
-        for field in ["warning", "fieldRef"] {
-            let said = warning.of(field);
-            if said.text().trim().is_empty() {
-                said.required("", causes);
-            }
+        let text = warning.of("warning");
+        if text.is_empty() {
+            text.required("", causes);
+        }
+        let place = warning.of("fieldRef");
+        let path = place.text().trim();
+        if path.is_empty() {
+            place.required("", causes);
+        } else if let Err(why) = Path::parse(path) {
+            let why = format!("invalid JSONPath: {why}");
+            causes.push(Cause::invalid(place.path(), &path.into(), &why));
         }
     }
+    conditions::conditions(&policy.of("status.conditions"), causes);
 }
 
 /// What both kinds of policies have; answers the names that expressions know.
 fn common(spec: &Spot<'_>, old: Option<&Spot<'_>>, mutates: bool, causes: &mut Causes) -> Names {
-    spec.of("failurePolicy").one_of(FAILURE_POLICIES, causes);
+    spec.of("failurePolicy")
+        .set_and_one_of(FAILURE_POLICIES, causes);
     let kind = spec.of("paramKind");
     if kind.is_set() {
         param_kind(&kind, causes);

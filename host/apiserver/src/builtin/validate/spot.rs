@@ -178,6 +178,15 @@ impl Spot<'_> {
         }
     }
 
+    /// One of a few texts; an empty one, which Go's pointers tell from none, is as wrong as any other.
+    pub(super) fn set_and_one_of(&self, allowed: &[&str], causes: &mut Causes) {
+        if self.is_set() {
+            self.one_of_if_set(allowed, causes);
+        } else {
+            self.required("", causes);
+        }
+    }
+
     /// One of a few texts, or nothing.
     pub(super) fn one_of_if_set(&self, allowed: &[&str], causes: &mut Causes) {
         if self.is_set() && !allowed.contains(&self.text()) {

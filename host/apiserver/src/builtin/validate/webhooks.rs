@@ -176,40 +176,31 @@ fn client(client: &Spot<'_>, causes: &mut Causes) {
 }
 
 fn url(url: &Spot<'_>, causes: &mut Causes) {
-    let text = url.text();
-    let (text, fragment) = text.split_once('#').unwrap_or((text, ""));
-    let (scheme, rest) = text.split_once("://").unwrap_or(("", text));
-    let (address, query) = rest.split_once('?').unwrap_or((rest, ""));
-    let wrong = |value: &str, why: &str| Cause::invalid(url.path(), &value.into(), why);
-    if !scheme.is_empty()
-        && let Err(why) = Url::parse(url.text())
-    {
-        return url.required(&format!("url must be a valid URL: {why}{FORM}"), causes);
-    }
-    if scheme != "https" {
-        let why = format!("'https' is the only allowed URL scheme{FORM}");
-        causes.push(wrong(scheme, &why));
-    }
-    let authority = address.split('/').next().unwrap_or_default();
-    let (user, host) = match authority.rsplit_once('@') {
-        _ if scheme.is_empty() => (None, ""),
-        Some((user, host)) => (Some(user), host),
-        None => (None, authority),
+    let read = match Url::reference(url.text()) {
+        Ok(read) => read,
+        Err(why) => {
+            return url.required(&format!("url must be a valid URL: {why}{FORM}"), causes);
+        }
     };
-    if host.is_empty() {
-        causes.push(wrong("", &format!("host must be specified{FORM}")));
+    let mut wrong = |value: &str, why: &str| {
+        causes.push(Cause::invalid(url.path(), &value.into(), why));
+    };
+    if read.scheme != "https" {
+        let why = format!("'https' is the only allowed URL scheme{FORM}");
+        wrong(&read.scheme, &why);
     }
-    if let Some(user) = user {
-        causes.push(wrong(user, "user information is not permitted in the URL"));
+    if read.host.is_empty() {
+        wrong("", &format!("host must be specified{FORM}"));
     }
-    if !fragment.is_empty() {
-        causes.push(wrong(fragment, "fragments are not permitted in the URL"));
+    if let Some(user) = &read.user {
+        wrong(user, "user information is not permitted in the URL");
     }
-    if !query.is_empty() {
-        causes.push(wrong(
-            query,
-            "query parameters are not permitted in the URL",
-        ));
+    if !read.fragment.is_empty() {
+        wrong(&read.fragment, "fragments are not permitted in the URL");
+    }
+    if !read.query.is_empty() {
+        let why = "query parameters are not permitted in the URL";
+        wrong(&read.query, why);
     }
 }
 

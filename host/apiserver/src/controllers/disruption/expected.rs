@@ -7,11 +7,11 @@ use serde_json::Value;
 
 use crate::controllers::feed::{Meta, Owner};
 use crate::crd::scale;
+use crate::meta;
 use crate::registry::{Origin, Registry, Resource};
 use crate::server::Server;
 use crate::status::Named;
 use crate::store::{Entry, Key};
-use crate::write::meta;
 use std::sync::Arc;
 
 /// How many pods are expected, and how many have to be healthy; or why nobody knows.

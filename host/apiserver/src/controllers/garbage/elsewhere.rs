@@ -4,9 +4,9 @@ use serde_json::json;
 
 use crate::controllers::client::{At, Client, core, resource_at};
 use crate::controllers::feed::{Meta, Owner, Thing};
+use crate::meta;
 use crate::registry::Registry;
 use crate::store::Key;
-use crate::write::meta;
 
 /// Whether an owner that is not where it should be is in another namespace.
 pub(super) fn is_elsewhere(

@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use crate::controllers::client::{At, Client, Failed};
 use crate::controllers::feed::Thing;
 use crate::deep;
+use crate::meta;
 use crate::registry::Resource;
-use crate::write::meta;
 
 /// Takes references to owners away.
 pub(super) fn disown(

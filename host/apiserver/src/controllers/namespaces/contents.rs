@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 
 use crate::controllers::client::{At, Client, Failed};
 use crate::controllers::feed::Meta;
+use crate::meta;
 use crate::registry::{Registry, Resource};
 use crate::store::{Entry, Key};
-use crate::write::meta;
 
 /// How long finalizers are given, in seconds.
 const FINALIZERS_TAKE: i64 = 15;

@@ -5,7 +5,8 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::contents::Emptied;
-use crate::write::{conditions, meta};
+use crate::meta;
+use crate::write::conditions;
 
 /// A condition's type, status, reason and message.
 type Condition = (&'static str, &'static str, &'static str, String);

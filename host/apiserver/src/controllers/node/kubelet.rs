@@ -8,10 +8,10 @@ use super::pods::status::{self, Address};
 use super::pods::{self, Step};
 use super::{KUBELET, machine};
 use crate::controllers::client::{At, Client, Failed, core};
+use crate::meta;
 use crate::seams::Instant;
 use crate::server::Server;
 use crate::store::Key;
-use crate::write::meta;
 
 #[derive(Debug, Default)]
 pub(super) struct Kubelet {

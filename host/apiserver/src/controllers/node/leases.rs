@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 use super::scheduler::micros;
 use super::{KUBELET, NAME};
 use crate::controllers::client::{At, Client, Failed, core};
+use crate::meta;
 use crate::server::Server;
 use crate::store::Key;
-use crate::write::meta;
 
 const GROUP: &str = "coordination.k8s.io";
 /// How long the node counts as alive after it has said so.

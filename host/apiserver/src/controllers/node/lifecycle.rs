@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 
 use super::MANAGER;
 use crate::controllers::client::{At, Client, Failed, core};
+use crate::meta;
 use crate::server::Server;
 use crate::store::Key;
-use crate::write::meta;
 
 const EFFECT: &str = "NoSchedule";
 const CORDON: &str = "node.kubernetes.io/unschedulable";

@@ -4,10 +4,10 @@ use serde_json::{Value, json};
 
 use super::{KUBELET, NAME};
 use crate::controllers::client::{At, Client, Failed, core};
+use crate::meta;
 use crate::seams::Seams;
 use crate::server::Server;
 use crate::store::Key;
-use crate::write::meta;
 
 /// The node's address, of those that documents use.
 pub(super) const ADDRESS: &str = "192.0.2.10";

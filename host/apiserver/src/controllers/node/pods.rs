@@ -8,8 +8,9 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::NAME;
+use crate::meta;
 use crate::options::Options;
-use crate::write::{conditions, meta};
+use crate::write::conditions;
 
 /// What a pod needs next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

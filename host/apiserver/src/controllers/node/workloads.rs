@@ -9,9 +9,9 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::scheduler::Room;
+use crate::meta;
 use crate::options::controllers as names;
 use crate::store::Place;
-use crate::write::meta;
 pub(super) use follow::follow;
 
 /// A kind of workload.

@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use super::document::MAX_COPIED;
 use super::*;
 
 #[test]

@@ -6,6 +6,8 @@ use kube_cel::cel::Value as Cel;
 use kube_cel::cel::objects::Key;
 use serde_json::{Map, Value};
 
+use crate::schema::rules;
+
 /// A value as JSON.
 ///
 /// # Errors
@@ -19,7 +21,7 @@ pub(in crate::policy) fn json(value: &Cel) -> Result<Value, String> {
         Cel::Float(number) => (*number).into(),
         Cel::String(text) => text.as_str().into(),
         Cel::Bytes(bytes) => BASE64_STANDARD.encode(bytes.as_slice()).into(),
-        Cel::Timestamp(time) => time.to_rfc3339().into(),
+        Cel::Timestamp(time) => rules::shown_time(time).into(),
         Cel::List(items) => {
             let items: Result<Vec<Value>, String> = items.iter().map(json).collect();
             Value::Array(items?)

@@ -12,11 +12,13 @@ mod known;
 mod types;
 
 use kube_cel::cel::common::ast::{CallExpr, EntryExpr, Expr};
-use kube_cel::cel::parser::{Expression, Parser};
+use kube_cel::cel::parser::Expression;
 
+use super::parse::{self, SHOWN, roomy};
 use super::values::escaped;
 use crate::schema::View;
-use known::{FUNCTIONS, MACROS, SPACES, YES_NO};
+pub(crate) use known::FUNCTIONS;
+use known::{MACROS, SPACES, YES_NO};
 
 use super::functions::TYPES;
 pub(crate) use types::Type;
@@ -56,47 +58,28 @@ pub fn fault(text: &str, schema: View<'_>, is_object: bool, wanted: Wanted) -> O
 /// # Errors
 /// What is wrong with it, in the real server's words.
 pub(crate) fn typed<'a>(text: &'a str, known: Vec<(String, Type<'a>)>) -> Result<Type<'a>, String> {
-    let parser = Parser::new().enable_optional_syntax(true);
-    let parsed = parser.parse(text);
-    let expression = parsed.map_err(|why| why.to_string().replace("\n|", "\n |"))?;
+    let expression = parse::parse(text)?;
     let mut check = Check {
         text,
         // Only names of fields in a CRD's schema are escaped.
         escapes: known.iter().any(|(name, _)| name == "self"),
         known,
         seen: BTreeMap::new(),
+        undeclared: BTreeMap::new(),
         faults: Vec::new(),
+        more: 0,
     };
-    let result = check.of(&expression);
+    let result = roomy(text, || {
+        let result = check.of(&expression);
+        drop(expression);
+        result
+    });
     if check.faults.is_empty() {
         return Ok(result);
     }
-    check.faults.sort();
-    check.faults.dedup();
-    let faults: Vec<String> = check.faults.iter().map(|fault| fault.shown(text)).collect();
-    Err(faults.join("\n"))
-}
-
-/// What is wrong, and at which byte.
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Fault {
-    at: usize,
-    why: String,
-}
-
-impl Fault {
-    fn shown(&self, text: &str) -> String {
-        let before = text.get(..self.at).unwrap_or_default();
-        let line = before.matches('\n').count();
-        let begin = before.rfind('\n').map_or(0, |at| at + 1);
-        let column = before
-            .get(begin..)
-            .map_or(0, |before| before.chars().count());
-        let source = text.lines().nth(line).unwrap_or_default();
-        let dots = ".".repeat(column);
-        let (line, column, why) = (line + 1, column + 1, &self.why);
-        format!("ERROR: <input>:{line}:{column}: {why}\n | {source}\n | {dots}^")
-    }
+    let faults = check.faults.into_iter();
+    let faults = faults.map(|(at, why)| parse::Fault::at(text, at, why));
+    Err(parse::told(text, faults.collect(), check.more))
 }
 
 struct Check<'a> {
@@ -106,7 +89,12 @@ struct Check<'a> {
     known: Vec<(String, Type<'a>)>,
     /// How often a field was named so far.
     seen: BTreeMap<String, usize>,
-    faults: Vec<Fault>,
+    /// How often a name was that nobody has declared.
+    undeclared: BTreeMap<String, usize>,
+    /// What is wrong, and at which byte.
+    faults: Vec<(usize, String)>,
+    /// How much else is wrong.
+    more: usize,
 }
 
 impl<'a> Check<'a> {
@@ -162,15 +150,32 @@ impl<'a> Check<'a> {
         }
         let fine = name.starts_with('@') || TYPES.contains(&name) || SPACES.contains(&name);
         if !fine {
-            let at = self.word(name, |before, _| !before.ends_with('.'));
-            self.undeclared(name, at);
+            self.undeclared(name, 0, |before, _| !before.ends_with('.'));
         }
         Type::Dyn
     }
 
-    fn undeclared(&mut self, name: &str, at: usize) {
-        let why = format!("undeclared reference to '{name}' (in container '')");
-        self.faults.push(Fault { at, why });
+    fn undeclared(&mut self, name: &str, beyond: usize, fits: impl Fn(&str, &str) -> bool) {
+        let seen = self.undeclared.entry(name.to_owned()).or_default();
+        let nth = *seen;
+        *seen += 1;
+        self.report(|check| {
+            let at = check.nth_word(name, nth, fits) + beyond;
+            let why = format!("undeclared reference to '{name}' (in container '')");
+            (at, why)
+        });
+    }
+
+    /// Keeps what is wrong; after some of that, only counts it.
+    fn report(&mut self, fault: impl FnOnce(&Self) -> (usize, String)) {
+        if self.faults.len() >= SHOWN {
+            self.more += 1;
+            return;
+        }
+        let fault = fault(self);
+        if !self.faults.contains(&fault) {
+            self.faults.push(fault);
+        }
     }
 
     /// A field of a value; a fault if there can be no such field. `test` says that it is in a `has`.
@@ -200,14 +205,16 @@ impl<'a> Check<'a> {
                 None => return Type::Dyn,
             },
         };
-        let dot = self.nth_word(name, nth, |before, _| before.ends_with('.'));
-        let dot = dot.saturating_sub(1);
-        let before = self.text.get(..dot).unwrap_or_default();
-        let at = match before.rfind("has(") {
-            Some(has) if test => has + 3,
-            _ => dot,
-        };
-        self.faults.push(Fault { at, why });
+        self.report(|check| {
+            let dot = check.nth_word(name, nth, |before, _| before.ends_with('.'));
+            let dot = dot.saturating_sub(1);
+            let before = check.text.get(..dot).unwrap_or_default();
+            let at = match before.rfind("has(") {
+                Some(has) if test => has + 3,
+                _ => dot,
+            };
+            (at, why)
+        });
         Type::Dyn
     }
 
@@ -232,8 +239,8 @@ impl<'a> Check<'a> {
         self.known.truncate(before);
         let is_operator = !name.starts_with(|c: char| c.is_ascii_alphabetic());
         if !is_operator && !FUNCTIONS.contains(&format!(" {name} ")) {
-            let at = self.word(name, |_, after| after.trim_start().starts_with('('));
-            self.undeclared(name, at + name.len());
+            let called = |_: &str, after: &str| after.trim_start().starts_with('(');
+            self.undeclared(name, name.len(), called);
             return Type::Dyn;
         }
         self.result(name, &arguments)
@@ -267,21 +274,19 @@ impl<'a> Check<'a> {
         let (Some(one), Some(other)) = (left.scalar(), right.scalar()) else {
             return;
         };
-        if one == other || (left.is_number() && right.is_number()) {
+        let equality = matches!(name, "_==_" | "_!=_");
+        if one == other || (!equality && left.is_number() && right.is_number()) {
             return;
         }
-        let sign = name.trim_matches('_');
-        let at = self.text.find(sign).unwrap_or_default();
-        let why = format!("found no matching overload for '{name}' applied to '({one}, {other})'");
-        self.faults.push(Fault { at, why });
+        self.report(|check| {
+            let at = check.text.find(name.trim_matches('_')).unwrap_or_default();
+            let why =
+                format!("found no matching overload for '{name}' applied to '({one}, {other})'");
+            (at, why)
+        });
     }
 
-    /// The first place of a word of which `fits` says that it is meant.
-    fn word(&self, word: &str, fits: impl Fn(&str, &str) -> bool) -> usize {
-        self.nth_word(word, 0, fits)
-    }
-
-    /// The same, after `nth` other places.
+    /// The place of a word of which `fits` says that it is meant, after `nth` others of them.
     fn nth_word(&self, word: &str, nth: usize, fits: impl Fn(&str, &str) -> bool) -> usize {
         let in_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
         let places = self.text.match_indices(word);
@@ -293,3 +298,6 @@ impl<'a> Check<'a> {
         places.nth(nth).map_or(0, |(at, _)| at)
     }
 }
+
+#[cfg(test)]
+mod tests;

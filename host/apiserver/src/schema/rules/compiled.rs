@@ -3,11 +3,12 @@
 use std::sync::{Arc, OnceLock};
 
 use kube_cel::cel::objects::OptionalValue;
-use kube_cel::cel::parser::{Expression, Parser};
+use kube_cel::cel::parser::Expression;
 use kube_cel::cel::{ExecutionError, Value as Cel};
 use serde_json::Value;
 
 use super::budget::Budget;
+use super::parse::{parse, roomy};
 use super::{functions, machine, mend};
 
 /// The rules of one place, compiled when they are first needed.
@@ -86,7 +87,7 @@ impl Rule {
         let program = compile(text("rule"));
         let message = text("messageExpression");
         Self {
-            uses_old_self: program.as_ref().is_ok_and(uses_old_self),
+            uses_old_self: roomy(text("rule"), || program.as_ref().is_ok_and(uses_old_self)),
             message: compile(message).ok().filter(|_| !message.is_empty()),
             program,
             field_path: normal_path(text("fieldPath")),
@@ -246,7 +247,7 @@ fn in_go(function: &str, message: &str) -> String {
 
 /// Whether an expression speaks of what was there before.
 pub fn looks_back(rule: &str) -> bool {
-    compile(rule).as_ref().is_ok_and(uses_old_self)
+    roomy(rule, || compile(rule).as_ref().is_ok_and(uses_old_self))
 }
 
 /// Reads an expression, and makes it one that runs here as in cel-go.
@@ -265,11 +266,12 @@ pub(crate) fn compile_after(
     rule: &str,
     change: impl FnOnce(&mut Expression),
 ) -> Result<Expression, String> {
-    let parser = Parser::new().enable_optional_syntax(true);
-    let mut expression = parser.parse(rule).map_err(|why| why.to_string())?;
-    change(&mut expression);
-    mend::mend(&mut expression)?;
-    Ok(expression)
+    let mut expression = parse(rule)?;
+    roomy(rule, || {
+        change(&mut expression);
+        mend::mend(&mut expression)?;
+        Ok(expression)
+    })
 }
 
 fn uses_old_self(expression: &Expression) -> bool {

@@ -69,6 +69,17 @@ pub(super) fn of(
     }
 }
 
+/// The cost of a call that is known before it is made, and that is as much work as it costs.
+pub(super) fn before(call: &CallExpr, values: &[Cel]) -> Option<u64> {
+    match (call.func_name.as_str(), values) {
+        ("range", [Cel::Int(count)]) => {
+            let count = u64::try_from(*count).ok()?;
+            Some(count.saturating_add(LIST + 1))
+        }
+        _ => None,
+    }
+}
+
 fn is_of(call: &CallExpr, namespace: &str) -> bool {
     let target = call.target.as_deref().map(|target| &target.expr);
     matches!(target, Some(Expr::Ident(name)) if name == namespace)

@@ -12,8 +12,6 @@ use kube_cel::cel::{Context, ExecutionError, FunctionContext, Value as Cel};
 use super::machine::{self, Names, Outcome};
 use crate::schema::Pattern;
 
-type Answer = Result<Cel, ExecutionError>;
-
 thread_local! {
     /// Variables cannot be shared between threads, so each has the functions once.
     static FUNCTIONS: Context<'static> = functions();
@@ -45,7 +43,6 @@ pub(super) fn run(expression: &Expression, this: &Cel, before: Option<&Cel>) -> 
 pub(crate) fn functions() -> Context<'static> {
     let mut context = Context::default().with_all();
     context.add_function("matches", matches);
-    context.add_function("type", type_of);
     for name in TYPES {
         context.add_variable_from_value(name, type_named(name));
     }
@@ -54,10 +51,12 @@ pub(crate) fn functions() -> Context<'static> {
 }
 
 /// The types that expressions can name.
-pub(super) const TYPES: [&str; 10] = [
+pub(super) const TYPES: [&str; 12] = [
     "bool",
     "bytes",
     "double",
+    "google.protobuf.Duration",
+    "google.protobuf.Timestamp",
     "int",
     "list",
     "map",
@@ -82,8 +81,8 @@ fn type_named(name: &'static str) -> Cel {
 }
 
 /// `type(value)`.
-fn type_of(This(this): This<Cel>) -> Answer {
-    Ok(type_named(match this {
+pub(super) fn type_of(this: &Cel) -> Cel {
+    type_named(match this {
         Cel::Bool(_) => "bool",
         Cel::Bytes(_) => "bytes",
         Cel::Float(_) => "double",
@@ -95,8 +94,27 @@ fn type_of(This(this): This<Cel>) -> Answer {
         Cel::UInt(_) => "uint",
         Cel::Duration(_) => "google.protobuf.Duration",
         Cel::Timestamp(_) => "google.protobuf.Timestamp",
-        _ => "type",
-    }))
+        Cel::Opaque(held) => return other_type(held.runtime_type_name()),
+        Cel::Function(..) => "type",
+    })
+}
+
+/// Types that no expression can name, but that are not each other.
+fn other_type(name: &str) -> Cel {
+    match name {
+        "type" => type_named("type"),
+        "optional_type" => type_named("optional_type"),
+        other => Cel::Opaque(Arc::new(Other(other.to_owned()))),
+    }
+}
+
+#[derive(Debug, PartialEq, Eq)]
+struct Other(String);
+
+impl Opaque for Other {
+    fn runtime_type_name(&self) -> &str {
+        "type"
+    }
 }
 
 /// Characters of a text are counted, not bytes.

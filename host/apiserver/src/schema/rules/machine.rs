@@ -5,9 +5,11 @@
 //! - A name with its fields and indices is one attribute: it costs one for the name and one for each of them. As
 //!   a branch of a condition, or as an index, it costs nothing for the name.
 
+mod apply;
 mod attribute;
 mod constant;
 mod fold;
+mod time;
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -21,10 +23,16 @@ use kube_cel::cel::{Context, ExecutionError, Value as Cel};
 use super::cost;
 use constant::{is_constant, is_folded, is_membership, is_type};
 
+pub(crate) use time::shown;
+
 pub(super) type Answer = Result<Cel, ExecutionError>;
 
 /// What one evaluation may cost (apiserver `pkg/apis/cel`, `PerCallLimit`).
 const LIMIT: u64 = 1_000_000;
+/// What must be left of the stack for one more part of an expression.
+const LEAST_STACK: usize = 256 << 10;
+/// Parts are inside each other as deeply as they like: each has more stack when it needs it.
+const MORE_STACK: usize = 4 << 20;
 /// The function of the error that says that the limit is spent.
 const SPENT: &str = "@cost";
 
@@ -114,6 +122,12 @@ impl Machine<'_> {
     }
 
     fn eval(&self, expression: &Expression, scope: Outer<'_>) -> Answer {
+        stacker::maybe_grow(LEAST_STACK, MORE_STACK, || {
+            self.eval_here(expression, scope)
+        })
+    }
+
+    fn eval_here(&self, expression: &Expression, scope: Outer<'_>) -> Answer {
         if attribute::is_one(expression) {
             let value = self.attribute(expression, scope);
             if !attribute::begins_with_condition(expression) && !is_type(expression) {
@@ -243,6 +257,10 @@ impl Machine<'_> {
             self.charge(1)?;
             return Err(why);
         }
+        if let Some(cost) = cost::before(call, &values) {
+            self.charge(cost)?;
+            return self.apply(call, target.is_some(), &values);
+        }
         let answer = self.apply(call, target.is_some(), &values);
         if !is_folded(call) && !is_membership(call) {
             let dynamic = || {
@@ -259,14 +277,8 @@ impl Machine<'_> {
 
     /// Has the interpreter apply a function to values.
     fn apply(&self, call: &CallExpr, on_target: bool, values: &[Cel]) -> Answer {
-        match (call.func_name.as_str(), values) {
-            ("string", [Cel::Bool(yes)]) => return Ok(Cel::String(yes.to_string().into())),
-            ("size", [of]) => return super::functions::size(of).map(Cel::Int),
-            ("@in", [key, Cel::Map(map)]) => {
-                let key = self::key(key.clone());
-                return Ok(Cel::Bool(key.is_ok_and(|key| map.get(&key).is_some())));
-            }
-            _ => {}
+        if let Some(answer) = apply::apply(&call.func_name, values) {
+            return answer;
         }
         let mut context = self.functions.new_inner_scope();
         let mut names = Vec::with_capacity(values.len());
@@ -291,7 +303,11 @@ impl Machine<'_> {
                 args: names,
             }),
         };
-        Cel::resolve(&applied, &context)
+        let answer = Cel::resolve(&applied, &context);
+        match call.func_name.as_str() {
+            "named" => Ok(apply::named(answer)),
+            _ => answer,
+        }
     }
 
     /// Whether what stands before a function is part of its name: `sets` in `sets.contains`.

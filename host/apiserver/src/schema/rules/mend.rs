@@ -1,7 +1,9 @@
 //! Makes an expression one that the interpreter runs as cel-go does, or refuses it.
 
-use kube_cel::cel::common::ast::{CallExpr, ComprehensionExpr, EntryExpr, Expr};
+use kube_cel::cel::common::ast::{CallExpr, ComprehensionExpr, EntryExpr, Expr, SelectExpr};
 use kube_cel::cel::parser::Expression;
+
+use super::functions::TYPES;
 
 /// Functions whose only argument may as well be their target, where the interpreter tells its errors.
 const OF_ONE: [&str; 8] = [
@@ -11,6 +13,7 @@ const OF_ONE: [&str; 8] = [
 /// Rewrites what the interpreter does otherwise than cel-go:
 ///
 /// - `a.?b` becomes `a[?"b"]`, since of these two only the second one knows of fields that are absent;
+/// - `google.protobuf.Timestamp` becomes one name;
 /// - `a || b`, `a && b`, `exists` and `all` become functions of our own, since an error in one part of them does
 ///   not count if another part decides.
 pub(super) fn mend(expression: &mut Expression) -> Result<(), String> {
@@ -28,7 +31,10 @@ pub(super) fn mend(expression: &mut Expression) -> Result<(), String> {
             mend(&mut all.loop_step)?;
             mend(&mut all.result)?;
         }
-        Expr::Select(select) => mend(&mut select.operand)?,
+        Expr::Select(select) => match named_type(select) {
+            Some(name) => expression.expr = Expr::Ident(name),
+            None => mend(&mut select.operand)?,
+        },
         Expr::List(list) => list.elements.iter_mut().try_for_each(mend)?,
         Expr::Map(map) => {
             for entry in &mut map.entries {
@@ -53,6 +59,18 @@ pub(super) fn mend(expression: &mut Expression) -> Result<(), String> {
         expression.expr = Expr::Call(call);
     }
     Ok(())
+}
+
+/// `google.protobuf.Timestamp`, which is one name.
+fn named_type(select: &SelectExpr) -> Option<String> {
+    let Expr::Select(of) = &select.operand.expr else {
+        return None;
+    };
+    let Expr::Ident(first) = &of.operand.expr else {
+        return None;
+    };
+    let name = format!("{first}.{}.{}", of.field, select.field);
+    (!select.test && TYPES.contains(&name.as_str())).then_some(name)
 }
 
 fn mend_call(call: &mut CallExpr) {

@@ -3,10 +3,10 @@
 
 use serde_json::{Value, json};
 
+use crate::meta;
 use crate::mutants::{self, Mutant};
 use crate::request::options::{DeleteOptions, Propagation};
 use crate::strategy::{Dependents, Strategy};
-use crate::write::meta;
 
 /// The finalizer that lets dependents stay.
 pub(super) const ORPHAN: &str = "orphan";

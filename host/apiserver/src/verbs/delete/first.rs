@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 use super::decide::{FOREGROUND, ORPHAN, Step};
 use crate::crd::names;
 use crate::definitions;
+use crate::meta;
 use crate::registry::Resource;
 use crate::request::options::{DeleteOptions, Propagation};
 use crate::status::{Named, Refusal};
-use crate::write::meta;
 use crate::write::namespaces::{has_contents, is_namespace};
 
 /// Whether objects of a resource are deleted this way.

@@ -3,10 +3,10 @@
 use super::*;
 use crate::informer::tests::{config_maps, key};
 use crate::memory::Account;
-use crate::object::{Extent, Key};
+use crate::object::{ApplyScope, Key};
 use crate::selector::LabelSelector;
 use crate::view::tests::{Woken, outlook};
-use crate::view::{Outlook, Sent};
+use crate::view::{Sent, WatchSpec};
 
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
@@ -22,7 +22,7 @@ impl Selects {
     async fn new() -> Self {
         let world = World::new();
         let resource = config_maps().resource;
-        let (view, woken) = Woken::by(Outlook {
+        let (view, woken) = Woken::by(WatchSpec {
             selects: true,
             watches_unselected: true,
             ..outlook(resource.clone())
@@ -182,7 +182,7 @@ async fn an_own_write_outside_the_selector_wakes_only_others() {
     for whole in [true, false] {
         let write = it
             .view
-            .write(&resource, &key("copy"), &key("a"), Extent::Whole);
+            .write(&resource, &key("copy"), &key("a"), ApplyScope::Whole);
         let object = match whole {
             true => it.world.create("copy").await,
             false => it.world.change("copy", "part").await,
@@ -197,7 +197,7 @@ async fn an_own_write_outside_the_selector_wakes_only_others() {
     assert_eq!(it.woken().await, "a");
     let write = it
         .view
-        .write(&resource, &key("copy"), &key("a"), Extent::Whole);
+        .write(&resource, &key("copy"), &key("a"), ApplyScope::Whole);
     it.send("DELETE", "/copy", &Value::Null).await;
     write.deleted(&object.metadata.uid);
     assert_eq!(it.woken().await, "", "its own delete");
@@ -211,7 +211,7 @@ async fn a_child_of_the_same_kind_wakes_its_owner() {
     let resource = config_maps().resource;
     let write = it
         .view
-        .write(&resource, &key("child"), &key("a"), Extent::Whole);
+        .write(&resource, &key("child"), &key("a"), ApplyScope::Whole);
     let uid = it
         .view
         .get(&resource, &key("a"))

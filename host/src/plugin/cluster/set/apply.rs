@@ -13,7 +13,7 @@ use crate::api::Request;
 use crate::bugs::{self, Bug};
 use crate::events::{About, Note, Severity};
 use crate::grants::Access;
-use crate::object::{Extent, Object};
+use crate::object::{ApplyScope, Object};
 use crate::plugin::bindings::cluster::Error;
 use crate::text::clean;
 
@@ -48,7 +48,7 @@ impl Call {
             }
             member::mark(&mut object, &self.primary, &self.door.plugin, adopted)?;
             let meant = uid.clone().map_or(Meant::New, Meant::This);
-            let extent = Extent::of(&object);
+            let extent = ApplyScope::of(&object);
             let applied = self.send_apply(target, object.clone(), extent, meant);
             match applied.await {
                 Err(Error::Conflict) => {}

@@ -11,7 +11,7 @@ use crate::api::{Request, Resource};
 use crate::bugs::{self, Bug};
 use crate::events::{Note, Severity};
 use crate::grants::{Access, Scope};
-use crate::object::{Extent, Object, manager_of};
+use crate::object::{ApplyScope, Object, manager_of};
 use crate::plugin::bindings::cluster::{DeleteOptions, Error, SetError};
 use crate::view::{Saw, Sent};
 
@@ -204,7 +204,7 @@ impl Call {
         let patch = member::release(former, &self.primary);
         let (resource, key) = (&target.resource, &target.key);
         let view = self.door.view.clone();
-        let write = view.write(resource, key, &self.primary.key, Extent::Rest);
+        let write = view.write(resource, key, &self.primary.key, ApplyScope::Rest);
         let request = Request::merge_patch(uri, &patch);
         let answer = self
             .send_write("release a former child", request, Repeat::Harmless)

@@ -27,7 +27,7 @@ pub(super) fn situations() -> Vec<(Reason, Facts, Truth)> {
     };
     let requeued_stray = || {
         let metadata = json!({ "labels": labels, "finalizers": ["windlass.dev/greeter"] });
-        let place = delayed(Some(Why::Requeued), false).place;
+        let place = delayed(Some(WakeReason::Requeued), false).place;
         Facts {
             place,
             ..stray(&metadata)
@@ -64,7 +64,7 @@ pub(super) fn situations() -> Vec<(Reason, Facts, Truth)> {
             Reason::PausedByAnnotation,
             Facts {
                 sight: Sight::There(object(&paused)),
-                ..delayed(Some(Why::Failed), false)
+                ..delayed(Some(WakeReason::Failed), false)
             },
             Truth::Unknown("x".into()),
         ),

@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 
 use super::{gates_are_open, list, text};
 use crate::controllers::node::machine;
-use crate::write::{conditions, meta};
+use crate::meta;
+use crate::write::conditions;
 
 /// The address of a pod.
 #[derive(Clone, Debug)]

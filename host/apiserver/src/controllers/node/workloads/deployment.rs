@@ -4,7 +4,8 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::{Stage, counts, number, ready, template_hash, wanted};
-use crate::write::{conditions, meta};
+use crate::meta;
+use crate::write::conditions;
 
 pub(super) fn status(object: &Value, stage: Stage, now: Timestamp) -> Value {
     let (wanted, ready) = (wanted(object), ready(object, stage));

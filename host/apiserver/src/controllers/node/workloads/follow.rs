@@ -10,11 +10,11 @@ use crate::controllers::client::{At, Client, Failed, resource_at};
 use crate::controllers::feed::{Meta, Thing};
 use crate::controllers::node::scheduler::Scheduler;
 use crate::controllers::node::{MANAGER, leases};
+use crate::meta;
 use crate::options::Options;
 use crate::seams::Instant;
 use crate::server::Server;
 use crate::store::Place;
-use crate::write::meta;
 
 /// What has become of a workload.
 #[derive(Clone, Copy, Debug, Default)]

@@ -6,7 +6,8 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::Stage;
-use crate::write::{conditions, meta};
+use crate::meta;
+use crate::write::conditions;
 
 pub(super) fn stage(job: &Value) -> Option<Stage> {
     let ended = ["Complete", "Failed"]

@@ -40,14 +40,14 @@ impl Machine<'_> {
         let each = if on { LOOKED_FOR } else { LOOKED_AT };
         let mut wrong = None;
         let mut decided = false;
-        for (key, value) in pairs(&of)? {
+        for (key, value) in entries(&of)? {
             if decided {
                 // The loop looks at what it has found, and ends.
                 self.charge(each - 1)?;
                 break;
             }
             self.charge(each)?;
-            let answer = self.with_item(&of, names, [&key, &value], dynamic, condition, scope);
+            let answer = self.with_item(&of, names, [&key, value], dynamic, condition, scope);
             decided = decides(answer, on, &mut wrong)?;
         }
         self.charge(1)?;
@@ -68,8 +68,8 @@ impl Machine<'_> {
         let dynamic = self.is_dynamic(of, scope);
         let of = self.eval(of, scope)?;
         let mut holds = 0_usize;
-        for (key, value) in pairs(&of)? {
-            match self.with_item(&of, &names, [&key, &value], dynamic, condition, scope)? {
+        for (key, value) in entries(&of)? {
+            match self.with_item(&of, &names, [&key, value], dynamic, condition, scope)? {
                 Cel::Bool(true) => {
                     self.charge(2)?;
                     holds += 1;
@@ -156,13 +156,13 @@ impl Machine<'_> {
         let of = self.eval(&all.iter_range, outer)?;
         let mut found = self.eval(&all.accu_init, outer)?;
         let is_map = matches!(of, Cel::Map(_));
-        for (key, value) in pairs(&of)? {
+        for (key, value) in entries(&of)? {
             if !self.goes_on(all, &found, outer)? {
                 break;
             }
             let scope = Scope {
                 name: &all.iter_var,
-                value: if is_map { &key } else { &value },
+                value: if is_map { &key } else { value },
                 dynamic,
                 outer,
             };
@@ -275,21 +275,19 @@ fn name(expression: &Expression) -> Result<&str, ExecutionError> {
     }
 }
 
-/// What a loop goes through: index and item, or key and value.
-fn pairs(of: &Cel) -> Result<Vec<(Cel, Cel)>, ExecutionError> {
+/// What a loop goes through: index and item, or key and value. Nothing is copied for those that it does not get to.
+pub(super) fn entries(of: &Cel) -> Result<Entries<'_>, ExecutionError> {
     match of {
         Cel::List(items) => {
-            let items = items.iter().zip(0_i64..);
-            Ok(items
-                .map(|(item, at)| (Cel::Int(at), item.clone()))
-                .collect())
+            let items = (0_i64..).map(Cel::Int).zip(items.iter());
+            Ok(Box::new(items))
         }
         Cel::Map(map) => {
             let entries = map.map.iter();
-            Ok(entries
-                .map(|(key, value)| (key.clone().into(), value.clone()))
-                .collect())
+            Ok(Box::new(entries.map(|(key, value)| (key.into(), value))))
         }
         _ => Err(ExecutionError::NoSuchOverload),
     }
 }
+
+pub(super) type Entries<'a> = Box<dyn Iterator<Item = (Cel, &'a Cel)> + 'a>;

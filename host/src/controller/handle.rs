@@ -1,0 +1,225 @@
+//! What is known of one key, for whoever asks.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use futures::future::join_all;
+
+use super::backoff::Revision;
+use super::facts::{Children, Facts, Place, Sight};
+use super::record::Records;
+use super::work::WorkQueue;
+use super::worker::Worker;
+use crate::api::Resource;
+use crate::grants::{Grants, Unused};
+use crate::manifest::Limits;
+use crate::metrics::Meters;
+use crate::object::{Key, Object, manager_for, manager_of};
+use crate::plugin::Description;
+use crate::view::{View, WakeReason};
+
+/// So many passes over one object are shown.
+const PASSES: usize = 20;
+
+/// So many children of one object are named.
+const CHILDREN: usize = 5;
+
+/// A controller, as far as one may look into it.
+pub struct ControllerHandle {
+    pub(super) primary: Resource,
+    pub(super) view: Arc<View>,
+    pub(super) queue: Arc<WorkQueue>,
+    pub(super) worker: Arc<Worker>,
+    pub(super) records: Records,
+    pub(super) meters: Arc<Meters>,
+    pub(super) grants: Grants,
+}
+
+impl ControllerHandle {
+    /// What was known of its passes is of another controller, or of one that has ended.
+    pub(super) fn forget(&self) {
+        self.records.forget_failing();
+        self.meters.failing.set(0);
+        self.meters.paused.set(0);
+    }
+
+    /// The kind that the plugin reconciles.
+    pub fn primary(&self) -> &Resource {
+        &self.primary
+    }
+
+    /// What the plugin says of itself.
+    pub fn description(&self) -> Description {
+        self.worker.description()
+    }
+
+    /// What it is granted and has never used, since the host began.
+    pub fn unused(&self) -> Vec<Unused> {
+        let used = &self.meters.used;
+        for resource in self.watched() {
+            used.watches(&resource.group, &resource.plural);
+        }
+        let Resource { group, plural, .. } = &self.primary;
+        used.watches(group, plural);
+        if self.description().finalizes {
+            used.add("patch", group, plural);
+        }
+        used.unused(&self.grants)
+    }
+
+    /// What the plugin is granted.
+    pub fn grants(&self) -> &Grants {
+        &self.grants
+    }
+
+    /// A view of what the plugin sees, and some primary in it that is not being deleted.
+    pub fn beside(&self) -> Option<(View, Object)> {
+        let alive = |object: &Object| !object.metadata.deleting;
+        let mut informers = self.view.informers(&self.primary).into_iter();
+        let object = informers.find_map(|informer| informer.find(alive))?;
+        Some((self.view.beside(), object))
+    }
+
+    /// How much the plugin may use.
+    pub fn limits(&self) -> Limits {
+        self.worker.limits()
+    }
+
+    /// What is known of `key`. Takes each lock for a moment, one after the other.
+    pub fn facts(&self, key: &Key) -> Facts {
+        let description = self.description();
+        let sight = self.sight(key);
+        let edition = match &sight {
+            Sight::There(held) | Sight::Stray(held) => Revision::of(held),
+            Sight::NotWatched | Sight::Absent => Revision::default(),
+        };
+        let (place, paused) = self.queue.place(key);
+        Facts {
+            stage: self.meters.stage(),
+            holder: None,
+            sight,
+            place,
+            paused,
+            throttled: self.meters.throttled.waits(),
+            failures: self.worker.failures(key, edition),
+            passes: self.records.of(key, PASSES),
+            finalizer: self.view.finalizer().to_owned(),
+            spec_change_only: description.spec_change_only,
+            declares_fields: description.fields != crate::object::Fields::default(),
+            label_selector: description.label_selector,
+            field_selector: description.field_selector,
+            children: Children::default(),
+        }
+    }
+
+    /// What the object with this UID owns of what the plugin watches and has written: other plugins may look after
+    /// other objects of the kind, and watch the same kinds.
+    pub fn children(&self, namespace: Option<&str>, uid: &str) -> Children {
+        let watched = self.watched();
+        let plugin = &*self.worker.reconciler().door().plugin;
+        let managers = [manager_of(plugin), manager_for(plugin, uid)];
+        let is_ours = |child: &Object| managers.iter().any(|it| child.is_written_by(it));
+        let named = watched.iter().flat_map(|resource| {
+            let owned = self.view.owned_by(resource, namespace, uid).into_iter();
+            let ours = owned.filter(is_ours);
+            ours.map(|child| format!("{} {}", resource.kind, child.metadata.key))
+        });
+        let mut first: Vec<String> = named.collect();
+        first.sort();
+        let count = first.len();
+        first.truncate(CHILDREN);
+        Children { first, count }
+    }
+
+    /// How long until `key` runs again by itself, if it waits for its time.
+    pub fn next(&self, key: &Key) -> Option<Duration> {
+        match self.queue.place(key).0 {
+            Place::Delayed(delayed) => Some(delayed.left),
+            Place::Nowhere | Place::Waiting { .. } | Place::Running { .. } => None,
+        }
+    }
+
+    /// Whether `key` is to run again, and is held back since it is in a hot loop.
+    pub fn is_held_back(&self, key: &Key) -> bool {
+        matches!(self.queue.place(key).0, Place::Delayed(delayed) if delayed.slowed)
+    }
+
+    /// Waits until everything that the plugin watches has been seen as the server has it now.
+    pub async fn barrier(&self) {
+        let shares = self.view.all_shares();
+        join_all(shares.iter().map(|share| share.barrier())).await;
+    }
+
+    /// Runs every key again: somebody wants to see it.
+    pub fn run_all(&self) {
+        self.view.rerun_all(&WakeReason::Asked);
+    }
+
+    /// What the plugin watches.
+    pub fn watched(&self) -> Vec<Resource> {
+        let watches = self.view.watches().into_iter();
+        watches.filter_map(|(_, resource)| resource).collect()
+    }
+
+    /// An object of what it watches, as its store shows it.
+    pub fn held(&self, resource: &Resource, key: &Key) -> Option<Object> {
+        self.view.get(resource, key)
+    }
+
+    /// Where there are objects of that name among what it watches, also outside its selector. If there is none, where it
+    /// has reconciled one.
+    pub fn namespaces_of(&self, resource: &Resource, name: &str) -> Vec<String> {
+        let mut keys = self.view.keys_called(resource, name);
+        // Without the plugin's finalizer, only the passes know of an object that has left the selector.
+        if keys.is_empty() && *resource == self.primary {
+            let passes = self.records.all().into_iter();
+            let passes = passes.filter(|pass| *pass.key.name == *name);
+            keys.extend(passes.map(|pass| pass.key.clone()));
+        }
+        let namespaces = keys.iter().filter_map(|key| key.namespace.as_deref());
+        namespaces.map(str::to_owned).collect()
+    }
+
+    fn sight(&self, key: &Key) -> Sight {
+        if let Some(held) = self.view.get(&self.primary, key) {
+            return Sight::There(held.metadata);
+        }
+        match self.view.stray(key) {
+            Some(stray) => Sight::Stray(stray.metadata),
+            None if self
+                .view
+                .looks_into(&self.primary, key.namespace.as_deref()) =>
+            {
+                Sight::Absent
+            }
+            None => Sight::NotWatched,
+        }
+    }
+}
+
+/// The controllers of a host, by plugin. Clones are the same.
+#[derive(Clone, Default)]
+pub struct ControllerHandles(Arc<Mutex<BTreeMap<String, Weak<ControllerHandle>>>>);
+
+impl ControllerHandles {
+    /// From now on this is the controller of `plugin`.
+    pub(super) fn set(&self, plugin: &str, insight: &Arc<ControllerHandle>) {
+        self.all()
+            .insert(plugin.to_owned(), Arc::downgrade(insight));
+    }
+
+    /// The controller of `plugin`, if it has one.
+    pub fn of(&self, plugin: &str) -> Option<Arc<ControllerHandle>> {
+        self.all().get(plugin).and_then(Weak::upgrade)
+    }
+
+    /// The plugin has ended.
+    pub(crate) fn forget(&self, plugin: &str) {
+        self.all().remove(plugin);
+    }
+
+    fn all(&self) -> MutexGuard<'_, BTreeMap<String, Weak<ControllerHandle>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,265 @@
+//! The newest version of a plugin at work, and how it follows the one before it, or another host.
+//!
+//! - While another host has the Lease the newest version stands by: its lists are in and kept up to date. It
+//!   makes no pass, so nothing is written; and the gate is closed.
+//! - No pass is made before the Lease is ours, and whatever was written by then has been seen.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use super::Host;
+use super::next_version::{NextVersion, coming};
+use super::plugin::Accepted;
+use super::version::Version;
+use crate::api::Gate;
+use crate::bugs::{self, Bug};
+use crate::controller::{Controller, Prepared};
+use crate::metrics::{Meters, Stage};
+use crate::object::finalizer_of;
+use crate::seams::{Either, first};
+use crate::shutdown::{Phase, Phases, reached};
+
+/// How often it is asked whether the last pass has ended.
+const DRAIN_LOOK: Duration = Duration::from_millis(10);
+
+/// How long the host waits for passes that were told to stop.
+const ABORT: Duration = Duration::from_secs(3);
+
+/// One plugin's controller, from when the host wants its lease until it has it no more.
+pub(super) struct PluginRunner<'a> {
+    host: &'a Host,
+    plugin: &'a str,
+    /// For the plugin's writes.
+    gate: Gate,
+    /// Since when the Lease is ours.
+    elected: watch::Receiver<Option<Instant>>,
+    /// What begins when it may.
+    next: Option<(Arc<Version>, Prepared)>,
+    running: Option<(Arc<Version>, Controller)>,
+}
+
+impl<'a> PluginRunner<'a> {
+    pub(super) fn new(
+        host: &'a Host,
+        plugin: &'a str,
+        gate: Gate,
+        elected: watch::Receiver<Option<Instant>>,
+    ) -> Self {
+        Self {
+            host,
+            plugin,
+            gate,
+            elected,
+            next: None,
+            running: None,
+        }
+    }
+
+    /// Runs the newest version that was accepted, or stands by with it, until it is asked to stop.
+    pub(super) async fn run(&mut self, mut accepted: Accepted, phases: &Phases) {
+        let asked = reached(phases, Phase::Drain);
+        let follow = async {
+            loop {
+                self.follow(&mut accepted).await;
+            }
+        };
+        first(follow, asked).await;
+    }
+
+    /// Puts the newest version in its place as soon as it is ready. What is new in it may need other
+    /// informers: they fill while what is here works on, stands by, or begins.
+    async fn follow(&mut self, accepted: &mut Accepted) {
+        let (host, gate) = (self.host, self.gate.clone());
+        let running = self.running.iter().map(|(version, _)| version.clone());
+        let next = self.next.iter().map(|(version, _)| version.clone());
+        let here: Vec<_> = running.chain(next).collect();
+        let mut coming = pin!(coming(host, &gate, accepted, &here));
+        loop {
+            let here = first(self.moved(), self.may_begin());
+            match first(coming.as_mut(), here).await {
+                Either::Left(coming) => return self.take_in(coming).await,
+                Either::Right(Either::Left(())) => return self.start_anew().await,
+                Either::Right(Either::Right(())) => Box::pin(self.begin()).await,
+            }
+        }
+    }
+
+    /// Puts what has come in the place of what wants the same, or next in line.
+    async fn take_in(&mut self, coming: NextVersion) {
+        match coming {
+            NextVersion::Swap(newest) => self.swap(&newest),
+            NextVersion::Next(version, prepared) => {
+                self.say_standby(&version);
+                self.next = Some((version, *prepared));
+            }
+            NextVersion::Nothing => Box::pin(self.abort()).await,
+        }
+    }
+
+    fn swap(&mut self, newest: &Arc<Version>) {
+        let running = self.running.as_mut();
+        let running = running.filter(|(version, _)| version.takes_over(newest));
+        let next = self.next.as_mut();
+        let next = next.filter(|(version, _)| version.takes_over(newest));
+        if let Some((version, controller)) = running {
+            controller.swap(newest.plugin.clone());
+            let before = std::mem::replace(version, newest.clone());
+            self.next = None;
+            self.say(newest, Some(&before));
+        } else if let Some((version, prepared)) = next {
+            prepared.swap(newest.plugin.clone());
+            *version = newest.clone();
+            self.say_standby(newest);
+        }
+    }
+
+    /// Waits until what is next may begin: the Lease is ours, and whatever its last holder wrote has been
+    /// seen. A server that does not say how far it is holds that back, and nothing else.
+    async fn may_begin(&self) {
+        let Some((_, next)) = &self.next else {
+            return std::future::pending().await;
+        };
+        let mut elected = self.elected.clone();
+        let since = elected.wait_for(Option::is_some).await.map(|since| *since);
+        if let Ok(Some(since)) = since {
+            if !bugs::is(Bug::TheBarrierIsOff) {
+                next.barrier(since).await;
+            }
+            return;
+        }
+        // Nobody can have the Lease any more.
+        std::future::pending().await
+    }
+
+    /// Puts what is next in the place of what runs, when its passes have ended.
+    async fn begin(&mut self) {
+        let Some((version, next)) = self.next.take() else {
+            return;
+        };
+        if let Some((_, old)) = &self.running {
+            old.drain();
+            let drained = self.drained(old);
+            self.host.seams.clock.within(self.host.grace, drained).await;
+        }
+        let mut before = None;
+        if let Some((version, old)) = self.running.take() {
+            self.end(old).await;
+            before = Some(version);
+        }
+        self.say(&version, before.as_ref());
+        self.running = Some((version, next.start()));
+    }
+
+    /// Waits until the primary kind of what is next, or else of what runs, is served as something else.
+    async fn moved(&self) {
+        match (&self.next, &self.running) {
+            (Some((_, next)), _) => next.moved().await,
+            (None, Some((_, controller))) => controller.moved().await,
+            (None, None) => std::future::pending().await,
+        }
+    }
+
+    /// Ends what has moved. The same version is next, with the kind as it is served now.
+    async fn start_anew(&mut self) {
+        let plugin = self.plugin;
+        tracing::warn!(plugin, "its kind is served in another way: starting again");
+        if self.next.take().is_none()
+            && let Some((_, old)) = self.running.take()
+        {
+            self.end(old).await;
+        }
+    }
+
+    fn say_standby(&self, version: &Version) {
+        self.meters().is(version.about());
+        if self.running.is_none() {
+            self.meters().reached(Stage::StandingBy);
+        }
+        if self.elected.borrow().is_some() {
+            return;
+        }
+        let (plugin, number) = (self.plugin, &version.plugin.description.version);
+        let digest = version.digest.to_string();
+        tracing::info!(plugin, version = number, digest, "standing by");
+    }
+
+    fn meters(&self) -> Arc<Meters> {
+        self.host.metrics.of(self.plugin)
+    }
+
+    fn say(&self, version: &Version, before: Option<&Arc<Version>>) {
+        let (plugin, meters) = (self.plugin, self.meters());
+        meters.is(version.about());
+        meters.reached(Stage::Running);
+        let (digest, number) = (
+            version.digest.to_string(),
+            &version.plugin.description.version,
+        );
+        match before {
+            Some(before) => {
+                meters.swapped.inc();
+                let old = before.digest.to_string();
+                tracing::info!(
+                    plugin,
+                    version = number,
+                    digest,
+                    old,
+                    "swapped: every key runs again"
+                );
+                tracing::debug!(plugin, reached = "swapped", "loading");
+            }
+            None => tracing::info!(plugin, version = number, digest, "running"),
+        }
+    }
+
+    /// Hands out no more keys, and waits for the passes that run as long as there is patience. Says
+    /// what stays behind.
+    pub(super) async fn stop(&mut self, phases: &Phases) {
+        let Some((version, controller)) = &self.running else {
+            return;
+        };
+        controller.drain();
+        let impatient = first(
+            reached(phases, Phase::Abort),
+            self.host.seams.clock.sleep(self.host.grace),
+        );
+        if let Either::Left(()) = first(self.drained(controller), impatient).await {
+            tracing::debug!(plugin = self.plugin, "all passes have ended");
+        }
+        let left = controller.finalizers();
+        if version.plugin.description.finalizes && left > 0 {
+            let finalizer = finalizer_of(self.plugin);
+            tracing::info!(
+                plugin = self.plugin,
+                left,
+                "stopped; {left} objects keep the finalizer {finalizer} until the plugin runs again: `windlass release {}` takes it off",
+                self.plugin
+            );
+        }
+    }
+
+    /// Tells the calls that run to stop.
+    pub(super) async fn abort(&mut self) {
+        self.next = None;
+        if let Some((_, controller)) = self.running.take() {
+            self.end(controller).await;
+        }
+    }
+
+    async fn end(&self, controller: Controller) {
+        controller.abort();
+        let clock = self.host.seams.clock;
+        clock.within(ABORT, controller.ended()).await;
+    }
+
+    /// Waits until no pass runs.
+    async fn drained(&self, controller: &Controller) {
+        while controller.running() > 0 {
+            self.host.seams.clock.sleep(DRAIN_LOOK).await;
+        }
+    }
+}

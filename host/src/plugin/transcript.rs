@@ -1,0 +1,357 @@
+//! What passes between a guest and its host in one call, noted, so that the call can be made again without a cluster.
+//!
+//! - The contract's words name what is noted: a note can be read beside `wit/`.
+//! - The log is no part of it: nothing depends on what a guest logs.
+
+pub(super) mod arguments;
+mod player;
+mod recordable;
+mod secrets;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::bindings::cluster::Error;
+use crate::memory::{Account, Charge};
+pub(super) use arguments::Arguments;
+pub use player::Player;
+pub(super) use recordable::Recordable;
+pub use secrets::{Hider, Values};
+
+/// So many bytes of a call are noted; of one that goes beyond there is no recording.
+const ROOM: usize = 8 << 20;
+
+/// What a map takes that has something in it: a node of a B-tree.
+const NODE: usize = 640;
+
+/// One call of an import.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Note {
+    /// Its name: `get`, `apply-set`, `publish`.
+    pub call: String,
+    /// What the guest gave, by the contract's names.
+    pub arguments: Value,
+    /// What the host answered.
+    pub answer: Reply,
+}
+
+impl Note {
+    /// Whether it only looks at the cluster.
+    pub fn reads(&self) -> bool {
+        matches!(&*self.call, "get" | "list")
+    }
+}
+
+/// What a host answered.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Reply {
+    /// It was carried out; objects are JSON, not text.
+    Ok(Value),
+    /// It was not.
+    Errors(Vec<Problem>),
+}
+
+/// An error as the contract names it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Problem {
+    /// Which object of a set, from 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub index: Option<u32>,
+    /// `not-found`, `denied`, `conflict`, `invalid`, `gone`, `unavailable` or `other`.
+    pub code: String,
+    /// The text of the last two and of `invalid`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+}
+
+/// A call that is noted while it runs. Clones are the same.
+#[derive(Clone)]
+pub struct CallRecorder(Arc<Mutex<Drafts>>);
+
+struct Drafts {
+    began: Timestamp,
+    seed: [u8; 32],
+    drafts: Vec<Draft>,
+    bytes: usize,
+    /// What the notes take. There is no recording of a call that its account has no room for.
+    charge: Charge,
+}
+
+/// What a note is made of.
+struct Draft {
+    call: &'static str,
+    spoken: Arguments,
+    answer: Box<dyn FnOnce() -> Reply + Send>,
+}
+
+/// What is on a tape.
+#[derive(Clone, Debug, Default)]
+pub struct Transcript {
+    /// When the call began.
+    pub began: Timestamp,
+    /// Where its random numbers began.
+    pub seed: [u8; 32],
+    /// What it asked for, in order.
+    pub notes: Vec<Note>,
+}
+
+impl Transcript {
+    /// Of a call that is known from elsewhere.
+    pub fn new(began: Timestamp, seed: [u8; 32], notes: Vec<Note>) -> Self {
+        Self { began, seed, notes }
+    }
+}
+
+impl CallRecorder {
+    /// A call of nothing yet, whose notes count on `account`.
+    pub fn on(account: &Account) -> Self {
+        Self(Arc::new(Mutex::new(Drafts {
+            began: Timestamp::UNIX_EPOCH,
+            seed: [0; 32],
+            drafts: Vec::new(),
+            bytes: 0,
+            charge: account.passing(),
+        })))
+    }
+
+    /// The call begins.
+    pub(super) fn begins(&self, now: Timestamp, seed: [u8; 32]) {
+        let mut held = self.held();
+        (held.began, held.seed) = (now, seed);
+    }
+
+    /// Notes that `call` was made with what was `spoken`, and answered so.
+    pub(super) fn note<T>(&self, call: &'static str, spoken: Arguments, answer: &T)
+    where
+        T: Recordable + Clone + Send + 'static,
+    {
+        let mut held = self.held();
+        let bytes = 64 + spoken.bytes + answer.bytes();
+        let refused = held.charge.grow(bytes).is_err();
+        held.bytes = match refused {
+            true => usize::MAX,
+            false => held.bytes.saturating_add(bytes),
+        };
+        if held.bytes > ROOM {
+            held.drafts.clear();
+            held.charge.set(0);
+            return;
+        }
+        let answer = answer.clone();
+        held.drafts.push(Draft {
+            call,
+            spoken,
+            answer: Box::new(move || answer.reply()),
+        });
+    }
+
+    /// What was noted; none if it was too much, as text or as what stands in it.
+    pub fn take(&self) -> Option<Transcript> {
+        let mut held = self.held();
+        let drafts = std::mem::take(&mut held.drafts);
+        if std::mem::take(&mut held.bytes) > ROOM {
+            return None;
+        }
+        let (mut notes, mut bytes) = (Vec::new(), 0);
+        for draft in drafts {
+            let note = Note {
+                call: draft.call.to_owned(),
+                arguments: draft.spoken.said(),
+                answer: (draft.answer)(),
+            };
+            bytes += size(&note);
+            if bytes > ROOM {
+                return None;
+            }
+            notes.push(note);
+        }
+        Some(Transcript::new(held.began, held.seed, notes))
+    }
+
+    fn held(&self) -> MutexGuard<'_, Drafts> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// About how many bytes a note takes.
+fn size(note: &Note) -> usize {
+    let answer = match &note.answer {
+        Reply::Ok(value) => weight(value),
+        Reply::Errors(errors) => errors.len() * 64,
+    };
+    64 + weight(&note.arguments) + answer
+}
+
+fn weight(value: &Value) -> usize {
+    let inner: usize = match value {
+        Value::String(text) => text.len(),
+        Value::Array(items) => items.iter().map(weight).sum(),
+        Value::Object(fields) if fields.is_empty() => 0,
+        Value::Object(fields) => {
+            let fields = fields.iter();
+            NODE + fields
+                .map(|(name, value)| name.len() + weight(value))
+                .sum::<usize>()
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+    };
+    32 + inner
+}
+
+impl Problem {
+    fn of(index: Option<u32>, error: &Error) -> Self {
+        let text = match error {
+            Error::Invalid(text) | Error::Other(text) => Some(text.clone()),
+            Error::NotFound
+            | Error::Denied
+            | Error::Conflict
+            | Error::Gone
+            | Error::Unavailable => None,
+        };
+        Self {
+            index,
+            code: super::calls::word(error).to_owned(),
+            text,
+        }
+    }
+
+    fn error(&self) -> Option<Error> {
+        let text = || self.text.clone().unwrap_or_default();
+        Some(match &*self.code {
+            "not-found" => Error::NotFound,
+            "denied" => Error::Denied,
+            "conflict" => Error::Conflict,
+            "invalid" => Error::Invalid(text()),
+            "gone" => Error::Gone,
+            "unavailable" => Error::Unavailable,
+            "other" => Error::Other(text()),
+            _ => return None,
+        })
+    }
+}
+
+/// An answer of nobody: what was asked for is not on the tape.
+fn not_recorded() -> Reply {
+    Reply::Errors(vec![Problem {
+        index: None,
+        code: "other".into(),
+        text: Some("this was not recorded".into()),
+    }])
+}
+
+/// What an object is called that is changed by a name alone.
+fn bare(target: &Value) -> Value {
+    let text = |name: &str| target.get(name).cloned().unwrap_or_default();
+    json!({
+        "apiVersion": text("apiVersion"), "kind": text("kind"),
+        "metadata": { "name": text("name"), "namespace": text("namespace") },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::{Bounds, Budget};
+    use crate::plugin::bindings::cluster::{Consistency, ListQuery, SetError};
+
+    #[test]
+    fn answers_are_the_same_after_they_were_noted() {
+        let errors = [
+            Error::NotFound,
+            Error::Denied,
+            Error::Conflict,
+            Error::Invalid("a".into()),
+            Error::Gone,
+            Error::Unavailable,
+            Error::Other("b".into()),
+        ];
+        let again = |reply: Reply| {
+            let text = serde_json::to_string(&reply).unwrap();
+            serde_json::from_str::<Reply>(&text).unwrap()
+        };
+        for error in errors {
+            let set = Err::<Vec<String>, _>(vec![SetError {
+                index: Some(3),
+                error: error.clone(),
+            }]);
+            let reply = set.reply();
+            let back = Result::<Vec<String>, Vec<SetError>>::from_reply(again(reply.clone()));
+            assert_eq!(back.map(|back| back.reply()), Some(reply));
+            let reply = Err::<String, _>(error).reply();
+            let back = Result::<String, Error>::from_reply(again(reply.clone()));
+            assert_eq!(back.map(|back| back.reply()), Some(reply));
+        }
+        let list = Ok::<_, Error>(vec!["{\"a\":1}".to_owned(), "no JSON".to_owned()]);
+        let back = Result::<Vec<String>, Error>::from_reply(again(list.reply()));
+        assert!(matches!(&back, Some(Ok(items)) if *items == ["{\"a\":1}", "no JSON"]));
+        let wrong = Reply::Errors(vec![Problem {
+            index: None,
+            code: "whatever".into(),
+            text: None,
+        }]);
+        assert!(Result::<String, Error>::from_reply(wrong).is_none());
+    }
+
+    #[test]
+    fn of_a_call_that_says_too_much_there_is_no_recording() {
+        let tape = CallRecorder::on(&Account::unlimited());
+        let note = |text: String| tape.note("apply", arguments::one(&text), &Ok::<_, Error>(()));
+        note("a".repeat(ROOM / 3));
+        assert_eq!(tape.take().map(|reel| reel.notes.len()), Some(1));
+        for _ in 0..3 {
+            note("a".repeat(ROOM / 3));
+        }
+        assert!(tape.take().is_none());
+        // Whatever it is that is long.
+        for _ in 0..3 {
+            let query = ListQuery {
+                api_version: "v1".into(),
+                kind: "a".repeat(ROOM / 3),
+                namespace: None,
+                label_selector: None,
+                field_selector: None,
+                limit: None,
+                consistency: Consistency::Stored,
+            };
+            tape.note("list", arguments::list(&query), &Ok::<_, Error>(()));
+        }
+        assert!(tape.take().is_none());
+    }
+
+    #[test]
+    fn what_is_short_as_text_and_large_as_a_tree_is_noted_as_text() {
+        let tape = CallRecorder::on(&Account::unlimited());
+        let bomb = format!("[{}1]", "{\"\":0},".repeat(ROOM / 100));
+        tape.note(
+            "apply",
+            arguments::one(&bomb),
+            &Ok::<_, Error>(bomb.clone()),
+        );
+        let reel = tape.take().unwrap();
+        let [note] = &reel.notes[..] else {
+            panic!("one note")
+        };
+        assert_eq!(note.arguments, json!({ "object": bomb }));
+        assert_eq!(note.answer, Reply::Ok(bomb.into()));
+    }
+
+    #[test]
+    fn of_a_call_whose_account_is_full_there_is_no_recording() {
+        let (soft, hard) = (2 << 20, 3 << 20);
+        let account = Account::new(Budget::new(usize::MAX), Bounds { soft, hard });
+        let tape = CallRecorder::on(&account);
+        let note = |text: String| tape.note("apply", arguments::one(&text), &Ok::<_, Error>(()));
+        note("a".repeat(1 << 20));
+        assert!(account.used() > 1 << 20);
+        note("a".repeat(1 << 20));
+        assert_eq!(account.used(), 0);
+        note("a".into());
+        assert!(tape.take().is_none());
+    }
+}

@@ -1,0 +1,250 @@
+//! Answers a guest from what was noted of an earlier call.
+//!
+//! - A read is answered as it was, in whatever order it is asked for: what is there does not depend on who looks first.
+//! - A write is answered as the same write was. One that was not made is answered as if it had been carried out: the
+//!   rest of the call is to be seen.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::{Hider, Note, Reply, Transcript, Values, bare, not_recorded};
+
+/// So many calls of imports are kept of a call that is made again.
+const CALLS: usize = 100_000;
+
+/// A recording that is played. Clones are the same.
+#[derive(Clone)]
+pub struct Player {
+    began: Timestamp,
+    seed: [u8; 32],
+    play: Arc<Mutex<Play>>,
+}
+
+#[derive(Default)]
+struct Play {
+    /// Each with whether it was given.
+    reads: Vec<(Note, bool)>,
+    /// Those that were not made again so far.
+    writes: Vec<Note>,
+    /// What was asked for this time, but for reads that were answered.
+    asked: Vec<Note>,
+    /// What is hidden in a recording, and made again by the guest.
+    secrets: Values,
+    hider: Option<Hider>,
+}
+
+impl Player {
+    /// Plays `reel`.
+    pub fn new(reel: Transcript) -> Self {
+        let (reads, writes): (Vec<Note>, Vec<Note>) = reel.notes.into_iter().partition(Note::reads);
+        let play = Play {
+            reads: reads.into_iter().map(|note| (note, false)).collect(),
+            writes,
+            asked: Vec::new(),
+            secrets: Values::default(),
+            hider: None,
+        };
+        Self {
+            began: reel.began,
+            seed: reel.seed,
+            play: Arc::new(Mutex::new(play)),
+        }
+    }
+
+    /// When the call began, and where its random numbers did.
+    pub(in crate::plugin) fn moment(&self) -> (Timestamp, [u8; 32]) {
+        (self.began, self.seed)
+    }
+
+    /// Answers a call.
+    pub(in crate::plugin) fn answer(&self, call: &str, mut arguments: Value) -> Reply {
+        let mut play = self.held();
+        let known = play.secrets.count();
+        play.secrets.collect(&arguments);
+        if play.secrets.count() > known {
+            play.hider = Some(play.secrets.hider());
+        }
+        if let Some(hider) = &play.hider {
+            hider.hide(&mut arguments);
+        }
+        let mut note = Note {
+            call: call.to_owned(),
+            arguments,
+            answer: not_recorded(),
+        };
+        if note.reads() {
+            if let Some(answer) = play.read(&note) {
+                return answer;
+            }
+        } else {
+            note.answer = play.write(&note);
+        }
+        let answer = note.answer.clone();
+        if play.asked.len() < CALLS {
+            play.asked.push(note);
+        }
+        answer
+    }
+
+    /// What was asked for this time, in order: writes, and reads that are not on the tape. Values of Secrets are
+    /// hidden as in a recording.
+    pub fn asked(&self) -> Vec<Note> {
+        let play = self.held();
+        let mut asked = play.asked.clone();
+        if let Some(hider) = &play.hider {
+            let arguments = asked.iter_mut().map(|note| &mut note.arguments);
+            arguments.for_each(|arguments| hider.hide(arguments));
+        }
+        asked
+    }
+
+    /// A text of the guest, with the same values hidden.
+    pub fn hidden(&self, text: &str) -> String {
+        let play = self.held();
+        let hider = play.hider.as_ref();
+        hider.map_or_else(|| text.to_owned(), |hider| hider.text(text))
+    }
+
+    fn held(&self) -> MutexGuard<'_, Play> {
+        self.play.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Play {
+    /// The answer to the same read: each in its turn, the last one for ever.
+    fn read(&mut self, note: &Note) -> Option<Reply> {
+        let is_same = |held: &Note| held.call == note.call && held.arguments == note.arguments;
+        let mut reads = self.reads.iter_mut();
+        if let Some((held, given)) = reads.find(|(held, given)| !*given && is_same(held)) {
+            *given = true;
+            return Some(held.answer.clone());
+        }
+        // From wherever it came, it is what was there.
+        let wanted = wherever(&note.arguments);
+        let is_alike = |held: &Note| held.call == note.call && wherever(&held.arguments) == wanted;
+        let last = |is: &dyn Fn(&Note) -> bool| {
+            let mut reads = self.reads.iter().rev();
+            reads
+                .find(|(held, _)| is(held))
+                .map(|(held, _)| held.answer.clone())
+        };
+        last(&is_same).or_else(|| last(&is_alike))
+    }
+
+    /// The answer to the same write, or the one of a server that agrees.
+    fn write(&mut self, note: &Note) -> Reply {
+        let mut writes = self.writes.iter();
+        let same =
+            writes.position(|held| held.call == note.call && held.arguments == note.arguments);
+        if let Some(same) = same {
+            return self.writes.remove(same).answer;
+        }
+        let given = |name: &str| note.arguments.get(name).cloned().unwrap_or_default();
+        Reply::Ok(match &*note.call {
+            "apply-set" => given("children"),
+            "patch" => self.held(&given("target")),
+            "delete" | "publish" => Value::Null,
+            _ => given("object"),
+        })
+    }
+
+    /// An object as it was read.
+    fn held(&self, target: &Value) -> Value {
+        let mut reads = self.reads.iter().rev();
+        let read = reads.find_map(|(held, _)| match &held.answer {
+            Reply::Ok(object) if held.arguments.get("target") == Some(target) => Some(object),
+            _ => None,
+        });
+        read.cloned().unwrap_or_else(|| bare(target))
+    }
+}
+
+/// The same read, but for where it is answered.
+fn wherever(arguments: &Value) -> Value {
+    let mut arguments = arguments.clone();
+    if let Value::Object(fields) = &mut arguments {
+        fields.remove("consistency");
+    }
+    arguments
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn note(call: &str, arguments: Value, answer: Value) -> Note {
+        Note {
+            call: call.into(),
+            arguments,
+            answer: Reply::Ok(answer),
+        }
+    }
+
+    fn get(name: &str, consistency: &str) -> Value {
+        json!({ "target": { "name": name }, "consistency": consistency })
+    }
+
+    fn player() -> Player {
+        Player::new(Transcript {
+            notes: vec![
+                note("get", get("a", "stored"), json!({ "at": 1 })),
+                note(
+                    "apply",
+                    json!({ "object": { "x": 1 } }),
+                    json!({ "x": 1, "uid": "u" }),
+                ),
+                note("get", get("b", "stored"), json!({ "at": 2 })),
+                note("get", get("a", "stored"), json!({ "at": 3 })),
+            ],
+            ..Transcript::default()
+        })
+    }
+
+    #[test]
+    fn reads_are_answered_in_any_order_and_again() {
+        let player = player();
+        let asked = [
+            ("b", "stored", 2),
+            ("a", "stored", 1),
+            ("a", "stored", 3),
+            ("a", "stored", 3),
+            ("b", "latest", 2),
+        ];
+        for (name, consistency, at) in asked {
+            let answer = player.answer("get", get(name, consistency));
+            assert_eq!(answer, Reply::Ok(json!({ "at": at })), "{name}");
+        }
+        assert_eq!(player.asked(), []);
+        assert_eq!(player.answer("get", get("c", "stored")), not_recorded());
+        assert_eq!(player.asked().len(), 1);
+    }
+
+    #[test]
+    fn a_write_that_was_made_is_answered_as_it_was_and_another_one_as_if_it_had_been() {
+        let player = player();
+        let apply = |object: Value| player.answer("apply", json!({ "object": object }));
+        assert_eq!(apply(json!({ "x": 2 })), Reply::Ok(json!({ "x": 2 })));
+        assert_eq!(
+            apply(json!({ "x": 1 })),
+            Reply::Ok(json!({ "x": 1, "uid": "u" }))
+        );
+        assert_eq!(
+            apply(json!({ "x": 1 })),
+            Reply::Ok(json!({ "x": 1 })),
+            "it was made once"
+        );
+        let patched = |name: &str| player.answer("patch", json!({ "target": { "name": name } }));
+        assert_eq!(patched("b"), Reply::Ok(json!({ "at": 2 })));
+        assert!(matches!(patched("c"), Reply::Ok(Value::Object(_))));
+        let deleted = player.answer("delete", json!({ "target": { "name": "a" } }));
+        assert_eq!(deleted, Reply::Ok(Value::Null));
+        let asked: Vec<String> = player.asked().into_iter().map(|note| note.call).collect();
+        assert_eq!(
+            asked,
+            ["apply", "apply", "apply", "patch", "patch", "delete"]
+        );
+    }
+}
