@@ -9,10 +9,12 @@ use crate::support::{MAPS, map, send, server, watch};
 #[tokio::test(start_paused = true)]
 async fn the_event_of_a_write_is_there_whole_once_the_write_is_answered() {
     let server = server(1);
+    let (_, list) = send(&server, "GET", MAPS, &Value::Null).await;
+    let version = list["metadata"]["resourceVersion"].as_str().unwrap();
     let mut watches = Vec::new();
     for path in [MAPS, "/api/v1/configmaps"] {
         for more in ["", "&labelSelector=app", "&allowWatchBookmarks=1"] {
-            let path = format!("{path}?watch=1&resourceVersion=1{more}");
+            let path = format!("{path}?watch=1&resourceVersion={version}{more}");
             watches.push(watch(&server, &path).await);
         }
     }
