@@ -151,7 +151,7 @@ impl Object {
         managers(self.owned()).any(|held| held == manager)
     }
 
-    /// Whether `manager` has applied the label [`SET_LABEL`](super::SET_LABEL) to it, as its managedFields say.
+    /// Whether `manager` has applied the label [`SET_LABEL`] to it, as its managedFields say.
     pub fn has_set_label_by(&self, manager: &str) -> bool {
         owns_set_label(self.owned.as_deref(), manager)
     }
