@@ -31,7 +31,11 @@ async fn made(server: &Server, kind: &str, name: &str, spec: Value) {
     let object = json!({
         "apiVersion": "admissionregistration.k8s.io/v1", "kind": kind, "metadata": { "name": name }, "spec": spec,
     });
-    let plural = format!("{}s", kind.to_lowercase()).replace("policys", "policies");
+    let lower = kind.to_lowercase();
+    let plural = match lower.strip_suffix('y') {
+        Some(stem) => format!("{stem}ies"),
+        None => format!("{lower}s"),
+    };
     let (code, answer) = send(server, "POST", &format!("{GROUP}/{plural}"), &object).await;
     assert_eq!(code, 201, "{answer}");
 }
