@@ -1,12 +1,12 @@
 //! Takes what Secrets hold out of all that a call says to people: its log, its Events, its numbers' labels, and
 //! why it failed. All of it goes through here before it reaches anybody.
 //!
-//! - What is replaced is what a recording hides (see `tape::secrets`): values of Secrets that the call was given,
+//! - What is replaced is what a recording hides (see `transcript::secrets`): values of Secrets that the call was given,
 //!   wrote or patched, and what they hold.
 //! - A text is cleaned first: a value that is split by a character that nobody sees, or by a newline, is whole again
 //!   after that.
 //! - The search runs within the call, where processor time is counted. For a call that never came back it runs on a
-//!   guest thread. Its work has bounds: `BYTES` of Secrets, `TEXT` bytes of each text, and those of `tape::secrets`.
+//!   guest thread. Its work has bounds: `BYTES` of Secrets, `TEXT` bytes of each text, and those of `transcript::secrets`.
 //! - A call that says nothing pays for a search for the word `Secret` in what it is given.
 
 use std::borrow::Cow;
