@@ -13,11 +13,12 @@ mod killed;
 mod published;
 mod verdict;
 
+use parking_lot::Mutex;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
@@ -187,7 +188,7 @@ impl Crashes {
 
     /// Why `digest` may not run `now`, if it may not.
     pub fn quarantine(&self, digest: &Digest, now: Timestamp) -> Option<Sentence> {
-        let kept = self.0.kept();
+        let kept = self.0.kept.lock();
         let sentence = kept.sentences.get(digest);
         sentence.copied().filter(|sentence| sentence.holds(now))
     }
@@ -195,7 +196,7 @@ impl Crashes {
     /// What other hosts are to know of `digests`, in an annotation that says `published` so far; none if there is
     /// nothing to say, or nothing new.
     pub fn publish(&self, digests: &BTreeSet<Digest>, published: &str) -> Option<String> {
-        let kept = self.0.kept();
+        let kept = self.0.kept.lock();
         published::text(&kept.crashes, digests, published)
     }
 
@@ -204,7 +205,7 @@ impl Crashes {
         let latest = now.saturating_add(SKEW).unwrap_or(Timestamp::MAX);
         let mut crashes = published::read(published);
         crashes.retain(|crash| crash.at <= latest);
-        let mut kept = self.0.kept();
+        let mut kept = self.0.kept.lock();
         let mut news = false;
         for crash in crashes {
             news |= kept.add(crash);
@@ -225,7 +226,7 @@ impl Crashes {
         kill: (&str, Blame),
         now: Timestamp,
     ) {
-        let mut kept = self.0.kept();
+        let mut kept = self.0.kept.lock();
         kept.kills.add(with, digest, kill, now);
         self.save(&kept);
     }
@@ -237,7 +238,7 @@ impl Crashes {
         digest: &Digest,
         now: Timestamp,
     ) -> Option<Killed> {
-        self.0.kept().kills.refused(with, digest, now)
+        self.0.kept.lock().kills.refused(with, digest, now)
     }
 
     fn save(&self, kept: &Kept) {
@@ -255,11 +256,7 @@ fn cannot_keep(error: &std::io::Error) {
     );
 }
 
-impl Shared {
-    fn kept(&self) -> MutexGuard<'_, Kept> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
+impl Shared {}
 
 impl Kept {
     /// A damaged file is as none: whoever is to blame will show it again.

@@ -10,8 +10,9 @@
 
 mod writer;
 
+use parking_lot::Mutex;
 use std::collections::{BTreeSet, HashMap};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
@@ -198,12 +199,12 @@ impl Recorder {
 
     /// From now on all plugins together may publish so many.
     pub fn limit(&self, maximum: Rate) {
-        self.shared().quota.limit(Some(maximum));
+        self.shared.lock().quota.limit(Some(maximum));
     }
 
     /// The plugin has this weight from now on; what is dropped of its Events is counted there.
     pub fn knows(&self, plugin: &Arc<str>, weight: u32, throttled: &Throttled) {
-        let mut shared = self.shared();
+        let mut shared = self.shared.lock();
         let known = shared.plugins.entry(plugin.clone()).or_default();
         known.weight = weight;
         known.throttled = throttled.clone();
@@ -211,7 +212,7 @@ impl Recorder {
 
     /// The plugin is gone.
     pub fn forget(&self, plugin: &str) {
-        let mut shared = self.shared();
+        let mut shared = self.shared.lock();
         shared.quota.forget(plugin);
         shared.plugins.remove(plugin);
     }
@@ -221,7 +222,7 @@ impl Recorder {
         let now = self.clock.now();
         let plugin = note.plugin.clone();
         let (taken, throttled) = {
-            let mut shared = self.shared();
+            let mut shared = self.shared.lock();
             let Shared { quota, plugins } = &mut *shared;
             let known = plugins.entry(plugin.clone()).or_default();
             let claim = Claim {
@@ -239,10 +240,6 @@ impl Recorder {
             Taken::HostMaximum => "the plugins together are at the host's maximum, --event-qps",
         };
         dropped(&plugin, &throttled, why);
-    }
-
-    fn shared(&self) -> MutexGuard<'_, Shared> {
-        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits until what was published so far is sent, but no longer than a host that ends can wait.
@@ -268,7 +265,7 @@ fn dropped(plugin: &str, throttled: &Throttled, why: &str) {
 
 /// The object of an Event of `plugin` has had as many as it may.
 fn limited(shared: &Mutex<Shared>, plugin: &str) {
-    let shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
+    let shared = shared.lock();
     let throttled = shared.plugins.get(plugin).map(|it| it.throttled.clone());
     drop(shared);
     // A plugin that is gone has no counters.
@@ -280,7 +277,7 @@ fn limited(shared: &Mutex<Shared>, plugin: &str) {
 
 /// An Event of `plugin` could not be sent.
 fn failed(shared: &Mutex<Shared>, plugin: &Arc<str>, error: &ApiError) {
-    let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut shared = shared.lock();
     let reason = shared.failed(plugin, error);
     drop(shared);
     let (plugin, error) = (&**plugin, clean(&error.to_string(), WORDS));

@@ -21,8 +21,9 @@ mod store;
 pub(crate) mod tests;
 mod version_snapshot;
 
+use parking_lot::Mutex;
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 pub use shared::{Handler, Known, Notification, Origin, Phase};
@@ -152,7 +153,7 @@ impl Informers {
     /// What they hold, by group and resource.
     pub fn held(&self) -> BTreeMap<(String, String), Held> {
         let running: Vec<Arc<Informer>> = {
-            let running = self.0.running();
+            let running = self.0.running.lock();
             running.values().filter_map(Weak::upgrade).collect()
         };
         let mut all: BTreeMap<(String, String), Held> = BTreeMap::new();
@@ -170,11 +171,11 @@ impl Informers {
 
     /// How many run.
     pub fn count(&self) -> usize {
-        self.0.running().len()
+        self.0.running.lock().len()
     }
 
     fn informer(&self, watched: Watched, fields: &Fields) -> Arc<Informer> {
-        let mut running = self.0.running();
+        let mut running = self.0.running.lock();
         if let Some(informer) = running.get(&watched).and_then(Weak::upgrade) {
             return informer;
         }
@@ -197,16 +198,12 @@ impl Informers {
     }
 }
 
-impl Shared {
-    fn running(&self) -> MutexGuard<'_, HashMap<Watched, Weak<Informer>>> {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
+impl Shared {}
 
 impl Drop for Informer {
     fn drop(&mut self) {
         if let Some(shared) = self.shared.upgrade() {
-            let mut running = shared.running();
+            let mut running = shared.running.lock();
             // Another one may have been started since the last share in this one went.
             if running
                 .get(&self.watched)

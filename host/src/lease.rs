@@ -10,7 +10,7 @@ mod published;
 mod record;
 mod watched;
 
-use std::sync::Mutex;
+use parking_lot::Mutex;
 use std::time::Duration;
 
 use http::Method;

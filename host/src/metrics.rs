@@ -13,9 +13,10 @@ mod own;
 mod process;
 mod stores;
 
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::text::encode;
@@ -60,13 +61,13 @@ impl Metrics {
 
     /// Those of `plugin`, in whatever version; at 0 if it has none.
     pub fn of(&self, plugin: &str) -> Arc<Meters> {
-        let mut plugins = self.0.plugins();
+        let mut plugins = self.0.plugins.lock();
         plugins.entry(plugin.into()).or_default().clone()
     }
 
     /// Those of all plugins, by name.
     pub fn plugins(&self) -> BTreeMap<Arc<str>, Arc<Meters>> {
-        self.0.plugins().clone()
+        self.0.plugins.lock().clone()
     }
 
     /// These are the host's informers.
@@ -76,14 +77,12 @@ impl Metrics {
 
     /// This is wrong with what the host is asked to run, and nothing else.
     pub(crate) fn has_problems(&self, problems: &[String]) {
-        let held = self.0.problems.lock();
-        *held.unwrap_or_else(PoisonError::into_inner) = problems.to_vec();
+        *self.0.problems.lock() = problems.to_vec();
     }
 
     /// What is wrong with what the host is asked to run: documents that cannot be read.
     pub fn problems(&self) -> Vec<String> {
-        let held = self.0.problems.lock();
-        held.unwrap_or_else(PoisonError::into_inner).clone()
+        self.0.problems.lock().clone()
     }
 
     /// Requests to the API server.
@@ -93,12 +92,16 @@ impl Metrics {
 
     /// A step of the plugins' histories is over, [`STEP`] after the one before it.
     pub fn ticks(&self) {
-        self.plugins().values().for_each(|meters| meters.ticks());
+        self.0
+            .plugins
+            .lock()
+            .values()
+            .for_each(|meters| meters.ticks());
     }
 
     /// The plugin has ended: its series go.
     pub(crate) fn forget(&self, plugin: &str) {
-        self.0.plugins().remove(plugin);
+        self.0.plugins.lock().remove(plugin);
     }
 
     /// Everything, as a scrape shows it (OpenMetrics 1.0).
@@ -114,20 +117,14 @@ impl Metrics {
     }
 }
 
-impl Shared {
-    fn plugins(&self) -> MutexGuard<'_, BTreeMap<Arc<str>, Arc<Meters>>> {
-        self.plugins.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 impl Collector for Metrics {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        let plugins = self.plugins();
+        let plugins = self.0.plugins.lock();
         for family in FAMILIES {
             let descriptor =
                 encoder.encode_descriptor(family.name, family.help, None, family.kind)?;
             let mut rows = Rows::new(descriptor);
-            for (plugin, meters) in &plugins {
+            for (plugin, meters) in &*plugins {
                 rows.of(family.labelled, plugin);
                 (family.rows)(meters, &mut rows)?;
             }

@@ -3,9 +3,9 @@
 mod flags;
 mod traces;
 
+use parking_lot::Mutex;
 use std::io::{self, IsTerminal, Write, stderr};
 use std::str::FromStr;
-use std::sync::{Mutex, PoisonError};
 
 use tracing::{Level, Metadata, Subscriber};
 use tracing_subscriber::filter::{FilterExt, LevelFilter, Targets, filter_fn};
@@ -45,7 +45,7 @@ struct Held;
 
 impl Write for Held {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let mut held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut held = HELD.lock();
         let room = MOST.saturating_sub(held.len()).min(bytes.len());
         held.extend_from_slice(bytes.get(..room).unwrap_or_default());
         Ok(bytes.len())
@@ -71,7 +71,7 @@ pub struct LogSettings {
 
 /// Takes what was held back, for who tells it when something has failed.
 pub fn taken() -> String {
-    let mut held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut held = HELD.lock();
     String::from_utf8_lossy(&std::mem::take(&mut *held)).into_owned()
 }
 

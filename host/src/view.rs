@@ -23,8 +23,9 @@ mod unselected;
 mod wake_reason;
 mod write;
 
+use parking_lot::{Mutex, RwLock};
 use std::collections::{BTreeSet, HashMap};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::Arc;
 
 pub use applied::Applied;
 use applied::Applies;
@@ -305,7 +306,7 @@ impl View {
         intent: &[u8; 32],
     ) -> Option<Object> {
         let held = self.get(resource, key)?;
-        let applies = self.applies();
+        let applies = self.applies.lock();
         let last = applies.last(resource, key, slot)?;
         last.still_holds(intent, slot, &held).then_some(held)
     }
@@ -315,7 +316,7 @@ impl View {
     pub fn puts_back(&self, resource: &Resource, key: &Key, owner: &str) -> bool {
         match self.get(resource, key) {
             Some(child) => child.metadata.owners.iter().all(|held| held.uid != owner),
-            None => self.applies().has_gone(resource, key),
+            None => self.applies.lock().has_gone(resource, key),
         }
     }
 
@@ -323,7 +324,9 @@ impl View {
     pub fn applied(&self, resource: &Resource, key: &Key, applied: Applied) {
         if let Some(held) = self.get(resource, key) {
             // The store's own key: it is there already.
-            self.applies().insert(resource, &held.metadata.key, applied);
+            self.applies
+                .lock()
+                .insert(resource, &held.metadata.key, applied);
         }
     }
 
@@ -334,7 +337,7 @@ impl View {
         if let Some(old) = &change.old
             && uid(&change.old) != uid(&change.new)
         {
-            self.applies().forget(resource, &old.metadata.key);
+            self.applies.lock().forget(resource, &old.metadata.key);
         }
     }
 
@@ -350,26 +353,6 @@ impl View {
             .fields
             .get(&(resource.group.clone(), resource.plural.clone()));
         fields.filter(|fields| **fields != Fields::default())
-    }
-
-    fn applies(&self) -> MutexGuard<'_, Applies> {
-        self.applies.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn reads(&self) -> MutexGuard<'_, Reads> {
-        self.reads.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn waiting(&self) -> MutexGuard<'_, BTreeSet<Key>> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn journals(&self) -> MutexGuard<'_, Journals> {
-        self.journals.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn own(&self) -> MutexGuard<'_, OwnWrites<Name, Key>> {
-        self.own.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn is_selected_primary(&self, resource: &Resource) -> bool {

@@ -1,8 +1,9 @@
 //! What is counted of requests to the API server, in client-go's words.
 
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use http::{Method, StatusCode};
@@ -84,17 +85,20 @@ impl Requests {
     /// One has ended with this status, or without an answer.
     fn ended(&self, method: &Method, status: Option<u16>, took: Duration) {
         let code = status.map_or_else(|| NO_ANSWER.to_owned(), |status| status.to_string());
-        *lock(&self.0.counts)
+        *self
+            .0
+            .counts
+            .lock()
             .entry((code, method.to_string()))
             .or_default() += 1;
-        let mut durations = lock(&self.0.durations);
+        let mut durations = self.0.durations.lock();
         let histogram = durations.entry(method.to_string());
         let histogram = histogram.or_insert_with(|| Histogram::new(DURATION));
         histogram.observe(took.as_secs_f64());
     }
 
     fn heard(&self, answer: bool, clock: Clock) {
-        let mut silence = lock(&self.0.silence);
+        let mut silence = self.0.silence.lock();
         match (answer, &mut *silence) {
             (true, silence) => *silence = None,
             (false, Some((_, _, count))) => *count += 1,
@@ -104,7 +108,7 @@ impl Requests {
 
     /// Since when the API server has given no answer, and to how many requests; if that is long, and more than one.
     pub fn silence(&self) -> Option<(Duration, u64)> {
-        let silence = *lock(&self.0.silence);
+        let silence = *self.0.silence.lock();
         let (first, clock, count) = silence?;
         let lasts = clock.now() - first;
         (lasts >= SILENCE && count > 1).then_some((lasts, count))
@@ -118,7 +122,7 @@ impl Requests {
             None,
             MetricType::Counter,
         )?;
-        for ((code, method), count) in lock(&self.0.counts).iter() {
+        for ((code, method), count) in self.0.counts.lock().iter() {
             let labels = [("code", &**code), ("method", method), ("host", host)];
             ConstCounter::new(*count).encode(family.encode_family(&labels)?)?;
         }
@@ -128,14 +132,10 @@ impl Requests {
             None,
             MetricType::Histogram,
         )?;
-        for (verb, histogram) in lock(&self.0.durations).iter() {
+        for (verb, histogram) in self.0.durations.lock().iter() {
             let labels = [("verb", &**verb), ("host", host)];
             histogram.encode(family.encode_family(&labels)?)?;
         }
         Ok(())
     }
-}
-
-fn lock<T>(held: &Mutex<T>) -> MutexGuard<'_, T> {
-    held.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -9,11 +9,12 @@
 #[cfg(test)]
 mod tests;
 
+use parking_lot::Mutex;
 use std::error::Error;
 use std::future::poll_fn;
 use std::pin::pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures::FutureExt;
@@ -154,7 +155,7 @@ impl<C: Connector> Shared<C> {
     }
 
     fn way(&self) -> Way {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         if state.refused {
             return Way::Refused;
         }
@@ -171,7 +172,7 @@ impl<C: Connector> Shared<C> {
 
     async fn open(self) -> Result<(), Unconnected> {
         let opened = self.connect().await;
-        let mut state = self.state();
+        let mut state = self.state.lock();
         state.opening = None;
         match opened {
             Ok(Some(connection)) => state.connections.push(connection),
@@ -214,10 +215,6 @@ impl<C: Connector> Shared<C> {
             places: Arc::default(),
             room,
         }))
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -3,8 +3,9 @@
 //! - A file goes before a token that is written in the kubeconfig. It is read again each minute, and trimmed.
 //! - If it cannot be read again, the last token counts.
 
+use parking_lot::Mutex;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::HeaderValue;
@@ -81,7 +82,7 @@ impl Token {
     /// The header that goes with a request now.
     pub(super) fn header(&self) -> HeaderValue {
         let inner = &*self.0;
-        let mut held = inner.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut held = inner.held.lock();
         let now = inner.clock.now();
         if let Some(file) = &inner.file
             && now - held.since >= AGE

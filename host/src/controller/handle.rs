@@ -1,7 +1,8 @@
 //! What is known of one key, for whoever asks.
 
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use futures::future::join_all;
@@ -205,21 +206,18 @@ pub struct ControllerHandles(Arc<Mutex<BTreeMap<String, Weak<ControllerHandle>>>
 impl ControllerHandles {
     /// From now on this is the controller of `plugin`.
     pub(super) fn set(&self, plugin: &str, insight: &Arc<ControllerHandle>) {
-        self.all()
+        self.0
+            .lock()
             .insert(plugin.to_owned(), Arc::downgrade(insight));
     }
 
     /// The controller of `plugin`, if it has one.
     pub fn of(&self, plugin: &str) -> Option<Arc<ControllerHandle>> {
-        self.all().get(plugin).and_then(Weak::upgrade)
+        self.0.lock().get(plugin).and_then(Weak::upgrade)
     }
 
     /// The plugin has ended.
     pub(crate) fn forget(&self, plugin: &str) {
-        self.all().remove(plugin);
-    }
-
-    fn all(&self) -> MutexGuard<'_, BTreeMap<String, Weak<ControllerHandle>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().remove(plugin);
     }
 }

@@ -1,7 +1,8 @@
 //! One pass over one object.
 
+use parking_lot::RwLock;
 use std::path::PathBuf;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::value::RawValue;
@@ -109,7 +110,7 @@ impl Reconciler {
 
     /// From the next pass on, `plugin` is called.
     pub(super) fn swap(&self, plugin: Arc<Plugin>) {
-        let mut runs = self.plugin.write().unwrap_or_else(PoisonError::into_inner);
+        let mut runs = self.plugin.write();
         *runs = plugin;
         // While nobody can be between the two: what the old version's last passes say yet is not the new one's.
         self.door.measures.clear();
@@ -117,7 +118,7 @@ impl Reconciler {
 
     /// The version that runs.
     pub(super) fn plugin(&self) -> Arc<Plugin> {
-        let plugin = self.plugin.read().unwrap_or_else(PoisonError::into_inner);
+        let plugin = self.plugin.read();
         plugin.clone()
     }
 
@@ -228,7 +229,7 @@ impl Reconciler {
 
     fn asked(&self, object: &Object, attempt: u32) -> Asked {
         let object = self.door.view.show(&self.primary, object);
-        let plugin = self.plugin.read().unwrap_or_else(PoisonError::into_inner);
+        let plugin = self.plugin.read();
         Asked {
             plugin: plugin.clone(),
             measures: self.door.measures.now(),

@@ -4,7 +4,8 @@
 mod tests;
 mod ticket;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use parking_lot::Mutex;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::Notify;
@@ -82,14 +83,14 @@ impl WorkQueue {
 
     /// Takes keys in from now on, and hands them out.
     pub(super) fn open(&self) {
-        self.state().stage = Stage::Open;
+        self.state.lock().stage = Stage::Open;
         self.changed.notify_one();
     }
 
     /// Marks a key as needing work now, or after what needs it more.
     pub(super) fn add(&self, wakeup: Enqueue) {
         let now = self.clock.now();
-        let mut state = self.state();
+        let mut state = self.state.lock();
         if state.stage == Stage::Asleep {
             return;
         }
@@ -110,7 +111,7 @@ impl WorkQueue {
     pub(super) fn add_after(&self, key: Key, delay: Duration, why: WakeReason, priority: Priority) {
         let due = self.clock.now() + delay;
         self.meters.retries.inc();
-        let mut state = self.state();
+        let mut state = self.state.lock();
         if let Some(ticket) = state.queue.add_at(key, due, priority) {
             self.waits(ticket, due);
             ticket.delayed = Some(why);
@@ -130,7 +131,7 @@ impl WorkQueue {
     ) -> Duration {
         let due = self.clock.now() + asked;
         let from = due.checked_sub(TOGETHER).unwrap_or(due);
-        let together = self.state().queue.due_between(from, due, COUNTED);
+        let together = self.state.lock().queue.due_between(from, due, COUNTED);
         let delay = early(asked, together, fraction);
         self.add_after(key, delay, WakeReason::Requeued, priority);
         delay
@@ -139,20 +140,20 @@ impl WorkQueue {
     /// Does not hand `key` out for `delay`, whoever adds it.
     pub(super) fn slow(&self, key: &Key, delay: Duration) {
         let until = self.clock.now() + delay;
-        self.state().queue.slow(key.clone(), until);
+        self.state.lock().queue.slow(key.clone(), until);
     }
 
     /// Hands nothing out for `delay`.
     pub(super) fn pause(&self, delay: Duration) {
         let until = self.clock.now() + delay;
-        let mut state = self.state();
+        let mut state = self.state.lock();
         state.paused_until = state.paused_until.max(Some(until));
     }
 
     /// Hands nothing out for `delay`, and one key at a time after that; or keys as before.
     pub(super) fn slow_down(&self, delay: Option<Duration>) {
         let until = delay.map(|delay| self.clock.now() + delay);
-        self.state().slowed_until = until;
+        self.state.lock().slowed_until = until;
         self.changed.notify_one();
     }
 
@@ -174,7 +175,7 @@ impl WorkQueue {
     /// Hands a key back.
     pub(super) fn done(&self, taken: &Taken) {
         let now = self.clock.now();
-        let mut state = self.state();
+        let mut state = self.state.lock();
         state.queue.hand_back(taken.handle);
         let mut started = state.started.iter();
         let place = started.position(|(handle, _)| *handle == taken.handle);
@@ -188,7 +189,7 @@ impl WorkQueue {
 
     /// Hands out no more keys. What runs is not touched.
     pub(super) fn close(&self) {
-        self.state().stage = Stage::Closed;
+        self.state.lock().stage = Stage::Closed;
         self.changed.notify_waiters();
         self.changed.notify_one();
     }
@@ -196,7 +197,7 @@ impl WorkQueue {
     /// Where `key` is, and how long the whole queue is still held back, if it is.
     pub(super) fn place(&self, key: &Key) -> (Place, Option<Duration>) {
         let now = self.clock.now();
-        let state = self.state();
+        let state = self.state.lock();
         let handle = state.queue.find(key);
         let ticket = handle.and_then(|handle| state.queue.note(handle));
         let started = state.started.iter().find(|(one, _)| Some(*one) == handle);
@@ -228,13 +229,13 @@ impl WorkQueue {
 
     /// How many keys wait and how many run.
     pub(super) fn load(&self) -> (usize, usize) {
-        let state = self.state();
+        let state = self.state.lock();
         (state.queue.depth(), state.queue.running())
     }
 
     fn turn(&self) -> Turn {
         let now = self.clock.now();
-        let mut state = self.state();
+        let mut state = self.state.lock();
         match state.stage {
             Stage::Asleep => return Turn::WaitUntil(None),
             Stage::Open => {}
@@ -283,16 +284,12 @@ impl WorkQueue {
         let since = ticket.since.map_or(from, |since| since.min(from));
         ticket.since = Some(since);
     }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Backlog for WorkQueue {
     fn waiting(&self) -> Waiting {
         let now = self.clock.now();
-        let state = self.state();
+        let state = self.state.lock();
         let queue = &state.queue;
         let waits = queue.heads().filter_map(|ticket| ticket.since);
         let waits = waits.map(|since| now.saturating_duration_since(since));

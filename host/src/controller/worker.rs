@@ -1,8 +1,9 @@
 //! Takes a key, makes a pass, settles it: forever, and with one record for each.
 
+use parking_lot::Mutex;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -92,10 +93,10 @@ impl Worker {
         let (door, weight) = (self.reconciler.door(), plugin.limits().weight);
         door.events.knows(&door.plugin, weight, &door.throttled);
         self.reconciler.swap(plugin);
-        *self.backoff() = Backoff::default();
-        *self.hot() = HotLoops::default();
-        *self.churn() = Churn::default();
-        *self.slowdown() = Slowdown::default();
+        *self.backoff.lock() = Backoff::default();
+        *self.hot.lock() = HotLoops::default();
+        *self.churn.lock() = Churn::default();
+        *self.slowdown.lock() = Slowdown::default();
         self.queue.slow_down(None);
         self.hurried.store(false, Ordering::Relaxed);
         self.reconciler.door().view.rerun_all(&WakeReason::Swapped);
@@ -118,7 +119,7 @@ impl Worker {
 
     /// How often `key` has failed in a row in this edition of its object.
     pub(super) fn failures(&self, key: &Key, edition: Revision) -> u32 {
-        self.backoff().attempt(key, edition)
+        self.backoff.lock().attempt(key, edition)
     }
 
     /// Makes passes until the queue is closed.
@@ -137,7 +138,7 @@ impl Worker {
     async fn turn(&self, taken: &Taken) {
         let key: &Key = &taken.key;
         let Some(object) = self.reconciler.find(key) else {
-            self.backoff().forget(key); // deleted since it was queued
+            self.backoff.lock().forget(key); // deleted since it was queued
             self.reconciler.door().view.forgets(key);
             self.records.forget(key);
             self.pauses(key, false);
@@ -146,7 +147,7 @@ impl Worker {
         };
         let generation = object.metadata.generation;
         let edition = Revision::of(&object.metadata);
-        let attempt = self.backoff().attempt(key, edition);
+        let attempt = self.backoff.lock().attempt(key, edition);
         let (began, started) = (self.seams.clock.wall(), self.seams.clock.now());
         let door = self.reconciler.door();
         let primary = self.reconciler.primary(&object.metadata);
@@ -203,7 +204,7 @@ impl Worker {
 
     /// Counts the objects that are paused.
     fn pauses(&self, key: &Key, is_paused: bool) {
-        let mut paused = self.paused.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut paused = self.paused.lock();
         let changed = match is_paused {
             true => paused.insert(key.clone()),
             false => paused.remove(key),
@@ -225,7 +226,7 @@ impl Worker {
     fn settle(&self, taken: &Taken, edition: Revision, next: Next) -> Option<Duration> {
         let (key, priority): (&Key, _) = (&taken.key, taken.priority);
         if next != Next::Backoff && !matches!(next, Next::SlowDown(_)) {
-            self.backoff().forget(key);
+            self.backoff.lock().forget(key);
         }
         let add_after = |delay, why| self.queue.add_after(key.clone(), delay, why, priority);
         match next {
@@ -244,7 +245,7 @@ impl Worker {
                 Some(requeue)
             }
             Next::Backoff => {
-                let delay = self.backoff().failed(key, edition, taken.cause);
+                let delay = self.backoff.lock().failed(key, edition, taken.cause);
                 let delay = self.seams.rng.spread(delay, SPREAD);
                 add_after(delay, WakeReason::Failed);
                 Some(delay)
@@ -261,7 +262,7 @@ impl Worker {
         let Some(is_bad) = slowdown::is_bad(pass.step, &pass.outcome) else {
             return;
         };
-        let pace = self.slowdown().ended(is_bad, self.seams.clock.now());
+        let pace = self.slowdown.lock().ended(is_bad, self.seams.clock.now());
         match pace {
             Pace::Same => {}
             Pace::Slow {
@@ -311,10 +312,11 @@ impl Worker {
             };
             let (kind, object, path) = (wrote.kind.clone(), wrote.key.clone(), field.to_owned());
             let rival = self
-                .rivals()
+                .rivals
+                .lock()
                 .wrote((kind.clone(), object.clone()), key, now);
             let field_of = (kind, object, path, generation);
-            let heat = self.hot().rewrote(field_of, answer, now);
+            let heat = self.hot.lock().rewrote(field_of, answer, now);
             if heat == Heat::Calm {
                 continue;
             }
@@ -339,33 +341,13 @@ impl Worker {
         let by = (wrote.kind.clone(), by.clone());
         match &wrote.end {
             End::Created(_) => {
-                self.churn().made(object, by, now);
+                self.churn.lock().made(object, by, now);
                 Heat::Calm
             }
-            End::Deleted => self.churn().deleted(&object, by, now),
+            End::Deleted => self.churn.lock().deleted(&object, by, now),
             // Of an apply that nobody sees it is not known whether it made the object.
             End::Unseen | End::Changed(_) | End::NotDeleted | End::Failed => Heat::Calm,
         }
-    }
-
-    fn churn(&self) -> MutexGuard<'_, Objects> {
-        self.churn.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn hot(&self) -> MutexGuard<'_, HotLoops<Field, Instant>> {
-        self.hot.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn rivals(&self) -> MutexGuard<'_, Rivals<(String, Key), Key, Instant>> {
-        self.rivals.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn slowdown(&self) -> MutexGuard<'_, Slowdown> {
-        self.slowdown.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn backoff(&self) -> MutexGuard<'_, Backoff<Key>> {
-        self.backoff.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

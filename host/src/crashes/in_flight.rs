@@ -7,13 +7,14 @@
 //! - The kernel keeps what was written when the process dies. Nothing is synced to the disk: after a crash of the
 //!   machine there may be no suspects.
 
+use parking_lot::Mutex;
 use std::fs::{File, TryLockError};
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 
 use jiff::{SignedDuration, Timestamp};
@@ -134,7 +135,7 @@ impl InFlight {
         file.set_len(0)?;
         file.write_all_at(&header(RUNNING, run, now), 0)?;
         {
-            let mut slots = self.0.slots();
+            let mut slots = self.0.slots.lock();
             slots.all = vec![Slot::default(); SLOTS];
             slots.free = (0..SLOTS).rev().collect();
             slots.run = run.to_owned();
@@ -150,7 +151,7 @@ impl InFlight {
         let file = self.0.file.get()?;
         let wanted = Some((digest, activity));
         let (slot, news) = {
-            let mut slots = self.0.slots();
+            let mut slots = self.0.slots.lock();
             if slots.closed {
                 return None;
             }
@@ -202,7 +203,7 @@ impl InFlight {
         let Some(file) = self.0.file.get() else {
             return false;
         };
-        let mut slots = self.0.slots();
+        let mut slots = self.0.slots.lock();
         if slots.closed {
             return false;
         }
@@ -230,7 +231,7 @@ impl InFlight {
         let Some(file) = self.0.file.get() else {
             return;
         };
-        let mut slots = self.0.slots();
+        let mut slots = self.0.slots.lock();
         slots.closed = true;
         self.0
             .note(file.write_all_at(&header(CLEAN, &slots.run, now), 0));
@@ -238,10 +239,6 @@ impl InFlight {
 }
 
 impl Shared {
-    fn slots(&self) -> MutexGuard<'_, Slots> {
-        self.slots.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn note(&self, written: io::Result<()>) {
         if let Err(error) = written
             && !self.said.swap(true, Ordering::Relaxed)
@@ -255,7 +252,7 @@ impl Shared {
 
 impl Drop for AtWork {
     fn drop(&mut self) {
-        self.shared.slots().free.push(self.slot);
+        self.shared.slots.lock().free.push(self.slot);
     }
 }
 

@@ -1,6 +1,7 @@
 //! Lets requests wait for their token.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use parking_lot::Mutex;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{Notify, oneshot};
@@ -47,12 +48,12 @@ impl RateLimiter {
 
     /// From now on so much; none: without any limit.
     pub fn limit(&self, maximum: Option<Rate>) {
-        self.state().queue.limit(maximum);
+        self.state.lock().queue.limit(maximum);
     }
 
     /// The plugin is gone.
     pub fn forget(&self, plugin: &str) {
-        self.state().queue.forget(plugin);
+        self.state.lock().queue.forget(plugin);
     }
 
     /// Waits until the plugin may send one more request. Who stops waiting takes nothing. The wait needs no
@@ -61,7 +62,7 @@ impl RateLimiter {
     pub async fn wait<T>(&self, claim: &Claim, waits: impl FnOnce(Instant) -> T) {
         let now = self.seams.clock.now();
         let (token, own, dealt) = {
-            let mut state = self.state();
+            let mut state = self.state.lock();
             if state.queue.take(now, claim) {
                 return;
             }
@@ -94,7 +95,7 @@ impl RateLimiter {
     async fn deal(&self) {
         loop {
             let wait = {
-                let (mut state, now) = (self.state(), self.seams.clock.now());
+                let (mut state, now) = (self.state.lock(), self.seams.clock.now());
                 let wait = Self::deal_now(&mut state, now);
                 let wait = wait.map(|wait| wait.clamp(SHORTEST, LONGEST));
                 state.wakes = wait.map(|wait| now + wait);
@@ -113,10 +114,6 @@ impl RateLimiter {
             }
         }
         state.queue.wait()
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -219,7 +216,7 @@ mod tests {
         let began = clock.now();
         join_all((0..10).map(|_| wait(&limiter, &one))).await;
         assert_eq!((clock.now() - began).as_secs(), 1);
-        assert_eq!(limiter.state().wakes, None, "nobody waits");
+        assert_eq!(limiter.state.lock().wakes, None, "nobody waits");
     }
 
     #[tokio::test(start_paused = true)]

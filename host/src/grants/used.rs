@@ -1,7 +1,8 @@
 //! What of its grants a plugin has used: what it never touches, it need not be granted.
 
+use parking_lot::Mutex;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use super::{Access, Grants};
 
@@ -42,17 +43,13 @@ impl Used {
 
     /// The host does this for it.
     pub(crate) fn add(&self, verb: &str, group: &str, resource: &str) {
-        let mut used = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut used = self.0.lock();
         used.insert((verb.to_owned(), group.to_owned(), resource.to_owned()));
     }
 
     /// What `grants` hold beside it. A wildcard is used if anything that it covers is.
     pub fn unused(&self, grants: &Grants) -> Vec<Unused> {
-        let used = self
-            .0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone();
+        let used = self.0.lock().clone();
         let covers = |held: &str, one: &str| held == "*" || held == one;
         let mut unused: BTreeMap<String, Vec<String>> = BTreeMap::new();
         let mut note = |verb: &str, group: &str, resource: &str| {

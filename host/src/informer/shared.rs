@@ -9,9 +9,9 @@ mod notification;
 mod state;
 mod subscribers;
 
+use parking_lot::Mutex;
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
@@ -68,7 +68,7 @@ impl SharedInformer {
     /// listed with `fields`. A share of the store counts on `account`.
     pub(super) fn join(&self, fields: Fields, heard: Handler, account: &Account) -> Ticket {
         let id = self.ids.fetch_add(1, Ordering::Relaxed);
-        let mut store = self.store();
+        let mut store = self.store.lock();
         let kept = store.cut();
         if !kept.fields.covers(&fields) {
             store.keep(Fields::clone(&kept.fields).union(fields.clone()));
@@ -105,7 +105,7 @@ impl SharedInformer {
             self.list_again();
         }
         // It may leave while it is told, under the store's lock. Then the next change of the store is shared out.
-        if let Ok(store) = self.store.try_lock() {
+        if let Some(store) = self.store.try_lock() {
             self.share_out(&store);
         }
     }
@@ -135,7 +135,7 @@ impl SharedInformer {
 
     /// What is kept of objects.
     pub(super) fn cut(&self) -> FieldSet {
-        self.store().cut()
+        self.store.lock().cut()
     }
 
     /// So many objects are not as on the server: everything is to be listed again.
@@ -167,17 +167,17 @@ impl SharedInformer {
 
     /// Reads one object.
     pub(super) fn get(&self, key: &Key) -> Option<Object> {
-        self.store().get(key).cloned()
+        self.store.lock().get(key).cloned()
     }
 
     /// Shows one object to `then`, under the store's lock.
     pub(super) fn look<T>(&self, key: &Key, then: impl FnOnce(Option<&Object>) -> T) -> T {
-        then(self.store().get(key))
+        then(self.store.lock().get(key))
     }
 
     /// Reads the objects in `namespace`, or everywhere, that `selector` selects.
     pub(super) fn list(&self, namespace: Option<&str>, selector: &LabelSelector) -> Vec<Object> {
-        let mut objects = self.store().find(namespace, selector.equality());
+        let mut objects = self.store.lock().find(namespace, selector.equality());
         // The selector is the guest's: it is not judged while others wait for the lock.
         objects.retain(|object| selector.selects(&object.metadata.labels));
         objects
@@ -185,33 +185,33 @@ impl SharedInformer {
 
     /// Some object that passes.
     pub(super) fn find(&self, passes: impl Fn(&Object) -> bool) -> Option<Object> {
-        let store = self.store();
+        let store = self.store.lock();
         store.objects().find(|object| passes(object)).cloned()
     }
 
     /// The objects that have the owner with this UID.
     pub(super) fn owned_by(&self, uid: &str) -> Vec<Object> {
-        self.store().owned_by(uid)
+        self.store.lock().owned_by(uid)
     }
 
     /// How many objects there are.
     pub(super) fn size(&self) -> (usize, usize) {
-        self.store().size()
+        self.store.lock().size()
     }
 
     /// How far the watch has come.
     pub(super) fn passed(&self) -> u64 {
-        self.store().passed()
+        self.store.lock().passed()
     }
 
     /// What is not as the census says, and should be.
     pub(super) fn suspects(&self, census: &VersionSnapshot) -> HashSet<Name> {
-        census.suspects(self.store().objects())
+        census.suspects(self.store.lock().objects())
     }
 
     /// Whether there is nothing that is not as the census says. Then nothing older becomes true again.
     pub(super) fn meets(&self, census: &VersionSnapshot) -> bool {
-        let mut store = self.store();
+        let mut store = self.store.lock();
         let meets = census.suspects(store.objects()).is_empty();
         if meets {
             store.is_level(census.version());
@@ -221,12 +221,12 @@ impl SharedInformer {
 
     /// A list must be at least as new as this.
     pub(super) fn highest(&self) -> u64 {
-        self.store().highest()
+        self.store.lock().highest()
     }
 
     /// A list begins; answers what is to be kept of its objects.
     pub(super) fn begin_list(&self) -> FieldSet {
-        let mut store = self.store();
+        let mut store = self.store.lock();
         // Who has left reads nothing any more.
         if let Some(all) = self.subscribers.fields() {
             store.keep(all);
@@ -237,13 +237,13 @@ impl SharedInformer {
 
     /// The list is no good.
     pub(super) fn drop_list(&self) {
-        self.store().drop_list();
+        self.store.lock().drop_list();
     }
 
     /// The list is complete, and was true at `version`. If it is of the newest state that there was when it was
     /// `asked` for, this says when that was.
     pub(super) fn end_list(&self, version: u64, asked: Option<Instant>) {
-        let mut store = self.store();
+        let mut store = self.store.lock();
         let listed = store.listing().unwrap_or(0);
         for shown in store.end_list(version) {
             self.tell_shown(&shown, version, Origin::List, false);
@@ -266,7 +266,7 @@ impl SharedInformer {
     /// A watch or a list shows an object, cut to the fields of this edition.
     pub(super) fn show(&self, object: Object, edition: u32, origin: Origin) {
         let version = object.metadata.version();
-        let mut store = self.store();
+        let mut store = self.store.lock();
         let late = origin == Origin::Watch && version < store.passed();
         let shown = store.show(object, edition);
         self.weigh(&store);
@@ -275,7 +275,7 @@ impl SharedInformer {
 
     /// A watch shows that an object is gone.
     pub(super) fn delete(&self, object: Object) {
-        let mut store = self.store();
+        let mut store = self.store.lock();
         let shown = store.delete(object);
         self.weigh(&store);
         if let Shown::Changed(change) = shown {
@@ -285,14 +285,14 @@ impl SharedInformer {
 
     /// The watch has shown everything up to `version`.
     pub(super) fn reach(&self, version: u64) {
-        let mut store = self.store();
+        let mut store = self.store.lock();
         store.reach(version);
         self.weigh(&store);
     }
 
     /// The kind is not served: there is nothing.
     pub(super) fn absent(&self) {
-        let mut store = self.store();
+        let mut store = self.store.lock();
         for shown in store.clear() {
             self.tell_shown(&shown, 0, Origin::Watch, false);
         }
@@ -313,7 +313,7 @@ impl SharedInformer {
     ) -> T {
         let cut = self.cut();
         let object = object.cut_to(&cut.fields);
-        let mut store = self.store();
+        let mut store = self.store.lock();
         let change = store.learn(object, cut.edition);
         self.weigh(&store);
         self.share(by, change.as_ref(), take_in)
@@ -327,7 +327,7 @@ impl SharedInformer {
         at: u64,
         take_in: impl FnOnce(Option<&Change>) -> T,
     ) -> T {
-        let mut store = self.store();
+        let mut store = self.store.lock();
         let change = store.forget(key, uid, at);
         self.weigh(&store);
         self.share(by, change.as_ref(), take_in)
@@ -368,9 +368,5 @@ impl SharedInformer {
                 (subscriber.heard)(news);
             }
         }
-    }
-
-    fn store(&self) -> MutexGuard<'_, Store> {
-        self.store.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

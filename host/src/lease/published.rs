@@ -5,7 +5,6 @@
 //! - Only a host that starts writes it by itself, since what it tells of must be known before the plugin runs again.
 
 use std::collections::BTreeSet;
-use std::sync::PoisonError;
 
 use http::Method;
 use serde_json::{Value, json};
@@ -53,7 +52,7 @@ impl Lease {
         if !self.crashes.are_shared() {
             return;
         }
-        let mut heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut heard = self.heard.lock();
         if *heard != published {
             published.clone_into(&mut heard);
             drop(heard);

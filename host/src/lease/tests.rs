@@ -263,14 +263,14 @@ async fn a_lease_that_somebody_empties_stays_with_its_holder_unless_another_take
 async fn who_waits_for_a_lease_hears_who_has_it() {
     let world = World::new();
     let heard = Mutex::new(Vec::new());
-    let waits = |holder: Option<&str>| heard.lock().unwrap().push(holder.map(str::to_owned));
+    let waits = |holder: Option<&str>| heard.lock().push(holder.map(str::to_owned));
     world.next(Verb::Get, Fault::Refuse(500));
     let holder = world.lease("one");
     holder.acquire(Watched::default(), waits).await;
-    assert_eq!(heard.lock().unwrap().drain(..).collect::<Vec<_>>(), [None]);
+    assert_eq!(heard.lock().drain(..).collect::<Vec<_>>(), [None]);
     let other = world.lease("other");
     first(other.acquire(Watched::default(), waits), world.wait(SECOND)).await;
-    assert_eq!(*heard.lock().unwrap(), [Some("one".to_owned())]);
+    assert_eq!(*heard.lock(), [Some("one".to_owned())]);
 }
 
 #[tokio::test(start_paused = true)]

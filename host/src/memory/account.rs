@@ -5,9 +5,10 @@
 //! - What comes without being asked for, such as the objects of a watch, is always counted. Above the hard
 //!   limit the plugin must be stopped: [`Account::exceeded`] says so.
 
+use parking_lot::Mutex;
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use super::bounds::{Bounds, Limits};
 use super::budget::Budget;
@@ -131,7 +132,7 @@ impl Account {
 
     fn rebound(&self, change: impl FnOnce(&mut Limits)) {
         let limits = self.0.limits.lock();
-        let mut limits = limits.unwrap_or_else(PoisonError::into_inner);
+        let mut limits = limits;
         change(&mut limits);
         let Bounds { soft, hard } = limits.bounds();
         self.0.soft.store(soft, Ordering::Relaxed);

@@ -3,8 +3,9 @@
 //! - The last quarter is for plugins that use less than an equal share: a plugin that fills its account
 //!   leaves room for its neighbors.
 
+use parking_lot::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
@@ -80,7 +81,7 @@ impl Budget {
 
     /// What the largest account uses.
     pub(super) fn largest(&self) -> usize {
-        let open = self.open();
+        let open = self.0.open.lock();
         let used = open.iter().filter_map(Weak::upgrade);
         used.map(|used| used.load(Ordering::Relaxed))
             .max()
@@ -98,17 +99,13 @@ impl Budget {
 
     pub(super) fn opened(&self, used: &Arc<AtomicUsize>) {
         self.0.accounts.fetch_add(1, Ordering::Relaxed);
-        self.open().push(Arc::downgrade(used));
+        self.0.open.lock().push(Arc::downgrade(used));
     }
 
     /// An account is gone: its last owner is being dropped.
     pub(super) fn closed(&self) {
         self.0.accounts.fetch_sub(1, Ordering::Relaxed);
-        self.open().retain(|used| used.strong_count() > 0);
-    }
-
-    fn open(&self) -> MutexGuard<'_, Vec<Weak<AtomicUsize>>> {
-        self.0.open.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.open.lock().retain(|used| used.strong_count() > 0);
     }
 }
 

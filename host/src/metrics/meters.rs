@@ -1,9 +1,10 @@
 //! What is counted of one plugin, in whatever version.
 
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use prometheus_client::metrics::counter::Counter;
@@ -257,25 +258,25 @@ impl fmt::Debug for dyn Backlog {
 impl Meters {
     /// A call did not end well; `how` is one of a closed set.
     pub(crate) fn failed(&self, kind: FailureKind) {
-        let mut failures = lock(&self.failures);
+        let mut failures = self.failures.lock();
         *failures.entry(kind).or_default() += 1;
     }
 
     /// How often calls did not end well.
     pub(super) fn failures(&self) -> BTreeMap<FailureKind, u64> {
-        lock(&self.failures).clone()
+        self.failures.lock().clone()
     }
 
     /// The plugin is that far now.
     pub(crate) fn reached(&self, stage: Stage) {
-        *lock(&self.stage) = stage;
+        *self.stage.lock() = stage;
         self.moved.send_replace(());
     }
 
     /// Another host has the plugin's Lease, or none is known to have it.
     pub(crate) fn held_by(&self, holder: Option<&str>) {
         let holder = holder.map(str::to_owned);
-        let before = std::mem::replace(&mut *lock(&self.holder), holder.clone());
+        let before = std::mem::replace(&mut *self.holder.lock(), holder.clone());
         if before != holder {
             self.moved.send_replace(());
         }
@@ -283,29 +284,29 @@ impl Meters {
 
     /// Who has the plugin's Lease, if another host is known to have it.
     pub fn holder(&self) -> Option<String> {
-        lock(&self.holder).clone()
+        self.holder.lock().clone()
     }
 
     /// How far the plugin is.
     pub fn stage(&self) -> Stage {
-        lock(&self.stage).clone()
+        self.stage.lock().clone()
     }
 
     /// The newest version that was asked for does not run, for this reason; or it does.
     pub(crate) fn refuses(&self, held: Option<Held>) {
-        *lock(&self.refusal) = held;
+        *self.refusal.lock() = held;
         self.moved.send_replace(());
     }
 
     /// Why the newest version that was asked for does not run, if it does not.
     pub fn refusal(&self) -> Option<String> {
-        let held = lock(&self.refusal).clone();
+        let held = self.refusal.lock().clone();
         held.map(|(Held::Refused(why) | Held::Quarantined(why))| why)
     }
 
     /// Whether the newest version that was asked for is quarantined.
     pub fn is_quarantined(&self) -> bool {
-        matches!(*lock(&self.refusal), Some(Held::Quarantined(_)))
+        matches!(*self.refusal.lock(), Some(Held::Quarantined(_)))
     }
 
     /// How many passes have ended.
@@ -328,29 +329,29 @@ impl Meters {
             log_lines: self.throttled.log_lines(),
             events: self.throttled.events(),
         };
-        lock(&self.history).ends(totals);
+        self.history.lock().ends(totals);
     }
 
     /// What it did in the last ten minutes, the oldest step first.
     pub fn history(&self) -> Vec<Step> {
-        lock(&self.history).steps()
+        self.history.lock().steps()
     }
 
     /// This version runs now, or stands by.
     pub(crate) fn is(&self, about: About) {
-        *lock(&self.about) = Some(about);
+        *self.about.lock() = Some(about);
         self.moved.send_replace(());
     }
 
     /// A version says that it reconciles this, whether it is let in or not.
     pub(crate) fn claims(&self, api_version: &str, kind: &str) {
-        *lock(&self.claim) = Some((api_version.to_owned(), kind.to_owned()));
+        *self.claim.lock() = Some((api_version.to_owned(), kind.to_owned()));
     }
 
     /// What the plugin reconciles, or would: the group and version, and the kind; none if no version could say so.
     pub fn reconciles(&self) -> Option<(String, String)> {
         let about = self.about().map(|about| (about.api_version, about.kind));
-        about.or_else(|| lock(&self.claim).clone())
+        about.or_else(|| self.claim.lock().clone())
     }
 
     /// Notices that the plugin has moved on: its stage, its version, or what was refused.
@@ -360,21 +361,17 @@ impl Meters {
 
     /// The version that runs, or stands by.
     pub fn about(&self) -> Option<About> {
-        lock(&self.about).clone()
+        self.about.lock().clone()
     }
 
     /// Where keys wait from now on.
     pub(crate) fn waits_in(&self, queue: Weak<dyn Backlog>) {
-        *lock(&self.backlog) = Some(queue);
+        *self.backlog.lock() = Some(queue);
     }
 
     /// What waits now.
     pub fn waiting(&self) -> Waiting {
-        let queue = lock(&self.backlog).as_ref().and_then(Weak::upgrade);
+        let queue = self.backlog.lock().as_ref().and_then(Weak::upgrade);
         queue.map_or_else(Waiting::default, |queue: Arc<dyn Backlog>| queue.waiting())
     }
-}
-
-fn lock<T>(held: &Mutex<T>) -> MutexGuard<'_, T> {
-    held.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -6,7 +6,8 @@
 //! - The plugin that has used least CPU time for its weight is next, however many calls each has waiting
 //!   ([`FairQueue`]). So who runs for a moment after each answer does not wait for all who compute.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use parking_lot::Mutex;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::oneshot;
@@ -64,7 +65,7 @@ impl FairScheduler {
 
     /// The plugin is gone: what it has used is forgotten. Its calls that wait go on waiting.
     pub(super) fn forget(&self, plugin: &str) {
-        let mut state = self.state();
+        let mut state = self.0.lock();
         if !state.calls.waits(plugin) {
             state.calls.forget(plugin);
         }
@@ -72,7 +73,7 @@ impl FairScheduler {
 
     fn hand_on(&self) {
         loop {
-            let next = self.state().next();
+            let next = self.0.lock().next();
             let Some((plugin, weight, call)) = next else {
                 return;
             };
@@ -82,15 +83,11 @@ impl FairScheduler {
                 // It does not wait any more: the turn goes to the one after.
                 Err(mut turn) => {
                     if let Some(line) = turn.line.take() {
-                        self.state().settle(&line, Duration::ZERO);
+                        self.0.lock().settle(&line, Duration::ZERO);
                     }
                 }
             }
         }
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -99,7 +96,7 @@ impl Line {
     pub(super) async fn take(&self) -> Turn {
         loop {
             let turn = {
-                let mut state = self.turns.state();
+                let mut state = self.turns.0.lock();
                 if state.free > 0 {
                     state.free -= 1;
                     state.begin(&self.plugin, self.weight);
@@ -115,7 +112,7 @@ impl Line {
 
     /// Hands `turn` to whoever is next, and waits for another one.
     pub(super) async fn pass_on(&self, turn: Turn) -> Turn {
-        let place = self.turns.state().queue(self);
+        let place = self.turns.0.lock().queue(self);
         drop(turn);
         match place.await {
             Ok(turn) => turn,
@@ -179,7 +176,7 @@ impl Turn {
 impl Drop for Turn {
     fn drop(&mut self) {
         if let Some(line) = self.line.take() {
-            line.turns.state().settle(&line, self.spent.max(LEAST));
+            line.turns.0.lock().settle(&line, self.spent.max(LEAST));
             line.turns.hand_on();
         }
     }
@@ -344,6 +341,6 @@ mod tests {
         let turns = FairScheduler::new(1);
         drop(turns.line("a".into(), 10).take().await);
         turns.forget("a");
-        assert_eq!(turns.state().calls.remembered(), 0);
+        assert_eq!(turns.0.lock().calls.remembered(), 0);
     }
 }

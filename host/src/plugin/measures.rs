@@ -2,8 +2,9 @@
 //!
 //! - A guest is hostile: names, labels, series and values have bounds, and what is beyond them is dropped.
 
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use super::bindings::metrics::Label;
 use crate::text::clean;
@@ -87,7 +88,7 @@ impl Measures {
         labels: Vec<Label>,
         value: f64,
     ) -> Result<(), Option<Dropped>> {
-        let mut held = self.held();
+        let mut held = self.held.lock();
         if held.edition != self.edition {
             return Ok(());
         }
@@ -99,17 +100,17 @@ impl Measures {
 
     /// All of them, by name.
     pub fn all(&self) -> BTreeMap<String, Family> {
-        self.held().families.clone()
+        self.held.lock().families.clone()
     }
 
     /// How many numbers were dropped.
     pub fn dropped(&self) -> u64 {
-        self.held().dropped
+        self.held.lock().dropped
     }
 
     /// They begin again: what is said for [`now`](Self::now) of before comes too late.
     pub(crate) fn clear(&self) {
-        let mut held = self.held();
+        let mut held = self.held.lock();
         let edition = held.edition + 1;
         *held = Held {
             edition,
@@ -119,15 +120,11 @@ impl Measures {
 
     /// Where the version that runs says its numbers, until they begin again.
     pub(crate) fn now(&self) -> Self {
-        let edition = self.held().edition;
+        let edition = self.held.lock().edition;
         Self {
             edition,
             ..self.clone()
         }
-    }
-
-    fn held(&self) -> MutexGuard<'_, Held> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -9,8 +9,9 @@
 //!   guest thread. Its work has bounds: `BYTES` of Secrets, `TEXT` bytes of each text, and those of `transcript::secrets`.
 //! - A call that says nothing pays for a search for the word `Secret` in what it is given.
 
+use parking_lot::Mutex;
 use std::borrow::Cow;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use memchr::memmem;
 
@@ -71,20 +72,20 @@ impl Redactor {
         let names = [r#""Secret""#, r#""TokenRequest""#];
         let is_in = |name: &&str| memmem::find(object.as_bytes(), name.as_bytes()).is_some();
         if names.iter().any(is_in) {
-            self.seen().add(object, Source::Object);
+            self.0.lock().add(object, Source::Object);
         }
     }
 
     /// The call patches an object of this kind.
     pub(super) fn sees_patch(&self, kind: &str, patch: &str) {
         if kind == "Secret" {
-            self.seen().add(patch, Source::Patch);
+            self.0.lock().add(patch, Source::Patch);
         }
     }
 
     /// A text that people may be shown, on one line: cleaned, redacted, and cut to `limit` bytes.
     pub(super) fn line(&self, text: &str, limit: usize) -> String {
-        let mut seen = self.seen();
+        let mut seen = self.0.lock();
         if seen.is_empty() {
             return clean(text, limit);
         }
@@ -104,7 +105,7 @@ impl Redactor {
 
     /// A value as JSON. It is as it was if the call saw no Secret.
     fn value(&self, text: &str) -> String {
-        let saw_none = self.seen().is_empty();
+        let saw_none = self.0.lock().is_empty();
         match saw_none {
             true => text.to_owned(),
             false => self.line(text, TEXT),
@@ -113,7 +114,7 @@ impl Redactor {
 
     /// The same for a text that has lines of its own. It is as it was if the call saw no Secret.
     pub(super) fn lines(&self, text: &str) -> String {
-        let mut seen = self.seen();
+        let mut seen = self.0.lock();
         if seen.is_empty() {
             return text.to_owned();
         }
@@ -126,7 +127,7 @@ impl Redactor {
 
     /// The same as [`Redactor::line`] for an Event, which is as it was if the call saw no Secret.
     pub(super) fn event(&self, event: &mut Event) {
-        if self.seen().is_empty() {
+        if self.0.lock().is_empty() {
             return;
         }
         for text in [&mut event.reason, &mut event.action, &mut event.note] {
@@ -136,7 +137,7 @@ impl Redactor {
 
     /// The same for the labels of a number.
     pub(super) fn labels(&self, labels: &mut [Label]) {
-        if self.seen().is_empty() {
+        if self.0.lock().is_empty() {
             return;
         }
         for label in labels {
@@ -149,10 +150,6 @@ impl Redactor {
         match failure {
             Failure::Transient(text) | Failure::Terminal(text) => *text = self.line(text, limit),
         }
-    }
-
-    fn seen(&self) -> MutexGuard<'_, Seen> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -217,7 +214,7 @@ mod tests {
 
     /// As it is redacted, without anything else.
     fn redacted(redactor: &Redactor, text: &str) -> String {
-        redactor.seen().redacted(text).into_owned()
+        redactor.0.lock().redacted(text).into_owned()
     }
 
     fn redactor(value: &str) -> Redactor {
@@ -244,7 +241,7 @@ mod tests {
             "no object: \"Secret\"",
         ] {
             redactor.sees(other);
-            let mut seen = redactor.seen();
+            let mut seen = redactor.0.lock();
             assert!(matches!(seen.redacted("hunter2"), Cow::Borrowed("hunter2")));
         }
         redactor.sees(&secret("hunter2"));
@@ -353,7 +350,7 @@ mod tests {
             many.sees(&secret(&format!("{part}{}", "x".repeat(1 << 20))));
         }
         assert_eq!(redacted(&many, "anything"), ALL);
-        assert!(many.seen().waiting.len() <= 8);
+        assert!(many.0.lock().waiting.len() <= 8);
         let lines: String = (0..20_000).map(|line| format!("line-{line}\n")).collect();
         assert_eq!(redacted(&redactor(&lines), "anything"), ALL);
         let large = redactor(&"x".repeat(1 << 20));

@@ -1,7 +1,8 @@
 //! What plugins share of their host, and what one of them has of it: call slots, CPU turns, requests to the API
 //! server, and log bytes.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use parking_lot::Mutex;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -106,7 +107,7 @@ impl Shares {
     /// From now on so much over time; none: without any limit over time.
     pub(super) fn limit(&self, maxima: Option<Maxima>) {
         self.requests.limit(maxima.map(|maxima| maxima.requests));
-        self.log().limit(maxima.map(|maxima| maxima.log()));
+        self.log.lock().limit(maxima.map(|maxima| maxima.log()));
     }
 
     /// The share of a version of `plugin`, for as long as it is held.
@@ -129,10 +130,6 @@ impl Shares {
             shares: self.clone(),
             plugin,
         }
-    }
-
-    fn log(&self) -> MutexGuard<'_, Quota> {
-        self.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -165,7 +162,11 @@ impl Share {
         // Time, level and names make a line longer than its text.
         let bytes = u32::try_from(bytes).unwrap_or(u32::MAX).saturating_add(256);
         let now = self.shares.clock.now();
-        let taken = self.shares.log().take(now, &self.log, f64::from(bytes));
+        let taken = self
+            .shares
+            .log
+            .lock()
+            .take(now, &self.log, f64::from(bytes));
         let why = match taken {
             Taken::Yes => return Logged::Yes,
             Taken::OwnLimit => {
@@ -175,7 +176,7 @@ impl Share {
                 "the plugins together are at the host's maximum: let them write less, or raise --plugin-log-bytes-per-second"
             }
         };
-        let mut dropped = self.dropped.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut dropped = self.dropped.lock();
         dropped.lines += 1;
         if dropped.said.is_some_and(|said| now - said < SAID) {
             return Logged::Dropped(None);
@@ -193,7 +194,7 @@ impl Drop for Share {
         if self.shares.slots.leave(&self.plugin) {
             self.shares.turns.forget(&self.plugin);
             self.shares.requests.forget(&self.plugin);
-            self.shares.log().forget(&self.plugin);
+            self.shares.log.lock().forget(&self.plugin);
         }
     }
 }

@@ -8,8 +8,9 @@
 //! - At most half of the slots are kept free, so that with hundreds of plugins a busy one still has several. More
 //!   plugins than that may have to wait for each other; whoever holds least for its weight is next.
 
+use parking_lot::Mutex;
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use tokio::sync::oneshot;
 
@@ -29,12 +30,12 @@ impl Slots {
 
     /// A version of `plugin` is loaded, whose calls have this weight, and of which at most so many run at once.
     pub(super) fn join(&self, plugin: &Arc<str>, weight: u32, most: usize) {
-        self.state().join(plugin, weight, most);
+        self.0.lock().join(plugin, weight, most);
     }
 
     /// One of its versions is gone. `true` if it was the last.
     pub(super) fn leave(&self, plugin: &str) -> bool {
-        let is_gone = self.state().leave(plugin);
+        let is_gone = self.0.lock().leave(plugin);
         self.deal();
         is_gone
     }
@@ -43,7 +44,7 @@ impl Slots {
     pub(super) async fn take(&self, plugin: &Arc<str>) -> Slot {
         loop {
             let slot = {
-                let mut state = self.state();
+                let mut state = self.0.lock();
                 if state.take(plugin) {
                     return Slot(Some((self.clone(), plugin.clone())));
                 }
@@ -61,26 +62,22 @@ impl Slots {
     /// Hands out what is free.
     fn deal(&self) {
         loop {
-            let next = self.state().next();
+            let next = self.0.lock().next();
             let Some((plugin, waiter)) = next else { return };
             let slot = Slot(Some((self.clone(), plugin.clone())));
             // Who does not wait any more gives it back.
             if let Err(mut slot) = waiter.send(slot) {
                 slot.0 = None;
-                self.state().release(&plugin);
+                self.0.lock().release(&plugin);
             }
         }
-    }
-
-    fn state(&self) -> MutexGuard<'_, State<oneshot::Sender<Slot>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Drop for Slot {
     fn drop(&mut self) {
         if let Some((slots, plugin)) = self.0.take() {
-            slots.state().release(&plugin);
+            slots.0.lock().release(&plugin);
             slots.deal();
         }
     }

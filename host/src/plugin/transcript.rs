@@ -8,7 +8,8 @@ mod player;
 mod recordable;
 mod secrets;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use parking_lot::Mutex;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -122,7 +123,7 @@ impl CallRecorder {
 
     /// The call begins.
     pub(super) fn begins(&self, now: Timestamp, seed: [u8; 32]) {
-        let mut held = self.held();
+        let mut held = self.0.lock();
         (held.began, held.seed) = (now, seed);
     }
 
@@ -131,7 +132,7 @@ impl CallRecorder {
     where
         T: Recordable + Clone + Send + 'static,
     {
-        let mut held = self.held();
+        let mut held = self.0.lock();
         let bytes = 64 + spoken.bytes + answer.bytes();
         let refused = held.charge.grow(bytes).is_err();
         held.bytes = match refused {
@@ -153,7 +154,7 @@ impl CallRecorder {
 
     /// What was noted; none if it was too much, as text or as what stands in it.
     pub fn take(&self) -> Option<Transcript> {
-        let mut held = self.held();
+        let mut held = self.0.lock();
         let drafts = std::mem::take(&mut held.drafts);
         if std::mem::take(&mut held.bytes) > ROOM {
             return None;
@@ -172,10 +173,6 @@ impl CallRecorder {
             notes.push(note);
         }
         Some(Transcript::new(held.began, held.seed, notes))
-    }
-
-    fn held(&self) -> MutexGuard<'_, Drafts> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -4,7 +4,8 @@
 //! - Waits that overlap count once.
 //! - The wait for a token of the plugin's own `apiQPS` does not count: the plugin sends more requests than it may.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use parking_lot::Mutex;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -70,7 +71,7 @@ impl Waited {
 
     /// The call waits, and that counts from `from` on, which may be still to come.
     pub(super) fn begin_at(&self, from: Instant) -> Waiting {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         state.reach(self.clock.now());
         state.open.push(from);
         drop(state);
@@ -80,17 +81,13 @@ impl Waited {
 
     /// How long the call has waited, with the waits that go on now.
     pub(super) fn total(&self) -> Duration {
-        self.state().total(self.clock.now())
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().total(self.clock.now())
     }
 }
 
 impl Drop for Waiting {
     fn drop(&mut self) {
-        let mut state = self.waited.state();
+        let mut state = self.waited.state.lock();
         state.reach(self.waited.clock.now());
         let its = state.open.iter().position(|from| *from == self.from);
         if let Some(its) = its {

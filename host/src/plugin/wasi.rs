@@ -5,7 +5,8 @@
 
 mod sleep;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use parking_lot::Mutex;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -37,7 +38,7 @@ pub(super) struct Output(Arc<Mutex<Vec<u8>>>);
 impl Output {
     /// The text so far.
     pub(super) fn text(&self) -> String {
-        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = self.0.lock();
         String::from_utf8_lossy(&kept).into_owned()
     }
 }
@@ -61,7 +62,7 @@ impl StdoutStream for Output {
 
 impl OutputStream for Output {
     fn write(&mut self, bytes: Bytes) -> StreamResult<()> {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.0.lock();
         let room = OUTPUT.saturating_sub(kept.len()).min(bytes.len());
         kept.extend(bytes.iter().take(room));
         Ok(())

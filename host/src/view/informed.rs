@@ -27,7 +27,7 @@ impl View {
             key,
             low: found,
         };
-        let mut own = self.own();
+        let mut own = self.own.lock();
         match (&change.new, &change.old) {
             (Some(new), _) => {
                 let name = (resource.clone(), new.metadata.key.clone());
@@ -66,7 +66,7 @@ impl View {
     fn heard_again(&self, resource: &Resource, known: &Known) {
         let name = (resource.clone(), known.held.metadata.key.clone());
         let concerned = self.concerned(resource, &known.held);
-        let mut own = self.own();
+        let mut own = self.own.lock();
         for key in concerned {
             if is_news(&mut own, &name, known, &key) {
                 let object = known.held.metadata.key.clone();

@@ -34,7 +34,7 @@ impl Woken {
     pub(crate) fn by(outlook: WatchSpec) -> (Arc<View>, Self) {
         let woken = Self::default();
         let noted = woken.clone();
-        let wake = Box::new(move |wakeup: Enqueue| noted.0.lock().unwrap().push(wakeup));
+        let wake = Box::new(move |wakeup: Enqueue| noted.0.lock().push(wakeup));
         let view = View::new(outlook, wake, &Account::unlimited());
         (Arc::new(view), woken)
     }
@@ -47,7 +47,7 @@ impl Woken {
     }
 
     fn wakeups(&self) -> Vec<Enqueue> {
-        std::mem::take(&mut *self.0.lock().unwrap())
+        std::mem::take(&mut *self.0.lock())
     }
 }
 

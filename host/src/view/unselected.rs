@@ -5,8 +5,9 @@
 //! - A key that reads one before the informer has its first list runs again after that list.
 //! - What the selector selects is heard from the other informer, also when it comes or leaves.
 
+use parking_lot::Mutex;
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use tokio::sync::watch;
 
@@ -42,12 +43,8 @@ impl std::fmt::Debug for State {
 }
 
 impl Unselected {
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     pub(super) fn informers(&self) -> Vec<Arc<Subscription>> {
-        self.state().informers.clone().unwrap_or_default()
+        self.state.lock().informers.clone().unwrap_or_default()
     }
 }
 
@@ -59,7 +56,7 @@ impl View {
 
     /// From now on `informers`, which have their first list, tell of the primary's kind outside the selector.
     pub(crate) fn watch_unselected(&self, informers: Vec<Arc<Subscription>>) {
-        let mut state = self.unselected.state();
+        let mut state = self.unselected.state.lock();
         state.informers = Some(informers);
         let waiting = std::mem::take(&mut state.waiting);
         drop(state);
@@ -70,7 +67,7 @@ impl View {
 
     /// The key `by` reads or writes objects of the primary's kind that the selected ones may not include.
     pub(super) fn want_unselected(&self, by: &Key) {
-        let mut state = self.unselected.state();
+        let mut state = self.unselected.state.lock();
         if state.informers.is_none() {
             state.waiting.insert(by.clone());
         }
@@ -97,7 +94,7 @@ impl View {
         let key = &object.metadata.key;
         let primary = &self.outlook.primary;
         // Before the first list is in, everyone who has read one waits for that.
-        if self.unselected.state().informers.is_none() || self.get(primary, key).is_some() {
+        if self.unselected.state.lock().informers.is_none() || self.get(primary, key).is_some() {
             return;
         }
         let version = object.metadata.version();
@@ -109,7 +106,7 @@ impl View {
         let name = (primary.clone(), key.clone());
         let why = wake_reason::changed(primary, change);
         let is_there = change.new.is_some();
-        let mut own = self.own();
+        let mut own = self.own.lock();
         for woken in self.woken_by_unselected(change) {
             let waits = match is_there {
                 true => own.withhold(&name, seen, &woken),

@@ -35,7 +35,7 @@ enum Before {
 
 impl Write {
     pub(super) fn begin(view: Arc<View>, object: Name, by: Key, extent: ApplyScope) -> Self {
-        let id = Some(view.own().begin(&object, &by, extent));
+        let id = Some(view.own.lock().begin(&object, &by, extent));
         let before = match view.get(&object.0, &object.1) {
             Some(held) => Before::There(held),
             None if view.holds(&object.0, &object.1) => Before::Absent,
@@ -78,7 +78,7 @@ impl Write {
 
     /// The API server answered what was `sent` with the object as it is now.
     pub fn answered(mut self, object: &Object, sent: &Sent<'_>) {
-        let hide = self.view.journals().hide(&self.by);
+        let hide = self.view.journals.lock().hide(&self.by);
         let hide = hide.as_ref();
         let (end, effect) = match &self.before {
             Before::Absent => {
@@ -201,12 +201,12 @@ impl Write {
             unread: effect.unread,
             version,
         };
-        self.view.journals().wrote(&self.by, wrote);
+        self.view.journals.lock().wrote(&self.by, wrote);
     }
 
     fn end(&mut self, answer: Answer) {
         if let Some(id) = self.id.take()
-            && self.view.own().end(&self.object, id, answer)
+            && self.view.own.lock().end(&self.object, id, answer)
         {
             let (resource, key) = &self.object;
             let why = WakeReason::Overtaken(resource.kind.clone(), key.clone());

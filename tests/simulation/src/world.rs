@@ -3,8 +3,9 @@
 //! - Time is paused, so it moves only when everybody waits; who waits how long is drawn from one seed.
 //!   That is the scheduler.
 
+use parking_lot::{Mutex, MutexGuard};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use anyhow::ensure;
@@ -149,7 +150,7 @@ impl World {
 
     /// A number below `end`.
     pub fn below(&self, end: u64) -> u64 {
-        let mut rng = self.rng.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut rng = self.rng.lock();
         if end == 0 { 0 } else { rng.u64(..end) }
     }
 
@@ -211,47 +212,41 @@ impl World {
 
     /// Hosts that start resume what is kept there from now on, as `windlass run --state-dir` does.
     pub fn keep_last_good(&self, last_good: LastGood) {
-        let mut held = self
-            .last_good
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut held = self.last_good.lock();
         *held = Some(last_good);
     }
 
     /// Where hosts keep their last good versions.
     pub fn last_good(&self) -> Option<LastGood> {
-        let held = self
-            .last_good
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let held = self.last_good.lock();
         held.clone()
     }
 
     /// What the hosts are asked to run.
     pub fn plugin(&self) -> Candidate {
-        let plugin = self.plugin.lock().unwrap_or_else(PoisonError::into_inner);
+        let plugin = self.plugin.lock();
         plugin.clone()
     }
 
     /// What hosts that start are asked to run.
     pub fn set_plugin(&self, plugin: Candidate) {
-        *self.plugin.lock().unwrap_or_else(PoisonError::into_inner) = plugin;
+        *self.plugin.lock() = plugin;
     }
 
     /// The hosts, by place.
     pub fn hosts(&self) -> MutexGuard<'_, Vec<Option<Alive>>> {
-        self.hosts.lock().unwrap_or_else(PoisonError::into_inner)
+        self.hosts.lock()
     }
 
     /// A host comes up, and will record its passes.
     pub fn comes_up(&self, name: &Arc<str>, records: Archive) {
-        let mut lives = self.lives.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut lives = self.lives.lock();
         lives.push((name.clone(), records));
     }
 
     /// The passes of each host that came up.
     pub fn passes(&self) -> Vec<(Arc<str>, Vec<Arc<Record>>)> {
-        let lives = self.lives.lock().unwrap_or_else(PoisonError::into_inner);
+        let lives = self.lives.lock();
         let all = lives.iter();
         let plugin = self.which.name();
         all.map(|(name, records)| (name.clone(), records.of(plugin).all()))

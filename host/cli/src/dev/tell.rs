@@ -1,8 +1,9 @@
 //! Says what happened, at once and in order: a build's own words come between ours.
 
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -94,7 +95,7 @@ impl Teller {
 
     /// Says it: to standard error for people, or a line of JSON to standard output.
     pub(super) fn tell(&self, news: &News) {
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = self.last.lock();
         let told = match self.output {
             OutputFormat::Text => {
                 let before = last.of(news);
@@ -121,7 +122,7 @@ impl Teller {
 
     /// The object that was reconciled last.
     pub(super) fn last(&self) -> Option<ObjectRef> {
-        let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let last = self.last.lock();
         last.object.clone()
     }
 

@@ -92,7 +92,7 @@ async fn a_subscriber_may_leave_while_it_hears() {
     let world = World::new();
     let held: Arc<Mutex<Option<Subscription>>> = Arc::default();
     let dropped = Arc::clone(&held);
-    let heard = Box::new(move |_: Notification<'_>| drop(dropped.lock().unwrap().take()));
+    let heard = Box::new(move |_: Notification<'_>| drop(dropped.lock().take()));
     let subscription = world.informers.subscribe(
         config_maps(),
         Fields::default(),
@@ -100,7 +100,7 @@ async fn a_subscriber_may_leave_while_it_hears() {
         &Account::unlimited(),
     );
     world.within(subscription.synced()).await;
-    *held.lock().unwrap() = Some(subscription);
+    *held.lock() = Some(subscription);
     world.create("a").await;
     world.wait(SECOND).await;
     assert_eq!(world.informers.count(), 0);

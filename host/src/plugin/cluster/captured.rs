@@ -1,7 +1,8 @@
 //! The writes of a call that is not meant: answered here, noted, and never sent.
 
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
@@ -33,10 +34,7 @@ pub struct CapturedWrites(Arc<Mutex<Vec<CapturedWrite>>>);
 impl CapturedWrites {
     /// Those so far.
     pub fn all(&self) -> Vec<CapturedWrite> {
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        self.0.lock().clone()
     }
 
     fn note(&self, verb: &'static str, target: &Target, body: Option<Value>) {
@@ -46,10 +44,7 @@ impl CapturedWrites {
             key: target.key.clone(),
             body,
         };
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(unsent);
+        self.0.lock().push(unsent);
     }
 }
 

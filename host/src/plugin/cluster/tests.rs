@@ -18,7 +18,8 @@ mod slow;
 mod told;
 mod unwatched;
 
-use std::sync::{Arc, Mutex};
+use parking_lot::Mutex;
+use std::sync::Arc;
 
 use http_body_util::{BodyExt, Full};
 use jiff::Timestamp;
@@ -117,7 +118,7 @@ impl World {
             .await;
         let woken = Arc::<Mutex<Vec<Key>>>::default();
         let wakes = woken.clone();
-        let wake = Box::new(move |wakeup: Enqueue| wakes.lock().unwrap().push(wakeup.key));
+        let wake = Box::new(move |wakeup: Enqueue| wakes.lock().push(wakeup.key));
         let view = View::new(
             outlook(resource.unwrap().unwrap(), &setting),
             wake,
@@ -187,13 +188,13 @@ impl World {
                 .subscribe(watched, all, Box::new(heard), &Account::unlimited());
         let informer = Arc::new(informer);
         informer.synced().await;
-        self.watched.lock().unwrap().push(informer.clone());
+        self.watched.lock().push(informer.clone());
         self.door.view.watch(resource, Scope::All, vec![informer]);
     }
 
     /// Waits until the view has caught up with the server.
     async fn refresh(&self, resource: &Resource) {
-        let informers = self.watched.lock().unwrap().clone();
+        let informers = self.watched.lock().clone();
         for informer in informers {
             if informer.watched().resource == *resource {
                 informer.barrier().await;

@@ -163,5 +163,5 @@ async fn who_stops_waiting_takes_no_slot() {
     drop(dealt);
     assert!(slots.take(&a).now_or_never().is_some());
     assert!(slots.take(&b).now_or_never().is_some());
-    assert_eq!(slots.state().free, 2);
+    assert_eq!(slots.0.lock().free, 2);
 }

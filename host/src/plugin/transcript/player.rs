@@ -4,7 +4,8 @@
 //! - A write is answered as the same write was. One that was not made is answered as if it had been carried out: the
 //!   rest of the call is to be seen.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use parking_lot::Mutex;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -60,7 +61,7 @@ impl Player {
 
     /// Answers a call.
     pub(in crate::plugin) fn answer(&self, call: &str, mut arguments: Value) -> Reply {
-        let mut play = self.held();
+        let mut play = self.play.lock();
         let known = play.secrets.count();
         play.secrets.collect(&arguments);
         if play.secrets.count() > known {
@@ -91,7 +92,7 @@ impl Player {
     /// What was asked for this time, in order: writes, and reads that are not on the tape. Values of Secrets are
     /// hidden as in a recording.
     pub fn asked(&self) -> Vec<Note> {
-        let play = self.held();
+        let play = self.play.lock();
         let mut asked = play.asked.clone();
         if let Some(hider) = &play.hider {
             let arguments = asked.iter_mut().map(|note| &mut note.arguments);
@@ -102,13 +103,9 @@ impl Player {
 
     /// A text of the guest, with the same values hidden.
     pub fn hidden(&self, text: &str) -> String {
-        let play = self.held();
+        let play = self.play.lock();
         let hider = play.hider.as_ref();
         hider.map_or_else(|| text.to_owned(), |hider| hider.text(text))
-    }
-
-    fn held(&self) -> MutexGuard<'_, Play> {
-        self.play.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -255,7 +255,7 @@ async fn what_others_did_during_an_apply_that_changed_nothing_runs_the_key_again
         apply(&world).await;
         // This one does not know what it applied, so it sends.
         let world = world.restarted().await;
-        world.woken.lock().unwrap().clear();
+        world.woken.lock().clear();
         world.server.faults().switch_on(Switch {
             name: "slow".to_owned(),
             on: Matcher {
@@ -280,7 +280,7 @@ async fn what_others_did_during_an_apply_that_changed_nothing_runs_the_key_again
         futures::future::join(apply(&world), other).await;
         refresh(&world).await;
         let ada = world.call().await.primary().key.clone();
-        let woken = world.woken.lock().unwrap().clone();
+        let woken = world.woken.lock().clone();
         assert!(woken.contains(&ada), "{plural}: {woken:?}");
     }
 }

@@ -26,7 +26,7 @@ async fn world() -> World {
 
 /// Who is woken when the ConfigMap of this name is made, changed and deleted.
 async fn woken(world: &World, namespace: &str, name: &str) -> Vec<Key> {
-    world.woken.lock().unwrap().clear();
+    world.woken.lock().clear();
     let resource = world.resource("v1", "ConfigMap").await;
     let maps = format!("/api/v1/namespaces/{namespace}/configmaps");
     let map = format!("{maps}/{name}");
@@ -43,7 +43,7 @@ async fn woken(world: &World, namespace: &str, name: &str) -> Vec<Key> {
         world.somebody(method, path, body).await;
         world.refresh(&resource).await;
     }
-    let mut woken = std::mem::take(&mut *world.woken.lock().unwrap());
+    let mut woken = std::mem::take(&mut *world.woken.lock());
     woken.dedup();
     woken
 }
@@ -150,7 +150,7 @@ async fn what_names_no_object_is_not_tracked_either() {
             "{got:?}"
         );
     }
-    world.woken.lock().unwrap().clear();
+    world.woken.lock().clear();
     let deployments = "/apis/apps/v1/namespaces/default/deployments";
     let labels = json!({ "app": "victim" });
     let deployment = json!({
@@ -163,5 +163,5 @@ async fn what_names_no_object_is_not_tracked_either() {
     world.somebody("POST", deployments, &deployment).await;
     let resource = world.resource("apps/v1", "Deployment").await;
     world.refresh(&resource).await;
-    assert_eq!(*world.woken.lock().unwrap(), []);
+    assert_eq!(*world.woken.lock(), []);
 }

@@ -34,7 +34,7 @@ async fn write(world: &World, name: &str, by: By, data: &Value) {
 async fn woken(world: &World) -> Vec<String> {
     let maps = world.resource("v1", "ConfigMap").await;
     world.refresh(&maps).await;
-    let mut woken = std::mem::take(&mut *world.woken.lock().unwrap());
+    let mut woken = std::mem::take(&mut *world.woken.lock());
     woken.sort();
     woken.dedup();
     woken.iter().map(|key| key.name.to_string()).collect()

@@ -121,12 +121,12 @@ async fn a_conflict_is_an_event_and_is_looked_at_again_when_the_object_goes() {
         event["note"],
         "ConfigMap default/a is controlled by ReplicaSet web: choose another name for the child, or delete one of the two"
     );
-    world.woken.lock().unwrap().clear();
+    world.woken.lock().clear();
     world
         .somebody("DELETE", &format!("{MAPS}/a"), &Value::Null)
         .await;
     refresh(&world).await;
-    let woken = world.woken.lock().unwrap().clone();
+    let woken = world.woken.lock().clone();
     assert_eq!(woken, [Key::new(Some("default"), "ada")]);
     set(&world, &["a"]).await.unwrap();
 }

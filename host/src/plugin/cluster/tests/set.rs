@@ -166,15 +166,9 @@ async fn nothing_is_deleted_before_everything_is_seen_and_then_the_key_runs_agai
         "as if all were well"
     );
     assert_eq!(names(&world).await, ["a", "b"]);
-    world.woken.lock().unwrap().clear();
+    world.woken.lock().clear();
     world.watch("v1", "ConfigMap").await;
-    let woken: Vec<_> = world
-        .woken
-        .lock()
-        .unwrap()
-        .iter()
-        .map(Key::to_string)
-        .collect();
+    let woken: Vec<_> = world.woken.lock().iter().map(Key::to_string).collect();
     assert!(woken.contains(&"default/ada".to_owned()), "{woken:?}");
     set(&world, &["a"]).await.unwrap();
     assert_eq!(names(&world).await, ["a"]);
