@@ -31,7 +31,7 @@ mod worker;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-pub use facts::{Children, Delayed, Facts, Place, Sight};
+pub use facts::{CacheState, Children, Delayed, ObjectState, QueuePosition};
 pub use failing::{Failing, FailureSummary};
 pub use finalizer::Step;
 pub use handle::{ControllerHandle, ControllerHandles};
@@ -50,13 +50,13 @@ use crate::grants::Grants;
 use crate::informer::Informers;
 use crate::memory::Room;
 use crate::metrics::{Backlog, Meters};
-use crate::plugin::cluster::{CapturedWrites, ClusterAccess, Writes};
+use crate::plugin::cluster::{CapturedWrites, ClusterAccess, WriteMode};
 use crate::plugin::{Cancel, Plugin};
-use crate::recording::Failures;
+use crate::recording::FailureRecorder;
 use crate::seams::{Seams, Task};
 use crate::view::{View, WakeReason};
 use reconcile::Reconciler;
-use watches::{Means, Watches};
+use watches::{WatchDependencies, Watches};
 use work::WorkQueue;
 use worker::Worker;
 
@@ -64,7 +64,7 @@ use worker::Worker;
 const SPREAD: f64 = 0.1;
 
 /// What a controller is made of.
-pub struct Parts {
+pub struct ControllerParts {
     /// The plugin.
     pub plugin: Arc<Plugin>,
     /// What it may touch.
@@ -86,7 +86,7 @@ pub struct Parts {
     /// Where the controller is found by whoever asks.
     pub insights: ControllerHandles,
     /// Where failed passes are recorded, if they are.
-    pub failures: Option<Failures>,
+    pub failures: Option<FailureRecorder>,
     /// Time, randomness and tasks.
     pub seams: Seams,
 }
@@ -122,8 +122,8 @@ pub struct Controller {
 impl Prepared {
     /// Begins to watch for `parts.plugin` and the kind `primary`, and returns after the first list
     /// of everything that the plugin watches.
-    pub async fn watch(parts: Parts, primary: Resource) -> Self {
-        let Parts {
+    pub async fn watch(parts: ControllerParts, primary: Resource) -> Self {
+        let ControllerParts {
             plugin,
             grants,
             api,
@@ -144,7 +144,7 @@ impl Prepared {
         let wake = queue.clone();
         let wake = Box::new(move |wakeup| wake.add(wakeup));
         let view = Arc::new(View::new(outlook, wake, plugin.account()));
-        let means = Means {
+        let means = WatchDependencies {
             informers: &informers,
             discovery: &discovery,
             seams: &seams,
@@ -168,7 +168,7 @@ impl Prepared {
             events,
             account: plugin.account().clone(),
             api_calls: plugin.limits().api_calls,
-            writes: Writes::Sent,
+            writes: WriteMode::Sent,
             sheet: CapturedWrites::default(),
         });
         let cancel = Cancel::default();

@@ -58,20 +58,20 @@ pub struct Crash {
 
 /// What a host remembers. Clones are the same.
 #[derive(Clone, Debug, Default)]
-pub struct Crashes(Arc<Shared>);
+pub struct Crashes(Arc<CrashesInner>);
 
 #[derive(Debug, Default)]
-struct Shared {
+struct CrashesInner {
     file: Option<PathBuf>,
     /// Whether others are told, and listened to.
     shares: bool,
     in_flight: InFlight,
-    kept: Mutex<Kept>,
+    kept: Mutex<CrashState>,
     news: watch::Sender<()>,
 }
 
 #[derive(Debug, Default)]
-struct Kept {
+struct CrashState {
     /// The oldest first.
     crashes: Vec<Crash>,
     kills: Kills,
@@ -96,7 +96,7 @@ impl Drop for Alive {
 /// What the file holds.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct History {
+struct CrashFile {
     crashes: Vec<CrashEntry>,
     compiler_kills: Kills,
 }
@@ -126,7 +126,7 @@ impl Crashes {
         let folder = state_dir.join("crashes");
         private_folder(&folder)?;
         let file = folder.join("history.json");
-        let mut kept = Kept::read(&file);
+        let mut kept = CrashState::read(&file);
         let now = seams.clock.wall();
         let run = format!("{:016x}", seams.rng.number());
         let keep = |crash: Crash| {
@@ -138,7 +138,7 @@ impl Crashes {
             }
         };
         in_flight.record(&folder.join("in-flight"), &run, now, keep)?;
-        Ok(Self(Arc::new(Shared {
+        Ok(Self(Arc::new(CrashesInner {
             file: Some(file),
             shares: true,
             in_flight: in_flight.clone(),
@@ -149,9 +149,9 @@ impl Crashes {
 
     /// What a host remembers that shares it with others and has no folder.
     pub fn in_memory() -> Self {
-        Self(Arc::new(Shared {
+        Self(Arc::new(CrashesInner {
             shares: true,
-            ..Shared::default()
+            ..CrashesInner::default()
         }))
     }
 
@@ -241,7 +241,7 @@ impl Crashes {
         self.0.kept.lock().kills.refused(with, digest, now)
     }
 
-    fn save(&self, kept: &Kept) {
+    fn save(&self, kept: &CrashState) {
         if let Some(file) = &self.0.file
             && let Err(error) = kept.write(file)
         {
@@ -256,13 +256,13 @@ fn cannot_keep(error: &std::io::Error) {
     );
 }
 
-impl Shared {}
+impl CrashesInner {}
 
-impl Kept {
+impl CrashState {
     /// A damaged file is as none: whoever is to blame will show it again.
     fn read(file: &Path) -> Self {
         let text = fs::read(file).unwrap_or_default();
-        let history: History = serde_json::from_slice(&text).unwrap_or_default();
+        let history: CrashFile = serde_json::from_slice(&text).unwrap_or_default();
         let mut kept = Self {
             kills: history.compiler_kills,
             ..Self::default()
@@ -284,7 +284,7 @@ impl Kept {
             at: crash.at.to_string(),
             suspects: crash.suspects.iter().map(Digest::hex).collect(),
         };
-        let history = History {
+        let history = CrashFile {
             crashes: self.crashes.iter().map(entry).collect(),
             compiler_kills: self.kills.clone(),
         };

@@ -17,7 +17,7 @@ use serde::Deserialize;
 use crate::api::Resource;
 pub use merge::merged;
 pub(crate) use power::never_by_wildcard;
-pub use power::{Power, Reason};
+pub use power::{Power, PowerReason};
 pub use used::{Unused, Used};
 pub use yaml::{block, entries};
 
@@ -268,7 +268,7 @@ impl Grant {
             return Some(format!(".{problem}"));
         }
         match power::power(self) {
-            Power::Never(Reason { what, why }) => {
+            Power::Never(PowerReason { what, why }) => {
                 return Some(format!(": {what}: a plugin is never given that: {why}"));
             }
             Power::Powerful(reasons) if !self.acknowledge => {
@@ -329,7 +329,7 @@ impl Grant {
     }
 
     /// Why it is powerful; nothing if it is plain.
-    pub fn powers(&self) -> Vec<Reason> {
+    pub fn powers(&self) -> Vec<PowerReason> {
         match power::power(self) {
             Power::Powerful(reasons) => reasons,
             Power::Plain | Power::Never(_) => Vec::new(),
@@ -355,9 +355,9 @@ impl Namespaces {
 }
 
 /// What a powerful grant is told that is not acknowledged.
-fn unacknowledged(reasons: &[Reason]) -> String {
+fn unacknowledged(reasons: &[PowerReason]) -> String {
     let mut reasons = reasons.iter();
-    let Some(Reason { what, why }) = reasons.next() else {
+    let Some(PowerReason { what, why }) = reasons.next() else {
         return String::new();
     };
     let is = if what.contains(", ") { "are" } else { "is" };

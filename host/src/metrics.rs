@@ -26,9 +26,9 @@ use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Registry;
 
 pub use failure::FailureKind;
-pub use history::{STEP, Step};
+pub use history::{Interval, STEP};
 pub(crate) use meters::Backlog;
-pub use meters::{About, Held, Meters, Stage, Waiting};
+pub use meters::{Meters, NotRunning, PluginStage, QueueDepth, RunningVersion};
 
 use crate::api::Requests;
 use crate::informer::Informers;
@@ -37,10 +37,10 @@ use stores::Stores;
 
 /// All that a host counts. Clones are the same.
 #[derive(Clone, Debug, Default)]
-pub struct Metrics(Arc<Shared>);
+pub struct Metrics(Arc<MetricsInner>);
 
 #[derive(Debug, Default)]
-struct Shared {
+struct MetricsInner {
     plugins: Mutex<BTreeMap<Arc<str>, Arc<Meters>>>,
     /// What is wrong with the documents that no plugin runs by.
     problems: Mutex<Vec<String>>,
@@ -51,7 +51,7 @@ struct Shared {
 impl Metrics {
     /// Nothing yet, but for what `requests` counts.
     pub fn new(requests: Requests) -> Self {
-        Self(Arc::new(Shared {
+        Self(Arc::new(MetricsInner {
             plugins: Mutex::default(),
             problems: Mutex::default(),
             stores: Stores::default(),

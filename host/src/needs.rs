@@ -4,5 +4,5 @@
 mod problems;
 mod wanted;
 
-pub use problems::{PrimaryKind, Problem, find as problems};
-pub use wanted::{Places, wanted};
+pub use problems::{GrantProblem, PrimaryKind, find as problems};
+pub use wanted::{CoverageQuery, wanted};

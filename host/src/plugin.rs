@@ -49,7 +49,7 @@ pub use describe::Describe;
 pub use description::{Description, Need};
 pub use engine::{SLICE, SLOTS};
 pub use load::LoadError;
-pub use measures::{BUCKETS, Family, Kind, Measures, Number};
+pub use measures::{BUCKETS, CustomFamily, Measures, MetricKind, Number};
 pub(crate) use outcome::is_own_time;
 pub use outcome::{CallError, CallFailure, Called};
 pub use setup::{code_cache, sandboxes};
@@ -64,9 +64,9 @@ use code_map::{CodeMap, CompiledComponent};
 use engine::Interruption;
 use executor::{Execution, InlineBudget};
 use meter::{Cpu, Metered};
-use outcome::{Asked, Report};
-use sandbox::{CallSetup, ImportBackend, State, sandbox};
-use shares::{Share, Shares};
+use outcome::{GuestCall, Report};
+use sandbox::{CallSetup, ImportBackend, SandboxState, sandbox};
+use shares::{Shares, VersionShare};
 use waited::Waited;
 
 /// How long a call that was told to stop has for it before it is dropped.
@@ -90,7 +90,7 @@ pub struct Sandboxes {
 struct WasmRuntime {
     engine: Engine,
     interruption: Interruption,
-    linker: Arc<Linker<State>>,
+    linker: Arc<Linker<SandboxState>>,
     images: CodeMap,
 }
 
@@ -114,7 +114,7 @@ struct Guest {
     account: Account,
     /// Decides where its calls run.
     trust: InlineBudget,
-    share: Arc<Share>,
+    share: Arc<VersionShare>,
 }
 
 impl Sandboxes {
@@ -132,7 +132,10 @@ impl Sandboxes {
         let engine = engine::engine(&seams.spawn)?;
         let mut linker = Linker::new(&engine);
         wasi::link(&mut linker)?;
-        bindings::Plugin::add_to_linker::<State, HasSelf<State>>(&mut linker, |state| state)?;
+        bindings::Plugin::add_to_linker::<SandboxState, HasSelf<SandboxState>>(
+            &mut linker,
+            |state| state,
+        )?;
         let workshop = WasmRuntime {
             engine,
             interruption: Interruption::of(&seams.spawn),
@@ -209,10 +212,10 @@ impl Sandboxes {
     async fn call(
         &self,
         guest: &Guest,
-        ask: Asked,
+        ask: GuestCall,
         party: ImportBackend,
         cancel: &Cancel,
-    ) -> Called<outcome::Answer> {
+    ) -> Called<outcome::GuestResult> {
         let Guest {
             name,
             digest,

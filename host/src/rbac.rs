@@ -19,13 +19,13 @@ use crate::flags::ObjectFormat;
 use crate::grants::block;
 use crate::manifest::{Plugin, line_of_grant};
 use crate::needs;
-use crate::needs::{Places, PrimaryKind, Problem, wanted};
+use crate::needs::{CoverageQuery, GrantProblem, PrimaryKind, wanted};
 use crate::plugin::{Describe, Description};
 use crate::seams::Seams;
 use crate::source::{Candidate, read_component, read_folder, unreadable};
 use crate::text::clean;
 pub use flags::RbacFlags;
-use objects::{Account, Printed};
+use objects::{HostAccount, Printed};
 pub use primary::{is_watched, plural as primary_plural};
 
 /// The longest path that a comment shows.
@@ -47,7 +47,7 @@ pub async fn print(flags: RbacFlags, threads: usize, seams: Seams) -> anyhow::Re
     let problems = folder.problems.iter().map(ToString::to_string);
     let mut problems: Vec<String> = problems.collect();
     let describe = Describe::new(flags.code_cache, threads, &seams)?;
-    let account = Account {
+    let account = HostAccount {
         namespace: flags.namespace,
         name: flags.service_account,
     };
@@ -84,7 +84,7 @@ pub async fn print(flags: RbacFlags, threads: usize, seams: Seams) -> anyhow::Re
 async fn roles(
     candidate: &Candidate,
     describe: &Describe,
-    account: &Account,
+    account: &HostAccount,
 ) -> Result<(Vec<Printed>, Vec<String>), Vec<String>> {
     let plugin = &candidate.document;
     let (name, file) = (&plugin.name, plugin.file.display().to_string());
@@ -94,7 +94,7 @@ async fn roles(
     if !missing.is_empty() {
         let plural = primary::plural(&description, &plugin.grants);
         let plural = plural.unwrap_or_else(|_| description.likely_plural());
-        let places = Places {
+        let places = CoverageQuery {
             primary: PrimaryKind::known(description.group(), &plural),
             is_cluster_scoped: &is_cluster_scoped,
         };
@@ -116,7 +116,7 @@ async fn roles(
     let kind = PrimaryKind::known(&primary.group, &primary.plural);
     let problems = needs::problems(&description, &plugin.grants, &kind, &is_cluster_scoped);
     let line = |index| line_of_grant(&candidate.text, name, index);
-    let said = |problem: &Problem| of_plugin(problem.text(line));
+    let said = |problem: &GrantProblem| of_plugin(problem.text(line));
     let (refused, notes): (Vec<_>, Vec<_>) = problems.iter().partition(|problem| problem.refuses);
     if !refused.is_empty() {
         return Err(refused.into_iter().map(said).collect());

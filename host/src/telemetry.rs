@@ -41,9 +41,9 @@ const MOST: usize = 64 << 10;
 static HELD: Mutex<Vec<u8>> = Mutex::new(Vec::new());
 
 /// The end of a log that is held back.
-struct Held;
+struct BufferedLog;
 
-impl Write for Held {
+impl Write for BufferedLog {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let mut held = HELD.lock();
         let room = MOST.saturating_sub(held.len()).min(bytes.len());
@@ -143,7 +143,7 @@ where
 {
     if is_held {
         let log = fmt::layer().with_ansi(false).with_target(false);
-        return log.without_time().with_writer(|| Held).boxed();
+        return log.without_time().with_writer(|| BufferedLog).boxed();
     }
     let terminal = stderr().is_terminal();
     // A terminal that is gone takes no complaints either: saying so on it would panic.

@@ -31,14 +31,14 @@ pub use applied::Applied;
 use applied::Applies;
 use authors::Authors;
 pub use difference::{Difference, Hide};
-pub use effect::Sent;
+pub use effect::SentWrite;
 use event_mapper::EventMapper;
 use journal::Journals;
-pub use journal::{End, Journal, Saw, Wrote};
+pub use journal::{Journal, Saw, WriteOutcome, Wrote};
 use own_writes::OwnWrites;
-use place::Place;
+use place::ObjectLocation;
 use reads::Reads;
-use shares::{Share, answers};
+use shares::{WatchedResource, answers};
 use unselected::Unselected;
 pub use wake_reason::{Enqueue, WakeReason};
 pub use write::Write;
@@ -75,21 +75,21 @@ pub struct WatchSpec {
 pub type Wake = Box<dyn Fn(Enqueue) + Send + Sync>;
 
 /// A field manager, and what it wrote.
-pub type Slot = (String, ApplyScope);
+pub type FieldOwner = (String, ApplyScope);
 
 /// Names an object.
-type Name = (Resource, Key);
+type ObjectId = (Resource, Key);
 
 /// One plugin's view.
 pub struct View {
     outlook: WatchSpec,
     /// What is watched; only what has had its first list.
-    watched: RwLock<HashMap<Resource, Share>>,
+    watched: RwLock<HashMap<Resource, WatchedResource>>,
     /// Primaries that carry the plugin's finalizer, also outside its selector: metadata alone.
     strays: RwLock<Vec<Arc<Subscription>>>,
     unselected: Unselected,
     applies: Mutex<Applies>,
-    own: Mutex<OwnWrites<Name, Key>>,
+    own: Mutex<OwnWrites<ObjectId, Key>>,
     reads: Mutex<Reads>,
     authors: Mutex<Authors>,
     journals: Mutex<Journals>,
@@ -281,8 +281,8 @@ impl View {
         then: impl FnOnce(Option<&Change>) -> T,
     ) -> T {
         match self.place(resource, &object.metadata.key) {
-            Place::Held(store) => store.learn(object.clone(), then),
-            Place::Unselected(_) | Place::Unheld(_) => then(None),
+            ObjectLocation::Held(store) => store.learn(object.clone(), then),
+            ObjectLocation::Unselected(_) | ObjectLocation::Unheld(_) => then(None),
         }
     }
 
@@ -302,7 +302,7 @@ impl View {
         &self,
         resource: &Resource,
         key: &Key,
-        slot: &Slot,
+        slot: &FieldOwner,
         intent: &[u8; 32],
     ) -> Option<Object> {
         let held = self.get(resource, key)?;

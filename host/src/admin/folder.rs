@@ -43,12 +43,12 @@ struct HostOf {
 
 /// A file that is there for as long as this is held.
 #[derive(Debug)]
-pub struct Written {
+pub struct PortFile {
     path: PathBuf,
     text: String,
 }
 
-impl Drop for Written {
+impl Drop for PortFile {
     fn drop(&mut self) {
         // Another host may have taken the folder over.
         if fs::read_to_string(&self.path).is_ok_and(|held| held == self.text) {
@@ -61,7 +61,7 @@ impl Drop for Written {
 ///
 /// # Errors
 /// The file cannot be written.
-pub fn write(folder: &Path, host: &str, url: &str, cluster: &ClusterFlags) -> io::Result<Written> {
+pub fn write(folder: &Path, host: &str, url: &str, cluster: &ClusterFlags) -> io::Result<PortFile> {
     // Whoever reads this may be in another folder.
     let kubeconfig = cluster.kubeconfig.as_deref().map(std::path::absolute);
     let kubeconfig = kubeconfig.transpose()?;
@@ -73,7 +73,7 @@ pub fn write(folder: &Path, host: &str, url: &str, cluster: &ClusterFlags) -> io
         kubeconfig: kubeconfig.and_then(|file| file.to_str().map(str::to_owned)),
         context: cluster.context.clone(),
     };
-    let written = Written {
+    let written = PortFile {
         path: folder.join(FILE),
         text: serde_json::to_string(&held)? + "\n",
     };

@@ -44,7 +44,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 
 /// Accepts connections on `listener`, and has `router` answer their requests, until it is dropped.
 pub(super) async fn serve(listener: TcpListener, router: Router, seams: Seams) {
-    let open = Arc::new(Connections::default());
+    let open = Arc::new(OpenConnections::default());
     loop {
         let Ok((stream, _)) = listener.accept().await else {
             // Most often there is no file descriptor left.
@@ -89,15 +89,15 @@ where
 
 /// The open connections of one port.
 #[derive(Default)]
-struct Connections(Mutex<Recent<Task>>);
+struct OpenConnections(Mutex<Recent<Task>>);
 
 /// One connection's place among them, which it gives up when it is dropped.
 struct Seat {
     id: u64,
-    open: Weak<Connections>,
+    open: Weak<OpenConnections>,
 }
 
-impl Connections {
+impl OpenConnections {
     /// Starts one more connection, and closes another one if there are too many.
     fn add(self: &Arc<Self>, start: impl FnOnce(Seat) -> Task) {
         let open = Arc::downgrade(self);

@@ -7,7 +7,7 @@ use askama::Template;
 use crate::api::group_of;
 use crate::status::{GrantStatus, KeyStatus, PluginDetails, PluginStatus, Status, Warning};
 use crate::text::{mebibytes, spell};
-use crate::why::{Answer, text};
+use crate::why::{Explanation, text};
 
 /// The style sheet of all pages.
 pub(super) const STYLE: &str = include_str!("../../templates/style.css");
@@ -19,7 +19,7 @@ pub(super) const REFRESH: &str = include_str!("../../templates/refresh.js");
 struct Overview<'a> {
     status: &'a Status,
     up: String,
-    rows: Vec<Row<'a>>,
+    rows: Vec<PluginRow<'a>>,
     warnings: Vec<(&'a str, &'a Warning)>,
     /// What plugins say that no warning says.
     messages: Vec<(&'a str, &'a str)>,
@@ -27,9 +27,9 @@ struct Overview<'a> {
 
 #[derive(Template)]
 #[template(path = "plugin.html")]
-struct Plugin<'a> {
+struct PluginPage<'a> {
     status: &'a PluginStatus,
-    row: Row<'a>,
+    row: PluginRow<'a>,
     limit: String,
     unused: &'a [GrantStatus],
     sections: [Section; 2],
@@ -38,12 +38,12 @@ struct Plugin<'a> {
 #[derive(Template)]
 #[template(path = "why.html")]
 struct Why<'a> {
-    answer: &'a Answer,
+    answer: &'a Explanation,
     text: String,
 }
 
 /// A plugin, as its row shows it.
-struct Row<'a> {
+struct PluginRow<'a> {
     plugin: &'a PluginStatus,
     kind: &'a str,
     version: &'a str,
@@ -106,7 +106,7 @@ pub(super) fn plugin(details: &PluginDetails) -> askama::Result<String> {
     let limit = status
         .memory_limit
         .map(|limit| format!(", of {} MiB", limit >> 20));
-    let page = Plugin {
+    let page = PluginPage {
         status,
         row: row(status),
         limit: limit.unwrap_or_default(),
@@ -120,7 +120,7 @@ pub(super) fn plugin(details: &PluginDetails) -> askama::Result<String> {
 }
 
 /// One object.
-pub(super) fn why(answer: &Answer) -> askama::Result<String> {
+pub(super) fn why(answer: &Explanation) -> askama::Result<String> {
     let page = Why {
         answer,
         text: text(answer),
@@ -128,14 +128,14 @@ pub(super) fn why(answer: &Answer) -> askama::Result<String> {
     page.render()
 }
 
-fn row(plugin: &PluginStatus) -> Row<'_> {
+fn row(plugin: &PluginStatus) -> PluginRow<'_> {
     let passes = &plugin.passes;
     let took = |micros: u64| match passes.total {
         0 => String::new(),
         _ => spell(Duration::from_micros(micros)),
     };
     let cpu = Duration::try_from_secs_f64(plugin.cpu_seconds).unwrap_or_default();
-    Row {
+    PluginRow {
         plugin,
         kind: plugin.reconciles.as_deref().unwrap_or("<none>"),
         version: plugin.version.as_deref().unwrap_or("<none>"),
@@ -252,7 +252,7 @@ mod tests {
                 verbs: vec!["delete".into()],
             }],
         };
-        let answer = Answer::about(ObjectRef {
+        let answer = Explanation::about(ObjectRef {
             kind: EVIL.into(),
             namespace: None,
             name: EVIL.into(),

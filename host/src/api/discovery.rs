@@ -24,11 +24,11 @@ const ABSENCE: Duration = Duration::from_secs(1);
 pub struct Discovery {
     api: Api,
     clock: Clock,
-    known: Mutex<HashMap<String, Known>>,
+    known: Mutex<HashMap<String, CachedGroup>>,
 }
 
 #[derive(Clone)]
-struct Known {
+struct CachedGroup {
     resources: Vec<Resource>,
     asked: Instant,
 }
@@ -240,7 +240,7 @@ impl Discovery {
         }
         known.insert(
             api_version.to_owned(),
-            Known {
+            CachedGroup {
                 resources: resources.clone(),
                 asked,
             },

@@ -28,10 +28,10 @@ const NO_ANSWER: &str = "<error>";
 
 /// Requests to the API server. Clones are the same.
 #[derive(Clone, Debug, Default)]
-pub struct Requests(Arc<Shared>);
+pub struct Requests(Arc<RequestsInner>);
 
 #[derive(Debug, Default)]
-struct Shared {
+struct RequestsInner {
     host: OnceLock<String>,
     counts: Mutex<BTreeMap<(String, String), u64>>,
     durations: Mutex<BTreeMap<String, Histogram>>,
@@ -41,7 +41,7 @@ struct Shared {
 
 /// A request that is under way.
 #[derive(Debug)]
-pub(crate) struct Counted {
+pub(crate) struct InFlightRequest {
     requests: Requests,
     method: Method,
     began: Instant,
@@ -49,14 +49,14 @@ pub(crate) struct Counted {
     status: Option<u16>,
 }
 
-impl Counted {
+impl InFlightRequest {
     /// It was answered.
     pub(crate) fn answered(mut self, status: StatusCode) {
         self.status = Some(status.as_u16());
     }
 }
 
-impl Drop for Counted {
+impl Drop for InFlightRequest {
     fn drop(&mut self) {
         let took = self.clock.now() - self.began;
         self.requests.ended(&self.method, self.status, took);
@@ -72,8 +72,8 @@ impl Requests {
     }
 
     /// One is sent now. It counts when it is dropped: as one without an answer, if it had none.
-    pub(crate) fn begin(&self, method: Method, clock: Clock) -> Counted {
-        Counted {
+    pub(crate) fn begin(&self, method: Method, clock: Clock) -> InFlightRequest {
+        InFlightRequest {
             requests: self.clone(),
             method,
             began: clock.now(),

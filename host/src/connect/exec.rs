@@ -57,13 +57,13 @@ enum Failure {
 
 /// What a plugin answers.
 #[derive(Deserialize)]
-struct Answer {
-    status: Option<Status>,
+struct ExecCredential {
+    status: Option<ExecCredentialStatus>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Status {
+struct ExecCredentialStatus {
     token: Option<String>,
     client_certificate_data: Option<String>,
     client_key_data: Option<String>,
@@ -128,7 +128,7 @@ fn program(exec: &ExecConfig, terminal: bool) -> Result<Program, Failure> {
 fn read(printed: &[u8]) -> Result<Given, Failure> {
     let wrong = |text: &str| Failure::Wrong(text.to_owned());
     // The error could show a credential.
-    let answer: Option<Answer> = serde_saphyr::from_slice(printed)
+    let answer: Option<ExecCredential> = serde_saphyr::from_slice(printed)
         .map_err(|_| wrong("what it printed is no ExecCredential"))?;
     let status = answer.and_then(|answer| answer.status);
     let status = status.ok_or_else(|| wrong("it printed no status"))?;

@@ -21,17 +21,17 @@ const AGE: Duration = Duration::from_secs(50);
 
 /// A token. Clones are the same.
 #[derive(Clone, Debug)]
-pub(super) struct Token(Arc<Inner>);
+pub(super) struct Token(Arc<TokenInner>);
 
 #[derive(Debug)]
-struct Inner {
+struct TokenInner {
     file: Option<PathBuf>,
     clock: Clock,
-    held: Mutex<Held>,
+    held: Mutex<CachedToken>,
 }
 
 #[derive(Clone, Debug)]
-struct Held {
+struct CachedToken {
     header: HeaderValue,
     since: Instant,
 }
@@ -72,10 +72,10 @@ impl Token {
             },
         };
         let since = clock.now();
-        Ok(Some(Self(Arc::new(Inner {
+        Ok(Some(Self(Arc::new(TokenInner {
             file,
             clock,
-            held: Mutex::new(Held { header, since }),
+            held: Mutex::new(CachedToken { header, since }),
         }))))
     }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use futures::future::join_all;
 
 use super::backoff::Revision;
-use super::facts::{Children, Facts, Place, Sight};
+use super::facts::{CacheState, Children, ObjectState, QueuePosition};
 use super::record::Records;
 use super::work::WorkQueue;
 use super::worker::Worker;
@@ -88,15 +88,15 @@ impl ControllerHandle {
     }
 
     /// What is known of `key`. Takes each lock for a moment, one after the other.
-    pub fn facts(&self, key: &Key) -> Facts {
+    pub fn facts(&self, key: &Key) -> ObjectState {
         let description = self.description();
         let sight = self.sight(key);
         let edition = match &sight {
-            Sight::There(held) | Sight::Stray(held) => Revision::of(held),
-            Sight::NotWatched | Sight::Absent => Revision::default(),
+            CacheState::There(held) | CacheState::Stray(held) => Revision::of(held),
+            CacheState::NotWatched | CacheState::Absent => Revision::default(),
         };
         let (place, paused) = self.queue.place(key);
-        Facts {
+        ObjectState {
             stage: self.meters.stage(),
             holder: None,
             sight,
@@ -136,14 +136,16 @@ impl ControllerHandle {
     /// How long until `key` runs again by itself, if it waits for its time.
     pub fn next(&self, key: &Key) -> Option<Duration> {
         match self.queue.place(key).0 {
-            Place::Delayed(delayed) => Some(delayed.left),
-            Place::Nowhere | Place::Waiting { .. } | Place::Running { .. } => None,
+            QueuePosition::Delayed(delayed) => Some(delayed.left),
+            QueuePosition::Nowhere
+            | QueuePosition::Waiting { .. }
+            | QueuePosition::Running { .. } => None,
         }
     }
 
     /// Whether `key` is to run again, and is held back since it is in a hot loop.
     pub fn is_held_back(&self, key: &Key) -> bool {
-        matches!(self.queue.place(key).0, Place::Delayed(delayed) if delayed.slowed)
+        matches!(self.queue.place(key).0, QueuePosition::Delayed(delayed) if delayed.slowed)
     }
 
     /// Waits until everything that the plugin watches has been seen as the server has it now.
@@ -182,19 +184,19 @@ impl ControllerHandle {
         namespaces.map(str::to_owned).collect()
     }
 
-    fn sight(&self, key: &Key) -> Sight {
+    fn sight(&self, key: &Key) -> CacheState {
         if let Some(held) = self.view.get(&self.primary, key) {
-            return Sight::There(held.metadata);
+            return CacheState::There(held.metadata);
         }
         match self.view.stray(key) {
-            Some(stray) => Sight::Stray(stray.metadata),
+            Some(stray) => CacheState::Stray(stray.metadata),
             None if self
                 .view
                 .looks_into(&self.primary, key.namespace.as_deref()) =>
             {
-                Sight::Absent
+                CacheState::Absent
             }
-            None => Sight::NotWatched,
+            None => CacheState::NotWatched,
         }
     }
 }

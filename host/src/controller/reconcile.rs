@@ -16,7 +16,7 @@ use crate::object::{Key, Metadata, Object, finalizer_of};
 use crate::plugin::cluster::{Call, ClusterAccess, Primary, Traffic};
 use crate::plugin::transcript::CallRecorder;
 use crate::plugin::{Action, CallError, Called, Cancel, Measures, Plugin, Progress, Request};
-use crate::recording::{Failures, Function, Made, Outcome};
+use crate::recording::{FailureRecorder, Function, Made, Outcome};
 
 /// Makes passes for one plugin.
 pub(super) struct Reconciler {
@@ -26,7 +26,7 @@ pub(super) struct Reconciler {
     primary: Resource,
     finalizer: String,
     cancel: Cancel,
-    failures: Option<Failures>,
+    failures: Option<FailureRecorder>,
 }
 
 /// How a pass ended well.
@@ -95,7 +95,7 @@ impl Reconciler {
         door: Arc<ClusterAccess>,
         primary: Resource,
         cancel: Cancel,
-        failures: Option<Failures>,
+        failures: Option<FailureRecorder>,
     ) -> Self {
         let finalizer = finalizer_of(&plugin.name);
         Self {
@@ -227,10 +227,10 @@ impl Reconciler {
         Ok(whole.filter(|whole| whole.metadata.uid == object.metadata.uid))
     }
 
-    fn asked(&self, object: &Object, attempt: u32) -> Asked {
+    fn asked(&self, object: &Object, attempt: u32) -> PassInput {
         let object = self.door.view.show(&self.primary, object);
         let plugin = self.plugin.read();
-        Asked {
+        PassInput {
             plugin: plugin.clone(),
             measures: self.door.measures.now(),
             request: Request { object, attempt },
@@ -244,7 +244,7 @@ impl Reconciler {
     /// Records a call that failed; where, if it did.
     async fn record<T>(
         &self,
-        asked: Asked,
+        asked: PassInput,
         function: Function,
         called: &Called<T>,
     ) -> Option<PathBuf> {
@@ -294,7 +294,7 @@ impl Reconciler {
 }
 
 /// What is asked of the plugin in a pass.
-struct Asked {
+struct PassInput {
     /// The version that is asked, whatever is swapped in meanwhile.
     plugin: Arc<Plugin>,
     /// Where that version's numbers go.
@@ -304,7 +304,7 @@ struct Asked {
     tape: Option<CallRecorder>,
 }
 
-impl Asked {
+impl PassInput {
     fn call(&self, reconciler: &Reconciler, object: &Object) -> Call {
         let primary = reconciler.primary(&object.metadata);
         let call = Call::new(reconciler.door.clone(), primary);

@@ -9,13 +9,13 @@ use super::reconcile::{Pass, PassError};
 use super::record::Record;
 use super::retry::SHORTEST_REQUEUE;
 use crate::error::Chain;
-use crate::events::{Note, Severity};
+use crate::events::{Event, Severity};
 use crate::object::Key;
 use crate::plugin::cluster::{ClusterAccess, Primary};
 use crate::plugin::{CallError, Failure};
 use crate::spans;
 use crate::text::clean;
-use crate::view::{End, Journal, Wrote};
+use crate::view::{Journal, WriteOutcome, Wrote};
 
 /// The longest piece of a guest's output in one log line.
 const OUTPUT: usize = 4 << 10;
@@ -154,7 +154,7 @@ impl HotLoop<'_> {
     pub(super) fn endless(&self, kind: &str) -> String {
         let (object, key) = (&self.wrote.kind, &self.wrote.key);
         let what = match &self.wrote.end {
-            End::Created(_) => format!("makes {object} {key}"),
+            WriteOutcome::Created(_) => format!("makes {object} {key}"),
             _ if self.field.is_empty() => format!("writes {object} {key}"),
             _ => format!("rewrites {object} {key} {}", self.field),
         };
@@ -168,7 +168,7 @@ impl HotLoop<'_> {
     fn told(&self, plugin: &str, kind: &str, times: usize) -> (String, &'static str) {
         let (object, key) = (&self.wrote.kind, &self.wrote.key);
         let what = match &self.wrote.end {
-            End::Created(_) => format!("made {object} {key}"),
+            WriteOutcome::Created(_) => format!("made {object} {key}"),
             _ if self.field.is_empty() => format!("wrote {object} {key}"),
             _ => format!("rewrote {object} {key} {}", self.field),
         };
@@ -225,7 +225,7 @@ pub(super) fn free(door: &ClusterAccess) {
 }
 
 fn warn(door: &ClusterAccess, primary: &Primary, reason: &str, note: &str) {
-    door.events.publish(Note {
+    door.events.publish(Event {
         plugin: door.plugin.clone(),
         regarding: primary.about(),
         related: None,
@@ -304,7 +304,7 @@ mod tests {
         let wrote = Wrote {
             kind: "Secret".into(),
             key: Key::new(Some("n"), "tls"),
-            end: End::Changed(Vec::new()),
+            end: WriteOutcome::Changed(Vec::new()),
             followed: Vec::new(),
             unread: Vec::new(),
             version: None,

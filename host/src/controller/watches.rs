@@ -10,7 +10,7 @@ use tokio::sync::watch;
 
 use crate::api::{Discovery, Resource};
 use crate::grants::{Grants, Scope};
-use crate::informer::{Handler, Informers, Phase, Subscription, Watched};
+use crate::informer::{Handler, InformerKey, InformerPhase, Informers, Subscription};
 use crate::memory::Account;
 use crate::object::{Fields, finalizer_of};
 use crate::plugin::Plugin;
@@ -21,7 +21,7 @@ use crate::view::View;
 const ABSENT: Duration = Duration::from_secs(5);
 
 /// What the watches of a plugin are made from.
-pub(super) struct Means<'a> {
+pub(super) struct WatchDependencies<'a> {
     pub(super) informers: &'a Informers,
     pub(super) discovery: &'a Arc<Discovery>,
     pub(super) seams: &'a Seams,
@@ -44,7 +44,7 @@ impl Watches {
         plugin: &Plugin,
         grants: &Grants,
         primary: &Resource,
-        means: Means<'_>,
+        means: WatchDependencies<'_>,
         view: &Arc<View>,
     ) -> Self {
         let description = &plugin.description;
@@ -76,7 +76,7 @@ impl Watches {
             watches._needs.push(means.seams.spawn.task(need.run()));
             watches.first_lists.push(first_list);
         }
-        let watched = Watched {
+        let watched = InformerKey {
             resource: primary.clone(),
             namespace: None,
             label_selector: description.label_selector.clone(),
@@ -86,7 +86,7 @@ impl Watches {
         };
         let view_of = Arc::downgrade(view);
         // Also for a plugin that finalizes no more: what an earlier version left is taken off.
-        let strays = description.selects().then(|| Watched {
+        let strays = description.selects().then(|| InformerKey {
             label_selector: None,
             field_selector: None,
             finalizer: Some(finalizer_of(&plugin.name)),
@@ -105,9 +105,9 @@ impl Watches {
             informer.synced().await;
         }
         watches.primary = of_primary.first().cloned();
-        let unselected = Unselected {
+        let unselected = UnselectedWatch {
             wanted: view.wants_unselected(),
-            watched: Watched {
+            watched: InformerKey {
                 label_selector: None,
                 field_selector: None,
                 metadata_only: true,
@@ -134,7 +134,7 @@ impl Watches {
         };
         let primary = &informer.watched().resource;
         loop {
-            informer.reached(Phase::Absent).await;
+            informer.reached(InformerPhase::Absent).await;
             let api_version = primary.api_version();
             let now = self.discovery.by_kind(&api_version, &primary.kind);
             match now.await {
@@ -174,7 +174,7 @@ fn heard_stray(view: &Weak<View>) -> Handler {
 /// A share in one informer, or in one for each namespace.
 fn subscribe(
     informers: &Informers,
-    (watched, fields): (&Watched, Fields),
+    (watched, fields): (&InformerKey, Fields),
     scope: &Scope,
     heard: impl Fn() -> Handler,
     account: &Account,
@@ -184,7 +184,7 @@ fn subscribe(
         Scope::Namespaces(names) => names.iter().cloned().map(Some).collect(),
     };
     let one = |namespace| {
-        let watched = Watched {
+        let watched = InformerKey {
             namespace,
             ..watched.clone()
         };
@@ -194,17 +194,17 @@ fn subscribe(
 }
 
 /// The primary's kind outside the selector.
-struct Unselected {
+struct UnselectedWatch {
     /// Whether the plugin reads or writes any.
     wanted: watch::Receiver<bool>,
-    watched: Watched,
+    watched: InformerKey,
     scope: Scope,
     informers: Informers,
     view: Weak<View>,
     account: Account,
 }
 
-impl Unselected {
+impl UnselectedWatch {
     /// Waits until the plugin reads or writes one, then watches the metadata of the whole kind.
     async fn run(mut self) {
         // The sender is gone only with the view, and then nobody is to be told.
@@ -266,7 +266,7 @@ impl Need {
 
     /// Watches `resource` until it is served as something else.
     async fn watch(&self, resource: &Resource) {
-        let watched = Watched {
+        let watched = InformerKey {
             resource: resource.clone(),
             namespace: None,
             label_selector: None,
@@ -292,11 +292,11 @@ impl Need {
             return std::future::pending().await;
         };
         loop {
-            first.reached(Phase::Absent).await;
+            first.reached(InformerPhase::Absent).await;
             if self.served().await != *resource {
                 break;
             }
-            first.reached(Phase::Synced).await;
+            first.reached(InformerPhase::Synced).await;
         }
         if let Some(view) = self.view.upgrade() {
             view.unwatch(resource);

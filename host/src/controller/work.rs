@@ -12,14 +12,14 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::early::{COUNTED, TOGETHER, early};
-use super::facts::{Delayed, Place};
+use super::facts::{Delayed, QueuePosition};
 use super::queue::{self, Cause, Handle, Priority, Queue};
 use super::wake_reasons::WakeReasons;
-use crate::metrics::{Backlog, Meters, Waiting};
+use crate::metrics::{Backlog, Meters, QueueDepth};
 use crate::object::Key;
 use crate::seams::{Clock, first};
 use crate::view::{Enqueue, WakeReason};
-use ticket::Ticket;
+use ticket::KeyPayload;
 
 /// A queue that can be waited for. Before it is opened it takes nothing in: a host that stands by for months
 /// would collect the keys of what has come and gone.
@@ -27,16 +27,16 @@ use ticket::Ticket;
 pub(super) struct WorkQueue {
     clock: Clock,
     changed: Notify,
-    state: Mutex<State>,
+    state: Mutex<WorkState>,
     meters: Arc<Meters>,
 }
 
 #[derive(Debug, Default)]
-struct State {
-    queue: Queue<Key, Instant, Ticket>,
+struct WorkState {
+    queue: Queue<Key, Instant, KeyPayload>,
     /// When each key that runs was handed out: as many as there are workers at most.
     started: Vec<(Handle, Instant)>,
-    stage: Stage,
+    stage: QueueStage,
     /// Nothing is handed out before this: the API server asked the plugin to slow down.
     paused_until: Option<Instant>,
     /// The plugin is slowed down: nothing is handed out before this, and then one key at a time.
@@ -44,7 +44,7 @@ struct State {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Stage {
+enum QueueStage {
     /// Nothing is taken in yet.
     #[default]
     Asleep,
@@ -56,7 +56,7 @@ enum Stage {
 
 /// A key whose turn it is.
 #[derive(Debug)]
-pub(super) struct Taken {
+pub(super) struct WorkItem {
     pub(super) key: Key,
     pub(super) cause: Cause,
     pub(super) priority: Priority,
@@ -64,8 +64,8 @@ pub(super) struct Taken {
     handle: Handle,
 }
 
-enum Turn {
-    Run(Taken),
+enum NextWork {
+    Run(WorkItem),
     Closed,
     WaitUntil(Option<Instant>),
 }
@@ -83,7 +83,7 @@ impl WorkQueue {
 
     /// Takes keys in from now on, and hands them out.
     pub(super) fn open(&self) {
-        self.state.lock().stage = Stage::Open;
+        self.state.lock().stage = QueueStage::Open;
         self.changed.notify_one();
     }
 
@@ -91,7 +91,7 @@ impl WorkQueue {
     pub(super) fn add(&self, wakeup: Enqueue) {
         let now = self.clock.now();
         let mut state = self.state.lock();
-        if state.stage == Stage::Asleep {
+        if state.stage == QueueStage::Asleep {
             return;
         }
         let Enqueue { key, why, low } = wakeup;
@@ -158,22 +158,22 @@ impl WorkQueue {
     }
 
     /// Waits for a key, and says why it runs; `None` once the queue is closed.
-    pub(super) async fn take(&self) -> Option<Taken> {
+    pub(super) async fn take(&self) -> Option<WorkItem> {
         loop {
             let changed = self.changed.notified();
             match self.turn() {
-                Turn::Run(taken) => return Some(taken),
-                Turn::Closed => return None,
-                Turn::WaitUntil(Some(due)) => {
+                NextWork::Run(taken) => return Some(taken),
+                NextWork::Closed => return None,
+                NextWork::WaitUntil(Some(due)) => {
                     first(changed, self.clock.sleep_until(due)).await;
                 }
-                Turn::WaitUntil(None) => changed.await,
+                NextWork::WaitUntil(None) => changed.await,
             }
         }
     }
 
     /// Hands a key back.
-    pub(super) fn done(&self, taken: &Taken) {
+    pub(super) fn done(&self, taken: &WorkItem) {
         let now = self.clock.now();
         let mut state = self.state.lock();
         state.queue.hand_back(taken.handle);
@@ -189,13 +189,13 @@ impl WorkQueue {
 
     /// Hands out no more keys. What runs is not touched.
     pub(super) fn close(&self) {
-        self.state.lock().stage = Stage::Closed;
+        self.state.lock().stage = QueueStage::Closed;
         self.changed.notify_waiters();
         self.changed.notify_one();
     }
 
     /// Where `key` is, and how long the whole queue is still held back, if it is.
-    pub(super) fn place(&self, key: &Key) -> (Place, Option<Duration>) {
+    pub(super) fn place(&self, key: &Key) -> (QueuePosition, Option<Duration>) {
         let now = self.clock.now();
         let state = self.state.lock();
         let handle = state.queue.find(key);
@@ -204,19 +204,21 @@ impl WorkQueue {
         let since = |time: Option<Instant>| {
             time.map_or(Duration::ZERO, |time| now.saturating_duration_since(time))
         };
-        let place = handle.map_or(queue::Place::Nowhere, |handle| state.queue.place(handle));
+        let place = handle.map_or(queue::KeyPosition::Nowhere, |handle| {
+            state.queue.place(handle)
+        });
         let place = match place {
-            queue::Place::Nowhere => Place::Nowhere,
-            queue::Place::Waiting { low } => Place::Waiting {
+            queue::KeyPosition::Nowhere => QueuePosition::Nowhere,
+            queue::KeyPosition::Waiting { low } => QueuePosition::Waiting {
                 low,
                 since: since(ticket.and_then(|ticket| ticket.since)),
             },
-            queue::Place::Delayed { due, slowed } => Place::Delayed(Delayed {
+            queue::KeyPosition::Delayed { due, slowed } => QueuePosition::Delayed(Delayed {
                 left: due.saturating_duration_since(now),
                 why: ticket.and_then(|ticket| ticket.delayed.clone()),
                 slowed,
             }),
-            queue::Place::Running { again } => Place::Running {
+            queue::KeyPosition::Running { again } => QueuePosition::Running {
                 since: since(started.map(|(_, started)| *started)),
                 again,
             },
@@ -233,25 +235,25 @@ impl WorkQueue {
         (state.queue.depth(), state.queue.running())
     }
 
-    fn turn(&self) -> Turn {
+    fn turn(&self) -> NextWork {
         let now = self.clock.now();
         let mut state = self.state.lock();
         match state.stage {
-            Stage::Asleep => return Turn::WaitUntil(None),
-            Stage::Open => {}
-            Stage::Closed => {
+            QueueStage::Asleep => return NextWork::WaitUntil(None),
+            QueueStage::Open => {}
+            QueueStage::Closed => {
                 // Another worker may wait for the same news.
                 self.changed.notify_one();
-                return Turn::Closed;
+                return NextWork::Closed;
             }
         }
         if state.paused_until.is_some_and(|until| until > now) {
-            return Turn::WaitUntil(state.paused_until);
+            return NextWork::WaitUntil(state.paused_until);
         }
         match state.slowed_until {
-            Some(until) if until > now => return Turn::WaitUntil(Some(until)),
+            Some(until) if until > now => return NextWork::WaitUntil(Some(until)),
             // Whoever hands it back says that to those who wait.
-            Some(_) if state.queue.running() > 0 => return Turn::WaitUntil(None),
+            Some(_) if state.queue.running() > 0 => return NextWork::WaitUntil(None),
             Some(_) | None => {}
         }
         match state.queue.take(now) {
@@ -264,7 +266,7 @@ impl WorkQueue {
                     self.meters.queued.observe(waited.as_secs_f64());
                 }
                 state.started.push((taken.handle, now));
-                Turn::Run(Taken {
+                NextWork::Run(WorkItem {
                     whys: taken.note.whys,
                     key: taken.key,
                     cause: taken.cause,
@@ -272,12 +274,12 @@ impl WorkQueue {
                     handle: taken.handle,
                 })
             }
-            None => Turn::WaitUntil(state.queue.next_due()),
+            None => NextWork::WaitUntil(state.queue.next_due()),
         }
     }
 
     /// The key waits for a worker from then on, if it does not already.
-    fn waits(&self, ticket: &mut Ticket, from: Instant) {
+    fn waits(&self, ticket: &mut KeyPayload, from: Instant) {
         if ticket.since.is_none() {
             self.meters.adds.inc();
         }
@@ -287,14 +289,14 @@ impl WorkQueue {
 }
 
 impl Backlog for WorkQueue {
-    fn waiting(&self) -> Waiting {
+    fn waiting(&self) -> QueueDepth {
         let now = self.clock.now();
         let state = self.state.lock();
         let queue = &state.queue;
         let waits = queue.heads().filter_map(|ticket| ticket.since);
         let waits = waits.map(|since| now.saturating_duration_since(since));
         let work = state.started.iter().map(|(_, started)| now - *started);
-        Waiting {
+        QueueDepth {
             normal: queue.depth() - queue.low(),
             low: queue.low(),
             delayed: queue.delayed(),

@@ -19,17 +19,17 @@ use super::record::{PassOutcome, Record, Records};
 use super::report;
 use super::retry::{Next, SHORTEST_REQUEUE, next};
 use super::slowdown::{self, Pace, Slowdown};
-use super::work::{Taken, WorkQueue};
+use super::work::{WorkItem, WorkQueue};
 use crate::error::Chain;
 use crate::manifest::Limits;
-use crate::metrics::{Meters, Stage};
+use crate::metrics::{Meters, PluginStage};
 use crate::object::Key;
 use crate::plugin::cluster::Primary;
 use crate::plugin::{Description, Plugin};
 use crate::seams::Seams;
 use crate::spans;
 use crate::text::clean;
-use crate::view::{End, Enqueue, Journal, WakeReason, Wrote};
+use crate::view::{Enqueue, Journal, WakeReason, WriteOutcome, Wrote};
 
 /// How much longer than its backoff a key may wait: spreads what would happen at once.
 const SPREAD: f64 = 0.1;
@@ -135,7 +135,7 @@ impl Worker {
         }
     }
 
-    async fn turn(&self, taken: &Taken) {
+    async fn turn(&self, taken: &WorkItem) {
         let key: &Key = &taken.key;
         let Some(object) = self.reconciler.find(key) else {
             self.backoff.lock().forget(key); // deleted since it was queued
@@ -223,7 +223,7 @@ impl Worker {
     }
 
     /// Queues the key as `next` says; answers when it runs again by itself, if it does.
-    fn settle(&self, taken: &Taken, edition: Revision, next: Next) -> Option<Duration> {
+    fn settle(&self, taken: &WorkItem, edition: Revision, next: Next) -> Option<Duration> {
         let (key, priority): (&Key, _) = (&taken.key, taken.priority);
         if next != Next::Backoff && !matches!(next, Next::SlowDown(_)) {
             self.backoff.lock().forget(key);
@@ -277,12 +277,12 @@ impl Worker {
                     delay.as_secs()
                 );
                 report::slowed_down(self.reconciler.door(), primary, &why, is_new);
-                self.meters.reached(Stage::SlowedDown(why));
+                self.meters.reached(PluginStage::SlowedDown(why));
             }
             Pace::Free => {
                 self.queue.slow_down(None);
                 report::free(self.reconciler.door());
-                self.meters.reached(Stage::Running);
+                self.meters.reached(PluginStage::Running);
             }
         }
     }
@@ -340,13 +340,16 @@ impl Worker {
         let object = (wrote.kind.clone(), wrote.key.clone());
         let by = (wrote.kind.clone(), by.clone());
         match &wrote.end {
-            End::Created(_) => {
+            WriteOutcome::Created(_) => {
                 self.churn.lock().made(object, by, now);
                 Heat::Calm
             }
-            End::Deleted => self.churn.lock().deleted(&object, by, now),
+            WriteOutcome::Deleted => self.churn.lock().deleted(&object, by, now),
             // Of an apply that nobody sees it is not known whether it made the object.
-            End::Unseen | End::Changed(_) | End::NotDeleted | End::Failed => Heat::Calm,
+            WriteOutcome::Unseen
+            | WriteOutcome::Changed(_)
+            | WriteOutcome::NotDeleted
+            | WriteOutcome::Failed => Heat::Calm,
         }
     }
 }
@@ -354,7 +357,7 @@ impl Worker {
 /// Hands a key back to the queue when the pass over it has ended, however it did.
 struct HandBack<'a> {
     queue: &'a WorkQueue,
-    taken: &'a Taken,
+    taken: &'a WorkItem,
 }
 
 impl Drop for HandBack<'_> {

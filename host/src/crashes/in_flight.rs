@@ -62,12 +62,12 @@ impl Activity {
 
 /// The components that are at work. Clones are the same. Without a file nothing is recorded.
 #[derive(Clone, Debug, Default)]
-pub struct InFlight(Arc<Shared>);
+pub struct InFlight(Arc<InFlightInner>);
 
 #[derive(Debug, Default)]
-struct Shared {
+struct InFlightInner {
     file: OnceLock<File>,
-    slots: Mutex<Slots>,
+    slots: Mutex<FileSlots>,
     /// It was said that the file cannot be written.
     said: AtomicBool,
     /// Something is at work again.
@@ -75,9 +75,9 @@ struct Shared {
 }
 
 #[derive(Debug, Default)]
-struct Slots {
+struct FileSlots {
     /// What the file says of each.
-    all: Vec<Slot>,
+    all: Vec<FileSlot>,
     /// Those that nobody holds. The last one was used last.
     free: Vec<usize>,
     run: String,
@@ -89,7 +89,7 @@ struct Slots {
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Slot {
+struct FileSlot {
     holds: Option<(Digest, Activity)>,
     /// It was used since the last look.
     used: bool,
@@ -99,7 +99,7 @@ struct Slot {
 #[derive(Debug)]
 #[must_use = "the component counts as at work only while this is held"]
 pub struct AtWork {
-    shared: Arc<Shared>,
+    shared: Arc<InFlightInner>,
     slot: usize,
 }
 
@@ -136,7 +136,7 @@ impl InFlight {
         file.write_all_at(&header(RUNNING, run, now), 0)?;
         {
             let mut slots = self.0.slots.lock();
-            slots.all = vec![Slot::default(); SLOTS];
+            slots.all = vec![FileSlot::default(); SLOTS];
             slots.free = (0..SLOTS).rev().collect();
             slots.run = run.to_owned();
             slots.alive = now;
@@ -159,7 +159,7 @@ impl InFlight {
                 slots.is_looked_after = true;
                 self.0.begun.notify_one();
             }
-            let Slots { all, free, .. } = &mut *slots;
+            let FileSlots { all, free, .. } = &mut *slots;
             let holds = |slot: &usize| all.get(*slot).is_some_and(|slot| slot.holds == wanted);
             let place = free.iter().rposition(holds);
             let slot = match place {
@@ -167,7 +167,7 @@ impl InFlight {
                 None => free.pop()?,
             };
             let held = all.get_mut(slot)?;
-            *held = Slot {
+            *held = FileSlot {
                 holds: wanted,
                 used: true,
             };
@@ -212,7 +212,7 @@ impl InFlight {
             self.0
                 .note(file.write_all_at(&header(RUNNING, &slots.run, now), 0));
         }
-        let Slots { all, free, .. } = &mut *slots;
+        let FileSlots { all, free, .. } = &mut *slots;
         for slot in free.iter() {
             let Some(held) = all.get_mut(*slot) else {
                 continue;
@@ -238,7 +238,7 @@ impl InFlight {
     }
 }
 
-impl Shared {
+impl InFlightInner {
     fn note(&self, written: io::Result<()>) {
         if let Err(error) = written
             && !self.said.swap(true, Ordering::Relaxed)

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant;
 
-use super::queue::Queue;
+use super::queue::RateQueue;
 use super::{Claim, Rate};
 use crate::seams::{Seams, first};
 
@@ -20,14 +20,14 @@ const LONGEST: Duration = Duration::from_secs(1);
 /// Shares a rate of requests between plugins. Clones share it.
 #[derive(Clone)]
 pub struct RateLimiter {
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<RateLimiterState>>,
     /// Somebody waits for less time than the task that deals sleeps.
     sooner: Arc<Notify>,
     seams: Seams,
 }
 
-struct State {
-    queue: Queue<oneshot::Sender<()>>,
+struct RateLimiterState {
+    queue: RateQueue<oneshot::Sender<()>>,
     /// When the task that deals tokens wakes: there is one while somebody waits.
     wakes: Option<Instant>,
 }
@@ -35,8 +35,8 @@ struct State {
 impl RateLimiter {
     /// So much for all plugins together.
     pub fn new(maximum: Rate, seams: Seams) -> Self {
-        let state = State {
-            queue: Queue::new(maximum),
+        let state = RateLimiterState {
+            queue: RateQueue::new(maximum),
             wakes: None,
         };
         Self {
@@ -107,7 +107,7 @@ impl RateLimiter {
     }
 
     /// Deals all tokens that are there. Answers how long until the next one; none if nobody waits.
-    fn deal_now(state: &mut State, now: Instant) -> Option<Duration> {
+    fn deal_now(state: &mut RateLimiterState, now: Instant) -> Option<Duration> {
         while let Some((plugin, waiter)) = state.queue.next(now) {
             if waiter.send(()).is_err() {
                 state.queue.give_back(&plugin);

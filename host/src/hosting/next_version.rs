@@ -6,9 +6,9 @@ use super::Host;
 use super::plugin::{Accepted, news};
 use super::version::Version;
 use crate::api::{Api, Gate};
-use crate::controller::{Parts, Prepared};
+use crate::controller::{ControllerParts, Prepared};
 use crate::manifest;
-use crate::metrics::Stage;
+use crate::metrics::PluginStage;
 use crate::plugin::Plugin;
 use crate::seams::{Either, first};
 
@@ -44,7 +44,9 @@ pub(super) async fn coming(
             return NextVersion::Swap(newest);
         }
         if here.is_empty() {
-            host.metrics.of(&newest.plugin.name).reached(Stage::Syncing);
+            host.metrics
+                .of(&newest.plugin.name)
+                .reached(PluginStage::Syncing);
         }
         let prepared = Box::pin(prepare(host, gate, &newest));
         if let Either::Left(prepared) = first(prepared, news(accepted)).await {
@@ -76,8 +78,8 @@ pub(super) fn parts(
     api: Api,
     plugin: Arc<Plugin>,
     document: &manifest::Plugin,
-) -> Parts {
-    Parts {
+) -> ControllerParts {
+    ControllerParts {
         grants: document.grants.clone(),
         api,
         discovery: host.discovery.clone(),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::version::Version;
-use crate::metrics::{Held, Stage};
+use crate::metrics::{NotRunning, PluginStage};
 use crate::plugin::compiler::CompileError;
 use crate::plugin::{CallError, LoadError};
 
@@ -57,19 +57,19 @@ impl Refusal {
     }
 
     /// How far a plugin is that has no other version.
-    pub(super) fn stage(&self) -> Stage {
+    pub(super) fn stage(&self) -> PluginStage {
         match self.is_quarantine {
-            true => Stage::Quarantined(self.why.clone()),
-            false => Stage::Refused(self.why.clone()),
+            true => PluginStage::Quarantined(self.why.clone()),
+            false => PluginStage::Refused(self.why.clone()),
         }
     }
 
     /// What people are told of it.
-    pub(super) fn held(&self) -> Held {
+    pub(super) fn held(&self) -> NotRunning {
         let why = self.why.clone();
         match self.is_quarantine {
-            true => Held::Quarantined(why),
-            false => Held::Refused(why),
+            true => NotRunning::Quarantined(why),
+            false => NotRunning::Refused(why),
         }
     }
 }

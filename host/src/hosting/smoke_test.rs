@@ -9,7 +9,7 @@ use crate::api::{ApiError, Request, Resource};
 use crate::flowcontrol::Throttled;
 use crate::grants::{Scope, Used};
 use crate::object::{Object, Page};
-use crate::plugin::cluster::{Call, CapturedWrites, ClusterAccess, Primary, Writes};
+use crate::plugin::cluster::{Call, CapturedWrites, ClusterAccess, Primary, WriteMode};
 use crate::plugin::{CallError, Cancel, Description, HostCalls, Measures};
 use crate::view::View;
 
@@ -69,7 +69,7 @@ impl SmokeTest {
             events: host.events.clone(),
             account: plugin.account().clone(),
             api_calls: plugin.limits().api_calls,
-            writes: Writes::Captured,
+            writes: WriteMode::Captured,
             sheet: CapturedWrites::default(),
         };
         let primary = Primary {

@@ -8,9 +8,9 @@ use crate::api::{Discovery, Resource};
 use crate::digest::Digest;
 use crate::grants::{Grant, Grants, entries};
 use crate::manifest::{self, line_of_grant};
-use crate::metrics::About;
+use crate::metrics::RunningVersion;
 use crate::needs;
-use crate::needs::{Places, PrimaryKind, wanted};
+use crate::needs::{CoverageQuery, PrimaryKind, wanted};
 use crate::plugin::{Description, Plugin};
 use crate::source::Candidate;
 
@@ -26,9 +26,9 @@ pub(super) struct Version {
 
 impl Version {
     /// What people are told of it.
-    pub(super) fn about(&self) -> About {
+    pub(super) fn about(&self) -> RunningVersion {
         let described = &self.plugin.description;
-        About {
+        RunningVersion {
             version: described.version.clone(),
             digest: self.digest.to_string(),
             api_version: described.api_version.clone(),
@@ -132,7 +132,7 @@ impl Host {
             .discovery
             .remembered(&description.api_version, &description.kind);
         let likely = description.likely_plural();
-        let places = Places {
+        let places = CoverageQuery {
             primary: match &primary {
                 Some(primary) => primary.into(),
                 None => PrimaryKind::known(description.group(), &likely),

@@ -16,16 +16,16 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 
-pub use notification::{Known, Notification, Origin};
-pub use state::Phase;
-pub(super) use state::State;
+pub use notification::{KnownVersion, Notification, Origin};
+pub use state::InformerPhase;
+pub(super) use state::InformerState;
 
 use super::store::{Change, FieldSet, Shown, Store};
-use super::version_snapshot::{Name, VersionSnapshot};
+use super::version_snapshot::{NameHash, VersionSnapshot};
 use crate::memory::Account;
 use crate::object::{Fields, Key, Object};
 use crate::selector::LabelSelector;
-use charges::Share;
+use charges::SubscriberShare;
 use subscribers::{Subscriber, Subscribers};
 
 /// Who is told.
@@ -36,7 +36,7 @@ pub(super) struct SharedInformer {
     store: Mutex<Store>,
     subscribers: Subscribers,
     ids: AtomicU64,
-    state: watch::Sender<State>,
+    state: watch::Sender<InformerState>,
     /// Rings when everything is to be listed again.
     again: Notify,
     divergences: AtomicU64,
@@ -44,9 +44,9 @@ pub(super) struct SharedInformer {
 
 /// A subscriber's name, and what it waits for.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Ticket {
+pub(super) struct Registration {
     pub(super) id: u64,
-    /// An edition of the fields: see [`State::listed`].
+    /// An edition of the fields: see [`InformerState::listed`].
     pub(super) needs: u32,
 }
 
@@ -58,7 +58,7 @@ impl SharedInformer {
             store: Mutex::new(store),
             subscribers: Subscribers::default(),
             ids: AtomicU64::new(0),
-            state: watch::channel(State::starting()).0,
+            state: watch::channel(InformerState::starting()).0,
             again: Notify::new(),
             divergences: AtomicU64::new(0),
         }
@@ -66,7 +66,7 @@ impl SharedInformer {
 
     /// From now on `heard` is told of every change, and first of all that is there: once everything was
     /// listed with `fields`. A share of the store counts on `account`.
-    pub(super) fn join(&self, fields: Fields, heard: Handler, account: &Account) -> Ticket {
+    pub(super) fn join(&self, fields: Fields, heard: Handler, account: &Account) -> Registration {
         let id = self.ids.fetch_add(1, Ordering::Relaxed);
         let mut store = self.store.lock();
         let kept = store.cut();
@@ -76,7 +76,7 @@ impl SharedInformer {
                 self.again.notify_one();
             }
         }
-        let State { phase, listed, .. } = *self.state.borrow();
+        let InformerState { phase, listed, .. } = *self.state.borrow();
         let covered = listed == kept.edition && store.cut().edition == kept.edition;
         let subscriber = Subscriber {
             id,
@@ -84,15 +84,15 @@ impl SharedInformer {
             needs: store.cut().edition,
             hears: AtomicBool::new(false),
             heard,
-            share: Mutex::new(Share::on(account)),
+            share: Mutex::new(SubscriberShare::on(account)),
         };
         let needs = subscriber.needs;
-        if phase == Phase::Synced && covered || phase == Phase::Absent {
+        if phase == InformerPhase::Synced && covered || phase == InformerPhase::Absent {
             subscriber.begin(&store);
         }
         self.subscribers.add(subscriber);
         self.share_out(&store);
-        Ticket { id, needs }
+        Registration { id, needs }
     }
 
     /// Tells it no more. If the others read less than it did, everything is listed again with what they read.
@@ -124,12 +124,12 @@ impl SharedInformer {
     }
 
     /// How far the informer is.
-    pub(super) fn state(&self) -> watch::Receiver<State> {
+    pub(super) fn state(&self) -> watch::Receiver<InformerState> {
         self.state.subscribe()
     }
 
     /// How far the informer is now.
-    pub(super) fn phase(&self) -> Phase {
+    pub(super) fn phase(&self) -> InformerPhase {
         self.state.borrow().phase
     }
 
@@ -205,7 +205,7 @@ impl SharedInformer {
     }
 
     /// What is not as the census says, and should be.
-    pub(super) fn suspects(&self, census: &VersionSnapshot) -> HashSet<Name> {
+    pub(super) fn suspects(&self, census: &VersionSnapshot) -> HashSet<NameHash> {
         census.suspects(self.store.lock().objects())
     }
 
@@ -252,10 +252,10 @@ impl SharedInformer {
         let waiting = self.subscribers.all().into_iter();
         let waiting = waiting.filter(|one| one.needs <= listed && !one.hears());
         waiting.for_each(|one| one.begin(&store));
-        let phase = Phase::Synced;
+        let phase = InformerPhase::Synced;
         self.state.send_modify(|state| {
             let asked = asked.or(state.asked);
-            *state = State {
+            *state = InformerState {
                 phase,
                 listed,
                 asked,
@@ -299,7 +299,7 @@ impl SharedInformer {
         self.share_out(&store);
         let waiting = self.subscribers.all();
         waiting.iter().for_each(|one| one.begin(&store));
-        let phase = Phase::Absent;
+        let phase = InformerPhase::Absent;
         self.state.send_modify(|state| state.phase = phase);
     }
 
@@ -349,7 +349,7 @@ impl SharedInformer {
         match shown {
             Shown::Changed(change) => self.tell(Notification::Changed(change, origin), None),
             Shown::Known(held) => {
-                let known = Known {
+                let known = KnownVersion {
                     held: held.clone(),
                     version,
                     origin,

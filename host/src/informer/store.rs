@@ -30,7 +30,7 @@ use tombstones::Tombstones;
 /// Objects by namespace and name.
 #[derive(Debug, Default)]
 pub(super) struct Store {
-    objects: BTreeMap<Key, Held>,
+    objects: BTreeMap<Key, StoredObject>,
     index: Index,
     pool: Interner,
     gone: Tombstones,
@@ -59,7 +59,7 @@ pub(super) struct FieldSet {
 }
 
 #[derive(Debug)]
-struct Held {
+struct StoredObject {
     object: Object,
     /// The version that a watch or a list showed; 0 if only an answer did.
     shown: u64,
@@ -191,7 +191,7 @@ impl Store {
         let mut all: Vec<Shown> = doubtful
             .map(|(object, edition)| self.put(object, edition))
             .collect();
-        let missing = |held: &Held| {
+        let missing = |held: &StoredObject| {
             // An answer may show what is newer than the list. Who can leave without being deleted
             // comes back by the watch, or not at all.
             let newer = version > 0 && held.object.metadata.version() > version;
@@ -271,7 +271,7 @@ impl Store {
                 let list = old.map_or(0, |held| held.list);
                 let same = old.filter(|held| held.object.metadata.uid == object.metadata.uid);
                 let shown = same.map_or(0, |held| held.shown);
-                let held = Held {
+                let held = StoredObject {
                     object,
                     shown,
                     list,
@@ -330,7 +330,7 @@ impl Store {
                 return Shown::Known(held.object.clone());
             }
         }
-        let held = Held {
+        let held = StoredObject {
             object,
             shown: version,
             list: self.lists,
@@ -339,7 +339,7 @@ impl Store {
         Shown::Changed(self.insert(held))
     }
 
-    fn insert(&mut self, mut held: Held) -> Change {
+    fn insert(&mut self, mut held: StoredObject) -> Change {
         self.pool.share(&mut held.object);
         // Whoever hears of it reads it at once.
         let new = held.object.clone();

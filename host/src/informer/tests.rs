@@ -165,12 +165,12 @@ impl World {
         });
     }
 
-    fn subscribe(&self, watched: Watched) -> (Subscription, Ears) {
+    fn subscribe(&self, watched: InformerKey) -> (Subscription, Ears) {
         self.subscribe_to(watched, &[])
     }
 
     /// A subscriber that reads only these fields.
-    fn subscribe_to(&self, watched: Watched, fields: &[&str]) -> (Subscription, Ears) {
+    fn subscribe_to(&self, watched: InformerKey, fields: &[&str]) -> (Subscription, Ears) {
         self.subscribe_on(&Account::unlimited(), watched, fields)
     }
 
@@ -178,7 +178,7 @@ impl World {
     fn subscribe_on(
         &self,
         account: &Account,
-        watched: Watched,
+        watched: InformerKey,
         fields: &[&str],
     ) -> (Subscription, Ears) {
         let fields = Fields::parse(fields.iter().copied()).unwrap();
@@ -252,8 +252,8 @@ impl Ears {
     }
 }
 
-pub(crate) fn config_maps() -> Watched {
-    Watched {
+pub(crate) fn config_maps() -> InformerKey {
+    InformerKey {
         resource: Resource {
             group: String::new(),
             version: "v1".into(),
@@ -319,7 +319,7 @@ async fn objects_that_enter_and_leave_the_selector_come_and_go() {
     let world = World::new();
     world.create("a").await;
     world.create("b").await;
-    let (maps, ears) = world.subscribe(Watched {
+    let (maps, ears) = world.subscribe(InformerKey {
         label_selector: Some("app=a".into()),
         ..config_maps()
     });

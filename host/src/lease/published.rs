@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use http::Method;
 use serde_json::{Value, json};
 
-use super::{Lease, Record};
+use super::{LeaderElectionRecord, Lease};
 use crate::api::{ApiError, Request};
 use crate::crashes::ANNOTATION;
 use crate::digest::Digest;
@@ -28,7 +28,10 @@ impl Lease {
         loop {
             let there: Option<Value> = self.api.read(uri.clone()).await?;
             let record = there.as_ref().map(|there| self.record(there));
-            let published = record.as_ref().map(Record::crashes).unwrap_or_default();
+            let published = record
+                .as_ref()
+                .map(LeaderElectionRecord::crashes)
+                .unwrap_or_default();
             let Some(text) = self.crashes.publish(digests, published) else {
                 return Ok(());
             };

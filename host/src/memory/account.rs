@@ -10,19 +10,19 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use super::bounds::{Bounds, Limits};
+use super::bounds::{Bounds, VersionBounds};
 use super::budget::Budget;
 use super::charge::Charge;
 
 /// The account of one plugin. Clones are the same.
 #[derive(Clone, Debug)]
-pub struct Account(pub(super) Arc<Inner>);
+pub struct Account(pub(super) Arc<AccountInner>);
 
 /// What clones share.
 #[derive(Debug)]
-pub(super) struct Inner {
+pub(super) struct AccountInner {
     pub(super) budget: Budget,
-    limits: Mutex<Limits>,
+    limits: Mutex<VersionBounds>,
     /// What `limits` say together.
     pub(super) soft: AtomicUsize,
     hard: AtomicUsize,
@@ -78,11 +78,11 @@ impl Account {
     pub fn new(budget: Budget, bounds: Bounds) -> Self {
         let used = Arc::default();
         budget.opened(&used);
-        Self(Arc::new(Inner {
+        Self(Arc::new(AccountInner {
             budget,
-            limits: Mutex::new(Limits {
+            limits: Mutex::new(VersionBounds {
                 running: (bounds != Bounds::NONE).then_some(bounds),
-                ..Limits::default()
+                ..VersionBounds::default()
             }),
             soft: AtomicUsize::new(bounds.soft),
             hard: AtomicUsize::new(bounds.hard),
@@ -130,7 +130,7 @@ impl Account {
         Room { account, id }
     }
 
-    fn rebound(&self, change: impl FnOnce(&mut Limits)) {
+    fn rebound(&self, change: impl FnOnce(&mut VersionBounds)) {
         let limits = self.0.limits.lock();
         let mut limits = limits;
         change(&mut limits);
@@ -217,7 +217,7 @@ impl Account {
     }
 }
 
-impl Drop for Inner {
+impl Drop for AccountInner {
     fn drop(&mut self) {
         self.budget.closed();
     }

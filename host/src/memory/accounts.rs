@@ -4,7 +4,7 @@ use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
 
-use super::account::{Account, Inner};
+use super::account::{Account, AccountInner};
 use super::bounds::Bounds;
 use super::budget::Budget;
 
@@ -12,7 +12,7 @@ use super::budget::Budget;
 #[derive(Clone, Debug)]
 pub struct Accounts {
     budget: Budget,
-    open: Arc<Mutex<BTreeMap<Arc<str>, Weak<Inner>>>>,
+    open: Arc<Mutex<BTreeMap<Arc<str>, Weak<AccountInner>>>>,
 }
 
 impl Accounts {

@@ -12,10 +12,10 @@ use tokio::sync::futures::Notified;
 
 /// A process-wide number of bytes. Clones share it.
 #[derive(Clone, Debug)]
-pub struct Budget(Arc<Inner>);
+pub struct Budget(Arc<BudgetInner>);
 
 #[derive(Debug)]
-struct Inner {
+struct BudgetInner {
     limit: usize,
     used: AtomicUsize,
     /// How many accounts draw on it, and what each uses.
@@ -28,7 +28,7 @@ struct Inner {
 impl Budget {
     /// At most `limit` bytes.
     pub fn new(limit: usize) -> Self {
-        Self(Arc::new(Inner {
+        Self(Arc::new(BudgetInner {
             limit,
             used: AtomicUsize::new(0),
             accounts: AtomicUsize::new(0),

@@ -9,7 +9,7 @@ use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 
 use super::failure::FailureKind;
-use super::meters::{Meters, Stage};
+use super::meters::{Meters, PluginStage};
 use crate::memory::Account;
 
 /// A family of series.
@@ -230,7 +230,7 @@ pub(super) const FAMILIES: &[Family] = &[
         labelled: Labelled::Controller,
         rows: |meters, rows| {
             let held = meters.stage().label();
-            let mut all = Stage::LABELS.iter();
+            let mut all = PluginStage::LABELS.iter();
             all.try_for_each(|state| rows.level(&[("state", state)], u64::from(*state == held)))
         },
     },

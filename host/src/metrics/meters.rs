@@ -14,14 +14,14 @@ use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use tokio::sync::watch;
 
 use super::failure::FailureKind;
-use super::history::{History, Step, Totals};
+use super::history::{History, Interval, Totals};
 use crate::flowcontrol::{Seconds, Throttled};
 use crate::grants::Used;
 use crate::memory::Account;
 use crate::plugin::{HostCalls, Measures};
 
 /// A gauge of what cannot be negative.
-pub(super) type Level = Gauge<u64, AtomicU64>;
+pub(super) type UnsignedGauge = Gauge<u64, AtomicU64>;
 
 /// The upper bounds of `controller_runtime_reconcile_time_seconds`
 /// (controller-runtime, `pkg/internal/controller/metrics`).
@@ -51,7 +51,7 @@ pub struct Meters {
     /// How long passes took, in seconds.
     pub(crate) time: Histogram,
     /// Workers.
-    pub(crate) max_concurrent: Level,
+    pub(crate) max_concurrent: UnsignedGauge,
     /// Keys that came into the queue.
     pub(crate) adds: Counter,
     /// Keys that were to come into the queue after a delay.
@@ -61,19 +61,19 @@ pub struct Meters {
     /// How long workers had keys, in seconds.
     pub(crate) worked: Histogram,
     /// Whether this host has the plugin's Lease.
-    pub(crate) leads: Level,
+    pub(crate) leads: UnsignedGauge,
     /// CPU time of the guest, in seconds.
     pub(crate) cpu: Seconds,
     /// The guest's memory at its peak so far, in bytes.
-    pub(crate) memory: Level,
+    pub(crate) memory: UnsignedGauge,
     /// What it makes the host hold.
     pub(crate) account: OnceLock<Account>,
     /// Requests to the API server.
     pub(crate) requests: Counter,
     /// Keys whose last pass failed.
-    pub(crate) failing: Level,
+    pub(crate) failing: UnsignedGauge,
     /// Objects that somebody has paused.
-    pub(crate) paused: Level,
+    pub(crate) paused: UnsignedGauge,
     /// Fields that became hot.
     pub(crate) hot_loops: Counter,
     /// Versions that took over.
@@ -90,12 +90,12 @@ pub struct Meters {
     pub(crate) throttled: Throttled,
     /// Calls that did not end well, by how they ended.
     failures: Mutex<BTreeMap<FailureKind, u64>>,
-    stage: Mutex<Stage>,
+    stage: Mutex<PluginStage>,
     /// Who has its Lease, if that is another host.
     holder: Mutex<Option<String>>,
-    refusal: Mutex<Option<Held>>,
+    refusal: Mutex<Option<NotRunning>>,
     history: Mutex<History>,
-    about: Mutex<Option<About>>,
+    about: Mutex<Option<RunningVersion>>,
     /// The group and version of the primary kind of a version that does not run yet, and that kind.
     claim: Mutex<Option<(String, String)>>,
     moved: watch::Sender<()>,
@@ -104,7 +104,7 @@ pub struct Meters {
 
 /// How far a plugin is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Stage {
+pub enum PluginStage {
     /// Its first version is being checked and compiled.
     #[default]
     Loading,
@@ -126,14 +126,14 @@ pub enum Stage {
 
 /// Why the newest version that was asked for does not run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Held {
+pub enum NotRunning {
     /// It was refused.
     Refused(String),
     /// It may not run, since it is suspected of harm.
     Quarantined(String),
 }
 
-impl Stage {
+impl PluginStage {
     /// All labels.
     pub(super) const LABELS: [&str; 8] = [
         "loading",
@@ -168,7 +168,7 @@ impl Stage {
 
 /// The version of a plugin that runs, or stands by.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct About {
+pub struct RunningVersion {
     /// What it says its version is.
     pub version: String,
     /// The digest of its component.
@@ -182,12 +182,12 @@ pub struct About {
 /// What waits, and what is worked on.
 pub(crate) trait Backlog: Send + Sync {
     /// As it is now.
-    fn waiting(&self) -> Waiting;
+    fn waiting(&self) -> QueueDepth;
 }
 
 /// What waits in a queue now.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Waiting {
+pub struct QueueDepth {
     /// Keys that wait for a worker.
     pub normal: usize,
     /// Keys that wait for those.
@@ -217,18 +217,18 @@ impl Default for Meters {
             panics: Counter::default(),
             timeouts: Counter::default(),
             time: Histogram::new(RECONCILE_TIME),
-            max_concurrent: Level::default(),
+            max_concurrent: UnsignedGauge::default(),
             adds: Counter::default(),
             retries: Counter::default(),
             queued: queue(),
             worked: queue(),
-            leads: Level::default(),
+            leads: UnsignedGauge::default(),
             cpu: Seconds::default(),
-            memory: Level::default(),
+            memory: UnsignedGauge::default(),
             account: OnceLock::new(),
             requests: Counter::default(),
-            failing: Level::default(),
-            paused: Level::default(),
+            failing: UnsignedGauge::default(),
+            paused: UnsignedGauge::default(),
             hot_loops: Counter::default(),
             swapped: Counter::default(),
             refused: Counter::default(),
@@ -268,7 +268,7 @@ impl Meters {
     }
 
     /// The plugin is that far now.
-    pub(crate) fn reached(&self, stage: Stage) {
+    pub(crate) fn reached(&self, stage: PluginStage) {
         *self.stage.lock() = stage;
         self.moved.send_replace(());
     }
@@ -288,12 +288,12 @@ impl Meters {
     }
 
     /// How far the plugin is.
-    pub fn stage(&self) -> Stage {
+    pub fn stage(&self) -> PluginStage {
         self.stage.lock().clone()
     }
 
     /// The newest version that was asked for does not run, for this reason; or it does.
-    pub(crate) fn refuses(&self, held: Option<Held>) {
+    pub(crate) fn refuses(&self, held: Option<NotRunning>) {
         *self.refusal.lock() = held;
         self.moved.send_replace(());
     }
@@ -301,12 +301,12 @@ impl Meters {
     /// Why the newest version that was asked for does not run, if it does not.
     pub fn refusal(&self) -> Option<String> {
         let held = self.refusal.lock().clone();
-        held.map(|(Held::Refused(why) | Held::Quarantined(why))| why)
+        held.map(|(NotRunning::Refused(why) | NotRunning::Quarantined(why))| why)
     }
 
     /// Whether the newest version that was asked for is quarantined.
     pub fn is_quarantined(&self) -> bool {
-        matches!(*self.refusal.lock(), Some(Held::Quarantined(_)))
+        matches!(*self.refusal.lock(), Some(NotRunning::Quarantined(_)))
     }
 
     /// How many passes have ended.
@@ -333,12 +333,12 @@ impl Meters {
     }
 
     /// What it did in the last ten minutes, the oldest step first.
-    pub fn history(&self) -> Vec<Step> {
+    pub fn history(&self) -> Vec<Interval> {
         self.history.lock().steps()
     }
 
     /// This version runs now, or stands by.
-    pub(crate) fn is(&self, about: About) {
+    pub(crate) fn is(&self, about: RunningVersion) {
         *self.about.lock() = Some(about);
         self.moved.send_replace(());
     }
@@ -360,7 +360,7 @@ impl Meters {
     }
 
     /// The version that runs, or stands by.
-    pub fn about(&self) -> Option<About> {
+    pub fn about(&self) -> Option<RunningVersion> {
         self.about.lock().clone()
     }
 
@@ -370,8 +370,10 @@ impl Meters {
     }
 
     /// What waits now.
-    pub fn waiting(&self) -> Waiting {
+    pub fn waiting(&self) -> QueueDepth {
         let queue = self.backlog.lock().as_ref().and_then(Weak::upgrade);
-        queue.map_or_else(Waiting::default, |queue: Arc<dyn Backlog>| queue.waiting())
+        queue.map_or_else(QueueDepth::default, |queue: Arc<dyn Backlog>| {
+            queue.waiting()
+        })
     }
 }

@@ -7,7 +7,7 @@ use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::gauge::ConstGauge;
 
-use crate::informer::{Held, Informers};
+use crate::informer::{Informers, StoreUsage};
 
 /// The informers, once they are known.
 #[derive(Default)]
@@ -21,9 +21,9 @@ impl fmt::Debug for Stores {
 }
 
 /// A family, and its value of the informers of one resource.
-type Family = (&'static str, &'static str, fn(&Held) -> usize);
+type StoreFamily = (&'static str, &'static str, fn(&StoreUsage) -> usize);
 
-const FAMILIES: [Family; 3] = [
+const FAMILIES: [StoreFamily; 3] = [
     (
         "windlass_informers",
         "Informers of a resource: one for each scope and selector that plugins need",

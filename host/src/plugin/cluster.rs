@@ -31,7 +31,7 @@ use super::bindings::types::ObjectRef;
 use super::calls::HostCalls;
 use super::measures::Measures;
 use super::redact::Redactor;
-use super::shares::Share;
+use super::shares::VersionShare;
 use super::transcript::CallRecorder;
 use super::waited::Waited;
 use crate::api::{Api, Discovery, Resource, group_of};
@@ -75,14 +75,14 @@ pub struct ClusterAccess {
     /// How many requests a call may make.
     pub api_calls: u32,
     /// What becomes of its writes.
-    pub writes: Writes,
+    pub writes: WriteMode,
     /// Where those are noted that are not sent.
     pub sheet: CapturedWrites,
 }
 
 /// What becomes of the writes of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Writes {
+pub enum WriteMode {
     /// They are sent.
     Sent,
     /// They are answered as if they had been sent: the call is not meant.
@@ -115,7 +115,7 @@ pub struct Call {
     /// How many of those were the host's own, to know what it must before a write.
     lookups: u32,
     /// What the call has read or written, so that it meets the same object again.
-    seen: HashMap<(Resource, Key), Seen>,
+    seen: HashMap<(Resource, Key), SeenVersion>,
     /// What the call remembers takes so much.
     memory: Charge,
     /// The last answer takes so much.
@@ -132,7 +132,7 @@ pub struct Call {
     /// Chance, as the call sees it.
     rng: Rng,
     /// What the plugin may do over time.
-    share: Option<Arc<Share>>,
+    share: Option<Arc<VersionShare>>,
     /// How long it waits for its host.
     waited: Option<Waited>,
     /// Hides the Secrets that the call sees in what people are told of it.
@@ -140,7 +140,7 @@ pub struct Call {
 }
 
 #[derive(Clone, Debug)]
-struct Seen {
+struct SeenVersion {
     uid: String,
     /// The version, if the store answered.
     stored_version: Option<String>,
@@ -172,7 +172,7 @@ impl Call {
     pub fn new(door: Arc<ClusterAccess>, primary: Primary) -> Self {
         door.view.begins(&primary.key);
         let own = (primary.resource.clone(), primary.key.clone());
-        let seen = Seen {
+        let seen = SeenVersion {
             uid: primary.uid.clone(),
             stored_version: None,
         };
@@ -318,7 +318,7 @@ impl Call {
     /// Remembers an object that the call has met. There is room for it: see [`Call::remember_one`].
     fn meet(&mut self, target: &Target, object: &Object, stored: bool) {
         let version = stored.then(|| object.metadata.resource_version.to_string());
-        let seen = Seen {
+        let seen = SeenVersion {
             uid: object.metadata.uid.to_string(),
             stored_version: version,
         };
@@ -326,7 +326,7 @@ impl Call {
             .insert((target.resource.clone(), target.key.clone()), seen);
     }
 
-    fn seen(&self, target: &Target) -> Option<&Seen> {
+    fn seen(&self, target: &Target) -> Option<&SeenVersion> {
         self.seen
             .get(&(target.resource.clone(), target.key.clone()))
     }

@@ -14,7 +14,7 @@ use wasmtime::component::{Component, Linker};
 use windlass_code_cache::Code;
 
 use super::bindings::PluginPre;
-use super::sandbox::State;
+use super::sandbox::SandboxState;
 use crate::digest::Digest;
 use crate::seams::{Clock, Spawn, Task};
 
@@ -28,13 +28,13 @@ const LOOK: Duration = Duration::from_secs(10);
 pub(super) struct CompiledComponent {
     code: Code,
     engine: Engine,
-    linker: Arc<Linker<State>>,
+    linker: Arc<Linker<SandboxState>>,
     clock: Clock,
     mapped: Mutex<Option<Mapped>>,
 }
 
 struct Mapped {
-    pre: PluginPre<State>,
+    pre: PluginPre<SandboxState>,
     used: Instant,
 }
 
@@ -47,7 +47,7 @@ impl CompiledComponent {
         code: Code,
         component: &Component,
         engine: Engine,
-        linker: Arc<Linker<State>>,
+        linker: Arc<Linker<SandboxState>>,
         clock: Clock,
     ) -> wasmtime::Result<Self> {
         let pre = PluginPre::new(linker.instantiate_pre(component)?)?;
@@ -62,7 +62,7 @@ impl CompiledComponent {
     }
 
     /// The code, ready to be instantiated; mapped if it is not.
-    pub(super) fn pre(&self) -> wasmtime::Result<PluginPre<State>> {
+    pub(super) fn pre(&self) -> wasmtime::Result<PluginPre<SandboxState>> {
         let used = self.clock.now();
         let mut mapped = self.mapped.lock();
         if let Some(mapped) = mapped.as_mut() {

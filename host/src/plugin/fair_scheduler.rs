@@ -20,18 +20,18 @@ const LEAST: Duration = Duration::from_micros(100);
 
 /// Shares turns. Clones are the same.
 #[derive(Clone, Debug)]
-pub(super) struct FairScheduler(Arc<Mutex<State>>);
+pub(super) struct FairScheduler(Arc<Mutex<SchedulerState>>);
 
 /// Where the calls of one plugin wait for their turns.
 #[derive(Clone, Debug)]
-pub(super) struct Line {
+pub(super) struct PluginQueue {
     turns: FairScheduler,
     plugin: Arc<str>,
     weight: u32,
 }
 
 #[derive(Debug)]
-struct State {
+struct SchedulerState {
     free: usize,
     /// The calls that wait, and their weights. Virtual time is in nanoseconds of CPU time at the usual weight.
     calls: FairQueue<(u32, oneshot::Sender<Turn>)>,
@@ -40,14 +40,14 @@ struct State {
 /// The right to run. Dropping it hands it to the next.
 #[derive(Debug)]
 pub(super) struct Turn {
-    line: Option<Line>,
+    line: Option<PluginQueue>,
     spent: Duration,
 }
 
 impl FairScheduler {
     /// `count` turns.
     pub(super) fn new(count: usize) -> Self {
-        let state = State {
+        let state = SchedulerState {
             free: count.max(1),
             calls: FairQueue::new(),
         };
@@ -55,8 +55,8 @@ impl FairScheduler {
     }
 
     /// Where calls of `plugin` wait, of this weight.
-    pub(super) fn line(&self, plugin: Arc<str>, weight: u32) -> Line {
-        Line {
+    pub(super) fn line(&self, plugin: Arc<str>, weight: u32) -> PluginQueue {
+        PluginQueue {
             turns: self.clone(),
             plugin,
             weight,
@@ -91,7 +91,7 @@ impl FairScheduler {
     }
 }
 
-impl Line {
+impl PluginQueue {
     /// Waits for a turn.
     pub(super) async fn take(&self) -> Turn {
         loop {
@@ -121,8 +121,8 @@ impl Line {
     }
 }
 
-impl State {
-    fn queue(&mut self, line: &Line) -> oneshot::Receiver<Turn> {
+impl SchedulerState {
+    fn queue(&mut self, line: &PluginQueue) -> oneshot::Receiver<Turn> {
         let (sender, receiver) = oneshot::channel();
         let (call, credit) = ((line.weight, sender), cost(SLICE, line.weight));
         self.calls.push(&line.plugin, credit, call);
@@ -148,7 +148,7 @@ impl State {
     }
 
     /// A turn was so long.
-    fn settle(&mut self, line: &Line, spent: Duration) {
+    fn settle(&mut self, line: &PluginQueue, spent: Duration) {
         let (slice, spent) = (cost(SLICE, line.weight), cost(spent, line.weight));
         self.calls.settle(&line.plugin, slice, spent);
     }
@@ -160,7 +160,7 @@ fn cost(spent: Duration, weight: u32) -> u64 {
 }
 
 impl Turn {
-    fn of(line: Line) -> Self {
+    fn of(line: PluginQueue) -> Self {
         Self {
             line: Some(line),
             spent: Duration::ZERO,

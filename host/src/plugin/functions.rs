@@ -1,7 +1,7 @@
 //! The functions of a plugin, as the host calls them.
 
 use super::cluster::Call;
-use super::outcome::{self, Asked};
+use super::outcome::{self, GuestCall};
 use super::sandbox::ImportBackend;
 use super::transcript::Player;
 use super::{Action, Called, Cancel, Plugin, Progress, Request};
@@ -13,11 +13,11 @@ impl Plugin {
     /// Calls `reconcile`.
     pub async fn reconcile(&self, request: Request, call: Call, cancel: &Cancel) -> Called<Action> {
         let (ask, party) = (
-            Asked::Reconcile(request),
+            GuestCall::Reconcile(request),
             ImportBackend::Cluster(Box::new(call)),
         );
         let called = self.call(ask, party, cancel).await;
-        called.narrow(outcome::Answer::action)
+        called.narrow(outcome::GuestResult::action)
     }
 
     /// Calls `finalize`.
@@ -28,25 +28,31 @@ impl Plugin {
         cancel: &Cancel,
     ) -> Called<Progress> {
         let (ask, party) = (
-            Asked::Finalize(request),
+            GuestCall::Finalize(request),
             ImportBackend::Cluster(Box::new(call)),
         );
         let called = self.call(ask, party, cancel).await;
-        called.narrow(outcome::Answer::progress)
+        called.narrow(outcome::GuestResult::progress)
     }
 
     /// Calls `reconcile` again, as it was recorded; `player` then knows what it asked for.
     pub async fn reconcile_again(&self, request: Request, player: Player) -> Called<Action> {
-        let (ask, party) = (Asked::Reconcile(request), ImportBackend::Recording(player));
+        let (ask, party) = (
+            GuestCall::Reconcile(request),
+            ImportBackend::Recording(player),
+        );
         let called = self.call(ask, party, &Cancel::default()).await;
-        called.narrow(outcome::Answer::action)
+        called.narrow(outcome::GuestResult::action)
     }
 
     /// Calls `finalize` again, as it was recorded.
     pub async fn finalize_again(&self, request: Request, player: Player) -> Called<Progress> {
-        let (ask, party) = (Asked::Finalize(request), ImportBackend::Recording(player));
+        let (ask, party) = (
+            GuestCall::Finalize(request),
+            ImportBackend::Recording(player),
+        );
         let called = self.call(ask, party, &Cancel::default()).await;
-        called.narrow(outcome::Answer::progress)
+        called.narrow(outcome::GuestResult::progress)
     }
 
     /// The digest of its component.
@@ -81,10 +87,10 @@ impl Plugin {
 
     async fn call(
         &self,
-        ask: Asked,
+        ask: GuestCall,
         party: ImportBackend,
         cancel: &Cancel,
-    ) -> Called<outcome::Answer> {
+    ) -> Called<outcome::GuestResult> {
         self.sandboxes.call(&self.guest, ask, party, cancel).await
     }
 }

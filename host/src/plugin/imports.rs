@@ -8,8 +8,8 @@ use super::bindings::{clock, cluster, config, events, log, metrics, types};
 use super::calls::Ending;
 use super::cancel::Stop;
 use super::cluster::Call;
-use super::measures::{Kind, LABELS};
-use super::sandbox::State;
+use super::measures::{LABELS, MetricKind};
+use super::sandbox::SandboxState;
 use super::shares::Logged;
 use super::transcript::{Arguments, Recordable, arguments};
 use crate::seams::{Either, first};
@@ -30,7 +30,7 @@ struct NothingHere;
 #[error("the recorded answer to `{0}` does not fit this import")]
 struct Unreadable(&'static str);
 
-impl State {
+impl SandboxState {
     fn call(&mut self) -> wasmtime::Result<&mut Call> {
         self.cancel.check()?;
         self.call.as_mut().ok_or_else(|| NothingHere.into())
@@ -60,7 +60,7 @@ impl State {
     }
 }
 
-impl State {
+impl SandboxState {
     /// What a guest says, if somebody notes it or answers from notes.
     fn spoken(&self, said: impl FnOnce() -> Arguments) -> Option<Arguments> {
         let is_noted = |call: &Call| call.tape().is_some();
@@ -111,15 +111,15 @@ impl State {
     }
 }
 
-type Answer<T> = wasmtime::Result<Result<T, cluster::Error>>;
+type ImportResult<T> = wasmtime::Result<Result<T, cluster::Error>>;
 
-impl cluster::Host for State {
+impl cluster::Host for SandboxState {
     async fn get(
         &mut self,
         target: types::ObjectRef,
         subresource: Option<String>,
         consistency: cluster::Consistency,
-    ) -> Answer<String> {
+    ) -> ImportResult<String> {
         let spoken = self.spoken(|| arguments::get(&target, subresource.as_deref(), consistency));
         self.asked("get", spoken, |call| {
             call.get(target, subresource, consistency)
@@ -127,18 +127,18 @@ impl cluster::Host for State {
         .await
     }
 
-    async fn list(&mut self, query: cluster::ListQuery) -> Answer<Vec<String>> {
+    async fn list(&mut self, query: cluster::ListQuery) -> ImportResult<Vec<String>> {
         let spoken = self.spoken(|| arguments::list(&query));
         self.asked("list", spoken, |call| call.list(query)).await
     }
 
-    async fn apply(&mut self, object: String) -> Answer<String> {
+    async fn apply(&mut self, object: String) -> ImportResult<String> {
         self.redactor.sees(&object);
         let spoken = self.spoken(|| arguments::one(&object));
         self.asked("apply", spoken, |call| call.apply(object)).await
     }
 
-    async fn apply_status(&mut self, object: String) -> Answer<String> {
+    async fn apply_status(&mut self, object: String) -> ImportResult<String> {
         self.redactor.sees(&object);
         let spoken = self.spoken(|| arguments::one(&object));
         self.asked("apply-status", spoken, |call| call.apply_status(object))
@@ -155,7 +155,7 @@ impl cluster::Host for State {
             .await
     }
 
-    async fn create(&mut self, object: String) -> Answer<String> {
+    async fn create(&mut self, object: String) -> ImportResult<String> {
         self.redactor.sees(&object);
         let spoken = self.spoken(|| arguments::one(&object));
         self.asked("create", spoken, |call| call.create(object))
@@ -167,7 +167,7 @@ impl cluster::Host for State {
         parent: types::ObjectRef,
         subresource: String,
         object: String,
-    ) -> Answer<String> {
+    ) -> ImportResult<String> {
         self.redactor.sees(&object);
         let spoken = self.spoken(|| arguments::post(&parent, &subresource, &object));
         self.asked("create-subresource", spoken, |call| {
@@ -182,7 +182,7 @@ impl cluster::Host for State {
         subresource: Option<String>,
         patch_type: cluster::PatchType,
         patch: String,
-    ) -> Answer<String> {
+    ) -> ImportResult<String> {
         self.redactor.sees_patch(&target.kind, &patch);
         let spoken =
             self.spoken(|| arguments::patch(&target, subresource.as_deref(), patch_type, &patch));
@@ -196,14 +196,14 @@ impl cluster::Host for State {
         &mut self,
         target: types::ObjectRef,
         options: cluster::DeleteOptions,
-    ) -> Answer<()> {
+    ) -> ImportResult<()> {
         let spoken = self.spoken(|| arguments::delete(&target, &options));
         self.asked("delete", spoken, |call| call.delete(target, options))
             .await
     }
 }
 
-impl events::Host for State {
+impl events::Host for SandboxState {
     async fn publish(&mut self, mut event: events::Event) -> wasmtime::Result<()> {
         self.redactor.event(&mut event);
         let spoken = self.spoken(|| arguments::event(&event));
@@ -235,7 +235,7 @@ fn is_logged(level: log::Level) -> bool {
     }
 }
 
-impl State {
+impl SandboxState {
     /// Whether the plugin may write one more line, of so many bytes. Says now and then what is dropped.
     fn may_log(&self, bytes: usize) -> bool {
         let Logged::Dropped(said) = self.share.log(bytes) else {
@@ -251,7 +251,7 @@ impl State {
     }
 }
 
-impl log::Host for State {
+impl log::Host for SandboxState {
     async fn log(
         &mut self,
         level: log::Level,
@@ -308,14 +308,14 @@ impl log::Host for State {
     }
 }
 
-impl config::Host for State {
+impl config::Host for SandboxState {
     async fn get(&mut self) -> wasmtime::Result<String> {
         self.not_describing()?;
         Ok(self.config.to_string())
     }
 }
 
-impl clock::Host for State {
+impl clock::Host for SandboxState {
     async fn now(&mut self) -> wasmtime::Result<String> {
         self.not_describing()?;
         let millis =
@@ -331,11 +331,11 @@ impl clock::Host for State {
     }
 }
 
-impl State {
+impl SandboxState {
     /// Takes a number of the guest's own. A call that is made again or is not meant counts nothing.
     fn measure(
         &mut self,
-        kind: Kind,
+        kind: MetricKind,
         name: &str,
         mut labels: Vec<metrics::Label>,
         value: f64,
@@ -359,14 +359,14 @@ impl State {
     }
 }
 
-impl metrics::Host for State {
+impl metrics::Host for SandboxState {
     async fn add(
         &mut self,
         name: String,
         labels: Vec<metrics::Label>,
         by: f64,
     ) -> wasmtime::Result<()> {
-        self.measure(Kind::Counter, &name, labels, by)
+        self.measure(MetricKind::Counter, &name, labels, by)
     }
 
     async fn set(
@@ -375,7 +375,7 @@ impl metrics::Host for State {
         labels: Vec<metrics::Label>,
         to: f64,
     ) -> wasmtime::Result<()> {
-        self.measure(Kind::Gauge, &name, labels, to)
+        self.measure(MetricKind::Gauge, &name, labels, to)
     }
 
     async fn observe(
@@ -384,8 +384,8 @@ impl metrics::Host for State {
         labels: Vec<metrics::Label>,
         value: f64,
     ) -> wasmtime::Result<()> {
-        self.measure(Kind::Histogram, &name, labels, value)
+        self.measure(MetricKind::Histogram, &name, labels, value)
     }
 }
 
-impl types::Host for State {}
+impl types::Host for SandboxState {}

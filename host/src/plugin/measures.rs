@@ -29,31 +29,31 @@ pub const BUCKETS: [f64; 11] = [
 /// The numbers of one plugin, for who reads them, or for one of its versions to add to. Clones are the same.
 #[derive(Clone, Debug, Default)]
 pub struct Measures {
-    held: Arc<Mutex<Held>>,
+    held: Arc<Mutex<Measurements>>,
     edition: u64,
 }
 
 #[derive(Debug, Default)]
-struct Held {
+struct Measurements {
     /// How often they have begun again. What is said for another edition is dropped: that version is gone.
     edition: u64,
-    families: BTreeMap<String, Family>,
+    families: BTreeMap<String, CustomFamily>,
     series: usize,
     dropped: u64,
 }
 
 /// All series of one name.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Family {
+pub struct CustomFamily {
     /// What it is.
-    pub kind: Kind,
+    pub kind: MetricKind,
     /// By its labels, which are sorted.
     pub series: BTreeMap<Vec<(String, String)>, Number>,
 }
 
 /// What a number means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum MetricKind {
     /// It only grows.
     Counter,
     /// It goes up and down.
@@ -77,17 +77,17 @@ pub enum Number {
 }
 
 /// Why a number was dropped, for the log.
-pub(super) type Dropped = &'static str;
+pub(super) type DropReason = &'static str;
 
 impl Measures {
     /// Takes a number in. Answers why it was dropped, if it was, and it is the first.
     pub(super) fn take(
         &self,
-        kind: Kind,
+        kind: MetricKind,
         name: &str,
         labels: Vec<Label>,
         value: f64,
-    ) -> Result<(), Option<Dropped>> {
+    ) -> Result<(), Option<DropReason>> {
         let mut held = self.held.lock();
         if held.edition != self.edition {
             return Ok(());
@@ -99,7 +99,7 @@ impl Measures {
     }
 
     /// All of them, by name.
-    pub fn all(&self) -> BTreeMap<String, Family> {
+    pub fn all(&self) -> BTreeMap<String, CustomFamily> {
         self.held.lock().families.clone()
     }
 
@@ -112,9 +112,9 @@ impl Measures {
     pub(crate) fn clear(&self) {
         let mut held = self.held.lock();
         let edition = held.edition + 1;
-        *held = Held {
+        *held = Measurements {
             edition,
-            ..Held::default()
+            ..Measurements::default()
         };
     }
 
@@ -128,24 +128,24 @@ impl Measures {
     }
 }
 
-impl Held {
+impl Measurements {
     fn take(
         &mut self,
-        kind: Kind,
+        kind: MetricKind,
         name: &str,
         labels: Vec<Label>,
         value: f64,
-    ) -> Result<(), Dropped> {
+    ) -> Result<(), DropReason> {
         if !value.is_finite() {
             return Err("it is no number");
         }
-        if kind == Kind::Counter && value < 0.0 {
+        if kind == MetricKind::Counter && value < 0.0 {
             return Err("a counter does not go down");
         }
         // `_total` is said by whoever writes them.
         let name = match kind {
-            Kind::Counter => name.strip_suffix("_total").unwrap_or(name),
-            Kind::Gauge | Kind::Histogram => name,
+            MetricKind::Counter => name.strip_suffix("_total").unwrap_or(name),
+            MetricKind::Gauge | MetricKind::Histogram => name,
         };
         if ENDINGS.iter().any(|ending| name.ends_with(ending)) {
             return Err("a name does not end as the parts of a counter or a histogram do");
@@ -155,7 +155,7 @@ impl Held {
             return Err("the plugin has 50 names already");
         }
         let family = self.families.entry(name.to_owned());
-        let family = family.or_insert_with(|| Family {
+        let family = family.or_insert_with(|| CustomFamily {
             kind,
             series: BTreeMap::new(),
         });
@@ -170,14 +170,14 @@ impl Held {
         }
         let number = family.series.entry(labels);
         let number = number.or_insert_with(|| match kind {
-            Kind::Counter | Kind::Gauge => Number::One(0.0),
-            Kind::Histogram => Number::Many {
+            MetricKind::Counter | MetricKind::Gauge => Number::One(0.0),
+            MetricKind::Histogram => Number::Many {
                 sum: 0.0,
                 counts: [0; BUCKETS.len() + 1],
             },
         });
         match number {
-            Number::One(held) if kind == Kind::Gauge => *held = value,
+            Number::One(held) if kind == MetricKind::Gauge => *held = value,
             Number::One(held) => *held += value,
             Number::Many { sum, counts } => {
                 *sum += value;
@@ -192,7 +192,7 @@ impl Held {
 }
 
 /// The labels of a series, sorted.
-fn checked(name: &str, labels: Vec<Label>) -> Result<Vec<(String, String)>, Dropped> {
+fn checked(name: &str, labels: Vec<Label>) -> Result<Vec<(String, String)>, DropReason> {
     if !is_name(name) {
         return Err("a name is letters, digits and `_`, with a letter first, at most 64");
     }
@@ -247,11 +247,11 @@ mod tests {
         let measures = Measures::default();
         let take = |kind, name: &str, value| measures.take(kind, name, Vec::new(), value);
         for number in [1.0, 2.5] {
-            take(Kind::Counter, "sent", number).unwrap();
-            take(Kind::Gauge, "open", number).unwrap();
+            take(MetricKind::Counter, "sent", number).unwrap();
+            take(MetricKind::Gauge, "open", number).unwrap();
         }
         for seconds in [0.001, 0.005, 0.3, 99.0] {
-            take(Kind::Histogram, "took", seconds).unwrap();
+            take(MetricKind::Histogram, "took", seconds).unwrap();
         }
         assert_eq!(value(&measures, "sent"), [Number::One(3.5)]);
         assert_eq!(value(&measures, "open"), [Number::One(2.5)]);
@@ -264,7 +264,7 @@ mod tests {
         measures.clear();
         assert!(measures.all().is_empty());
         for (version, shown) in [(before, 0), (measures.now(), 1)] {
-            let taken = version.take(Kind::Gauge, "open", Vec::new(), 1.0);
+            let taken = version.take(MetricKind::Gauge, "open", Vec::new(), 1.0);
             assert_eq!(taken, Ok(()), "nothing is wrong with it");
             assert_eq!(measures.all().len(), shown);
         }
@@ -274,25 +274,30 @@ mod tests {
     fn what_is_beyond_the_bounds_is_dropped_and_said_once() {
         let measures = Measures::default();
         measures
-            .take(Kind::Gauge, "known", Vec::new(), 1.0)
+            .take(MetricKind::Gauge, "known", Vec::new(), 1.0)
             .unwrap();
         let nine = || (0..9).map(|n| label(&format!("l{n}"), "x")).collect();
-        let cases: Vec<(Kind, &str, Vec<Label>, f64)> = vec![
-            (Kind::Gauge, "g", vec![], f64::NAN),
-            (Kind::Gauge, "g", vec![], f64::INFINITY),
-            (Kind::Counter, "c", vec![], -1.0),
-            (Kind::Counter, "known", vec![], 1.0),
-            (Kind::Gauge, "", vec![], 1.0),
-            (Kind::Gauge, "1st", vec![], 1.0),
-            (Kind::Gauge, "_own", vec![], 1.0),
-            (Kind::Gauge, "a-b", vec![], 1.0),
-            (Kind::Gauge, "g\n# EOF", vec![], 1.0),
-            (Kind::Gauge, "known_total", vec![], 1.0),
-            (Kind::Histogram, "known_count", vec![], 1.0),
-            (Kind::Gauge, "g", nine(), 1.0),
-            (Kind::Gauge, "g", vec![label("controller", "other")], 1.0),
+        let cases: Vec<(MetricKind, &str, Vec<Label>, f64)> = vec![
+            (MetricKind::Gauge, "g", vec![], f64::NAN),
+            (MetricKind::Gauge, "g", vec![], f64::INFINITY),
+            (MetricKind::Counter, "c", vec![], -1.0),
+            (MetricKind::Counter, "known", vec![], 1.0),
+            (MetricKind::Gauge, "", vec![], 1.0),
+            (MetricKind::Gauge, "1st", vec![], 1.0),
+            (MetricKind::Gauge, "_own", vec![], 1.0),
+            (MetricKind::Gauge, "a-b", vec![], 1.0),
+            (MetricKind::Gauge, "g\n# EOF", vec![], 1.0),
+            (MetricKind::Gauge, "known_total", vec![], 1.0),
+            (MetricKind::Histogram, "known_count", vec![], 1.0),
+            (MetricKind::Gauge, "g", nine(), 1.0),
             (
-                Kind::Gauge,
+                MetricKind::Gauge,
+                "g",
+                vec![label("controller", "other")],
+                1.0,
+            ),
+            (
+                MetricKind::Gauge,
                 "g",
                 vec![label("a", "1"), label("a", "2")],
                 1.0,
@@ -316,7 +321,7 @@ mod tests {
         let measures = Measures::default();
         let took = |name: &str, value: &str| {
             let labels = vec![label("of", value)];
-            measures.take(Kind::Gauge, name, labels, 1.0).is_ok()
+            measures.take(MetricKind::Gauge, name, labels, 1.0).is_ok()
         };
         let names = (0..100).filter(|n| took(&format!("n{n}"), "x")).count();
         assert_eq!(names, NAMES);

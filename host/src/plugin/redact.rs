@@ -36,10 +36,10 @@ const ALL: &str = "hidden: the call was given more Secrets than the host looks f
 
 /// Hides the Secrets of one call. Clones are the same.
 #[derive(Clone, Default)]
-pub(super) struct Redactor(Arc<Mutex<Seen>>);
+pub(super) struct Redactor(Arc<Mutex<SeenSecrets>>);
 
 /// What the call was given or wrote.
-enum Source {
+enum RedactSource {
     Object(String),
     /// Of a Secret.
     Patch(String),
@@ -47,9 +47,9 @@ enum Source {
 
 /// The Secrets of one call, and what hides them.
 #[derive(Default)]
-struct Seen {
+struct SeenSecrets {
     /// Those that were not looked into so far: most calls say nothing.
-    waiting: Vec<Source>,
+    waiting: Vec<RedactSource>,
     bytes: usize,
     values: Values,
     hider: Option<Hider>,
@@ -61,9 +61,9 @@ impl Redactor {
     /// One whose Secrets count on `account`.
     pub(super) fn on(account: &Account) -> Self {
         let charge = Some(account.passing());
-        Self(Arc::new(Mutex::new(Seen {
+        Self(Arc::new(Mutex::new(SeenSecrets {
             charge,
-            ..Seen::default()
+            ..SeenSecrets::default()
         })))
     }
 
@@ -72,14 +72,14 @@ impl Redactor {
         let names = [r#""Secret""#, r#""TokenRequest""#];
         let is_in = |name: &&str| memmem::find(object.as_bytes(), name.as_bytes()).is_some();
         if names.iter().any(is_in) {
-            self.0.lock().add(object, Source::Object);
+            self.0.lock().add(object, RedactSource::Object);
         }
     }
 
     /// The call patches an object of this kind.
     pub(super) fn sees_patch(&self, kind: &str, patch: &str) {
         if kind == "Secret" {
-            self.0.lock().add(patch, Source::Patch);
+            self.0.lock().add(patch, RedactSource::Patch);
         }
     }
 
@@ -153,13 +153,13 @@ impl Redactor {
     }
 }
 
-impl Seen {
+impl SeenSecrets {
     /// Whether there is nothing to hide.
     fn is_empty(&self) -> bool {
         self.bytes == 0
     }
 
-    fn add(&mut self, object: &str, source: impl FnOnce(String) -> Source) {
+    fn add(&mut self, object: &str, source: impl FnOnce(String) -> RedactSource) {
         self.bytes = self.bytes.saturating_add(object.len());
         let charge = self.charge.as_mut();
         if charge.is_some_and(|charge| charge.grow(KEPT * object.len()).is_err()) {
@@ -193,8 +193,8 @@ impl Seen {
         let known = self.values.count();
         for source in std::mem::take(&mut self.waiting) {
             match source {
-                Source::Object(object) => self.values.collect_text(&object),
-                Source::Patch(patch) => self.values.collect_patch(&patch),
+                RedactSource::Object(object) => self.values.collect_text(&object),
+                RedactSource::Patch(patch) => self.values.collect_patch(&patch),
             }
         }
         if self.values.count() > known && !self.values.too_many() {

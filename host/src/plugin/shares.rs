@@ -8,10 +8,10 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::engine::SLOTS;
-use super::fair_scheduler::{FairScheduler, Line};
-use super::slots::{Slot, Slots};
+use super::fair_scheduler::{FairScheduler, PluginQueue};
+use super::slots::{CallSlot, CallSlots};
 use super::waited::Waited;
-use crate::flowcontrol::{Claim, Quota, Rate, RateLimiter, Taken, Throttled};
+use crate::flowcontrol::{Claim, Quota, QuotaDecision, Rate, RateLimiter, Throttled};
 use crate::manifest::Limits;
 use crate::seams::{Clock, Seams};
 
@@ -57,7 +57,7 @@ fn log_rate(per_second: f64) -> Rate {
 
 /// What is shared.
 pub(super) struct Shares {
-    slots: Slots,
+    slots: CallSlots,
     turns: FairScheduler,
     requests: RateLimiter,
     log: Mutex<Quota>,
@@ -65,18 +65,18 @@ pub(super) struct Shares {
 }
 
 /// What one version of a plugin has of it.
-pub(super) struct Share {
+pub(super) struct VersionShare {
     shares: Arc<Shares>,
     plugin: Arc<str>,
     requests: Claim,
     log: Claim,
-    line: Line,
-    dropped: Mutex<Dropped>,
+    line: PluginQueue,
+    dropped: Mutex<DroppedLines>,
 }
 
 /// Log lines that were dropped, and of which nobody was told yet.
 #[derive(Debug, Default)]
-struct Dropped {
+struct DroppedLines {
     lines: u64,
     said: Option<Instant>,
 }
@@ -96,7 +96,7 @@ impl Shares {
         let maxima = Maxima::default();
         Arc::new(Self {
             // Below the pool's slots: a call waits here rather than fail there.
-            slots: Slots::new(usize::try_from(SLOTS).unwrap_or(1).saturating_sub(4)),
+            slots: CallSlots::new(usize::try_from(SLOTS).unwrap_or(1).saturating_sub(4)),
             turns: FairScheduler::new(threads),
             requests: RateLimiter::new(maxima.requests, seams.clone()),
             log: Mutex::new(Quota::new(maxima.log())),
@@ -111,7 +111,7 @@ impl Shares {
     }
 
     /// The share of a version of `plugin`, for as long as it is held.
-    pub(super) fn join(self: &Arc<Self>, plugin: Arc<str>, limits: &Limits) -> Share {
+    pub(super) fn join(self: &Arc<Self>, plugin: Arc<str>, limits: &Limits) -> VersionShare {
         let weight = limits.weight;
         self.slots.join(&plugin, weight, limits.concurrency);
         let claim = |rate| Claim {
@@ -119,7 +119,7 @@ impl Shares {
             weight,
             rate,
         };
-        Share {
+        VersionShare {
             requests: claim(Rate {
                 per_second: f64::from(limits.api_qps),
                 burst: f64::from(limits.api_burst),
@@ -133,9 +133,9 @@ impl Shares {
     }
 }
 
-impl Share {
+impl VersionShare {
     /// Waits until one more call may be in flight.
-    pub(super) async fn slot(&self, throttled: Option<&Throttled>) -> Slot {
+    pub(super) async fn slot(&self, throttled: Option<&Throttled>) -> CallSlot {
         let began = self.shares.clock.now();
         let slot = self.shares.slots.take(&self.plugin).await;
         if let Some(throttled) = throttled {
@@ -145,7 +145,7 @@ impl Share {
     }
 
     /// Where its calls wait for their turns.
-    pub(super) fn line(&self) -> Line {
+    pub(super) fn line(&self) -> PluginQueue {
         self.line.clone()
     }
 
@@ -168,11 +168,11 @@ impl Share {
             .lock()
             .take(now, &self.log, f64::from(bytes));
         let why = match taken {
-            Taken::Yes => return Logged::Yes,
-            Taken::OwnLimit => {
+            QuotaDecision::Yes => return Logged::Yes,
+            QuotaDecision::OwnLimit => {
                 "the plugin is at its own limit: let it write less, or raise spec.limits.logBytesPerSecond"
             }
-            Taken::HostMaximum => {
+            QuotaDecision::HostMaximum => {
                 "the plugins together are at the host's maximum: let them write less, or raise --plugin-log-bytes-per-second"
             }
         };
@@ -189,7 +189,7 @@ impl Share {
     }
 }
 
-impl Drop for Share {
+impl Drop for VersionShare {
     fn drop(&mut self) {
         if self.shares.slots.leave(&self.plugin) {
             self.shares.turns.forget(&self.plugin);

@@ -16,16 +16,16 @@ use tokio::sync::oneshot;
 
 /// Shares slots. Clones are the same.
 #[derive(Clone, Debug)]
-pub(super) struct Slots(Arc<Mutex<State<oneshot::Sender<Slot>>>>);
+pub(super) struct CallSlots(Arc<Mutex<SlotsState<oneshot::Sender<CallSlot>>>>);
 
 /// The right to have one call in flight. Dropping it hands it to the next.
 #[derive(Debug)]
-pub(super) struct Slot(Option<(Slots, Arc<str>)>);
+pub(super) struct CallSlot(Option<(CallSlots, Arc<str>)>);
 
-impl Slots {
+impl CallSlots {
     /// `count` slots, at least two.
     pub(super) fn new(count: usize) -> Self {
-        Self(Arc::new(Mutex::new(State::new(count.max(2)))))
+        Self(Arc::new(Mutex::new(SlotsState::new(count.max(2)))))
     }
 
     /// A version of `plugin` is loaded, whose calls have this weight, and of which at most so many run at once.
@@ -41,12 +41,12 @@ impl Slots {
     }
 
     /// Waits for a slot for a call of `plugin`. Who stops waiting takes nothing.
-    pub(super) async fn take(&self, plugin: &Arc<str>) -> Slot {
+    pub(super) async fn take(&self, plugin: &Arc<str>) -> CallSlot {
         loop {
             let slot = {
                 let mut state = self.0.lock();
                 if state.take(plugin) {
-                    return Slot(Some((self.clone(), plugin.clone())));
+                    return CallSlot(Some((self.clone(), plugin.clone())));
                 }
                 let (sender, slot) = oneshot::channel();
                 state.push(plugin, sender);
@@ -64,7 +64,7 @@ impl Slots {
         loop {
             let next = self.0.lock().next();
             let Some((plugin, waiter)) = next else { return };
-            let slot = Slot(Some((self.clone(), plugin.clone())));
+            let slot = CallSlot(Some((self.clone(), plugin.clone())));
             // Who does not wait any more gives it back.
             if let Err(mut slot) = waiter.send(slot) {
                 slot.0 = None;
@@ -74,7 +74,7 @@ impl Slots {
     }
 }
 
-impl Drop for Slot {
+impl Drop for CallSlot {
     fn drop(&mut self) {
         if let Some((slots, plugin)) = self.0.take() {
             slots.0.lock().release(&plugin);
@@ -85,7 +85,7 @@ impl Drop for Slot {
 
 /// Who holds slots, and who waits, as `W`.
 #[derive(Debug)]
-struct State<W> {
+struct SlotsState<W> {
     size: usize,
     free: usize,
     members: BTreeMap<Arc<str>, Member<W>>,
@@ -106,7 +106,7 @@ struct Member<W> {
 
 /// How many slots are kept free.
 #[derive(Clone, Copy, Debug)]
-struct Kept {
+struct ReservedSlots {
     /// One for each plugin that has nothing in flight.
     idle: usize,
     /// What plugins have not taken of their shares.
@@ -122,7 +122,7 @@ impl<W> Member<W> {
     }
 }
 
-impl<W> State<W> {
+impl<W> SlotsState<W> {
     fn new(size: usize) -> Self {
         Self {
             size,
@@ -202,7 +202,7 @@ impl<W> State<W> {
     }
 
     /// Whether one more call of `member` may be in flight.
-    fn may(&self, member: &Member<W>, kept: impl FnOnce() -> Kept) -> bool {
+    fn may(&self, member: &Member<W>, kept: impl FnOnce() -> ReservedSlots) -> bool {
         if self.free == 0 || member.held == 0 {
             return self.free > 0;
         }
@@ -218,7 +218,7 @@ impl<W> State<W> {
     }
 
     /// What is kept free. Of whoever holds a slot, or its share, that is nothing, so all see the same.
-    fn kept(&self) -> Kept {
+    fn kept(&self) -> ReservedSlots {
         let weights = self.members.values().map(|member| member.weight).sum();
         let right = |member: &Member<W>| member.share(self.size, weights).min(member.most);
         let members = self.members.values();
@@ -226,7 +226,7 @@ impl<W> State<W> {
             let missing = right(member).saturating_sub(member.held);
             (idle + usize::from(member.held == 0), shares + missing)
         });
-        Kept {
+        ReservedSlots {
             idle,
             shares,
             weights,

@@ -31,7 +31,7 @@ const NODE: usize = 640;
 /// One call of an import.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Note {
+pub struct ImportCall {
     /// Its name: `get`, `apply-set`, `publish`.
     pub call: String,
     /// What the guest gave, by the contract's names.
@@ -40,7 +40,7 @@ pub struct Note {
     pub answer: Reply,
 }
 
-impl Note {
+impl ImportCall {
     /// Whether it only looks at the cluster.
     pub fn reads(&self) -> bool {
         matches!(&*self.call, "get" | "list")
@@ -54,13 +54,13 @@ pub enum Reply {
     /// It was carried out; objects are JSON, not text.
     Ok(Value),
     /// It was not.
-    Errors(Vec<Problem>),
+    Errors(Vec<RecordedError>),
 }
 
 /// An error as the contract names it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct Problem {
+pub struct RecordedError {
     /// Which object of a set, from 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub index: Option<u32>,
@@ -99,12 +99,12 @@ pub struct Transcript {
     /// Where its random numbers began.
     pub seed: [u8; 32],
     /// What it asked for, in order.
-    pub notes: Vec<Note>,
+    pub notes: Vec<ImportCall>,
 }
 
 impl Transcript {
     /// Of a call that is known from elsewhere.
-    pub fn new(began: Timestamp, seed: [u8; 32], notes: Vec<Note>) -> Self {
+    pub fn new(began: Timestamp, seed: [u8; 32], notes: Vec<ImportCall>) -> Self {
         Self { began, seed, notes }
     }
 }
@@ -161,7 +161,7 @@ impl CallRecorder {
         }
         let (mut notes, mut bytes) = (Vec::new(), 0);
         for draft in drafts {
-            let note = Note {
+            let note = ImportCall {
                 call: draft.call.to_owned(),
                 arguments: draft.spoken.said(),
                 answer: (draft.answer)(),
@@ -177,7 +177,7 @@ impl CallRecorder {
 }
 
 /// About how many bytes a note takes.
-fn size(note: &Note) -> usize {
+fn size(note: &ImportCall) -> usize {
     let answer = match &note.answer {
         Reply::Ok(value) => weight(value),
         Reply::Errors(errors) => errors.len() * 64,
@@ -201,7 +201,7 @@ fn weight(value: &Value) -> usize {
     32 + inner
 }
 
-impl Problem {
+impl RecordedError {
     fn of(index: Option<u32>, error: &Error) -> Self {
         let text = match error {
             Error::Invalid(text) | Error::Other(text) => Some(text.clone()),
@@ -235,7 +235,7 @@ impl Problem {
 
 /// An answer of nobody: what was asked for is not on the tape.
 fn not_recorded() -> Reply {
-    Reply::Errors(vec![Problem {
+    Reply::Errors(vec![RecordedError {
         index: None,
         code: "other".into(),
         text: Some("this was not recorded".into()),
@@ -287,7 +287,7 @@ mod tests {
         let list = Ok::<_, Error>(vec!["{\"a\":1}".to_owned(), "no JSON".to_owned()]);
         let back = Result::<Vec<String>, Error>::from_reply(again(list.reply()));
         assert!(matches!(&back, Some(Ok(items)) if *items == ["{\"a\":1}", "no JSON"]));
-        let wrong = Reply::Errors(vec![Problem {
+        let wrong = Reply::Errors(vec![RecordedError {
             index: None,
             code: "whatever".into(),
             text: None,

@@ -16,11 +16,11 @@ use crate::seams::Clock;
 #[derive(Clone, Debug)]
 pub(super) struct Waited {
     clock: Clock,
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<WaitedState>>,
 }
 
 #[derive(Debug)]
-struct State {
+struct WaitedState {
     /// How long it had waited by `at`.
     total: Duration,
     at: Instant,
@@ -28,7 +28,7 @@ struct State {
     open: Vec<Instant>,
 }
 
-impl State {
+impl WaitedState {
     /// How long the call has waited by `now`.
     fn total(&self, now: Instant) -> Duration {
         let first = self.open.iter().min();
@@ -45,7 +45,7 @@ impl State {
 /// A wait. It ends when this is dropped.
 #[derive(Debug)]
 #[must_use = "the wait ends when this is dropped"]
-pub(super) struct Waiting {
+pub(super) struct WaitGuard {
     waited: Waited,
     from: Instant,
 }
@@ -53,7 +53,7 @@ pub(super) struct Waiting {
 impl Waited {
     /// Nothing so far.
     pub(super) fn new(clock: Clock) -> Self {
-        let state = State {
+        let state = WaitedState {
             total: Duration::ZERO,
             at: clock.now(),
             open: Vec::new(),
@@ -65,18 +65,18 @@ impl Waited {
     }
 
     /// The call waits from now on.
-    pub(super) fn begin(&self) -> Waiting {
+    pub(super) fn begin(&self) -> WaitGuard {
         self.begin_at(self.clock.now())
     }
 
     /// The call waits, and that counts from `from` on, which may be still to come.
-    pub(super) fn begin_at(&self, from: Instant) -> Waiting {
+    pub(super) fn begin_at(&self, from: Instant) -> WaitGuard {
         let mut state = self.state.lock();
         state.reach(self.clock.now());
         state.open.push(from);
         drop(state);
         let waited = self.clone();
-        Waiting { waited, from }
+        WaitGuard { waited, from }
     }
 
     /// How long the call has waited, with the waits that go on now.
@@ -85,7 +85,7 @@ impl Waited {
     }
 }
 
-impl Drop for Waiting {
+impl Drop for WaitGuard {
     fn drop(&mut self) {
         let mut state = self.waited.state.lock();
         state.reach(self.waited.clock.now());

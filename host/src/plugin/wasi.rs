@@ -20,7 +20,7 @@ use wasmtime_wasi::clocks::{HostMonotonicClock, HostWallClock};
 use wasmtime_wasi::p2::{OutputStream, Pollable, StreamResult};
 use wasmtime_wasi::{WasiCtx, async_trait};
 
-use super::sandbox::State;
+use super::sandbox::SandboxState;
 pub(super) use sleep::{OnlyWaits, Sleeps};
 
 /// Where the monotonic clock stands, in nanoseconds. Not at zero, which Go's runtime takes for a clock
@@ -107,7 +107,7 @@ pub(super) fn context(now: Timestamp, seed: [u8; 32]) -> (WasiCtx, Output) {
 ///
 /// # Errors
 /// Two definitions of the same name.
-pub(super) fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
+pub(super) fn link(linker: &mut Linker<SandboxState>) -> wasmtime::Result<()> {
     wasmtime_wasi::p2::add_to_linker_async(linker)?;
     linker.allow_shadowing(true);
     sleep::link(linker)?;

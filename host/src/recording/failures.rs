@@ -39,13 +39,13 @@ const FOLDER: &str = ".components";
 
 /// Where failed passes are recorded. Clones are the same.
 #[derive(Clone, Debug)]
-pub struct Failures {
+pub struct FailureRecorder {
     folder: PathBuf,
     seams: Seams,
     turns: Arc<Semaphore>,
 }
 
-impl Failures {
+impl FailureRecorder {
     /// Opens `folder`, and makes it if it is absent.
     ///
     /// # Errors

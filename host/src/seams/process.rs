@@ -14,10 +14,10 @@ use tokio::task::AbortHandle;
 
 /// Tasks that live, stand still and die together. Clones are the same process.
 #[derive(Clone, Debug)]
-pub struct Process(Arc<Shared>);
+pub struct Process(Arc<ProcessInner>);
 
 #[derive(Debug)]
-struct Shared {
+struct ProcessInner {
     /// Entered whenever a task of it is polled.
     span: tracing::Span,
     life: Mutex<Life>,
@@ -35,7 +35,7 @@ enum Life {
 impl Process {
     /// A process that runs. What it logs is in `span`.
     pub fn new(span: tracing::Span) -> Self {
-        Self(Arc::new(Shared {
+        Self(Arc::new(ProcessInner {
             span,
             life: Mutex::new(Life::Runs(Vec::new())),
             tasks: AtomicUsize::new(0),
@@ -94,9 +94,9 @@ impl Process {
     }
 
     /// `future` as a part of the process.
-    pub(super) fn run<F: Future>(&self, future: F) -> Part<F> {
+    pub(super) fn run<F: Future>(&self, future: F) -> ProcessTask<F> {
         self.0.tasks.fetch_add(1, Ordering::Relaxed);
-        Part {
+        ProcessTask {
             process: self.clone(),
             future: Box::pin(future),
         }
@@ -116,12 +116,12 @@ impl Process {
 }
 
 /// A task of a process.
-pub(super) struct Part<F> {
+pub(super) struct ProcessTask<F> {
     process: Process,
     future: Pin<Box<F>>,
 }
 
-impl<F: Future> Future for Part<F> {
+impl<F: Future> Future for ProcessTask<F> {
     type Output = F::Output;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
@@ -134,7 +134,7 @@ impl<F: Future> Future for Part<F> {
     }
 }
 
-impl<F> Drop for Part<F> {
+impl<F> Drop for ProcessTask<F> {
     fn drop(&mut self) {
         self.process.0.tasks.fetch_sub(1, Ordering::Relaxed);
     }

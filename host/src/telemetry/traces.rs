@@ -108,13 +108,13 @@ fn resource() -> Resource {
         .build()
 }
 
-type Send = Arc<
+type SendTraces = Arc<
     dyn Fn(Request<Full<Bytes>>) -> BoxFuture<'static, Result<Response<Incoming>, Error>>
         + std::marker::Send
         + Sync,
 >;
 
-fn sender(endpoint: &str) -> anyhow::Result<Send> {
+fn sender(endpoint: &str) -> anyhow::Result<SendTraces> {
     if !endpoint.to_ascii_lowercase().starts_with("https:") {
         return Ok(with(HttpConnector::new()));
     }
@@ -125,14 +125,14 @@ fn sender(endpoint: &str) -> anyhow::Result<Send> {
     Ok(with(tls.https_only().enable_http1().build()))
 }
 
-fn with<C: Connect + Clone + std::marker::Send + Sync + 'static>(connector: C) -> Send {
+fn with<C: Connect + Clone + std::marker::Send + Sync + 'static>(connector: C) -> SendTraces {
     let client = Client::builder(TokioExecutor::new()).build(connector);
     Arc::new(move |request| client.request(request).boxed())
 }
 
 /// Sends requests as tasks of the host: OpenTelemetry's thread has neither I/O nor timers.
 struct Sender {
-    send: Send,
+    send: SendTraces,
     seams: Seams,
     endpoint: Arc<str>,
     /// Whether the last request failed, which is said once.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::effect::{Cause, Effect, Guide};
+use super::effect::{ChangeCause, Effect, Guide};
 
 /// So many fields are named.
 const MOST: usize = 32;
@@ -186,9 +186,9 @@ impl<'h> Walk<'h> {
     /// The field here is another one now.
     fn found(&mut self, before: Option<&Value>, after: Option<&Value>, guide: &Guide<'_>) {
         let told = match guide.cause() {
-            Cause::Applied => &mut self.found.applied,
-            Cause::Followed if is_of_write(&self.path) => &mut self.found.followed,
-            Cause::Followed | Cause::Others => return,
+            ChangeCause::Applied => &mut self.found.applied,
+            ChangeCause::Followed if is_of_write(&self.path) => &mut self.found.followed,
+            ChangeCause::Followed | ChangeCause::Others => return,
         };
         if told.len() >= MOST {
             return;

@@ -1,9 +1,9 @@
 //! What informers tell: it wakes whom it concerns.
 
-use super::own_writes::Seen;
-use super::{Enqueue, Name, OwnWrites, View, WakeReason, wake_reason};
+use super::own_writes::SeenVersions;
+use super::{Enqueue, ObjectId, OwnWrites, View, WakeReason, wake_reason};
 use crate::api::Resource;
-use crate::informer::{Change, Known, Notification, Origin};
+use crate::informer::{Change, KnownVersion, Notification, Origin};
 use crate::object::Key;
 
 impl View {
@@ -35,9 +35,9 @@ impl View {
                 for key in keys {
                     let more = self.wakes.is_news_to_author(resource, change, &key);
                     let seen = match origin {
-                        Origin::List => Seen::Sum(version),
-                        Origin::Watch | Origin::Answer if more => Seen::More(version),
-                        Origin::Watch | Origin::Answer => Seen::One(version),
+                        Origin::List => SeenVersions::Sum(version),
+                        Origin::Watch | Origin::Answer if more => SeenVersions::More(version),
+                        Origin::Watch | Origin::Answer => SeenVersions::One(version),
                     };
                     // A request is nobody's own write, whatever is under way.
                     let is_request = self.wakes.is_request(resource, change, &key);
@@ -53,7 +53,7 @@ impl View {
                 let name = (resource.clone(), old.metadata.key.clone());
                 own.forget(&name);
                 for key in keys {
-                    if !own.defer(&name, Seen::Gone, &key) {
+                    if !own.defer(&name, SeenVersions::Gone, &key) {
                         (self.wake)(wakeup(key));
                     }
                 }
@@ -63,7 +63,7 @@ impl View {
     }
 
     /// No news to the store, but perhaps to the author of an answer that came before.
-    fn heard_again(&self, resource: &Resource, known: &Known) {
+    fn heard_again(&self, resource: &Resource, known: &KnownVersion) {
         let name = (resource.clone(), known.held.metadata.key.clone());
         let concerned = self.concerned(resource, &known.held);
         let mut own = self.own.lock();
@@ -93,17 +93,23 @@ impl View {
 }
 
 /// Whether `key` must run for a version that the store is past.
-fn is_news(own: &mut OwnWrites<Name, Key>, name: &Name, known: &Known, key: &Key) -> bool {
+fn is_news(
+    own: &mut OwnWrites<ObjectId, Key>,
+    name: &ObjectId,
+    known: &KnownVersion,
+    key: &Key,
+) -> bool {
     let version = known.version;
     match known.origin {
         // What was before the answer is in the list's version too, and its author has not seen it.
         Origin::List => {
-            own.has_answered(name, version, key) && !own.defer(name, Seen::Sum(version), key)
+            own.has_answered(name, version, key)
+                && !own.defer(name, SeenVersions::Sum(version), key)
         }
         Origin::Watch => {
             let newer = known.held.metadata.version() > version;
             let unseen = known.late && newer || own.has_answered(name, version + 1, key);
-            unseen && !own.withhold(name, Seen::One(version), key)
+            unseen && !own.withhold(name, SeenVersions::One(version), key)
         }
         Origin::Answer => false,
     }

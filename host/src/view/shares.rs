@@ -10,7 +10,7 @@ use crate::object::Key;
 
 /// Where the plugin watches a resource, and its share in each informer that does.
 #[derive(Clone)]
-pub(super) struct Share {
+pub(super) struct WatchedResource {
     scope: Scope,
     informers: Vec<Arc<Subscription>>,
 }
@@ -32,7 +32,7 @@ impl View {
         scope: Scope,
         informers: Vec<Arc<Subscription>>,
     ) {
-        let watched = Share { scope, informers };
+        let watched = WatchedResource { scope, informers };
         let mut all = self.watched.write();
         let before = all.insert(resource, watched);
         drop(all);

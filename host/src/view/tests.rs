@@ -6,7 +6,7 @@ use windlass_apiserver::request::route::Verb;
 
 use super::*;
 use crate::grants::Scope;
-use crate::informer::Watched;
+use crate::informer::InformerKey;
 use crate::informer::tests::{SECOND, World, config_maps, key};
 use crate::memory::Account;
 use crate::object::REQUESTED;
@@ -102,7 +102,7 @@ impl Plugin {
         let write = self
             .view
             .write(&resource, &key("a"), &key("a"), ApplyScope::Whole);
-        write.answered(&world.change("a", data).await, &Sent::NOTHING);
+        write.answered(&world.change("a", data).await, &SentWrite::NOTHING);
     }
 }
 
@@ -186,7 +186,7 @@ async fn answers_in_part_and_whole_at_the_same_time_do_not_wait_for_each_other()
                 let resource = config_maps().resource;
                 let write = view.write(&resource, &key("a"), &key("a"), ApplyScope::Whole);
                 match whole {
-                    true => write.answered(&object, &Sent::NOTHING),
+                    true => write.answered(&object, &SentWrite::NOTHING),
                     false => write.answered_in_part(&object),
                 }
             }
@@ -213,10 +213,10 @@ async fn of_what_a_selector_leaves_out_another_store_tells() {
     let place = |namespace: &str, name: &str| {
         let key = Key::new(Some(namespace), name);
         match view.place(&resource, &key) {
-            Place::Held(_) => "held",
-            Place::Unselected(_) => "unselected",
-            Place::Unheld(Some(_)) => "perhaps later",
-            Place::Unheld(None) => "nowhere",
+            ObjectLocation::Held(_) => "held",
+            ObjectLocation::Unselected(_) => "unselected",
+            ObjectLocation::Unheld(Some(_)) => "perhaps later",
+            ObjectLocation::Unheld(None) => "nowhere",
         }
     };
     let places = || {
@@ -227,7 +227,7 @@ async fn of_what_a_selector_leaves_out_another_store_tells() {
         ]
     };
     assert_eq!(places(), ["held", "perhaps later", "nowhere"]);
-    let metadata = Watched {
+    let metadata = InformerKey {
         metadata_only: true,
         ..config_maps()
     };

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
-use super::own_writes::Seen;
+use super::own_writes::SeenVersions;
 use super::shares::answers;
 use super::{View, WakeReason, wake_reason};
 use crate::api::Resource;
@@ -24,18 +24,18 @@ use crate::selector::LabelSelector;
 pub(super) struct Unselected {
     /// Whether the plugin has read or written one.
     wanted: watch::Sender<bool>,
-    state: Mutex<State>,
+    state: Mutex<UnselectedState>,
 }
 
 #[derive(Default)]
-struct State {
+struct UnselectedState {
     /// Once they have their first list.
     informers: Option<Vec<Arc<Subscription>>>,
     /// Keys that have read one before that.
     waiting: BTreeSet<Key>,
 }
 
-impl std::fmt::Debug for State {
+impl std::fmt::Debug for UnselectedState {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let listed = self.informers.is_some();
         write!(out, "listed: {listed}, waiting: {:?}", self.waiting)
@@ -99,9 +99,9 @@ impl View {
         }
         let version = object.metadata.version();
         let seen = match origin {
-            Origin::List => Seen::Sum(version),
-            Origin::Watch | Origin::Answer if change.new.is_none() => Seen::Gone,
-            Origin::Watch | Origin::Answer => Seen::One(version),
+            Origin::List => SeenVersions::Sum(version),
+            Origin::Watch | Origin::Answer if change.new.is_none() => SeenVersions::Gone,
+            Origin::Watch | Origin::Answer => SeenVersions::One(version),
         };
         let name = (primary.clone(), key.clone());
         let why = wake_reason::changed(primary, change);

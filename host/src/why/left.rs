@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::controller::{Children, Facts};
+use crate::controller::{Children, ObjectState};
 use crate::object::Metadata;
 
 /// What is left.
@@ -16,7 +16,7 @@ pub struct Left {
 
 impl Left {
     /// What is left on an object with this metadata.
-    pub(super) fn on(object: &Metadata, facts: &Facts) -> Self {
+    pub(super) fn on(object: &Metadata, facts: &ObjectState) -> Self {
         let finalizer = &facts.finalizer;
         Self {
             finalizer: object.has_finalizer(finalizer).then(|| finalizer.clone()),

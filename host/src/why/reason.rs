@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use super::left::Left;
-use super::truth::Truth;
-use crate::controller::{Facts, PassOutcome, Place, Sight, Step};
-use crate::metrics::Stage;
+use super::truth::LiveObject;
+use crate::controller::{CacheState, ObjectState, PassOutcome, QueuePosition, Step};
+use crate::metrics::PluginStage;
 use crate::object::Metadata;
 use crate::selector::LabelSelector;
 use crate::text::spell;
@@ -204,25 +204,31 @@ impl Reason {
 }
 
 /// Judges. `truth` is what the API server says now.
-pub fn judge(facts: &Facts, truth: &Truth) -> Reason {
+pub fn judge(facts: &ObjectState, truth: &LiveObject) -> Reason {
     match &facts.stage {
-        Stage::Loading => return Reason::Loading,
-        Stage::Refused(why) => return Reason::Refused(why.clone()),
-        Stage::Quarantined(why) => return Reason::Quarantined(why.clone()),
-        Stage::Waiting(why) => return Reason::Waiting(why.clone()),
-        Stage::Syncing => return Reason::Syncing,
-        Stage::StandingBy => return Reason::StandingBy(facts.holder.clone()),
-        Stage::SlowedDown(why)
-            if matches!(facts.place, Place::Waiting { .. } | Place::Delayed(_)) =>
+        PluginStage::Loading => return Reason::Loading,
+        PluginStage::Refused(why) => return Reason::Refused(why.clone()),
+        PluginStage::Quarantined(why) => return Reason::Quarantined(why.clone()),
+        PluginStage::Waiting(why) => return Reason::Waiting(why.clone()),
+        PluginStage::Syncing => return Reason::Syncing,
+        PluginStage::StandingBy => return Reason::StandingBy(facts.holder.clone()),
+        PluginStage::SlowedDown(why)
+            if matches!(
+                facts.place,
+                QueuePosition::Waiting { .. } | QueuePosition::Delayed(_)
+            ) =>
         {
             return Reason::SlowedDown(why.clone());
         }
-        Stage::Running | Stage::SlowedDown(_) => {}
+        PluginStage::Running | PluginStage::SlowedDown(_) => {}
     }
     let idle = strayed(facts, truth).or_else(|| paused(facts, truth));
     // When its time comes, nothing is done.
     if let Some(reason) = idle
-        && matches!(facts.place, Place::Nowhere | Place::Delayed(_))
+        && matches!(
+            facts.place,
+            QueuePosition::Nowhere | QueuePosition::Delayed(_)
+        )
     {
         return reason;
     }
@@ -230,34 +236,34 @@ pub fn judge(facts: &Facts, truth: &Truth) -> Reason {
         return reason;
     }
     match &facts.sight {
-        Sight::NotWatched => Reason::NamespaceNotGranted,
-        Sight::Absent => unseen(facts, truth),
-        Sight::There(held) | Sight::Stray(held) => seen(facts, held, truth),
+        CacheState::NotWatched => Reason::NamespaceNotGranted,
+        CacheState::Absent => unseen(facts, truth),
+        CacheState::There(held) | CacheState::Stray(held) => seen(facts, held, truth),
     }
 }
 
 /// The reason, if the object carries the plugin's finalizer, stays, and is not what the plugin selects.
-fn strayed(facts: &Facts, truth: &Truth) -> Option<Reason> {
-    let Sight::Stray(held) = &facts.sight else {
+fn strayed(facts: &ObjectState, truth: &LiveObject) -> Option<Reason> {
+    let CacheState::Stray(held) = &facts.sight else {
         return None;
     };
     let now = match truth {
-        Truth::There(there) => there,
-        Truth::Unknown(_) => held,
-        Truth::Absent => return None,
+        LiveObject::There(there) => there,
+        LiveObject::Unknown(_) => held,
+        LiveObject::Absent => return None,
     };
     unselected(facts, now).filter(|_| !now.deleting)
 }
 
 /// The reason, if the object is paused, in the version that the plugin's store shows and now.
-fn paused(facts: &Facts, truth: &Truth) -> Option<Reason> {
-    let (Sight::There(held) | Sight::Stray(held)) = &facts.sight else {
+fn paused(facts: &ObjectState, truth: &LiveObject) -> Option<Reason> {
+    let (CacheState::There(held) | CacheState::Stray(held)) = &facts.sight else {
         return None;
     };
     let still = match truth {
-        Truth::There(there) => there.paused && there.uid == held.uid,
-        Truth::Unknown(_) => true,
-        Truth::Absent => false,
+        LiveObject::There(there) => there.paused && there.uid == held.uid,
+        LiveObject::Unknown(_) => true,
+        LiveObject::Absent => false,
     };
     let is_done = held.deleting && !held.has_finalizer(&facts.finalizer);
     (held.paused && still && !is_done).then_some(Reason::PausedByAnnotation)
@@ -265,7 +271,7 @@ fn paused(facts: &Facts, truth: &Truth) -> Option<Reason> {
 
 /// The reason, if the plugin does not select an object with this metadata. Of its fields nothing is known: by its
 /// labels the plugin does.
-fn unselected(facts: &Facts, object: &Metadata) -> Option<Reason> {
+fn unselected(facts: &ObjectState, object: &Metadata) -> Option<Reason> {
     let left = Left::on(object, facts);
     if let Some(selector) = &facts.label_selector {
         let parsed = LabelSelector::parse(selector);
@@ -278,27 +284,27 @@ fn unselected(facts: &Facts, object: &Metadata) -> Option<Reason> {
 }
 
 /// The reason, if the key is in the queue.
-fn queued(facts: &Facts) -> Option<Reason> {
+fn queued(facts: &ObjectState) -> Option<Reason> {
     let finalizes = facts.last().is_some_and(|last| last.step == Step::Finalize);
     let reason = match &facts.place {
-        Place::Nowhere => return None,
-        Place::Running { since, .. } | Place::Waiting { low: false, since }
+        QueuePosition::Nowhere => return None,
+        QueuePosition::Running { since, .. } | QueuePosition::Waiting { low: false, since }
             if facts.throttled && facts.paused.is_none() =>
         {
             Reason::ClientThrottled(*since)
         }
-        Place::Running {
+        QueuePosition::Running {
             since,
             again: false,
         } => Reason::Running(*since),
-        Place::Running { since, again: true } => Reason::RunningAndAgain(*since),
-        Place::Waiting { low, since } => match (facts.paused, low) {
+        QueuePosition::Running { since, again: true } => Reason::RunningAndAgain(*since),
+        QueuePosition::Waiting { low, since } => match (facts.paused, low) {
             (Some(left), _) => Reason::Paused(left),
             (None, false) => Reason::Queued(*since),
             (None, true) => Reason::QueuedLow(*since),
         },
-        Place::Delayed(delayed) if delayed.slowed => Reason::HotLoop(delayed.left),
-        Place::Delayed(delayed) => match delayed.why {
+        QueuePosition::Delayed(delayed) if delayed.slowed => Reason::HotLoop(delayed.left),
+        QueuePosition::Delayed(delayed) => match delayed.why {
             Some(WakeReason::Failed) => Reason::Backoff {
                 left: delayed.left,
                 failures: facts.failures,
@@ -313,23 +319,23 @@ fn queued(facts: &Facts) -> Option<Reason> {
 }
 
 /// The reason, if the plugin's store does not show the object.
-fn unseen(facts: &Facts, truth: &Truth) -> Reason {
+fn unseen(facts: &ObjectState, truth: &LiveObject) -> Reason {
     let there = match truth {
-        Truth::Unknown(why) => return Reason::NotSeenAndUnknown(why.clone()),
-        Truth::Absent => return Reason::NotThere,
-        Truth::There(there) => there,
+        LiveObject::Unknown(why) => return Reason::NotSeenAndUnknown(why.clone()),
+        LiveObject::Absent => return Reason::NotThere,
+        LiveObject::There(there) => there,
     };
     unselected(facts, there).unwrap_or(Reason::NotSeenYet)
 }
 
 /// The reason, if the plugin's store shows the object as it is `held`, and it is not in the queue.
-fn seen(facts: &Facts, held: &Metadata, truth: &Truth) -> Reason {
+fn seen(facts: &ObjectState, held: &Metadata, truth: &LiveObject) -> Reason {
     match truth {
-        Truth::Absent => return Reason::GoneNotSeenYet,
-        Truth::There(there) if there.uid != held.uid || there.version() > held.version() => {
+        LiveObject::Absent => return Reason::GoneNotSeenYet,
+        LiveObject::There(there) if there.uid != held.uid || there.version() > held.version() => {
             return Reason::NewerNotSeenYet;
         }
-        Truth::There(_) | Truth::Unknown(_) => {}
+        LiveObject::There(_) | LiveObject::Unknown(_) => {}
     }
     if held.deleting && !held.has_finalizer(&facts.finalizer) {
         return match held.finalizers.is_empty() {

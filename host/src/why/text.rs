@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::path::Path;
 use std::time::Duration;
 
-use super::answer::{Answer, FieldAnswer, PassAnswer, PluginAnswer, ReadAnswer, Written};
+use super::answer::{Explanation, FieldAnswer, PassAnswer, PluginAnswer, ReadAnswer, WriteAnswer};
 use crate::object::ObjectRef;
 use crate::recording::command;
 use crate::text::{mebibytes, shell_word, spell};
@@ -19,7 +19,7 @@ const FOLLOWED: usize = 4;
 const ELSEWHERE: usize = 8;
 
 /// The answer as text; each line ends.
-pub fn text(answer: &Answer) -> String {
+pub fn text(answer: &Explanation) -> String {
     let mut out = String::new();
     if answer.plugins.is_empty() {
         nobody(answer, &mut out);
@@ -54,7 +54,7 @@ pub fn text(answer: &Answer) -> String {
     out
 }
 
-fn nobody(answer: &Answer, out: &mut String) {
+fn nobody(answer: &Explanation, out: &mut String) {
     let kind = &answer.object.kind;
     line(
         out,
@@ -143,7 +143,7 @@ fn earlier(pass: &PassAnswer) -> Vec<String> {
 }
 
 /// Whether it is known that a write changed something, or may have changed what the plugin does not read.
-fn has_effect(wrote: &Written) -> bool {
+fn has_effect(wrote: &WriteAnswer) -> bool {
     !matches!(&*wrote.end, "same" | "unseen") || !wrote.unread.is_empty()
 }
 
@@ -210,7 +210,7 @@ fn read(read: &ReadAnswer) -> String {
     }
 }
 
-fn wrote_lines(wrote: &Written) -> Vec<String> {
+fn wrote_lines(wrote: &WriteAnswer) -> Vec<String> {
     let node = &wrote.node;
     let mut lines: Vec<String> = wrote
         .fields

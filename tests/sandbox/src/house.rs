@@ -14,7 +14,7 @@ use windlass_host::flowcontrol::Throttled;
 use windlass_host::grants::{Grants, Used};
 use windlass_host::manifest::Limits;
 use windlass_host::object::{Key, Object, finalizer_of};
-use windlass_host::plugin::cluster::{Call, CapturedWrites, ClusterAccess, Primary, Writes};
+use windlass_host::plugin::cluster::{Call, CapturedWrites, ClusterAccess, Primary, WriteMode};
 use windlass_host::plugin::{
     Action, Called, Cancel, Compiler, HostCalls, LoadError, Measures, Plugin, Progress, Request,
     Sandboxes,
@@ -140,7 +140,7 @@ impl House {
             events: self.events.clone(),
             account: plugin.account().clone(),
             api_calls: plugin.limits().api_calls,
-            writes: Writes::Sent,
+            writes: WriteMode::Sent,
             sheet: CapturedWrites::default(),
         };
         Ok(Tenant {

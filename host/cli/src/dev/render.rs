@@ -30,12 +30,12 @@ use windlass_host::hosting::{Host, Quarantine};
 use windlass_host::lease::Times;
 use windlass_host::object::{Object, ObjectRef, Page};
 use windlass_host::plugin::cluster::{
-    Call, CapturedWrite, CapturedWrites, ClusterAccess, Primary, Writes,
+    Call, CapturedWrite, CapturedWrites, ClusterAccess, Primary, WriteMode,
 };
 use windlass_host::plugin::{
     Action, Cancel, HostCalls, Measures, Plugin, Progress, code_cache, sandboxes,
 };
-use windlass_host::runtime::{Means, identity, wire};
+use windlass_host::runtime::{HostDependencies, identity, wire};
 use windlass_host::screen::{Tone, say};
 use windlass_host::seams::{Rng, Seams};
 use windlass_host::text::clean;
@@ -96,7 +96,7 @@ pub async fn render(flags: RenderFlags, threads: usize, seams: Seams) -> anyhow:
         rng: Rng::seeded(1),
         ..seams.clone()
     };
-    let means = Means {
+    let means = HostDependencies {
         api: Api::new(kube::Client::new(server.clone(), HOME), repeatable),
         namespace: HOME.to_owned(),
         cache: code_cache(flags.code_cache.clone())?,
@@ -268,7 +268,7 @@ async fn call(
         events: host.events.clone(),
         account: plugin.account().clone(),
         api_calls: plugin.limits().api_calls,
-        writes: Writes::Captured,
+        writes: WriteMode::Captured,
         sheet: sheet.clone(),
     };
     let primary = Primary {

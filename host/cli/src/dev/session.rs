@@ -16,7 +16,7 @@ use super::tell::Teller;
 use super::verdict::verdict;
 use windlass_host::runtime::Wired;
 use windlass_host::screen::Tone;
-use windlass_host::seams::{Ended, Seams};
+use windlass_host::seams::{ChildExit, Seams};
 use windlass_host::source::Folder;
 use windlass_host::why::{Question, text};
 
@@ -153,7 +153,7 @@ impl Session {
         let here = Path::new(".");
         if !matches!(
             self.seams.spawn.shell(&line, here).await,
-            Ok(Ended::Code(0))
+            Ok(ChildExit::Code(0))
         ) {
             let text = format!("no browser was found: open {page}");
             self.teller.hint(Tone::Warning, "Page", &text);

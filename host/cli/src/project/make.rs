@@ -22,7 +22,7 @@ use windlass_host::needs;
 use windlass_host::plugin::{Describe, Description, Plugin};
 use windlass_host::rbac::{is_watched, primary_plural};
 use windlass_host::screen::{Tone, say};
-use windlass_host::seams::{Ended, Rng, Seams};
+use windlass_host::seams::{ChildExit, Rng, Seams};
 use windlass_host::source::{is_packed_name, packed, read_file};
 use windlass_host::text::spell;
 
@@ -104,10 +104,10 @@ impl Maker {
         let ended = self.seams.spawn.shell(command, folder).await;
         let ended = ended.with_context(|| format!("cannot start `{command}`"))?;
         let how = match ended {
-            Ended::Code(0) => return Ok(()),
-            Ended::Code(code) => format!("exit code {code}"),
-            Ended::Signal(signal) => format!("signal {signal}"),
-            Ended::Late => "it took too long".to_owned(),
+            ChildExit::Code(0) => return Ok(()),
+            ChildExit::Code(code) => format!("exit code {code}"),
+            ChildExit::Signal(signal) => format!("signal {signal}"),
+            ChildExit::Late => "it took too long".to_owned(),
         };
         Err(Failed::Command(command.to_owned(), how))
     }

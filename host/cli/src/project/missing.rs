@@ -14,7 +14,7 @@ use super::make::described;
 use edit::{INDENT, with_grants};
 use windlass_host::grants::{Grant, block};
 use windlass_host::manifest;
-use windlass_host::needs::{Places, wanted};
+use windlass_host::needs::{CoverageQuery, wanted};
 use windlass_host::plugin::Description;
 use windlass_host::rbac::primary_plural;
 use windlass_host::screen::{Tone, say};
@@ -76,7 +76,7 @@ fn to_grant(
         None => primary_plural(description, grants),
     };
     let plural = plural.unwrap_or_else(|_| description.likely_plural());
-    let places = Places {
+    let places = CoverageQuery {
         primary: own.kind(group, &plural),
         is_cluster_scoped: &|group, plural| own.is_cluster_scoped(group, plural),
     };

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use windlass_host::plugin::transcript::Note;
+use windlass_host::plugin::transcript::ImportCall;
 use windlass_host::recording::{Outcome, Recording};
 use windlass_host::text::difference as lines;
 
@@ -32,8 +32,9 @@ impl Decisions {
     }
 
     /// Those of a pass that asked for these things beside reads of the recording.
-    pub(super) fn made(asked: &[Note], outcome: Outcome) -> Self {
-        let (reads, writes): (Vec<&Note>, Vec<&Note>) = asked.iter().partition(|note| note.reads());
+    pub(super) fn made(asked: &[ImportCall], outcome: Outcome) -> Self {
+        let (reads, writes): (Vec<&ImportCall>, Vec<&ImportCall>) =
+            asked.iter().partition(|note| note.reads());
         Self {
             writes: writes.into_iter().map(said).collect(),
             not_recorded: reads.into_iter().map(said).collect(),
@@ -66,7 +67,7 @@ impl Decisions {
 }
 
 /// `apply: { object: … }`.
-fn said(note: &Note) -> Value {
+fn said(note: &ImportCall) -> Value {
     let mut said = Map::new();
     said.insert(note.call.clone(), note.arguments.clone());
     Value::Object(said)
@@ -89,13 +90,13 @@ mod tests {
 
     #[test]
     fn writes_and_the_end_are_what_differs_and_reads_are_not() {
-        let note = |call: &str, at: u8| Note {
+        let note = |call: &str, at: u8| ImportCall {
             call: call.into(),
             arguments: json!({ "object": { "at": at } }),
             answer: Reply::Ok(Value::Null),
         };
         let returned = |text: &str| Outcome::Returned(text.into());
-        let made = |notes: &[Note], text: &str| Decisions::made(notes, returned(text));
+        let made = |notes: &[ImportCall], text: &str| Decisions::made(notes, returned(text));
         let one = made(&[note("apply", 1)], "awaitChange");
         assert_eq!(one, made(&[note("apply", 1)], "awaitChange"));
         assert_eq!(one.summary(), "1 writes, then awaitChange");

@@ -15,17 +15,17 @@ pub(in crate::connect) struct Renewed {
     exec: ExecConfig,
     seams: Seams,
     /// Held while the plugin runs: it may ask a user, so it runs once at a time.
-    held: Mutex<Held>,
+    held: Mutex<Credential>,
 }
 
 #[derive(Debug)]
-struct Held {
+struct Credential {
     header: HeaderValue,
     expires: Option<Timestamp>,
     refused: bool,
 }
 
-impl Held {
+impl Credential {
     fn new(given: &Given) -> Option<Self> {
         Some(Self {
             header: given.token.clone()?,
@@ -45,7 +45,7 @@ impl Renewed {
         Some(Self {
             exec,
             seams: seams.clone(),
-            held: Mutex::new(Held::new(given)?),
+            held: Mutex::new(Credential::new(given)?),
         })
     }
 
@@ -57,7 +57,7 @@ impl Renewed {
         let mut held = self.held.lock().await;
         if held.is_over(self.seams.clock.wall()) {
             let given = ask(&self.exec, &self.seams).await?;
-            let new = Held::new(&given);
+            let new = Credential::new(&given);
             *held = new.ok_or_else(|| anyhow::anyhow!("its credential plugin gave no token"))?;
         }
         Ok(held.header.clone())

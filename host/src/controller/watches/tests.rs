@@ -88,7 +88,7 @@ async fn a_kind_is_watched_again_when_it_comes_back_as_something_else() {
 
 /// The watches of a plugin whose primary kind is Thing, in v1.
 fn of_things(world: &World) -> Watches {
-    let watched = Watched {
+    let watched = InformerKey {
         resource: thing("v1", true),
         namespace: None,
         label_selector: None,

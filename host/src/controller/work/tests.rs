@@ -8,7 +8,7 @@ fn key(name: &str) -> Key {
     Key::new(None, name)
 }
 
-fn taken(taken: Option<Taken>) -> Option<Key> {
+fn taken(taken: Option<WorkItem>) -> Option<Key> {
     taken.map(|taken| taken.key)
 }
 

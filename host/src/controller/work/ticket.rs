@@ -4,13 +4,13 @@
 
 use tokio::time::Instant;
 
-use super::super::queue::Note;
+use super::super::queue::Payload;
 use super::super::wake_reasons::WakeReasons;
 use crate::view::WakeReason;
 
 /// What is noted of a key.
 #[derive(Debug, Default)]
-pub(super) struct Ticket {
+pub(super) struct KeyPayload {
     /// Why it runs: the first reasons.
     pub(super) whys: WakeReasons,
     /// Why it is delayed, if it is.
@@ -19,7 +19,7 @@ pub(super) struct Ticket {
     pub(super) since: Option<Instant>,
 }
 
-impl Note for Ticket {
+impl Payload for KeyPayload {
     fn delay_ended(&mut self) {
         if let Some(why) = self.delayed.take() {
             self.whys.note(why);
@@ -42,7 +42,7 @@ mod tests {
 
     use futures::FutureExt;
 
-    use super::super::super::facts::Place;
+    use super::super::super::facts::QueuePosition;
     use super::super::super::queue::Priority;
     use super::super::WorkQueue;
     use super::*;
@@ -163,7 +163,7 @@ mod tests {
                 };
                 delay(&queue, minutes * MINUTE, why);
             }
-            let Place::Delayed(delayed) = queue.place(&key()).0 else {
+            let QueuePosition::Delayed(delayed) = queue.place(&key()).0 else {
                 panic!("it is delayed");
             };
             assert_eq!(delayed.why, Some(WakeReason::Failed));

@@ -30,7 +30,7 @@ pub(super) enum Event {
 }
 
 #[derive(Deserialize)]
-struct Line<'a> {
+struct WatchEvent<'a> {
     #[serde(rename = "type")]
     kind: String,
     #[serde(borrow)]
@@ -41,7 +41,7 @@ struct Line<'a> {
 pub(super) fn read(line: &str, resource: &Resource, fields: &Fields) -> Option<Event> {
     let usual = usual(line).and_then(|(kind, object)| event(kind, object, resource, fields));
     usual.or_else(|| {
-        let Line { kind, object } = serde_json::from_str(line).ok()?;
+        let WatchEvent { kind, object } = serde_json::from_str(line).ok()?;
         event(&kind, object.get(), resource, fields)
     })
 }

@@ -16,13 +16,13 @@ use crate::object::Fields;
 const PART: usize = 8;
 
 /// The share of one subscriber.
-pub(super) struct Share {
+pub(super) struct SubscriberShare {
     charge: Charge,
     /// What it would pay alone, and the weight of the store at which that was looked at.
     alone: Option<(usize, usize)>,
 }
 
-impl Share {
+impl SubscriberShare {
     /// Nothing yet.
     pub(super) fn on(account: &Account) -> Self {
         Self {

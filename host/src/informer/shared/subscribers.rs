@@ -4,7 +4,7 @@ use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::charges::Share;
+use super::charges::SubscriberShare;
 use super::{Handler, Notification, Origin};
 use crate::informer::store::{Change, Store};
 use crate::object::Fields;
@@ -22,7 +22,7 @@ pub(super) struct Subscriber {
     pub(super) hears: AtomicBool,
     pub(super) heard: Handler,
     /// What it pays for the store.
-    pub(super) share: Mutex<Share>,
+    pub(super) share: Mutex<SubscriberShare>,
 }
 
 impl Subscriber {
@@ -45,10 +45,10 @@ impl Subscriber {
 
 /// All of them.
 #[derive(Default)]
-pub(super) struct Subscribers(Mutex<List>);
+pub(super) struct Subscribers(Mutex<SubscriberList>);
 
 #[derive(Default)]
-struct List {
+struct SubscriberList {
     all: Vec<Arc<Subscriber>>,
     /// The weight of the store that they were charged for; none if one has come or left since then. It is under the same
     /// lock as they are: whoever comes or leaves while the others are charged is not overlooked.
@@ -114,7 +114,7 @@ mod tests {
             needs: 1,
             hears: AtomicBool::new(false),
             heard: Box::new(|_| {}),
-            share: Mutex::new(Share::on(&Account::unlimited())),
+            share: Mutex::new(SubscriberShare::on(&Account::unlimited())),
         }
     }
 

@@ -30,11 +30,11 @@ async fn all_share_one_informer_and_the_last_one_stops_it() {
 #[tokio::test(start_paused = true)]
 async fn each_selector_and_namespace_has_an_informer_of_its_own() {
     let world = World::new();
-    let everywhere = Watched {
+    let everywhere = InformerKey {
         namespace: None,
         ..config_maps()
     };
-    let selected = Watched {
+    let selected = InformerKey {
         label_selector: Some("app=a".into()),
         ..config_maps()
     };
@@ -113,7 +113,7 @@ async fn only_the_metadata_of_objects_with_the_finalizer_is_kept() {
     let body =
         json!({ "metadata": { "name": "b", "finalizers": ["x.dev/f"] }, "data": { "k": "v" } });
     world.send("POST", MAPS, &body).await;
-    let (maps, ears) = world.subscribe(Watched {
+    let (maps, ears) = world.subscribe(InformerKey {
         finalizer: Some("x.dev/f".into()),
         ..config_maps()
     });

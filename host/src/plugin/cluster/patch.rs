@@ -9,12 +9,12 @@ use super::check::{self, Patch};
 use super::read::{form, uri};
 use super::retry::Repeat;
 use super::write::{object_of, with_uid};
-use super::{Call, Target, Writes};
+use super::{Call, Target, WriteMode};
 use crate::api::{ApiError, Request};
 use crate::object::{ApplyScope, Object};
 use crate::plugin::bindings::cluster::{Error, PatchType};
 use crate::plugin::bindings::types::ObjectRef;
-use crate::view::Sent;
+use crate::view::SentWrite;
 
 impl Call {
     pub(crate) async fn patch(
@@ -43,7 +43,7 @@ impl Call {
                 target.resource, target.key
             )));
         }
-        if self.door.writes == Writes::Captured {
+        if self.door.writes == WriteMode::Captured {
             return self.capture_patch(&target, patch).await;
         }
         let extent = match subresource {
@@ -61,7 +61,7 @@ impl Call {
         match subresource {
             None | Some("status") => {
                 self.meet(&target, &object, false);
-                let sent = Sent {
+                let sent = SentWrite {
                     object: &sent,
                     answer: answer.get(),
                     manager: &self.field_manager(&target, &serde_json::Map::new()),

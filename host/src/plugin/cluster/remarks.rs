@@ -3,7 +3,7 @@
 //! - A text that was logged for the last pass as well is not logged again.
 
 use super::{Call, answer};
-use crate::api::{ApiError, Refusal};
+use crate::api::{ApiError, RefusedBy};
 use crate::plugin::bindings::cluster::Error;
 
 /// So many lines are written about one call.
@@ -52,7 +52,7 @@ impl Call {
         tracing::debug!(plugin, object, "cannot {doing}: {text}");
         let is_ours = matches!(
             error.refusal(),
-            Some(Refusal::Credentials | Refusal::Rights)
+            Some(RefusedBy::Credentials | RefusedBy::Rights)
         );
         let news = match &answer {
             Error::Denied => {
@@ -71,7 +71,7 @@ impl Call {
             && self.may_remark()
         {
             self.door.view.told(&self.primary.key, &news);
-            let hint = error.refusal().map_or("", Refusal::hint);
+            let hint = error.refusal().map_or("", RefusedBy::hint);
             tracing::warn!(
                 plugin,
                 object,

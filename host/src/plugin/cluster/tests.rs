@@ -28,12 +28,12 @@ use windlass_apiserver::history::Record;
 use windlass_apiserver::seams as server;
 use windlass_apiserver::server::{Options, Server};
 
-use super::{Call, CapturedWrites, ClusterAccess, Primary, Writes};
+use super::{Call, CapturedWrites, ClusterAccess, Primary, WriteMode};
 use crate::api::{Api, Discovery, Resource};
 use crate::events::Recorder;
 use crate::flowcontrol::Throttled;
 use crate::grants::{Grants, Scope, Used};
-use crate::informer::{Informers, Notification, Settings, Subscription, Watched};
+use crate::informer::{InformerKey, Informers, Notification, Settings, Subscription};
 use crate::memory::Account;
 use crate::object::{Fields, Key, finalizer_of, manager_of};
 use crate::plugin::bindings::cluster::{Consistency, DeleteOptions, Error, PatchType};
@@ -168,7 +168,7 @@ impl World {
     /// From now on the view holds this kind, as it is at the server.
     async fn watch(&self, api_version: &str, kind: &str) {
         let resource = self.resource(api_version, kind).await;
-        let watched = Watched {
+        let watched = InformerKey {
             resource: resource.clone(),
             namespace: None,
             label_selector: None,
@@ -243,7 +243,7 @@ struct Setting {
     verbs: &'static [&'static str],
     /// Whether ConfigMaps have been listed.
     sees_maps: bool,
-    writes: Writes,
+    writes: WriteMode,
     /// Where its memory counts.
     account: Account,
     /// Whether sets may take over ConfigMaps.
@@ -259,7 +259,7 @@ impl Default for Setting {
         Self {
             verbs: &["get", "list", "watch", "create", "patch", "delete"],
             sees_maps: true,
-            writes: Writes::Sent,
+            writes: WriteMode::Sent,
             account: Account::unlimited(),
             adopts: false,
             fields: &[],

@@ -10,8 +10,8 @@ use crate::api::{ApiError, Request};
 use crate::flowcontrol::Throttled;
 use crate::plugin::bindings::cluster::Error;
 use crate::plugin::redact::Redactor;
-use crate::plugin::shares::{Logged, Share};
-use crate::plugin::waited::{Waited, Waiting};
+use crate::plugin::shares::{Logged, VersionShare};
+use crate::plugin::waited::{WaitGuard, Waited};
 
 /// So many look-ups of the host do not count as requests of a call: one for each child of the largest set.
 const LOOKUPS: u32 = 1_000;
@@ -29,7 +29,7 @@ const SMALL: usize = 64 << 10;
 
 impl Call {
     /// It is limited over time by `share`.
-    pub(in crate::plugin) fn of_share(self, share: Arc<Share>) -> Self {
+    pub(in crate::plugin) fn of_share(self, share: Arc<VersionShare>) -> Self {
         let share = Some(share);
         Self { share, ..self }
     }
@@ -47,7 +47,7 @@ impl Call {
     }
 
     /// It waits for the API server until the answer is dropped.
-    pub(super) fn waits(&self) -> Option<Waiting> {
+    pub(super) fn waits(&self) -> Option<WaitGuard> {
         self.waited.as_ref().map(Waited::begin)
     }
 

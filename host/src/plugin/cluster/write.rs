@@ -13,13 +13,13 @@ use super::check::{self, Intent, owned_by};
 use super::read::{form, uri};
 use super::retry::Repeat;
 use super::set::{is_adopted, is_in_set_of, label};
-use super::{Call, Seen, Target, Writes};
+use super::{Call, SeenVersion, Target, WriteMode};
 use crate::api::{Request, object as json_object};
 use crate::bugs::{self, Bug};
 use crate::object::{ApplyScope, Object, finalizer_of, manager_for, manager_of};
 use crate::plugin::bindings::cluster::Error;
 use crate::plugin::bindings::types::ObjectRef;
-use crate::view::{Applied, Sent, Slot};
+use crate::view::{Applied, FieldOwner, SentWrite};
 
 /// How often a status is tried against others who change the object.
 const RACES: u32 = 5;
@@ -29,7 +29,7 @@ const NO_VERSION: &str = "1";
 
 /// Which object an apply is meant for.
 #[derive(Clone, Debug)]
-pub(super) enum Meant {
+pub(super) enum ApplyTarget {
     /// The one that the call has read, or else the one that is there, or else a new one.
     Any,
     /// The one with this UID.
@@ -47,7 +47,7 @@ impl Call {
         self.check_metadata(&intent, &target)?;
         self.keep_in_set(&target, &mut intent.object).await?;
         let extent = ApplyScope::of(&intent.object);
-        self.send_apply(&target, intent.object, extent, Meant::Any)
+        self.send_apply(&target, intent.object, extent, ApplyTarget::Any)
             .await
     }
 
@@ -77,7 +77,7 @@ impl Call {
             ("uid", uid),
         ]);
         object.insert("metadata".into(), metadata);
-        self.send_apply(&target, object, ApplyScope::Status, Meant::Any)
+        self.send_apply(&target, object, ApplyScope::Status, ApplyTarget::Any)
             .await
     }
 
@@ -93,8 +93,8 @@ impl Call {
             return Ok(());
         }
         let there = match self.door.writes {
-            Writes::Sent => self.look(target).await?,
-            Writes::Captured => self.door.view.get(&target.resource, &target.key),
+            WriteMode::Sent => self.look(target).await?,
+            WriteMode::Captured => self.door.view.get(&target.resource, &target.key),
         };
         let (primary, plugin) = (&self.primary, &*self.door.plugin);
         match there {
@@ -187,9 +187,9 @@ impl Call {
         target: &Target,
         object: Map<String, Value>,
         extent: ApplyScope,
-        meant: Meant,
+        meant: ApplyTarget,
     ) -> Result<String, Error> {
-        if self.door.writes == Writes::Captured {
+        if self.door.writes == WriteMode::Captured {
             return self.capture_apply(target, object, extent).await;
         }
         let slot = (self.author(target, &object)?, extent);
@@ -207,9 +207,9 @@ impl Call {
         self.check_owner(target, &object).await?;
         let parameters = parameters(&slot.0, &meant);
         let mut body = match meant {
-            Meant::New => with_no_version(object),
-            Meant::This(uid) => with_uid(object, Some(uid)),
-            Meant::Any => with_uid(object, self.seen(target).map(|seen| seen.uid.clone())),
+            ApplyTarget::New => with_no_version(object),
+            ApplyTarget::This(uid) => with_uid(object, Some(uid)),
+            ApplyTarget::Any => with_uid(object, self.seen(target).map(|seen| seen.uid.clone())),
         };
         let subresource = (extent == ApplyScope::Status).then_some("status");
         let uri = format!("{}?{parameters}", uri(target, subresource)?);
@@ -226,7 +226,7 @@ impl Call {
         };
         let object = object_of(&answer)?;
         self.meet(target, &object, false);
-        let sent = Sent {
+        let sent = SentWrite {
             object: &body,
             answer: answer.get(),
             manager: &slot.0,
@@ -238,10 +238,10 @@ impl Call {
     }
 
     /// The object, if an apply of `intent` would change nothing, and it is the one that the call has read.
-    fn unchanged(&self, target: &Target, slot: &Slot, intent: &[u8; 32]) -> Option<Object> {
+    fn unchanged(&self, target: &Target, slot: &FieldOwner, intent: &[u8; 32]) -> Option<Object> {
         let view = &self.door.view;
         let held = view.still_applied(&target.resource, &target.key, slot, intent)?;
-        let same = |seen: &Seen| *seen.uid == *held.metadata.uid;
+        let same = |seen: &SeenVersion| *seen.uid == *held.metadata.uid;
         self.seen(target).is_none_or(same).then_some(held)
     }
 
@@ -319,10 +319,10 @@ pub(super) fn with_uid(mut object: Map<String, Value>, seen: Option<String>) -> 
 }
 
 /// The parameters of an apply: forced, but for a new object.
-fn parameters(manager: &str, meant: &Meant) -> String {
+fn parameters(manager: &str, meant: &ApplyTarget) -> String {
     let mut parameters = form();
     parameters.append_pair("fieldManager", manager);
-    if !matches!(meant, Meant::New) {
+    if !matches!(meant, ApplyTarget::New) {
         parameters.append_pair("force", "true");
     }
     parameters.finish()

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::{Hider, Note, Reply, Transcript, Values, bare, not_recorded};
+use super::{Hider, ImportCall, Reply, Transcript, Values, bare, not_recorded};
 
 /// So many calls of imports are kept of a call that is made again.
 const CALLS: usize = 100_000;
@@ -26,11 +26,11 @@ pub struct Player {
 #[derive(Default)]
 struct Play {
     /// Each with whether it was given.
-    reads: Vec<(Note, bool)>,
+    reads: Vec<(ImportCall, bool)>,
     /// Those that were not made again so far.
-    writes: Vec<Note>,
+    writes: Vec<ImportCall>,
     /// What was asked for this time, but for reads that were answered.
-    asked: Vec<Note>,
+    asked: Vec<ImportCall>,
     /// What is hidden in a recording, and made again by the guest.
     secrets: Values,
     hider: Option<Hider>,
@@ -39,7 +39,8 @@ struct Play {
 impl Player {
     /// Plays `reel`.
     pub fn new(reel: Transcript) -> Self {
-        let (reads, writes): (Vec<Note>, Vec<Note>) = reel.notes.into_iter().partition(Note::reads);
+        let (reads, writes): (Vec<ImportCall>, Vec<ImportCall>) =
+            reel.notes.into_iter().partition(ImportCall::reads);
         let play = Play {
             reads: reads.into_iter().map(|note| (note, false)).collect(),
             writes,
@@ -70,7 +71,7 @@ impl Player {
         if let Some(hider) = &play.hider {
             hider.hide(&mut arguments);
         }
-        let mut note = Note {
+        let mut note = ImportCall {
             call: call.to_owned(),
             arguments,
             answer: not_recorded(),
@@ -91,7 +92,7 @@ impl Player {
 
     /// What was asked for this time, in order: writes, and reads that are not on the tape. Values of Secrets are
     /// hidden as in a recording.
-    pub fn asked(&self) -> Vec<Note> {
+    pub fn asked(&self) -> Vec<ImportCall> {
         let play = self.play.lock();
         let mut asked = play.asked.clone();
         if let Some(hider) = &play.hider {
@@ -111,8 +112,9 @@ impl Player {
 
 impl Play {
     /// The answer to the same read: each in its turn, the last one for ever.
-    fn read(&mut self, note: &Note) -> Option<Reply> {
-        let is_same = |held: &Note| held.call == note.call && held.arguments == note.arguments;
+    fn read(&mut self, note: &ImportCall) -> Option<Reply> {
+        let is_same =
+            |held: &ImportCall| held.call == note.call && held.arguments == note.arguments;
         let mut reads = self.reads.iter_mut();
         if let Some((held, given)) = reads.find(|(held, given)| !*given && is_same(held)) {
             *given = true;
@@ -120,8 +122,9 @@ impl Play {
         }
         // From wherever it came, it is what was there.
         let wanted = wherever(&note.arguments);
-        let is_alike = |held: &Note| held.call == note.call && wherever(&held.arguments) == wanted;
-        let last = |is: &dyn Fn(&Note) -> bool| {
+        let is_alike =
+            |held: &ImportCall| held.call == note.call && wherever(&held.arguments) == wanted;
+        let last = |is: &dyn Fn(&ImportCall) -> bool| {
             let mut reads = self.reads.iter().rev();
             reads
                 .find(|(held, _)| is(held))
@@ -131,7 +134,7 @@ impl Play {
     }
 
     /// The answer to the same write, or the one of a server that agrees.
-    fn write(&mut self, note: &Note) -> Reply {
+    fn write(&mut self, note: &ImportCall) -> Reply {
         let mut writes = self.writes.iter();
         let same =
             writes.position(|held| held.call == note.call && held.arguments == note.arguments);
@@ -172,8 +175,8 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn note(call: &str, arguments: Value, answer: Value) -> Note {
-        Note {
+    fn note(call: &str, arguments: Value, answer: Value) -> ImportCall {
+        ImportCall {
             call: call.into(),
             arguments,
             answer: Reply::Ok(answer),

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Problem, Reply, arguments};
+use super::{RecordedError, Reply, arguments};
 use crate::plugin::bindings::cluster::{Error, SetError};
 
 /// An answer that can be noted, and given again from a note.
@@ -21,7 +21,7 @@ pub(in crate::plugin) trait Recordable: Sized {
 }
 
 /// A part of an answer.
-pub(in crate::plugin) trait Part: Sized {
+pub(in crate::plugin) trait RecordablePart: Sized {
     fn said(&self) -> Value;
     fn length(&self) -> usize;
     fn objects(&self, each: &mut dyn FnMut(&str));
@@ -29,7 +29,7 @@ pub(in crate::plugin) trait Part: Sized {
 }
 
 /// An object.
-impl Part for String {
+impl RecordablePart for String {
     fn said(&self) -> Value {
         arguments::object(self)
     }
@@ -50,9 +50,9 @@ impl Part for String {
     }
 }
 
-impl Part for Vec<String> {
+impl RecordablePart for Vec<String> {
     fn said(&self) -> Value {
-        self.iter().map(Part::said).collect()
+        self.iter().map(RecordablePart::said).collect()
     }
 
     fn length(&self) -> usize {
@@ -71,7 +71,7 @@ impl Part for Vec<String> {
     }
 }
 
-impl Part for () {
+impl RecordablePart for () {
     fn said(&self) -> Value {
         Value::Null
     }
@@ -87,16 +87,16 @@ impl Part for () {
     }
 }
 
-impl<T: Part> Recordable for Result<T, Error> {
+impl<T: RecordablePart> Recordable for Result<T, Error> {
     fn reply(&self) -> Reply {
         match self {
             Ok(part) => Reply::Ok(part.said()),
-            Err(error) => Reply::Errors(vec![Problem::of(None, error)]),
+            Err(error) => Reply::Errors(vec![RecordedError::of(None, error)]),
         }
     }
 
     fn bytes(&self) -> usize {
-        self.as_ref().map_or(64, Part::length)
+        self.as_ref().map_or(64, RecordablePart::length)
     }
 
     fn objects(&self, each: &mut dyn FnMut(&str)) {
@@ -113,13 +113,13 @@ impl<T: Part> Recordable for Result<T, Error> {
     }
 }
 
-impl<T: Part> Recordable for Result<T, Vec<SetError>> {
+impl<T: RecordablePart> Recordable for Result<T, Vec<SetError>> {
     fn reply(&self) -> Reply {
         match self {
             Ok(part) => Reply::Ok(part.said()),
             Err(errors) => {
                 let problems = errors.iter();
-                let problems = problems.map(|error| Problem::of(error.index, &error.error));
+                let problems = problems.map(|error| RecordedError::of(error.index, &error.error));
                 Reply::Errors(problems.collect())
             }
         }

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeSet;
 
-use super::super::primary::Primary;
+use super::super::primary::GrantedPrimary;
 use crate::api::builtin;
 use crate::grants::{Grants, never_by_wildcard};
 
@@ -15,7 +15,7 @@ use crate::grants::{Grants, never_by_wildcard};
 type Pair = (Vec<String>, Vec<String>);
 
 /// The groups that a wildcard stands for.
-pub(super) fn groups(grants: &Grants, primary: &Primary) -> BTreeSet<String> {
+pub(super) fn groups(grants: &Grants, primary: &GrantedPrimary) -> BTreeSet<String> {
     let named = grants.iter().flat_map(|grant| &grant.api_groups);
     let named = named.filter(|group| !group.contains('*')).cloned();
     builtin::groups()

@@ -35,8 +35,8 @@ fn answer(managers: &[(&str, Value)]) -> String {
     json!({ "metadata": { "name": "web", "managedFields": entries } }).to_string()
 }
 
-fn sent<'a>(object: &'a Value, answer: &'a str) -> Sent<'a> {
-    Sent {
+fn sent<'a>(object: &'a Value, answer: &'a str) -> SentWrite<'a> {
+    SentWrite {
         object,
         answer,
         manager: "windlass/p",

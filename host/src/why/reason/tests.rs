@@ -9,7 +9,7 @@ use super::*;
 use crate::controller::{Children, Delayed, Record};
 use crate::metrics::FailureKind;
 use crate::object::{Key, Object};
-use crate::view::{End, Wrote};
+use crate::view::{WriteOutcome, Wrote};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -29,12 +29,12 @@ fn key() -> Key {
 }
 
 /// A settled object.
-fn settled() -> Facts {
-    Facts {
-        stage: Stage::Running,
+fn settled() -> ObjectState {
+    ObjectState {
+        stage: PluginStage::Running,
         holder: None,
-        sight: Sight::There(object(&json!({}))),
-        place: Place::Nowhere,
+        sight: CacheState::There(object(&json!({}))),
+        place: QueuePosition::Nowhere,
         paused: None,
         throttled: false,
         failures: 0,
@@ -49,48 +49,48 @@ fn settled() -> Facts {
 }
 
 /// The settled object, changed.
-fn facts(change: impl FnOnce(&mut Facts)) -> Facts {
+fn facts(change: impl FnOnce(&mut ObjectState)) -> ObjectState {
     let mut facts = settled();
     change(&mut facts);
     facts
 }
 
 /// The same, of which the last pass is changed.
-fn last(change: impl FnOnce(&mut Record)) -> Facts {
+fn last(change: impl FnOnce(&mut Record)) -> ObjectState {
     let mut last = Record::settled();
     change(&mut last);
     facts(|facts| facts.passes = vec![Arc::new(last)])
 }
 
-fn there(more: &Value) -> Truth {
-    Truth::There(object(more))
+fn there(more: &Value) -> LiveObject {
+    LiveObject::There(object(more))
 }
 
-fn delayed(why: Option<WakeReason>, slowed: bool) -> Facts {
+fn delayed(why: Option<WakeReason>, slowed: bool) -> ObjectState {
     let left = SECOND;
-    facts(|facts| facts.place = Place::Delayed(Delayed { left, why, slowed }))
+    facts(|facts| facts.place = QueuePosition::Delayed(Delayed { left, why, slowed }))
 }
 
 /// Each reason, and a situation that leads to it.
-fn situations() -> Vec<(Reason, Facts, Truth)> {
+fn situations() -> Vec<(Reason, ObjectState, LiveObject)> {
     let mut all = usual();
     all.extend(idle::situations());
     all
 }
 
 /// Those of objects that the plugin selects and nobody has paused, and of objects that are not there.
-fn usual() -> Vec<(Reason, Facts, Truth)> {
+fn usual() -> Vec<(Reason, ObjectState, LiveObject)> {
     let same = || there(&json!({}));
-    let stage = |stage: Stage| facts(|facts| facts.stage = stage);
-    let place = |place: Place| facts(|facts| facts.place = place);
-    let waiting = |low| Place::Waiting { low, since: SECOND };
-    let running = |again| Place::Running {
+    let stage = |stage: PluginStage| facts(|facts| facts.stage = stage);
+    let place = |place: QueuePosition| facts(|facts| facts.place = place);
+    let waiting = |low| QueuePosition::Waiting { low, since: SECOND };
+    let running = |again| QueuePosition::Running {
         since: SECOND,
         again,
     };
-    let absent = |change: fn(&mut Facts)| {
+    let absent = |change: fn(&mut ObjectState)| {
         facts(|facts| {
-            facts.sight = Sight::Absent;
+            facts.sight = CacheState::Absent;
             change(facts);
         })
     };
@@ -98,9 +98,9 @@ fn usual() -> Vec<(Reason, Facts, Truth)> {
         let leaving = object(
             &json!({ "deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": finalizers }),
         );
-        facts(|facts| facts.sight = Sight::There(leaving))
+        facts(|facts| facts.sight = CacheState::There(leaving))
     };
-    let older = |change: fn(&mut Facts)| {
+    let older = |change: fn(&mut ObjectState)| {
         let mut facts = last(|last| last.version = "6".into());
         change(&mut facts);
         facts
@@ -110,7 +110,7 @@ fn usual() -> Vec<(Reason, Facts, Truth)> {
         last.journal.writes.push(Wrote {
             kind: "Greeting".into(),
             key: key(),
-            end: End::Changed(Vec::new()),
+            end: WriteOutcome::Changed(Vec::new()),
             followed: Vec::new(),
             unread: Vec::new(),
             version: Some("7".into()),
@@ -130,22 +130,22 @@ fn usual() -> Vec<(Reason, Facts, Truth)> {
     };
     let labels = BTreeMap::from([("app", "other")]);
     vec![
-        (Reason::Loading, stage(Stage::Loading), same()),
+        (Reason::Loading, stage(PluginStage::Loading), same()),
         (
             Reason::Refused("x".into()),
-            stage(Stage::Refused("x".into())),
+            stage(PluginStage::Refused("x".into())),
             same(),
         ),
         (
             Reason::Quarantined("x".into()),
-            stage(Stage::Quarantined("x".into())),
+            stage(PluginStage::Quarantined("x".into())),
             same(),
         ),
         (
             Reason::SlowedDown("x".into()),
             facts(|facts| {
-                facts.stage = Stage::SlowedDown("x".into());
-                facts.place = Place::Waiting {
+                facts.stage = PluginStage::SlowedDown("x".into());
+                facts.place = QueuePosition::Waiting {
                     low: false,
                     since: Duration::ZERO,
                 };
@@ -154,17 +154,21 @@ fn usual() -> Vec<(Reason, Facts, Truth)> {
         ),
         (
             Reason::Waiting("no kind".into()),
-            stage(Stage::Waiting("no kind".into())),
+            stage(PluginStage::Waiting("no kind".into())),
             same(),
         ),
-        (Reason::Syncing, stage(Stage::Syncing), same()),
-        (Reason::StandingBy(None), stage(Stage::StandingBy), same()),
+        (Reason::Syncing, stage(PluginStage::Syncing), same()),
+        (
+            Reason::StandingBy(None),
+            stage(PluginStage::StandingBy),
+            same(),
+        ),
         (
             Reason::NamespaceNotGranted,
-            facts(|facts| facts.sight = Sight::NotWatched),
+            facts(|facts| facts.sight = CacheState::NotWatched),
             same(),
         ),
-        (Reason::NotThere, absent(|_| {}), Truth::Absent),
+        (Reason::NotThere, absent(|_| {}), LiveObject::Absent),
         (
             Reason::NotSelectedByLabels("app=web".into(), Left::default()),
             absent(|facts| facts.label_selector = Some("app=web".into())),
@@ -179,9 +183,9 @@ fn usual() -> Vec<(Reason, Facts, Truth)> {
         (
             Reason::NotSeenAndUnknown("x".into()),
             absent(|_| {}),
-            Truth::Unknown("x".into()),
+            LiveObject::Unknown("x".into()),
         ),
-        (Reason::GoneNotSeenYet, settled(), Truth::Absent),
+        (Reason::GoneNotSeenYet, settled(), LiveObject::Absent),
         (Reason::Running(SECOND), place(running(false)), same()),
         (
             Reason::RunningAndAgain(SECOND),
@@ -252,12 +256,12 @@ fn usual() -> Vec<(Reason, Facts, Truth)> {
         (
             Reason::HeldByOthers(vec!["x.dev/y".into()]),
             leaving(json!(["x.dev/y"])),
-            Truth::Unknown(String::new()),
+            LiveObject::Unknown(String::new()),
         ),
         (
             Reason::LeavesWithoutUs,
             leaving(json!([])),
-            Truth::Unknown(String::new()),
+            LiveObject::Unknown(String::new()),
         ),
         (
             Reason::Terminal,
@@ -305,7 +309,7 @@ fn usual() -> Vec<(Reason, Facts, Truth)> {
             same(),
         ),
         (Reason::Settled, settled(), same()),
-        (Reason::Settled, settled(), Truth::Unknown("x".into())),
+        (Reason::Settled, settled(), LiveObject::Unknown("x".into())),
     ]
 }
 

@@ -21,7 +21,7 @@ use windlass_e2e::{
 use windlass_host::api::{Discovery, Resource};
 use windlass_host::connect::ClusterFlags;
 use windlass_host::connect::connect;
-use windlass_host::informer::{Informers, Notification, Settings, Subscription, Watched};
+use windlass_host::informer::{InformerKey, Informers, Notification, Settings, Subscription};
 use windlass_host::memory::Account;
 use windlass_host::object::{Fields, Key, Object};
 use windlass_host::seams::{Clock, Rng, Seams, Spawn};
@@ -192,7 +192,7 @@ async fn write(maps: &Api<ConfigMap>, dice: &mut fastrand::Rng) -> Result<bool> 
 
 impl Informed {
     pub(crate) fn start(informers: &Informers, namespace: &str, selector: &str) -> Self {
-        let watched = Watched {
+        let watched = InformerKey {
             resource: Resource {
                 group: String::new(),
                 version: "v1".to_owned(),

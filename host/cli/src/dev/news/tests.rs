@@ -1,9 +1,9 @@
 use super::*;
 use windlass_host::controller::Record;
 use windlass_host::object::Key;
-use windlass_host::view::{Difference, End, Wrote};
+use windlass_host::view::{Difference, WriteOutcome, Wrote};
 
-fn wrote(name: &str, end: End) -> Wrote {
+fn wrote(name: &str, end: WriteOutcome) -> Wrote {
     Wrote {
         kind: "ConfigMap".into(),
         key: Key::new(Some("n"), name),
@@ -39,18 +39,18 @@ fn a_pass_is_told_by_what_it_did_to_fields() {
     let default = field(".spec.type", None, Some("\"ClusterIP\""));
     let with_defaults = Wrote {
         followed: vec![default; 5],
-        ..wrote("made", End::Created(vec![made]))
+        ..wrote("made", WriteOutcome::Created(vec![made]))
     };
     let not_read = Wrote {
         unread: vec![field(".status.phase", None, Some("\"Ready\""))],
-        ..wrote("sent", End::Changed(Vec::new()))
+        ..wrote("sent", WriteOutcome::Changed(Vec::new()))
     };
     record.journal.writes = vec![
         with_defaults,
         not_read,
-        wrote("changed", End::Changed(vec![more])),
-        wrote("same", End::Changed(Vec::new())),
-        wrote("gone", End::Deleted),
+        wrote("changed", WriteOutcome::Changed(vec![more])),
+        wrote("same", WriteOutcome::Changed(Vec::new())),
+        wrote("gone", WriteOutcome::Deleted),
     ];
     let (tone, verb, text) = pass(&record).said();
     assert_eq!((tone, verb), (Tone::Good, "Reconcile"));
@@ -107,7 +107,7 @@ fn a_failure_is_told_with_what_the_guest_said_and_when_it_is_tried_again() {
 fn many_fields_are_counted() {
     let fields = (0..20).map(|n| field(&format!(".f{n}"), None, Some("1")));
     let mut record = Record::settled();
-    record.journal.writes = vec![wrote("made", End::Created(fields.collect()))];
+    record.journal.writes = vec![wrote("made", WriteOutcome::Created(fields.collect()))];
     let (_, _, text) = pass(&record).said();
     assert!(text.ends_with("    f7: 1\n    and 12 more"), "{text}");
 }
@@ -174,10 +174,10 @@ fn a_child_that_changes_its_owner_is_told_apart() {
         owner("uid", "\"1\"", "\"2\""),
     ];
     record.journal.writes = vec![
-        wrote("child", End::Changed(fields)),
+        wrote("child", WriteOutcome::Changed(fields)),
         wrote(
             "other",
-            End::Changed(vec![owner("blockOwnerDeletion", "true", "false")]),
+            WriteOutcome::Changed(vec![owner("blockOwnerDeletion", "true", "false")]),
         ),
     ];
     let (_, _, text) = pass(&record).said();

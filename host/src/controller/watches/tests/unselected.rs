@@ -6,7 +6,7 @@ use crate::memory::Account;
 use crate::object::{ApplyScope, Key};
 use crate::selector::LabelSelector;
 use crate::view::tests::{Woken, outlook};
-use crate::view::{Sent, WatchSpec};
+use crate::view::{SentWrite, WatchSpec};
 
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
@@ -28,7 +28,7 @@ impl Selects {
             ..outlook(resource.clone())
         });
         world.create("a").await;
-        let selected = Watched {
+        let selected = InformerKey {
             label_selector: Some("app=a".into()),
             ..config_maps()
         };
@@ -45,9 +45,9 @@ impl Selects {
             world.within(informer.synced()).await;
         }
         view.watch(resource, scope.clone(), informers);
-        let unselected = Unselected {
+        let unselected = UnselectedWatch {
             wanted: view.wants_unselected(),
-            watched: Watched {
+            watched: InformerKey {
                 metadata_only: true,
                 ..config_maps()
             },
@@ -188,7 +188,7 @@ async fn an_own_write_outside_the_selector_wakes_only_others() {
             false => it.world.change("copy", "part").await,
         };
         match whole {
-            true => write.answered(&object, &Sent::NOTHING),
+            true => write.answered(&object, &SentWrite::NOTHING),
             false => write.answered_in_part(&object),
         }
         assert_eq!(it.woken().await, "", "the echo");
@@ -224,7 +224,7 @@ async fn a_child_of_the_same_kind_wakes_its_owner() {
     let answer = it.send("POST", "", &child).await;
     write.answered(
         &crate::object::Object::new(&answer).unwrap(),
-        &Sent::NOTHING,
+        &SentWrite::NOTHING,
     );
     it.woken().await;
     it.send("DELETE", "/child", &Value::Null).await;

@@ -6,12 +6,12 @@
 use serde_json::{Map, Value};
 
 use super::super::read::uri;
-use super::super::write::Meant;
-use super::super::{Call, Target, Writes};
+use super::super::write::ApplyTarget;
+use super::super::{Call, Target, WriteMode};
 use super::member::{self, Standing};
 use crate::api::Request;
 use crate::bugs::{self, Bug};
-use crate::events::{About, Note, Severity};
+use crate::events::{Event, Regarding, Severity};
 use crate::grants::Access;
 use crate::object::{ApplyScope, Object};
 use crate::plugin::bindings::cluster::Error;
@@ -47,7 +47,7 @@ impl Call {
                 return Err(Error::Conflict);
             }
             member::mark(&mut object, &self.primary, &self.door.plugin, adopted)?;
-            let meant = uid.clone().map_or(Meant::New, Meant::This);
+            let meant = uid.clone().map_or(ApplyTarget::New, ApplyTarget::This);
             let extent = ApplyScope::of(&object);
             let applied = self.send_apply(target, object.clone(), extent, meant);
             match applied.await {
@@ -69,7 +69,7 @@ impl Call {
         &mut self,
         target: &Target,
     ) -> Result<Option<Object>, Error> {
-        if self.door.writes == Writes::Captured {
+        if self.door.writes == WriteMode::Captured {
             return self.there(target).await;
         }
         let view = &self.door.view;
@@ -127,13 +127,13 @@ impl Call {
             let (plugin, object) = (&*self.door.plugin, self.primary.to_string());
             tracing::warn!(plugin, object, "conflict in the set: {text}");
         }
-        if self.door.writes == Writes::Captured {
+        if self.door.writes == WriteMode::Captured {
             return;
         }
-        self.door.events.publish(Note {
+        self.door.events.publish(Event {
             plugin: self.door.plugin.clone(),
             regarding: self.primary.about(),
-            related: Some(About {
+            related: Some(Regarding {
                 api_version: resource.api_version(),
                 kind: resource.kind.clone(),
                 key: key.clone(),

@@ -6,21 +6,24 @@ use super::super::read::{form, uri};
 use super::super::retry::Repeat;
 use super::super::write::object_of;
 use super::super::{Call, Target};
-use super::{Name, member, whole};
+use super::{ObjectName, member, whole};
 use crate::api::{Request, Resource};
 use crate::bugs::{self, Bug};
-use crate::events::{Note, Severity};
+use crate::events::{Event, Severity};
 use crate::grants::{Access, Scope};
 use crate::object::{ApplyScope, Object, manager_of};
 use crate::plugin::bindings::cluster::{DeleteOptions, Error, SetError};
-use crate::view::{Saw, Sent};
+use crate::view::{Saw, SentWrite};
 
 /// How often a child is looked at again that others change.
 const RACES: u32 = 5;
 
 impl Call {
     /// Deletes what is in the set no more; nothing as long as the host may have overlooked something.
-    pub(super) async fn prune(&mut self, members: &BTreeSet<Name>) -> Result<(), Vec<SetError>> {
+    pub(super) async fn prune(
+        &mut self,
+        members: &BTreeSet<ObjectName>,
+    ) -> Result<(), Vec<SetError>> {
         let Some(kinds) = self.prunable(members).await.map_err(whole)? else {
             return Ok(());
         };
@@ -41,7 +44,7 @@ impl Call {
     /// once it is.
     async fn prunable(
         &mut self,
-        members: &BTreeSet<Name>,
+        members: &BTreeSet<ObjectName>,
     ) -> Result<Option<Vec<(Resource, Option<String>)>>, Error> {
         let view = self.door.view.clone();
         // Before anything is looked at: what is seen from now on runs the key.
@@ -108,7 +111,7 @@ impl Call {
     fn former(
         &self,
         kinds: &[(Resource, Option<String>)],
-        members: &BTreeSet<Name>,
+        members: &BTreeSet<ObjectName>,
     ) -> Vec<(Target, Object)> {
         let view = &self.door.view;
         let mut former = Vec::new();
@@ -209,7 +212,7 @@ impl Call {
         let answer = self
             .send_write("release a former child", request, Repeat::Harmless)
             .await?;
-        let sent = Sent {
+        let sent = SentWrite {
             object: &patch,
             answer: answer.get(),
             manager: &manager,
@@ -220,7 +223,7 @@ impl Call {
 
     /// Says on the primary that children stay that a set would have taken away.
     fn say_kept(&self, what: &str, verb: &str) {
-        self.door.events.publish(Note {
+        self.door.events.publish(Event {
             plugin: self.door.plugin.clone(),
             regarding: self.primary.about(),
             related: None,

@@ -4,7 +4,7 @@ use windlass_apiserver::faults::{Fault, Matcher, Switch};
 use windlass_apiserver::request::route::Verb;
 
 use super::*;
-use crate::view::End;
+use crate::view::WriteOutcome;
 
 #[tokio::test(start_paused = true)]
 async fn what_exists_already_is_not_overwritten() {
@@ -68,7 +68,7 @@ async fn a_creation_is_told_as_one_also_of_a_kind_that_is_not_watched() {
     assert!(
         matches!(
             (&writes[0].end, &writes[1].end),
-            (End::Created(_), End::Unseen)
+            (WriteOutcome::Created(_), WriteOutcome::Unseen)
         ),
         "{writes:?}"
     );

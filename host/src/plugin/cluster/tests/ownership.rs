@@ -286,7 +286,7 @@ async fn with_adopt_what_another_object_controls_is_a_conflict_all_the_same() {
 #[tokio::test(start_paused = true)]
 async fn a_smoke_test_finds_the_same_conflicts() {
     let smoke = Setting {
-        writes: Writes::Captured,
+        writes: WriteMode::Captured,
         ..Setting::default()
     };
     let world = World::new().await.set(smoke).await;

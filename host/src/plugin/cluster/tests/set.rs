@@ -349,7 +349,7 @@ async fn a_smoke_test_applies_no_set_and_deletes_nothing() {
     let world = World::new().await;
     set(&world, &["a", "b"]).await.unwrap();
     let smoke = Setting {
-        writes: Writes::Captured,
+        writes: WriteMode::Captured,
         ..Setting::default()
     };
     let world = world.set(smoke).await;

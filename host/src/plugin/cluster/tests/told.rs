@@ -1,7 +1,7 @@
 //! What is told of the writes of a call.
 
 use super::*;
-use crate::view::{End, Wrote};
+use crate::view::{WriteOutcome, Wrote};
 
 /// `end path before after`, one line for each field of each write; `because of it` for those that were not sent, and `sent`
 /// for those that are not read.
@@ -10,12 +10,12 @@ fn told(writes: &[Wrote]) -> Vec<String> {
     let mut lines = Vec::new();
     for wrote in writes {
         let end = match &wrote.end {
-            End::Created(_) => "created",
-            End::Changed(_) => "changed",
-            End::Unseen => "unseen",
-            End::Deleted => "deleted",
-            End::NotDeleted => "not deleted",
-            End::Failed => "failed",
+            WriteOutcome::Created(_) => "created",
+            WriteOutcome::Changed(_) => "changed",
+            WriteOutcome::Unseen => "unseen",
+            WriteOutcome::Deleted => "deleted",
+            WriteOutcome::NotDeleted => "not deleted",
+            WriteOutcome::Failed => "failed",
         };
         lines.push(format!("{end} {}", wrote.key.name));
         let applied = wrote.end.differences().iter().map(|field| ("", field));

@@ -3,7 +3,7 @@
 use super::*;
 
 /// Each of them, and its reason.
-pub(super) fn situations() -> Vec<(Reason, Facts, Truth)> {
+pub(super) fn situations() -> Vec<(Reason, ObjectState, LiveObject)> {
     let labels = BTreeMap::from([("app", "other")]);
     let paused = json!({ "annotations": { "windlass.dev/paused": "true" } });
     let held_and_paused = json!({
@@ -20,7 +20,7 @@ pub(super) fn situations() -> Vec<(Reason, Facts, Truth)> {
     };
     let stray = |metadata: &Value| {
         facts(|facts| {
-            facts.sight = Sight::Stray(object(metadata));
+            facts.sight = CacheState::Stray(object(metadata));
             facts.label_selector = Some("app=web".into());
             facts.children = child();
         })
@@ -28,7 +28,7 @@ pub(super) fn situations() -> Vec<(Reason, Facts, Truth)> {
     let requeued_stray = || {
         let metadata = json!({ "labels": labels, "finalizers": ["windlass.dev/greeter"] });
         let place = delayed(Some(WakeReason::Requeued), false).place;
-        Facts {
+        ObjectState {
             place,
             ..stray(&metadata)
         }
@@ -37,7 +37,7 @@ pub(super) fn situations() -> Vec<(Reason, Facts, Truth)> {
         (
             Reason::NotSelectedByLabels("app=web".into(), left(None)),
             facts(|facts| {
-                facts.sight = Sight::Absent;
+                facts.sight = CacheState::Absent;
                 facts.label_selector = Some("app=web".into());
                 facts.children = child();
             }),
@@ -52,31 +52,31 @@ pub(super) fn situations() -> Vec<(Reason, Facts, Truth)> {
         (
             Reason::NotSelectedByLabels("app=web".into(), left(Some("windlass.dev/greeter"))),
             requeued_stray(),
-            Truth::Unknown("x".into()),
+            LiveObject::Unknown("x".into()),
         ),
         (
             Reason::PausedByAnnotation,
-            facts(|facts| facts.sight = Sight::There(object(&paused))),
+            facts(|facts| facts.sight = CacheState::There(object(&paused))),
             there(&paused),
         ),
         // Whatever it waits for.
         (
             Reason::PausedByAnnotation,
-            Facts {
-                sight: Sight::There(object(&paused)),
+            ObjectState {
+                sight: CacheState::There(object(&paused)),
                 ..delayed(Some(WakeReason::Failed), false)
             },
-            Truth::Unknown("x".into()),
+            LiveObject::Unknown("x".into()),
         ),
         (
             Reason::PausedByAnnotation,
-            facts(|facts| facts.sight = Sight::There(object(&held_and_paused))),
+            facts(|facts| facts.sight = CacheState::There(object(&held_and_paused))),
             there(&held_and_paused),
         ),
         // It is resumed, which the plugin's watch has not shown yet.
         (
             Reason::NewerNotSeenYet,
-            facts(|facts| facts.sight = Sight::There(object(&paused))),
+            facts(|facts| facts.sight = CacheState::There(object(&paused))),
             there(&json!({ "resourceVersion": "8" })),
         ),
         // It comes back.
