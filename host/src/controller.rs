@@ -6,15 +6,15 @@
 //!   holds a plugin back.
 
 mod backoff;
+#[cfg(feature = "benchmarks")]
+pub(crate) mod benchmarks;
 mod count;
 mod early;
-mod facts;
 mod failing;
 mod finalizer;
 mod handle;
 mod hot;
-#[cfg(feature = "measured")]
-pub(crate) mod measured;
+mod object_state;
 mod once;
 mod queue;
 mod reconcile;
@@ -31,10 +31,10 @@ mod worker;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-pub use facts::{CacheState, Children, Delayed, ObjectState, QueuePosition};
 pub use failing::{Failing, FailureSummary};
 pub use finalizer::Step;
 pub use handle::{ControllerHandle, ControllerHandles};
+pub use object_state::{CacheState, Children, Delayed, ObjectState, QueuePosition};
 pub use once::{Answer, Function};
 pub use record::{Archive, PassOutcome, Record, Records};
 pub use settle::{FinalizerPatch, settle_finalizer};
@@ -49,7 +49,7 @@ use crate::events::Recorder;
 use crate::grants::Grants;
 use crate::informer::Informers;
 use crate::memory::Room;
-use crate::metrics::{Backlog, Meters};
+use crate::metrics::{Backlog, PluginMetrics};
 use crate::plugin::cluster::{CapturedWrites, ClusterAccess, WriteMode};
 use crate::plugin::{Cancel, Plugin};
 use crate::recording::FailureRecorder;
@@ -82,7 +82,7 @@ pub struct ControllerParts {
     /// Where passes are recorded.
     pub records: Records,
     /// Where they are counted.
-    pub meters: Arc<Meters>,
+    pub meters: Arc<PluginMetrics>,
     /// Where the controller is found by whoever asks.
     pub insights: ControllerHandles,
     /// Where failed passes are recorded, if they are.

@@ -3,8 +3,8 @@
 //! - Nothing is allowed that no grant names.
 //! - A grant is *plain*, *powerful* (only with `acknowledge: true`) or *never* given to a plugin.
 
-#[cfg(feature = "measured")]
-pub(crate) mod measured;
+#[cfg(feature = "benchmarks")]
+pub(crate) mod benchmarks;
 mod merge;
 mod power;
 mod used;

@@ -12,8 +12,8 @@
 //! ```
 
 mod audit;
-#[cfg(feature = "measured")]
-pub(crate) mod measured;
+#[cfg(feature = "benchmarks")]
+pub(crate) mod benchmarks;
 mod reflector;
 mod shared;
 mod store;

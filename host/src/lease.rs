@@ -6,9 +6,9 @@
 //!   of the plugin is sent any more.
 
 mod flags;
+mod observed;
 mod published;
 mod record;
-mod watched;
 
 use parking_lot::Mutex;
 use std::time::Duration;
@@ -22,8 +22,8 @@ use crate::bugs::{self, Bug};
 use crate::crashes::Crashes;
 use crate::seams::Seams;
 pub use flags::LeaderElectionFlags;
+pub use observed::ObservedLease;
 use record::LeaderElectionRecord;
-pub use watched::ObservedLease;
 
 /// How often a Lease is given up again, when something else was written first.
 const RELEASES: usize = 3;

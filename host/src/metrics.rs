@@ -1,15 +1,15 @@
 //! What the host counts of itself, of its plugins and of its requests, in the words of controller-runtime.
 //!
 //! - A plugin's series are there, at 0, from when it is asked for, and are gone when it is: they are made
-//!   when somebody asks, from what its [`Meters`] hold then.
+//!   when somebody asks, from what its [`PluginMetrics`] hold then.
 //! - Names, labels and buckets are controller-runtime's and client-go's, so that their dashboards work;
 //!   what is ours begins with `windlass_`.
 
+mod custom_metrics;
 mod failure;
 mod families;
 mod history;
-mod meters;
-mod own;
+mod plugin_metrics;
 mod process;
 mod stores;
 
@@ -27,8 +27,8 @@ use prometheus_client::registry::Registry;
 
 pub use failure::FailureKind;
 pub use history::{Interval, STEP};
-pub(crate) use meters::Backlog;
-pub use meters::{Meters, NotRunning, PluginStage, QueueDepth, RunningVersion};
+pub(crate) use plugin_metrics::Backlog;
+pub use plugin_metrics::{NotRunning, PluginMetrics, PluginStage, QueueDepth, RunningVersion};
 
 use crate::api::Requests;
 use crate::informer::Informers;
@@ -41,7 +41,7 @@ pub struct Metrics(Arc<MetricsInner>);
 
 #[derive(Debug, Default)]
 struct MetricsInner {
-    plugins: Mutex<BTreeMap<Arc<str>, Arc<Meters>>>,
+    plugins: Mutex<BTreeMap<Arc<str>, Arc<PluginMetrics>>>,
     /// What is wrong with the documents that no plugin runs by.
     problems: Mutex<Vec<String>>,
     stores: Stores,
@@ -60,13 +60,13 @@ impl Metrics {
     }
 
     /// Those of `plugin`, in whatever version; at 0 if it has none.
-    pub fn of(&self, plugin: &str) -> Arc<Meters> {
+    pub fn of(&self, plugin: &str) -> Arc<PluginMetrics> {
         let mut plugins = self.0.plugins.lock();
         plugins.entry(plugin.into()).or_default().clone()
     }
 
     /// Those of all plugins, by name.
-    pub fn plugins(&self) -> BTreeMap<Arc<str>, Arc<Meters>> {
+    pub fn plugins(&self) -> BTreeMap<Arc<str>, Arc<PluginMetrics>> {
         self.0.plugins.lock().clone()
     }
 
@@ -136,7 +136,7 @@ impl Collector for Metrics {
         );
         problems.encode(encoder.encode_descriptor(name, help, None, MetricType::Gauge)?)?;
         self.0.stores.encode(&mut encoder)?;
-        own::encode(&plugins, &mut encoder)?;
+        custom_metrics::encode(&plugins, &mut encoder)?;
         self.0.requests.encode(&mut encoder)?;
         process::encode(&mut encoder)
     }

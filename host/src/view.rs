@@ -5,15 +5,15 @@
 
 mod applied;
 mod authors;
+#[cfg(feature = "benchmarks")]
+pub(crate) mod benchmarks;
 mod difference;
 mod effect;
 mod event_mapper;
 mod informed;
 mod journal;
-#[cfg(feature = "measured")]
-pub(crate) mod measured;
+mod location;
 mod own_writes;
-mod place;
 mod reads;
 mod shares;
 #[cfg(test)]
@@ -35,8 +35,8 @@ pub use effect::SentWrite;
 use event_mapper::EventMapper;
 use journal::Journals;
 pub use journal::{Journal, Saw, WriteOutcome, Wrote};
+use location::ObjectLocation;
 use own_writes::OwnWrites;
-use place::ObjectLocation;
 use reads::Reads;
 use shares::{WatchedResource, answers};
 use unselected::Unselected;

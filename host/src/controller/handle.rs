@@ -8,14 +8,14 @@ use std::time::Duration;
 use futures::future::join_all;
 
 use super::backoff::Revision;
-use super::facts::{CacheState, Children, ObjectState, QueuePosition};
+use super::object_state::{CacheState, Children, ObjectState, QueuePosition};
 use super::record::Records;
 use super::work::WorkQueue;
 use super::worker::Worker;
 use crate::api::Resource;
 use crate::grants::{Grants, Unused};
 use crate::manifest::Limits;
-use crate::metrics::Meters;
+use crate::metrics::PluginMetrics;
 use crate::object::{Key, Object, manager_for, manager_of};
 use crate::plugin::Description;
 use crate::view::{View, WakeReason};
@@ -33,7 +33,7 @@ pub struct ControllerHandle {
     pub(super) queue: Arc<WorkQueue>,
     pub(super) worker: Arc<Worker>,
     pub(super) records: Records,
-    pub(super) meters: Arc<Meters>,
+    pub(super) meters: Arc<PluginMetrics>,
     pub(super) grants: Grants,
 }
 

@@ -15,7 +15,7 @@ use crate::metrics::FailureKind;
 use crate::object::{Key, Metadata, Object, finalizer_of};
 use crate::plugin::cluster::{Call, ClusterAccess, Primary, Traffic};
 use crate::plugin::transcript::CallRecorder;
-use crate::plugin::{Action, CallError, Called, Cancel, Measures, Plugin, Progress, Request};
+use crate::plugin::{Action, CallError, Called, Cancel, CustomMetrics, Plugin, Progress, Request};
 use crate::recording::{FailureRecorder, Function, Made, Outcome};
 
 /// Makes passes for one plugin.
@@ -298,7 +298,7 @@ struct PassInput {
     /// The version that is asked, whatever is swapped in meanwhile.
     plugin: Arc<Plugin>,
     /// Where that version's numbers go.
-    measures: Measures,
+    measures: CustomMetrics,
     request: Request,
     /// Where the call is noted, in case it fails.
     tape: Option<CallRecorder>,

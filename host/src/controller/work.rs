@@ -1,8 +1,8 @@
 //! The queue that a plugin's workers share: [`Queue`] with a lock, a clock and somebody to wake.
 
+mod payload;
 #[cfg(test)]
 mod tests;
-mod ticket;
 
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -12,14 +12,14 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::early::{COUNTED, TOGETHER, early};
-use super::facts::{Delayed, QueuePosition};
+use super::object_state::{Delayed, QueuePosition};
 use super::queue::{self, Cause, Handle, Priority, Queue};
 use super::wake_reasons::WakeReasons;
-use crate::metrics::{Backlog, Meters, QueueDepth};
+use crate::metrics::{Backlog, PluginMetrics, QueueDepth};
 use crate::object::Key;
 use crate::seams::{Clock, first};
 use crate::view::{Enqueue, WakeReason};
-use ticket::KeyPayload;
+use payload::KeyPayload;
 
 /// A queue that can be waited for. Before it is opened it takes nothing in: a host that stands by for months
 /// would collect the keys of what has come and gone.
@@ -28,7 +28,7 @@ pub(super) struct WorkQueue {
     clock: Clock,
     changed: Notify,
     state: Mutex<WorkState>,
-    meters: Arc<Meters>,
+    meters: Arc<PluginMetrics>,
 }
 
 #[derive(Debug, Default)]
@@ -72,7 +72,7 @@ enum NextWork {
 
 impl WorkQueue {
     /// An empty queue, which is yet to be opened; `meters` counts what goes through it.
-    pub(super) fn new(clock: Clock, meters: Arc<Meters>) -> Self {
+    pub(super) fn new(clock: Clock, meters: Arc<PluginMetrics>) -> Self {
         Self {
             clock,
             changed: Notify::new(),

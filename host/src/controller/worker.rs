@@ -22,7 +22,7 @@ use super::slowdown::{self, Pace, Slowdown};
 use super::work::{WorkItem, WorkQueue};
 use crate::error::Chain;
 use crate::manifest::Limits;
-use crate::metrics::{Meters, PluginStage};
+use crate::metrics::{PluginMetrics, PluginStage};
 use crate::object::Key;
 use crate::plugin::cluster::Primary;
 use crate::plugin::{Description, Plugin};
@@ -54,7 +54,7 @@ pub(super) struct Worker {
     /// Whether it has been said that this version asks for passes too soon.
     hurried: AtomicBool,
     records: Records,
-    meters: Arc<Meters>,
+    meters: Arc<PluginMetrics>,
     seams: Seams,
 }
 
@@ -69,7 +69,7 @@ impl Worker {
     pub(super) fn new(
         reconciler: Arc<Reconciler>,
         queue: Arc<WorkQueue>,
-        (records, meters): (Records, Arc<Meters>),
+        (records, meters): (Records, Arc<PluginMetrics>),
         seams: Seams,
     ) -> Self {
         Self {

@@ -18,7 +18,7 @@ use super::version::Version;
 use crate::api::Gate;
 use crate::bugs::{self, Bug};
 use crate::controller::{Controller, Prepared};
-use crate::metrics::{Meters, PluginStage};
+use crate::metrics::{PluginMetrics, PluginStage};
 use crate::object::finalizer_of;
 use crate::seams::{Either, first};
 use crate::shutdown::{Phases, ShutdownPhase, reached};
@@ -187,7 +187,7 @@ impl<'a> PluginRunner<'a> {
         tracing::info!(plugin, version = number, digest, "standing by");
     }
 
-    fn meters(&self) -> Arc<Meters> {
+    fn meters(&self) -> Arc<PluginMetrics> {
         self.host.metrics.of(self.plugin)
     }
 

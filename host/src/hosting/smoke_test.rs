@@ -10,7 +10,7 @@ use crate::flowcontrol::Throttled;
 use crate::grants::{Scope, Used};
 use crate::object::{Object, Page};
 use crate::plugin::cluster::{Call, CapturedWrites, ClusterAccess, Primary, WriteMode};
-use crate::plugin::{CallError, Cancel, Description, HostCalls, Measures};
+use crate::plugin::{CallError, Cancel, CustomMetrics, Description, HostCalls};
 use crate::view::View;
 
 /// Objects that are looked at to find one that is alive.
@@ -62,7 +62,7 @@ impl SmokeTest {
             discovery: host.discovery.clone(),
             used: Used::default(),
             calls: HostCalls::default(),
-            measures: Measures::default(),
+            measures: CustomMetrics::default(),
             throttled: Throttled::default(),
             grants: version.candidate.document.grants.clone(),
             view: Arc::new(view),

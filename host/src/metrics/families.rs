@@ -9,7 +9,7 @@ use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 
 use super::failure::FailureKind;
-use super::meters::{Meters, PluginStage};
+use super::plugin_metrics::{PluginMetrics, PluginStage};
 use crate::memory::Account;
 
 /// A family of series.
@@ -22,7 +22,7 @@ pub(super) struct Family {
     /// Which labels say whose it is.
     pub(super) labelled: Labelled,
     /// Its series of one plugin.
-    pub(super) rows: fn(&Meters, &mut Rows<'_>) -> fmt::Result,
+    pub(super) rows: fn(&PluginMetrics, &mut Rows<'_>) -> fmt::Result,
 }
 
 /// Which labels say whose a series is.

@@ -29,7 +29,7 @@ use std::time::Duration;
 use super::bindings::cluster::Error;
 use super::bindings::types::ObjectRef;
 use super::calls::HostCalls;
-use super::measures::Measures;
+use super::custom_metrics::CustomMetrics;
 use super::redact::Redactor;
 use super::shares::VersionShare;
 use super::transcript::CallRecorder;
@@ -63,7 +63,7 @@ pub struct ClusterAccess {
     /// What its calls ask for.
     pub calls: HostCalls,
     /// Numbers of its own.
-    pub measures: Measures,
+    pub measures: CustomMetrics,
     /// What its calls wait for, and what they lose.
     pub throttled: Throttled,
     /// What the plugin watches.
@@ -109,7 +109,7 @@ impl std::fmt::Display for Primary {
 /// The cluster as one call sees it.
 pub struct Call {
     door: Arc<ClusterAccess>,
-    measures: Measures,
+    measures: CustomMetrics,
     primary: Primary,
     requests: u32,
     /// How many of those were the host's own, to know what it must before a write.
@@ -207,7 +207,7 @@ impl Call {
 
     /// Its plugin's numbers go to `measures`, and not to where they go now.
     #[must_use]
-    pub fn measured_by(self, measures: Measures) -> Self {
+    pub fn measured_by(self, measures: CustomMetrics) -> Self {
         Self { measures, ..self }
     }
 
@@ -226,7 +226,7 @@ impl Call {
     }
 
     /// Where its own numbers go.
-    pub(super) fn measures(&self) -> &Measures {
+    pub(super) fn measures(&self) -> &CustomMetrics {
         &self.measures
     }
 

@@ -16,7 +16,7 @@ use std::time::Duration;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
-use super::meter::Cpu;
+use super::cpu_meter::Cpu;
 use crate::seams::{Spawn, Task};
 
 /// The CPU time of a short call, at most.

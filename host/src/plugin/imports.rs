@@ -8,7 +8,7 @@ use super::bindings::{clock, cluster, config, events, log, metrics, types};
 use super::calls::Ending;
 use super::cancel::Stop;
 use super::cluster::Call;
-use super::measures::{LABELS, MetricKind};
+use super::custom_metrics::{LABELS, MetricKind};
 use super::sandbox::SandboxState;
 use super::shares::Logged;
 use super::transcript::{Arguments, Recordable, arguments};

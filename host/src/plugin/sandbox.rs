@@ -9,9 +9,9 @@ use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 
 use super::cancel::{Cancel, Stop};
 use super::cluster::Call;
+use super::cpu_meter::Cpu;
 use super::engine::{Interruption, refuel};
 use super::limiter::Limiter;
-use super::meter::Cpu;
 use super::redact::Redactor;
 use super::shares::VersionShare;
 use super::transcript::Player;

@@ -12,7 +12,7 @@ use super::document::{GrantStatus, KeyStatus, Passes, PluginDetails, PluginStatu
 use super::warnings::{WarningInput, warnings};
 use crate::controller::{Archive, ControllerHandles, Record};
 use crate::grants::Unused;
-use crate::metrics::{Interval, Meters, Metrics, PluginStage};
+use crate::metrics::{Interval, Metrics, PluginMetrics, PluginStage};
 use crate::seams::Clock;
 use crate::text::clean;
 
@@ -112,7 +112,7 @@ impl StatusCollector {
     }
 
     /// That of one plugin.
-    fn plugin(&self, name: &str, meters: &Meters) -> PluginStatus {
+    fn plugin(&self, name: &str, meters: &PluginMetrics) -> PluginStatus {
         let (stage, waiting, history) = (meters.stage(), meters.waiting(), meters.history());
         let about = meters.about();
         let records = self.records.all_of(name);

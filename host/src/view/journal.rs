@@ -1,6 +1,6 @@
 //! What the run of a key has read and written: for people, and to judge a run.
 
-mod told;
+mod reported;
 mod under_way;
 
 use super::difference::Difference;

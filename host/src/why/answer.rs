@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::live_object::LiveObject;
 use super::reason::judge;
-use super::truth::LiveObject;
 use crate::controller::{CacheState, ObjectState, Record};
 use crate::metrics::RunningVersion;
 use crate::object::ObjectRef;

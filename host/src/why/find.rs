@@ -7,14 +7,14 @@ use std::time::Duration;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::APIResourceList;
 
 use super::answer::{Explanation, PluginAnswer};
-use super::truth::LiveObject;
+use super::live_object::LiveObject;
 use crate::api::{Accept, Api, Request, Resource, api_path, group_of};
 use crate::controller::{
     CacheState, Children, ControllerHandle, ControllerHandles, ObjectState, QueuePosition, Record,
 };
 use crate::error::Chain;
 use crate::lease::Lease;
-use crate::metrics::{Meters, Metrics, PluginStage, RunningVersion};
+use crate::metrics::{Metrics, PluginMetrics, PluginStage, RunningVersion};
 use crate::object::{Key, Object, ObjectRef, finalizer_of};
 use crate::seams::Seams;
 use crate::text::clean;
@@ -194,7 +194,7 @@ impl Finder {
     async fn without_controller(
         &self,
         plugin: &str,
-        meters: &Arc<Meters>,
+        meters: &Arc<PluginMetrics>,
         about: Option<RunningVersion>,
     ) -> PluginAnswer {
         let stage = meters.stage();

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::left::Left;
-use super::truth::LiveObject;
+use super::live_object::LiveObject;
 use crate::controller::{CacheState, ObjectState, PassOutcome, QueuePosition, Step};
 use crate::metrics::PluginStage;
 use crate::object::Metadata;

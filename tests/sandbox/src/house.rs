@@ -16,8 +16,8 @@ use windlass_host::manifest::Limits;
 use windlass_host::object::{Key, Object, finalizer_of};
 use windlass_host::plugin::cluster::{Call, CapturedWrites, ClusterAccess, Primary, WriteMode};
 use windlass_host::plugin::{
-    Action, Called, Cancel, Compiler, HostCalls, LoadError, Measures, Plugin, Progress, Request,
-    Sandboxes,
+    Action, Called, Cancel, Compiler, CustomMetrics, HostCalls, LoadError, Plugin, Progress,
+    Request, Sandboxes,
 };
 use windlass_host::seams::{Clock, Rng, Seams, Spawn, Task, guest_threads};
 use windlass_host::view::View;
@@ -133,7 +133,7 @@ impl House {
             discovery: self.discovery.clone(),
             used: Used::default(),
             calls: HostCalls::default(),
-            measures: Measures::default(),
+            measures: CustomMetrics::default(),
             throttled: Throttled::default(),
             grants,
             view: Arc::new(view),

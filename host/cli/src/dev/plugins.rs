@@ -7,7 +7,7 @@ use super::news::News;
 use super::tell::Teller;
 use windlass_host::controller::Record;
 use windlass_host::hosting::Host;
-use windlass_host::metrics::{Meters, PluginStage};
+use windlass_host::metrics::{PluginMetrics, PluginStage};
 use windlass_host::object::ObjectRef;
 use windlass_host::seams::{Either, first};
 use windlass_host::text::clean;
@@ -60,7 +60,7 @@ pub(super) async fn watch(host: Arc<Host>, plugin: String, teller: Teller) {
     }
 }
 
-fn tell_moves(meters: &Meters, plugin: &str, told: &mut Told, teller: &Teller) {
+fn tell_moves(meters: &PluginMetrics, plugin: &str, told: &mut Told, teller: &Teller) {
     let about = meters.about().map(|about| about.digest);
     let holder = meters.holder();
     let held = held(&meters.stage(), holder, meters.refusal());
@@ -112,7 +112,7 @@ fn held(stage: &PluginStage, holder: Option<String>, refusal: Option<String>) ->
     })
 }
 
-fn pass(plugin: &str, meters: &Meters, record: &Record) -> News {
+fn pass(plugin: &str, meters: &PluginMetrics, record: &Record) -> News {
     let kind = meters.about().map_or_else(String::new, |about| about.kind);
     News::Pass {
         plugin: plugin.to_owned(),

@@ -33,7 +33,7 @@ use windlass_host::plugin::cluster::{
     Call, CapturedWrite, CapturedWrites, ClusterAccess, Primary, WriteMode,
 };
 use windlass_host::plugin::{
-    Action, Cancel, HostCalls, Measures, Plugin, Progress, code_cache, sandboxes,
+    Action, Cancel, CustomMetrics, HostCalls, Plugin, Progress, code_cache, sandboxes,
 };
 use windlass_host::runtime::{HostDependencies, identity, wire};
 use windlass_host::screen::{Tone, say};
@@ -261,7 +261,7 @@ async fn call(
         discovery: host.discovery.clone(),
         used: Used::default(),
         calls: HostCalls::default(),
-        measures: Measures::default(),
+        measures: CustomMetrics::default(),
         throttled: Throttled::default(),
         grants: version.candidate.document.grants.clone(),
         view: Arc::new(view),

@@ -38,7 +38,7 @@ use crate::memory::Account;
 use crate::object::{Fields, Key, finalizer_of, manager_of};
 use crate::plugin::bindings::cluster::{Consistency, DeleteOptions, Error, PatchType};
 use crate::plugin::bindings::types::ObjectRef;
-use crate::plugin::{HostCalls, Measures};
+use crate::plugin::{CustomMetrics, HostCalls};
 use crate::seams::{Clock, Rng, Seams, Spawn, Task};
 use crate::view::{Enqueue, View, WatchSpec};
 
@@ -133,7 +133,7 @@ impl World {
             discovery,
             used: Used::default(),
             calls: HostCalls::default(),
-            measures: Measures::default(),
+            measures: CustomMetrics::default(),
             grants: grants(&setting),
             throttled: Throttled::default(),
             view: Arc::new(view),

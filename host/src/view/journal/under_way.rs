@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::super::difference::Hide;
-use super::told::ReportedWrites;
+use super::reported::ReportedWrites;
 use super::{Journal, Saw, WriteOutcome, Wrote};
 use crate::object::Key;
 

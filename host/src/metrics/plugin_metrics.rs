@@ -18,7 +18,7 @@ use super::history::{History, Interval, Totals};
 use crate::flowcontrol::{Seconds, Throttled};
 use crate::grants::Used;
 use crate::memory::Account;
-use crate::plugin::{HostCalls, Measures};
+use crate::plugin::{CustomMetrics, HostCalls};
 
 /// A gauge of what cannot be negative.
 pub(super) type UnsignedGauge = Gauge<u64, AtomicU64>;
@@ -33,7 +33,7 @@ const RECONCILE_TIME: [f64; 40] = [
 
 /// What is counted of one plugin.
 #[derive(Debug)]
-pub struct Meters {
+pub struct PluginMetrics {
     /// Passes that ended well, and rest.
     pub(crate) success: Counter,
     /// Passes that failed.
@@ -85,7 +85,7 @@ pub struct Meters {
     /// What its calls asked for.
     pub(crate) calls: HostCalls,
     /// Numbers of the plugin's own.
-    pub(crate) measures: Measures,
+    pub(crate) measures: CustomMetrics,
     /// What it waited for, and what it lost.
     pub(crate) throttled: Throttled,
     /// Calls that did not end well, by how they ended.
@@ -204,7 +204,7 @@ pub struct QueueDepth {
     pub longest: Duration,
 }
 
-impl Default for Meters {
+impl Default for PluginMetrics {
     fn default() -> Self {
         // client-go's buckets of the work queue: 10 ns to 1000 s.
         let queue = || Histogram::new(exponential_buckets(10e-9, 10.0, 12));
@@ -234,7 +234,7 @@ impl Default for Meters {
             refused: Counter::default(),
             used: Used::default(),
             calls: HostCalls::default(),
-            measures: Measures::default(),
+            measures: CustomMetrics::default(),
             throttled: Throttled::default(),
             failures: Mutex::default(),
             stage: Mutex::default(),
@@ -255,7 +255,7 @@ impl fmt::Debug for dyn Backlog {
     }
 }
 
-impl Meters {
+impl PluginMetrics {
     /// A call did not end well; `how` is one of a closed set.
     pub(crate) fn failed(&self, kind: FailureKind) {
         let mut failures = self.failures.lock();

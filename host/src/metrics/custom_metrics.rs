@@ -9,7 +9,7 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 
-use super::meters::Meters;
+use super::plugin_metrics::PluginMetrics;
 use crate::plugin::{BUCKETS, CustomFamily, MetricKind, Number};
 
 /// A number, with its labels.
@@ -17,7 +17,7 @@ type Sample = (Vec<(String, String)>, Number);
 
 /// Writes those of all plugins.
 pub(super) fn encode(
-    plugins: &BTreeMap<Arc<str>, Arc<Meters>>,
+    plugins: &BTreeMap<Arc<str>, Arc<PluginMetrics>>,
     encoder: &mut DescriptorEncoder<'_>,
 ) -> fmt::Result {
     for (name, (kind, series)) in families(plugins) {
@@ -44,7 +44,7 @@ pub(super) fn encode(
 /// By name; of two plugins whose names come to the same with a number of theirs, such as `a` with `b_c` and `a-b` with
 /// `c`, the first has its say about what it is.
 fn families(
-    plugins: &BTreeMap<Arc<str>, Arc<Meters>>,
+    plugins: &BTreeMap<Arc<str>, Arc<PluginMetrics>>,
 ) -> BTreeMap<String, (MetricKind, Vec<Sample>)> {
     let mut all: BTreeMap<String, (MetricKind, Vec<Sample>)> = BTreeMap::new();
     for (plugin, meters) in plugins {

@@ -28,7 +28,7 @@ pub const BUCKETS: [f64; 11] = [
 
 /// The numbers of one plugin, for who reads them, or for one of its versions to add to. Clones are the same.
 #[derive(Clone, Debug, Default)]
-pub struct Measures {
+pub struct CustomMetrics {
     held: Arc<Mutex<Measurements>>,
     edition: u64,
 }
@@ -79,7 +79,7 @@ pub enum Number {
 /// Why a number was dropped, for the log.
 pub(super) type DropReason = &'static str;
 
-impl Measures {
+impl CustomMetrics {
     /// Takes a number in. Answers why it was dropped, if it was, and it is the first.
     pub(super) fn take(
         &self,
@@ -236,7 +236,7 @@ mod tests {
         }
     }
 
-    fn value(measures: &Measures, name: &str) -> Vec<Number> {
+    fn value(measures: &CustomMetrics, name: &str) -> Vec<Number> {
         let all = measures.all();
         let family = all.get(name).map(|family| family.series.values().cloned());
         family.into_iter().flatten().collect()
@@ -244,7 +244,7 @@ mod tests {
 
     #[test]
     fn counters_add_up_gauges_are_set_and_histograms_count() {
-        let measures = Measures::default();
+        let measures = CustomMetrics::default();
         let take = |kind, name: &str, value| measures.take(kind, name, Vec::new(), value);
         for number in [1.0, 2.5] {
             take(MetricKind::Counter, "sent", number).unwrap();
@@ -272,7 +272,7 @@ mod tests {
 
     #[test]
     fn what_is_beyond_the_bounds_is_dropped_and_said_once() {
-        let measures = Measures::default();
+        let measures = CustomMetrics::default();
         measures
             .take(MetricKind::Gauge, "known", Vec::new(), 1.0)
             .unwrap();
@@ -318,7 +318,7 @@ mod tests {
 
     #[test]
     fn names_and_series_are_few() {
-        let measures = Measures::default();
+        let measures = CustomMetrics::default();
         let took = |name: &str, value: &str| {
             let labels = vec![label("of", value)];
             measures.take(MetricKind::Gauge, name, labels, 1.0).is_ok()

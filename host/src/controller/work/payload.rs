@@ -42,7 +42,7 @@ mod tests {
 
     use futures::FutureExt;
 
-    use super::super::super::facts::QueuePosition;
+    use super::super::super::object_state::QueuePosition;
     use super::super::super::queue::Priority;
     use super::super::WorkQueue;
     use super::*;
