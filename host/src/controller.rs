@@ -140,10 +140,10 @@ impl Prepared {
         let room = plugin.make_room();
         let _ = meters.account.set(plugin.account().clone());
         let queue = Arc::new(WorkQueue::new(seams.clock, meters.clone()));
-        let outlook = plugin.description.outlook(&plugin.name, primary.clone());
+        let watch_spec = plugin.description.watch_spec(&plugin.name, primary.clone());
         let wake = queue.clone();
         let wake = Box::new(move |wakeup| wake.add(wakeup));
-        let view = Arc::new(View::new(outlook, wake, plugin.account()));
+        let view = Arc::new(View::new(watch_spec, wake, plugin.account()));
         let means = WatchDependencies {
             informers: &informers,
             discovery: &discovery,
@@ -155,13 +155,13 @@ impl Prepared {
         }
         events.knows(&plugin.name, plugin.limits().weight, &meters.throttled);
         let granted = grants.clone();
-        let door = Arc::new(ClusterAccess {
+        let cluster = Arc::new(ClusterAccess {
             plugin: plugin.name.clone(),
             api,
             discovery,
             used: meters.used.clone(),
             calls: meters.calls.clone(),
-            measures: meters.measures.clone(),
+            custom_metrics: meters.custom_metrics.clone(),
             throttled: meters.throttled.clone(),
             grants,
             view: view.clone(),
@@ -169,12 +169,12 @@ impl Prepared {
             account: plugin.account().clone(),
             api_calls: plugin.limits().api_calls,
             writes: WriteMode::Sent,
-            sheet: CapturedWrites::default(),
+            captured: CapturedWrites::default(),
         });
         let cancel = Cancel::default();
         let reconciler = Reconciler::new(
             plugin.clone(),
-            door,
+            cluster,
             primary.clone(),
             cancel.clone(),
             failures,
@@ -249,7 +249,7 @@ impl Prepared {
         insight.meters.waits_in(backlog);
         let workers = u64::try_from(plugin.limits().concurrency).unwrap_or(0);
         insight.meters.max_concurrent.set(workers);
-        insight.meters.measures.clear();
+        insight.meters.custom_metrics.clear();
         insight.forget();
         // In this order: what changes meanwhile is in the queue for that, or is in the stores.
         queue.open();

@@ -213,7 +213,7 @@ impl Sandboxes {
         &self,
         guest: &Guest,
         ask: GuestCall,
-        party: ImportBackend,
+        backend: ImportBackend,
         cancel: &Cancel,
     ) -> Called<outcome::GuestResult> {
         let Guest {
@@ -227,7 +227,7 @@ impl Sandboxes {
             share,
         } = guest;
         let limits = *limits;
-        let throttled = match &party {
+        let throttled = match &backend {
             ImportBackend::Cluster(call) => Some(call.throttled()),
             ImportBackend::Nobody | ImportBackend::Recording(_) => None,
         };
@@ -247,20 +247,20 @@ impl Sandboxes {
         let waited = Waited::new(self.seams.clock);
         // This call's own: `cancel` is shared by all calls of the plugin.
         let stop = Cancel::default();
-        let (now, seed) = match &party {
+        let (now, seed) = match &backend {
             // A description must not depend on time or chance.
             ImportBackend::Nobody => (jiff::Timestamp::UNIX_EPOCH, [7; 32]),
             ImportBackend::Cluster(call) => {
                 let (now, seed) = (self.seams.clock.wall(), call.seed());
-                if let Some(tape) = call.tape() {
-                    tape.begins(now, seed);
+                if let Some(recorder) = call.recorder() {
+                    recorder.begins(now, seed);
                 }
                 (now, seed)
             }
             ImportBackend::Recording(player) => player.moment(),
         };
         let start = CallSetup {
-            party,
+            backend,
             plugin: name.clone(),
             config: config.clone(),
             now,

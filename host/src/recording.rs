@@ -116,7 +116,7 @@ pub(crate) struct Made<'a> {
     /// The object as the plugin was given it, as JSON.
     pub(crate) object: &'a str,
     pub(crate) attempt: u32,
-    pub reel: Transcript,
+    pub transcript: Transcript,
     pub(crate) outcome: Outcome,
 }
 
@@ -128,7 +128,7 @@ impl Recording {
             function,
             object,
             attempt,
-            reel,
+            transcript,
             outcome,
         } = made;
         let limits = plugin.limits();
@@ -151,9 +151,9 @@ impl Recording {
             function,
             attempt,
             object: serde_json::from_str(object).unwrap_or_else(|_| object.into()),
-            time: reel.began.to_string(),
-            seed: reel.seed.iter().map(|byte| format!("{byte:02x}")).collect(),
-            calls: reel.notes,
+            time: transcript.began.to_string(),
+            seed: transcript.seed.iter().map(|byte| format!("{byte:02x}")).collect(),
+            calls: transcript.notes,
             outcome,
             seed_hidden: false,
             hidden_values: 0,
@@ -236,13 +236,13 @@ impl Recording {
         let recording: Self = serde_json::from_str(&text)
             .with_context(|| format!("{shown} cannot be played: record the pass again"))?;
         recording
-            .reel()
+            .transcript()
             .with_context(|| format!("{shown} cannot be played"))?;
         Ok(recording)
     }
 
     /// What the host answered, to be played.
-    pub fn reel(&self) -> anyhow::Result<Transcript> {
+    pub fn transcript(&self) -> anyhow::Result<Transcript> {
         let began: Timestamp = self.time.parse().context("time is no time")?;
         let digits = self.seed.as_bytes().chunks_exact(2).map(|pair| {
             let pair = str::from_utf8(pair).ok()?;

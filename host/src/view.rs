@@ -82,11 +82,11 @@ type ObjectId = (Resource, Key);
 
 /// One plugin's view.
 pub struct View {
-    outlook: WatchSpec,
+    watch_spec: WatchSpec,
     /// What is watched; only what has had its first list.
     watched: RwLock<HashMap<Resource, WatchedResource>>,
     /// Primaries that carry the plugin's finalizer, also outside its selector: metadata alone.
-    strays: RwLock<Vec<Arc<Subscription>>>,
+    with_finalizer: RwLock<Vec<Arc<Subscription>>>,
     unselected: Unselected,
     applies: Mutex<Applies>,
     own: Mutex<OwnWrites<ObjectId, Key>>,
@@ -101,10 +101,10 @@ pub struct View {
 
 impl View {
     /// A view of nothing yet. It tells `wake` of the keys to run, and what it keeps counts on `account`.
-    pub fn new(outlook: WatchSpec, wake: Wake, account: &Account) -> Self {
+    pub fn new(watch_spec: WatchSpec, wake: Wake, account: &Account) -> Self {
         Self {
             watched: RwLock::default(),
-            strays: RwLock::default(),
+            with_finalizer: RwLock::default(),
             unselected: Unselected::default(),
             applies: Mutex::default(),
             own: Mutex::default(),
@@ -112,15 +112,15 @@ impl View {
             authors: Mutex::new(Authors::on(account)),
             journals: Mutex::default(),
             waiting: Mutex::default(),
-            wakes: EventMapper::new(outlook.primary.clone(), outlook.spec_change_only),
-            outlook,
+            wakes: EventMapper::new(watch_spec.primary.clone(), watch_spec.spec_change_only),
+            watch_spec,
             wake,
         }
     }
 
     /// A view without informers: every read goes to the API server, and nobody is woken.
-    pub fn unwatched(outlook: WatchSpec) -> Self {
-        Self::new(outlook, Box::new(drop), &Account::unlimited())
+    pub fn unwatched(watch_spec: WatchSpec) -> Self {
+        Self::new(watch_spec, Box::new(drop), &Account::unlimited())
     }
 
     /// Whether the store answers for this object.
@@ -136,7 +136,7 @@ impl View {
 
     /// The plugin's finalizer.
     pub fn finalizer(&self) -> &str {
-        &self.outlook.finalizer
+        &self.watch_spec.finalizer
     }
 
     /// Whether the store answers for all objects in `namespace`, or everywhere.
@@ -181,10 +181,10 @@ impl View {
     }
 
     /// A primary that is not in the store, but carries the plugin's finalizer.
-    pub fn stray(&self, key: &Key) -> Option<Object> {
-        let strays = self.stray_informers();
+    pub fn unselected(&self, key: &Key) -> Option<Object> {
+        let unselected = self.finalizer_informers();
         let all = |informer: &&Arc<Subscription>| answers(informer, key.namespace.as_deref());
-        strays.iter().find(all)?.get(key)
+        unselected.iter().find(all)?.get(key)
     }
 
     /// Runs all primaries that the plugin is to look after again: low, but for those that are being deleted.
@@ -199,14 +199,14 @@ impl View {
 
     /// How many primaries carry the plugin's finalizer.
     pub fn finalizers(&self) -> usize {
-        self.primaries_that(|object| object.metadata.has_finalizer(&self.outlook.finalizer))
+        self.primaries_that(|object| object.metadata.has_finalizer(&self.watch_spec.finalizer))
             .len()
     }
 
     fn primaries_that(&self, wanted: impl Fn(&Object) -> bool) -> Vec<Key> {
         let everything = LabelSelector::default();
-        let mut informers = self.informers(&self.outlook.primary);
-        informers.extend(self.stray_informers());
+        let mut informers = self.informers(&self.watch_spec.primary);
+        informers.extend(self.finalizer_informers());
         let lists = informers.iter();
         let objects = lists.flat_map(|informer| informer.list(None, &everything));
         let keys = objects
@@ -230,13 +230,13 @@ impl View {
         resource: &Resource,
         key: &Key,
         by: &Key,
-        extent: ApplyScope,
+        apply_scope: ApplyScope,
     ) -> Write {
         Write::begin(
             self.clone(),
             (resource.clone(), key.clone()),
             by.clone(),
-            extent,
+            apply_scope,
         )
     }
 
@@ -349,13 +349,13 @@ impl View {
     /// What the plugin declared that it reads of `resource`.
     fn fields_of(&self, resource: &Resource) -> Option<&Fields> {
         let fields = self
-            .outlook
+            .watch_spec
             .fields
             .get(&(resource.group.clone(), resource.plural.clone()));
         fields.filter(|fields| **fields != Fields::default())
     }
 
     fn is_selected_primary(&self, resource: &Resource) -> bool {
-        self.outlook.selects && *resource == self.outlook.primary
+        self.watch_spec.selects && *resource == self.watch_spec.primary
     }
 }

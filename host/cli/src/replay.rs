@@ -181,7 +181,7 @@ fn config_of(file: &Path) -> anyhow::Result<String> {
 }
 
 async fn play(recording: &Recording, plugin: &Plugin) -> anyhow::Result<Decisions> {
-    let player = Player::new(recording.reel()?);
+    let player = Player::new(recording.transcript()?);
     let request = Request {
         object: recording.object(),
         attempt: recording.attempt,

@@ -88,18 +88,18 @@ impl ControllerHandle {
     }
 
     /// What is known of `key`. Takes each lock for a moment, one after the other.
-    pub fn facts(&self, key: &Key) -> ObjectState {
+    pub fn state(&self, key: &Key) -> ObjectState {
         let description = self.description();
-        let sight = self.sight(key);
-        let edition = match &sight {
-            CacheState::There(held) | CacheState::Stray(held) => Revision::of(held),
+        let cache = self.cache(key);
+        let edition = match &cache {
+            CacheState::There(held) | CacheState::Unselected(held) => Revision::of(held),
             CacheState::NotWatched | CacheState::Absent => Revision::default(),
         };
         let (place, paused) = self.queue.place(key);
         ObjectState {
             stage: self.meters.stage(),
             holder: None,
-            sight,
+            cache,
             place,
             paused,
             throttled: self.meters.throttled.waits(),
@@ -118,7 +118,7 @@ impl ControllerHandle {
     /// other objects of the kind, and watch the same kinds.
     pub fn children(&self, namespace: Option<&str>, uid: &str) -> Children {
         let watched = self.watched();
-        let plugin = &*self.worker.reconciler().door().plugin;
+        let plugin = &*self.worker.reconciler().cluster().plugin;
         let managers = [manager_of(plugin), manager_for(plugin, uid)];
         let is_ours = |child: &Object| managers.iter().any(|it| child.is_written_by(it));
         let named = watched.iter().flat_map(|resource| {
@@ -184,12 +184,12 @@ impl ControllerHandle {
         namespaces.map(str::to_owned).collect()
     }
 
-    fn sight(&self, key: &Key) -> CacheState {
+    fn cache(&self, key: &Key) -> CacheState {
         if let Some(held) = self.view.get(&self.primary, key) {
             return CacheState::There(held.metadata);
         }
-        match self.view.stray(key) {
-            Some(stray) => CacheState::Stray(stray.metadata),
+        match self.view.unselected(key) {
+            Some(unselected) => CacheState::Unselected(unselected.metadata),
             None if self
                 .view
                 .looks_into(&self.primary, key.namespace.as_deref()) =>

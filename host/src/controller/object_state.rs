@@ -16,7 +16,7 @@ pub struct ObjectState {
     /// Who has the plugin's Lease, if that is another host and it is known.
     pub holder: Option<String>,
     /// What the plugin's store shows.
-    pub sight: CacheState,
+    pub cache: CacheState,
     /// Where the key is in the queue.
     pub place: QueuePosition,
     /// The whole queue is held back for so long: the API server asked for it.
@@ -67,7 +67,7 @@ pub enum CacheState {
     /// It is there.
     There(Arc<Metadata>),
     /// It is outside the plugin's selector, but carries its finalizer.
-    Stray(Arc<Metadata>),
+    Unselected(Arc<Metadata>),
 }
 
 /// Where a key is in the queue.

@@ -74,7 +74,7 @@ pub struct Record {
     /// Its version.
     pub version: String,
     /// Why it ran.
-    pub whys: WakeReasons,
+    pub reasons: WakeReasons,
     /// Whether it had to wait for keys that need it more.
     pub low: bool,
     /// What it needed.
@@ -117,7 +117,7 @@ impl Record {
             key: Key::new(Some("n"), "ada"),
             uid: "u".into(),
             version: "7".into(),
-            whys: WakeReasons::default(),
+            reasons: WakeReasons::default(),
             low: false,
             step: Step::Reconcile,
             attempt: 0,

@@ -86,7 +86,7 @@ impl Watches {
         };
         let view_of = Arc::downgrade(view);
         // Also for a plugin that finalizes no more: what an earlier version left is taken off.
-        let strays = description.selects().then(|| InformerKey {
+        let unselected = description.selects().then(|| InformerKey {
             label_selector: None,
             field_selector: None,
             finalizer: Some(finalizer_of(&plugin.name)),
@@ -96,12 +96,12 @@ impl Watches {
         let account = plugin.account();
         let hear = || heard(&view_of, primary);
         let of_primary = subscribe(means.informers, reads, &scope, hear, account);
-        let of_strays = strays.map_or_else(Vec::new, |strays| {
-            let watched = (&strays, Fields::default());
+        let with_finalizer = unselected.map_or_else(Vec::new, |unselected| {
+            let watched = (&unselected, Fields::default());
             let hear = || heard_stray(&view_of);
             subscribe(means.informers, watched, &scope, hear, account)
         });
-        for informer in of_primary.iter().chain(&of_strays) {
+        for informer in of_primary.iter().chain(&with_finalizer) {
             informer.synced().await;
         }
         watches.primary = of_primary.first().cloned();
@@ -122,7 +122,7 @@ impl Watches {
             ._needs
             .push(means.seams.spawn.task(unselected.run()));
         view.watch(primary.clone(), scope, of_primary);
-        view.watch_strays(of_strays);
+        view.watch_with_finalizer(with_finalizer);
         watches
     }
 

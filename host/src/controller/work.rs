@@ -60,7 +60,7 @@ pub(super) struct WorkItem {
     pub(super) key: Key,
     pub(super) cause: Cause,
     pub(super) priority: Priority,
-    pub(super) whys: WakeReasons,
+    pub(super) reasons: WakeReasons,
     handle: Handle,
 }
 
@@ -101,7 +101,7 @@ impl WorkQueue {
         };
         if let Some(ticket) = ticket {
             self.waits(ticket, now);
-            ticket.whys.note(why);
+            ticket.reasons.note(why);
         }
         drop(state);
         self.changed.notify_one();
@@ -267,7 +267,7 @@ impl WorkQueue {
                 }
                 state.started.push((taken.handle, now));
                 NextWork::Run(WorkItem {
-                    whys: taken.note.whys,
+                    reasons: taken.note.reasons,
                     key: taken.key,
                     cause: taken.cause,
                     priority: taken.priority,

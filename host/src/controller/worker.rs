@@ -90,8 +90,8 @@ impl Worker {
 
     /// From the next pass on, `plugin` is called, and it gets a first try at every object.
     pub(super) fn swap(&self, plugin: Arc<Plugin>) {
-        let (door, weight) = (self.reconciler.door(), plugin.limits().weight);
-        door.events.knows(&door.plugin, weight, &door.throttled);
+        let (cluster, weight) = (self.reconciler.cluster(), plugin.limits().weight);
+        cluster.events.knows(&cluster.plugin, weight, &cluster.throttled);
         self.reconciler.swap(plugin);
         *self.backoff.lock() = Backoff::default();
         *self.hot.lock() = HotLoops::default();
@@ -99,7 +99,7 @@ impl Worker {
         *self.slowdown.lock() = Slowdown::default();
         self.queue.slow_down(None);
         self.hurried.store(false, Ordering::Relaxed);
-        self.reconciler.door().view.rerun_all(&WakeReason::Swapped);
+        self.reconciler.cluster().view.rerun_all(&WakeReason::Swapped);
     }
 
     /// Who makes the passes.
@@ -139,7 +139,7 @@ impl Worker {
         let key: &Key = &taken.key;
         let Some(object) = self.reconciler.find(key) else {
             self.backoff.lock().forget(key); // deleted since it was queued
-            self.reconciler.door().view.forgets(key);
+            self.reconciler.cluster().view.forgets(key);
             self.records.forget(key);
             self.pauses(key, false);
             self.count_failing();
@@ -149,14 +149,14 @@ impl Worker {
         let edition = Revision::of(&object.metadata);
         let attempt = self.backoff.lock().attempt(key, edition);
         let (began, started) = (self.seams.clock.wall(), self.seams.clock.now());
-        let door = self.reconciler.door();
+        let cluster = self.reconciler.cluster();
         let primary = self.reconciler.primary(&object.metadata);
         let step = self.reconciler.step(&object);
-        let span = spans::pass(&door.plugin, &primary, &primary.uid, step.label(), attempt);
+        let span = spans::pass(&cluster.plugin, &primary, &primary.uid, step.label(), attempt);
         let pass = self.reconciler.pass(&object, attempt);
         let pass = pass.instrument(span.clone()).await;
         let took = self.seams.clock.now() - started;
-        let journal = door.view.ends(key);
+        let journal = cluster.view.ends(key);
         let next = next(&pass.outcome, pass.traffic.slow_down);
         if let Some(delay) = pass.traffic.slow_down {
             self.queue.pause(delay);
@@ -168,7 +168,7 @@ impl Worker {
             && u128::from(*asked) < SHORTEST_REQUEUE.as_millis()
             && !self.hurried.swap(true, Ordering::Relaxed)
         {
-            report::too_soon(door, &primary, *asked);
+            report::too_soon(cluster, &primary, *asked);
         }
         let hot_loop = self.cool(&primary, generation, &journal);
         let error = pass.outcome.as_ref().err();
@@ -176,7 +176,7 @@ impl Worker {
             key: key.clone(),
             uid: primary.uid.clone(),
             version: object.metadata.resource_version.to_string(),
-            whys: taken.whys.clone(),
+            reasons: taken.reasons.clone(),
             low: taken.priority == Priority::Low,
             step: pass.step,
             attempt,
@@ -197,7 +197,7 @@ impl Worker {
         report::span(&span, &record);
         count(&self.meters, &pass, &record);
         let last = error.and_then(|_| self.records.last_failure(key));
-        report::pass(door, &primary, &pass, &record, last.as_deref());
+        report::pass(cluster, &primary, &pass, &record, last.as_deref());
         self.records.push(record);
         self.count_failing();
     }
@@ -276,12 +276,12 @@ impl Worker {
                     "{bad} of the plugin's last {of} calls trapped or timed out, so it gets one call after {} s",
                     delay.as_secs()
                 );
-                report::slowed_down(self.reconciler.door(), primary, &why, is_new);
+                report::slowed_down(self.reconciler.cluster(), primary, &why, is_new);
                 self.meters.reached(PluginStage::SlowedDown(why));
             }
             Pace::Free => {
                 self.queue.slow_down(None);
-                report::free(self.reconciler.door());
+                report::free(self.reconciler.cluster());
                 self.meters.reached(PluginStage::Running);
             }
         }
@@ -305,7 +305,7 @@ impl Worker {
             }
             if let Heat::New(times) = heat {
                 self.meters.hot_loops.inc();
-                report::churns(self.reconciler.door(), primary, wrote, times);
+                report::churns(self.reconciler.cluster(), primary, wrote, times);
             }
             let Some((field, answer)) = wrote.rewrites() else {
                 continue;
@@ -329,7 +329,7 @@ impl Worker {
             hot_loop = Some(seen.endless(&primary.resource.kind));
             if let Heat::New(times) = heat {
                 self.meters.hot_loops.inc();
-                report::hot(self.reconciler.door(), primary, &seen, times);
+                report::hot(self.reconciler.cluster(), primary, &seen, times);
             }
         }
         hot_loop

@@ -48,21 +48,21 @@ impl SmokeTest {
             Some(at_hand) => at_hand,
             None => match live_primary(host, version, &resource).await {
                 Ok(Some(object)) => {
-                    let outlook = description.outlook(&plugin.name, resource.clone());
-                    (View::unwatched(outlook), object)
+                    let watch_spec = description.watch_spec(&plugin.name, resource.clone());
+                    (View::unwatched(watch_spec), object)
                 }
                 Ok(None) => return Self::NoObject,
                 Err(error) => return Self::Unknown(error),
             },
         };
         let shown = view.show(&resource, &object);
-        let door = ClusterAccess {
+        let cluster = ClusterAccess {
             plugin: plugin.name.clone(),
             api: host.api.clone(),
             discovery: host.discovery.clone(),
             used: Used::default(),
             calls: HostCalls::default(),
-            measures: CustomMetrics::default(),
+            custom_metrics: CustomMetrics::default(),
             throttled: Throttled::default(),
             grants: version.candidate.document.grants.clone(),
             view: Arc::new(view),
@@ -70,7 +70,7 @@ impl SmokeTest {
             account: plugin.account().clone(),
             api_calls: plugin.limits().api_calls,
             writes: WriteMode::Captured,
-            sheet: CapturedWrites::default(),
+            captured: CapturedWrites::default(),
         };
         let primary = Primary {
             key: object.metadata.key.clone(),
@@ -82,7 +82,7 @@ impl SmokeTest {
             object: shown,
             attempt: 0,
         };
-        let call = Call::new(Arc::new(door), primary);
+        let call = Call::new(Arc::new(cluster), primary);
         let called = plugin.reconcile(request, call, &Cancel::default()).await;
         match called.answer {
             Ok(_) | Err(CallError::Failed(_)) => Self::Passed,

@@ -104,10 +104,10 @@ impl Auditor {
     }
 
     async fn look(&self) -> Result<HashSet<NameHash>, ApiError> {
-        let census = VersionSnapshot::take(&self.watched, &self.means).await?;
-        let passed = self.passes(&census);
+        let snapshot = VersionSnapshot::take(&self.watched, &self.means).await?;
+        let passed = self.passes(&snapshot);
         self.means.seams.clock.within(PATIENCE, passed).await;
-        Ok(self.feed.suspects(&census))
+        Ok(self.feed.suspects(&snapshot))
     }
 
     /// The time.
@@ -173,12 +173,12 @@ impl Auditor {
     async fn level(&self) -> Result<Lag, ApiError> {
         let mut lost: Option<HashSet<NameHash>> = None;
         loop {
-            let census = VersionSnapshot::take(&self.watched, &self.means).await?;
-            let passed = self.passes(&census);
+            let snapshot = VersionSnapshot::take(&self.watched, &self.means).await?;
+            let passed = self.passes(&snapshot);
             if self.means.seams.clock.within(LATE, passed).await.is_none() {
                 return Ok(Lag::Late);
             }
-            let suspects = self.feed.suspects(&census);
+            let suspects = self.feed.suspects(&snapshot);
             match &lost {
                 _ if suspects.is_empty() => return Ok(Lag::There),
                 Some(before) => match suspects.intersection(before).count() {
@@ -198,8 +198,8 @@ impl Auditor {
     }
 
     /// Waits until the store is as the census, or the watch has come past it.
-    async fn passes(&self, census: &VersionSnapshot) {
-        while self.feed.passed() < census.version() && !self.feed.meets(census) {
+    async fn passes(&self, snapshot: &VersionSnapshot) {
+        while self.feed.passed() < snapshot.version() && !self.feed.meets(snapshot) {
             self.means.seams.clock.sleep(LOOK).await;
         }
     }

@@ -205,16 +205,16 @@ impl SharedInformer {
     }
 
     /// What is not as the census says, and should be.
-    pub(super) fn suspects(&self, census: &VersionSnapshot) -> HashSet<NameHash> {
-        census.suspects(self.store.lock().objects())
+    pub(super) fn suspects(&self, snapshot: &VersionSnapshot) -> HashSet<NameHash> {
+        snapshot.suspects(self.store.lock().objects())
     }
 
     /// Whether there is nothing that is not as the census says. Then nothing older becomes true again.
-    pub(super) fn meets(&self, census: &VersionSnapshot) -> bool {
+    pub(super) fn meets(&self, snapshot: &VersionSnapshot) -> bool {
         let mut store = self.store.lock();
-        let meets = census.suspects(store.objects()).is_empty();
+        let meets = snapshot.suspects(store.objects()).is_empty();
         if meets {
-            store.is_level(census.version());
+            store.is_level(snapshot.version());
         }
         meets
     }

@@ -65,7 +65,7 @@ impl VersionSnapshot {
         watched: &InformerKey,
         means: &InformerDependencies,
     ) -> Result<Self, ApiError> {
-        let (mut census, mut token) = (Self::default(), String::new());
+        let (mut snapshot, mut token) = (Self::default(), String::new());
         loop {
             let page = ListQuery {
                 at_least: None,
@@ -87,12 +87,12 @@ impl VersionSnapshot {
             for item in wanted {
                 let version = item.resource_version.parse().unwrap_or(0);
                 let name = digest(item.namespace.as_deref(), &item.name);
-                census.objects.insert(name, version);
+                snapshot.objects.insert(name, version);
             }
-            census.version = list.metadata.resource_version.parse().unwrap_or(0);
+            snapshot.version = list.metadata.resource_version.parse().unwrap_or(0);
             token = list.metadata.token;
             if token.is_empty() {
-                return Ok(census);
+                return Ok(snapshot);
             }
         }
     }
@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn only_what_the_store_should_know_by_then_is_suspect() {
-        let census = VersionSnapshot {
+        let snapshot = VersionSnapshot {
             version: 20,
             objects: [("same", 5), ("stale", 9), ("newer", 7), ("lost", 3)]
                 .map(|(name, version)| (digest(None, name), version))
@@ -160,7 +160,7 @@ mod tests {
             object("ghost", 4),
             object("born", 22),
         ];
-        let suspects = census.suspects(held.iter());
+        let suspects = snapshot.suspects(held.iter());
         let want = ["stale", "ghost", "lost"].map(|name| digest(None, name));
         assert_eq!(suspects, HashSet::from(want));
         assert!(VersionSnapshot::default().suspects([].iter()).is_empty());

@@ -49,7 +49,7 @@ fn families(
     let mut all: BTreeMap<String, (MetricKind, Vec<Sample>)> = BTreeMap::new();
     for (plugin, meters) in plugins {
         let prefix = plugin.replace('-', "_");
-        for (name, CustomFamily { kind, series }) in meters.measures.all() {
+        for (name, CustomFamily { kind, series }) in meters.custom_metrics.all() {
             let family = all.entry(format!("plugin_{prefix}_{name}"));
             let (known, held) = family.or_insert_with(|| (kind, Vec::new()));
             if *known != kind {

@@ -383,7 +383,7 @@ pub(super) const FAMILIES: &[Family] = &[
         help: "Metrics of the plugin that were dropped: beyond the bounds, or not a number",
         kind: MetricType::Counter,
         labelled: Labelled::Controller,
-        rows: |meters, rows| rows.count(&[], meters.measures.dropped()),
+        rows: |meters, rows| rows.count(&[], meters.custom_metrics.dropped()),
     },
     Family {
         name: "windlass_oldest_key_seconds",

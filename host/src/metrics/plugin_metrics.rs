@@ -85,7 +85,7 @@ pub struct PluginMetrics {
     /// What its calls asked for.
     pub(crate) calls: HostCalls,
     /// Numbers of the plugin's own.
-    pub(crate) measures: CustomMetrics,
+    pub(crate) custom_metrics: CustomMetrics,
     /// What it waited for, and what it lost.
     pub(crate) throttled: Throttled,
     /// Calls that did not end well, by how they ended.
@@ -234,7 +234,7 @@ impl Default for PluginMetrics {
             refused: Counter::default(),
             used: Used::default(),
             calls: HostCalls::default(),
-            measures: CustomMetrics::default(),
+            custom_metrics: CustomMetrics::default(),
             throttled: Throttled::default(),
             failures: Mutex::default(),
             stage: Mutex::default(),

@@ -50,13 +50,13 @@ pub(crate) struct Owned {
 pub(crate) struct Tag([u8; 8]);
 
 impl Tag {
-    pub(crate) fn of(manager: &str, extent: ApplyScope) -> Self {
-        let extent = match extent {
+    pub(crate) fn of(manager: &str, apply_scope: ApplyScope) -> Self {
+        let apply_scope = match apply_scope {
             ApplyScope::Status => 0,
             ApplyScope::Rest => 1,
             ApplyScope::Whole => 2,
         };
-        Self::digest(Sha256::new().chain_update([extent]).chain_update(manager))
+        Self::digest(Sha256::new().chain_update([apply_scope]).chain_update(manager))
     }
 
     /// Of a field manager, whatever it writes.

@@ -63,7 +63,7 @@ pub struct ClusterAccess {
     /// What its calls ask for.
     pub calls: HostCalls,
     /// Numbers of its own.
-    pub measures: CustomMetrics,
+    pub custom_metrics: CustomMetrics,
     /// What its calls wait for, and what they lose.
     pub throttled: Throttled,
     /// What the plugin watches.
@@ -77,7 +77,7 @@ pub struct ClusterAccess {
     /// What becomes of its writes.
     pub writes: WriteMode,
     /// Where those are noted that are not sent.
-    pub sheet: CapturedWrites,
+    pub captured: CapturedWrites,
 }
 
 /// What becomes of the writes of a call.
@@ -108,8 +108,8 @@ impl std::fmt::Display for Primary {
 
 /// The cluster as one call sees it.
 pub struct Call {
-    door: Arc<ClusterAccess>,
-    measures: CustomMetrics,
+    cluster: Arc<ClusterAccess>,
+    custom_metrics: CustomMetrics,
     primary: Primary,
     requests: u32,
     /// How many of those were the host's own, to know what it must before a write.
@@ -128,7 +128,7 @@ pub struct Call {
     captured: Captured,
     /// Whether it has applied its set.
     set_applied: bool,
-    tape: Option<CallRecorder>,
+    recorder: Option<CallRecorder>,
     /// Chance, as the call sees it.
     rng: Rng,
     /// What the plugin may do over time.
@@ -156,9 +156,9 @@ pub struct Traffic {
 }
 
 /// Chance in a call about `primary`.
-fn chance(door: &ClusterAccess, primary: &Primary) -> Rng {
-    let about = || format!("{} {primary}", door.plugin);
-    door.api.rng().of_call(about)
+fn chance(cluster: &ClusterAccess, primary: &Primary) -> Rng {
+    let about = || format!("{} {primary}", cluster.plugin);
+    cluster.api.rng().of_call(about)
 }
 
 /// An object that an import names, resolved.
@@ -169,20 +169,20 @@ struct Target {
 
 impl Call {
     /// A call about `primary`: what it reads counts from now on.
-    pub fn new(door: Arc<ClusterAccess>, primary: Primary) -> Self {
-        door.view.begins(&primary.key);
+    pub fn new(cluster: Arc<ClusterAccess>, primary: Primary) -> Self {
+        cluster.view.begins(&primary.key);
         let own = (primary.resource.clone(), primary.key.clone());
         let seen = SeenVersion {
             uid: primary.uid.clone(),
             stored_version: None,
         };
         Self {
-            measures: door.measures.now(),
-            memory: door.account.passing(),
-            answer: door.account.passing(),
+            custom_metrics: cluster.custom_metrics.now(),
+            memory: cluster.account.passing(),
+            answer: cluster.account.passing(),
             exceeded: false,
-            rng: chance(&door, &primary),
-            door,
+            rng: chance(&cluster, &primary),
+            cluster,
             primary,
             requests: 0,
             lookups: 0,
@@ -191,28 +191,28 @@ impl Call {
             remarks_left: remarks::MOST,
             captured: Captured::default(),
             set_applied: false,
-            tape: None,
+            recorder: None,
             share: None,
             waited: None,
             redactor: Redactor::default(),
         }
     }
 
-    /// From now on all that it is asked for, and what it answers, is noted on `tape`.
+    /// From now on all that it is asked for, and what it answers, is noted on `recorder`.
     #[must_use]
-    pub fn noted_on(self, tape: CallRecorder) -> Self {
-        let tape = Some(tape);
-        Self { tape, ..self }
+    pub fn noted_on(self, recorder: CallRecorder) -> Self {
+        let recorder = Some(recorder);
+        Self { recorder, ..self }
     }
 
-    /// Its plugin's numbers go to `measures`, and not to where they go now.
+    /// Its plugin's numbers go to `custom_metrics`, and not to where they go now.
     #[must_use]
-    pub fn measured_by(self, measures: CustomMetrics) -> Self {
-        Self { measures, ..self }
+    pub fn measured_by(self, custom_metrics: CustomMetrics) -> Self {
+        Self { custom_metrics, ..self }
     }
 
-    pub(super) fn tape(&self) -> Option<&CallRecorder> {
-        self.tape.as_ref()
+    pub(super) fn recorder(&self) -> Option<&CallRecorder> {
+        self.recorder.as_ref()
     }
 
     /// Where the guest's random numbers begin.
@@ -226,13 +226,13 @@ impl Call {
     }
 
     /// Where its own numbers go.
-    pub(super) fn measures(&self) -> &CustomMetrics {
-        &self.measures
+    pub(super) fn custom_metrics(&self) -> &CustomMetrics {
+        &self.custom_metrics
     }
 
     /// Where it counts what it asks for.
     pub(super) fn calls(&self) -> HostCalls {
-        self.door.calls.clone()
+        self.cluster.calls.clone()
     }
 
     /// What the call has done so far.
@@ -247,17 +247,17 @@ impl Call {
     /// that holds a grant in its group.
     async fn resource(&mut self, api_version: &str, kind: &str) -> Result<Resource, Error> {
         check::kind(api_version, kind)?;
-        if let Some(resource) = self.door.discovery.remembered(api_version, kind) {
+        if let Some(resource) = self.cluster.discovery.remembered(api_version, kind) {
             return Ok(resource);
         }
         // Before anybody is asked: a lookup is a request too.
-        if !self.door.grants.know_group(group_of(api_version)) {
+        if !self.cluster.grants.know_group(group_of(api_version)) {
             return Err(self.deny(&format!("touch {kind} of {api_version}: add it to grants")));
         }
         self.check_requests()?;
         self.throttle().await;
         let waits = self.waits();
-        let found = self.door.discovery.by_kind(api_version, kind).await;
+        let found = self.cluster.discovery.by_kind(api_version, kind).await;
         drop(waits);
         // What is found is remembered. What is not counts, since nothing keeps a guest from making
         // up the next one.
@@ -308,8 +308,8 @@ impl Call {
 
     fn permit_access(&mut self, access: &Access<'_>) -> Result<(), Error> {
         let home = self.primary.key.namespace.as_deref();
-        if self.door.grants.allow(access, home) {
-            self.door.used.note(access);
+        if self.cluster.grants.allow(access, home) {
+            self.cluster.used.note(access);
             return Ok(());
         }
         Err(self.deny(&format!("{access}: add it to grants")))
@@ -333,6 +333,6 @@ impl Call {
 
     /// The object as the guest may see it.
     fn show(&self, resource: &Resource, object: &Object) -> String {
-        self.door.view.show(resource, object)
+        self.cluster.view.show(resource, object)
     }
 }

@@ -236,16 +236,16 @@ mod tests {
         }
     }
 
-    fn value(measures: &CustomMetrics, name: &str) -> Vec<Number> {
-        let all = measures.all();
+    fn value(custom_metrics: &CustomMetrics, name: &str) -> Vec<Number> {
+        let all = custom_metrics.all();
         let family = all.get(name).map(|family| family.series.values().cloned());
         family.into_iter().flatten().collect()
     }
 
     #[test]
     fn counters_add_up_gauges_are_set_and_histograms_count() {
-        let measures = CustomMetrics::default();
-        let take = |kind, name: &str, value| measures.take(kind, name, Vec::new(), value);
+        let custom_metrics = CustomMetrics::default();
+        let take = |kind, name: &str, value| custom_metrics.take(kind, name, Vec::new(), value);
         for number in [1.0, 2.5] {
             take(MetricKind::Counter, "sent", number).unwrap();
             take(MetricKind::Gauge, "open", number).unwrap();
@@ -253,27 +253,27 @@ mod tests {
         for seconds in [0.001, 0.005, 0.3, 99.0] {
             take(MetricKind::Histogram, "took", seconds).unwrap();
         }
-        assert_eq!(value(&measures, "sent"), [Number::One(3.5)]);
-        assert_eq!(value(&measures, "open"), [Number::One(2.5)]);
-        let [Number::Many { sum, counts }] = &value(&measures, "took")[..] else {
+        assert_eq!(value(&custom_metrics, "sent"), [Number::One(3.5)]);
+        assert_eq!(value(&custom_metrics, "open"), [Number::One(2.5)]);
+        let [Number::Many { sum, counts }] = &value(&custom_metrics, "took")[..] else {
             panic!("it is a histogram");
         };
         assert!((sum - 99.306).abs() < 1e-9);
         assert_eq!(*counts, [2, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1]);
-        let before = measures.now();
-        measures.clear();
-        assert!(measures.all().is_empty());
-        for (version, shown) in [(before, 0), (measures.now(), 1)] {
+        let before = custom_metrics.now();
+        custom_metrics.clear();
+        assert!(custom_metrics.all().is_empty());
+        for (version, shown) in [(before, 0), (custom_metrics.now(), 1)] {
             let taken = version.take(MetricKind::Gauge, "open", Vec::new(), 1.0);
             assert_eq!(taken, Ok(()), "nothing is wrong with it");
-            assert_eq!(measures.all().len(), shown);
+            assert_eq!(custom_metrics.all().len(), shown);
         }
     }
 
     #[test]
     fn what_is_beyond_the_bounds_is_dropped_and_said_once() {
-        let measures = CustomMetrics::default();
-        measures
+        let custom_metrics = CustomMetrics::default();
+        custom_metrics
             .take(MetricKind::Gauge, "known", Vec::new(), 1.0)
             .unwrap();
         let nine = || (0..9).map(|n| label(&format!("l{n}"), "x")).collect();
@@ -305,23 +305,23 @@ mod tests {
         ];
         let number = cases.len();
         for (at, (kind, name, labels, value)) in cases.into_iter().enumerate() {
-            let dropped = measures.take(kind, name, labels, value);
+            let dropped = custom_metrics.take(kind, name, labels, value);
             assert_eq!(
                 dropped.map_err(|why| why.is_some()),
                 Err(at == 0),
                 "{name:?}"
             );
         }
-        assert_eq!(measures.dropped(), u64::try_from(number).unwrap());
-        assert_eq!(measures.all().len(), 1);
+        assert_eq!(custom_metrics.dropped(), u64::try_from(number).unwrap());
+        assert_eq!(custom_metrics.all().len(), 1);
     }
 
     #[test]
     fn names_and_series_are_few() {
-        let measures = CustomMetrics::default();
+        let custom_metrics = CustomMetrics::default();
         let took = |name: &str, value: &str| {
             let labels = vec![label("of", value)];
-            measures.take(MetricKind::Gauge, name, labels, 1.0).is_ok()
+            custom_metrics.take(MetricKind::Gauge, name, labels, 1.0).is_ok()
         };
         let names = (0..100).filter(|n| took(&format!("n{n}"), "x")).count();
         assert_eq!(names, NAMES);

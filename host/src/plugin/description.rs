@@ -169,7 +169,7 @@ impl Description {
     }
 
     /// What the plugin called `plugin` looks at, with its `primary` as discovery knows it.
-    pub fn outlook(&self, plugin: &str, primary: Resource) -> WatchSpec {
+    pub fn watch_spec(&self, plugin: &str, primary: Resource) -> WatchSpec {
         let own = (primary.group.clone(), primary.plural.clone());
         let mut fields = HashMap::from([(own.clone(), self.fields.clone())]);
         let reads = |need: &&Need| {

@@ -12,11 +12,11 @@ use crate::memory::{Account, Room};
 impl Plugin {
     /// Calls `reconcile`.
     pub async fn reconcile(&self, request: Request, call: Call, cancel: &Cancel) -> Called<Action> {
-        let (ask, party) = (
+        let (ask, backend) = (
             GuestCall::Reconcile(request),
             ImportBackend::Cluster(Box::new(call)),
         );
-        let called = self.call(ask, party, cancel).await;
+        let called = self.call(ask, backend, cancel).await;
         called.narrow(outcome::GuestResult::action)
     }
 
@@ -27,31 +27,31 @@ impl Plugin {
         call: Call,
         cancel: &Cancel,
     ) -> Called<Progress> {
-        let (ask, party) = (
+        let (ask, backend) = (
             GuestCall::Finalize(request),
             ImportBackend::Cluster(Box::new(call)),
         );
-        let called = self.call(ask, party, cancel).await;
+        let called = self.call(ask, backend, cancel).await;
         called.narrow(outcome::GuestResult::progress)
     }
 
     /// Calls `reconcile` again, as it was recorded; `player` then knows what it asked for.
     pub async fn reconcile_again(&self, request: Request, player: Player) -> Called<Action> {
-        let (ask, party) = (
+        let (ask, backend) = (
             GuestCall::Reconcile(request),
             ImportBackend::Recording(player),
         );
-        let called = self.call(ask, party, &Cancel::default()).await;
+        let called = self.call(ask, backend, &Cancel::default()).await;
         called.narrow(outcome::GuestResult::action)
     }
 
     /// Calls `finalize` again, as it was recorded.
     pub async fn finalize_again(&self, request: Request, player: Player) -> Called<Progress> {
-        let (ask, party) = (
+        let (ask, backend) = (
             GuestCall::Finalize(request),
             ImportBackend::Recording(player),
         );
-        let called = self.call(ask, party, &Cancel::default()).await;
+        let called = self.call(ask, backend, &Cancel::default()).await;
         called.narrow(outcome::GuestResult::progress)
     }
 
@@ -88,9 +88,9 @@ impl Plugin {
     async fn call(
         &self,
         ask: GuestCall,
-        party: ImportBackend,
+        backend: ImportBackend,
         cancel: &Cancel,
     ) -> Called<outcome::GuestResult> {
-        self.sandboxes.call(&self.guest, ask, party, cancel).await
+        self.sandboxes.call(&self.guest, ask, backend, cancel).await
     }
 }

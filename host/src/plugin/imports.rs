@@ -63,7 +63,7 @@ impl SandboxState {
 impl SandboxState {
     /// What a guest says, if somebody notes it or answers from notes.
     fn spoken(&self, said: impl FnOnce() -> Arguments) -> Option<Arguments> {
-        let is_noted = |call: &Call| call.tape().is_some();
+        let is_noted = |call: &Call| call.recorder().is_some();
         let is_heard = self.player.is_some() || self.call.as_ref().is_some_and(is_noted);
         is_heard.then(said)
     }
@@ -94,7 +94,7 @@ impl SandboxState {
             return T::from_reply(reply).ok_or_else(|| Unreadable(import).into());
         }
         let calls = self.call.as_ref().map(Call::calls);
-        let tape = self.call.as_ref().and_then(Call::tape).cloned();
+        let recorder = self.call.as_ref().and_then(Call::recorder).cloned();
         let redactor = self.redactor.clone();
         let span = self.span(import);
         let answer = self.until_stopped(work).instrument(span.clone()).await;
@@ -104,8 +104,8 @@ impl SandboxState {
         if let Some(calls) = calls {
             calls.note(import, answer.word());
         }
-        if let (Some(tape), Some(spoken)) = (tape, spoken) {
-            tape.note(import, spoken, &answer);
+        if let (Some(recorder), Some(spoken)) = (recorder, spoken) {
+            recorder.note(import, spoken, &answer);
         }
         Ok(answer)
     }
@@ -211,13 +211,13 @@ impl events::Host for SandboxState {
             player.answer("publish", spoken.map(Arguments::said).unwrap_or_default());
             return Ok(self.cancel.check()?);
         }
-        let tape = self.call.as_ref().and_then(Call::tape).cloned();
+        let recorder = self.call.as_ref().and_then(Call::recorder).cloned();
         let span = self.span("publish");
         self.until_stopped(|call| call.publish(event))
             .instrument(span)
             .await?;
-        if let (Some(tape), Some(spoken)) = (tape, spoken) {
-            tape.note("publish", spoken, &Ok::<_, cluster::Error>(()));
+        if let (Some(recorder), Some(spoken)) = (recorder, spoken) {
+            recorder.note("publish", spoken, &Ok::<_, cluster::Error>(()));
         }
         Ok(())
     }
@@ -346,7 +346,7 @@ impl SandboxState {
         if self.player.is_some() {
             return Ok(self.cancel.check()?);
         }
-        let taken = self.call()?.measures().take(kind, name, labels, value);
+        let taken = self.call()?.custom_metrics().take(kind, name, labels, value);
         if let Err(Some(why)) = taken {
             let (plugin, object, name) = (&*self.plugin, &*self.object, clean(name, 64));
             tracing::warn!(

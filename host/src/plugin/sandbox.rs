@@ -79,7 +79,7 @@ pub(super) enum ImportBackend {
 /// What a call starts with.
 pub(super) struct CallSetup {
     /// Who answers.
-    pub party: ImportBackend,
+    pub backend: ImportBackend,
     /// The plugin's name.
     pub plugin: Arc<str>,
     /// The plugin's configuration, as JSON.
@@ -114,7 +114,7 @@ pub(super) fn sandbox(
 ) -> wasmtime::Result<(Store<SandboxState>, Output)> {
     let (wasi, output) = wasi::context(start.now, start.seed);
     let redactor = Redactor::on(&start.account);
-    let (call, player) = match start.party {
+    let (call, player) = match start.backend {
         ImportBackend::Nobody => (None, None),
         ImportBackend::Cluster(call) => {
             let call = call.of_share(start.share.clone());

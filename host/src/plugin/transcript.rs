@@ -297,14 +297,14 @@ mod tests {
 
     #[test]
     fn of_a_call_that_says_too_much_there_is_no_recording() {
-        let tape = CallRecorder::on(&Account::unlimited());
-        let note = |text: String| tape.note("apply", arguments::one(&text), &Ok::<_, Error>(()));
+        let recorder = CallRecorder::on(&Account::unlimited());
+        let note = |text: String| recorder.note("apply", arguments::one(&text), &Ok::<_, Error>(()));
         note("a".repeat(ROOM / 3));
-        assert_eq!(tape.take().map(|reel| reel.notes.len()), Some(1));
+        assert_eq!(recorder.take().map(|transcript| transcript.notes.len()), Some(1));
         for _ in 0..3 {
             note("a".repeat(ROOM / 3));
         }
-        assert!(tape.take().is_none());
+        assert!(recorder.take().is_none());
         // Whatever it is that is long.
         for _ in 0..3 {
             let query = ListQuery {
@@ -316,22 +316,22 @@ mod tests {
                 limit: None,
                 consistency: Consistency::Stored,
             };
-            tape.note("list", arguments::list(&query), &Ok::<_, Error>(()));
+            recorder.note("list", arguments::list(&query), &Ok::<_, Error>(()));
         }
-        assert!(tape.take().is_none());
+        assert!(recorder.take().is_none());
     }
 
     #[test]
     fn what_is_short_as_text_and_large_as_a_tree_is_noted_as_text() {
-        let tape = CallRecorder::on(&Account::unlimited());
+        let recorder = CallRecorder::on(&Account::unlimited());
         let bomb = format!("[{}1]", "{\"\":0},".repeat(ROOM / 100));
-        tape.note(
+        recorder.note(
             "apply",
             arguments::one(&bomb),
             &Ok::<_, Error>(bomb.clone()),
         );
-        let reel = tape.take().unwrap();
-        let [note] = &reel.notes[..] else {
+        let transcript = recorder.take().unwrap();
+        let [note] = &transcript.notes[..] else {
             panic!("one note")
         };
         assert_eq!(note.arguments, json!({ "object": bomb }));
@@ -342,13 +342,13 @@ mod tests {
     fn of_a_call_whose_account_is_full_there_is_no_recording() {
         let (soft, hard) = (2 << 20, 3 << 20);
         let account = Account::new(Budget::new(usize::MAX), Bounds { soft, hard });
-        let tape = CallRecorder::on(&account);
-        let note = |text: String| tape.note("apply", arguments::one(&text), &Ok::<_, Error>(()));
+        let recorder = CallRecorder::on(&account);
+        let note = |text: String| recorder.note("apply", arguments::one(&text), &Ok::<_, Error>(()));
         note("a".repeat(1 << 20));
         assert!(account.used() > 1 << 20);
         note("a".repeat(1 << 20));
         assert_eq!(account.used(), 0);
         note("a".into());
-        assert!(tape.take().is_none());
+        assert!(recorder.take().is_none());
     }
 }

@@ -52,9 +52,9 @@ impl Clock {
         Self::of(TimeSource::System)
     }
 
-    /// The machine's clock, but for the time of day, which is what `dial` is set to.
-    pub fn shown_by(dial: &'static ManualWallClock) -> Self {
-        Self::of(TimeSource::Set(dial))
+    /// The machine's clock, but for the time of day, which is what `wall_clock` is set to.
+    pub fn shown_by(wall_clock: &'static ManualWallClock) -> Self {
+        Self::of(TimeSource::Set(wall_clock))
     }
 
     /// The same, for who need not wait: a sleep ends at once.
@@ -99,7 +99,7 @@ impl Clock {
             TimeSource::System => {
                 Timestamp::try_from(SystemTime::now()).unwrap_or(Timestamp::UNIX_EPOCH)
             }
-            TimeSource::Set(dial) => dial.wall(),
+            TimeSource::Set(wall_clock) => wall_clock.wall(),
             TimeSource::Virtual { wall, at } => wall + at.elapsed(),
         }
     }

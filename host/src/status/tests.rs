@@ -48,8 +48,8 @@ fn writes_status(pass: &mut Record) {
 }
 
 fn asked(pass: &mut Record) {
-    pass.whys.first = vec![WakeReason::Requeued];
-    pass.whys.count = 1;
+    pass.reasons.first = vec![WakeReason::Requeued];
+    pass.reasons.count = 1;
 }
 
 /// Each warning, and a situation that leads to it and to no other.

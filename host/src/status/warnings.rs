@@ -201,7 +201,7 @@ fn polls(known: &WarningInput) -> WarningText {
     let newest: Vec<_> = known.records.iter().rev().take(HABIT).collect();
     let asked = |record: &&Arc<Record>| {
         let asked = |why: &WakeReason| *why == WakeReason::Requeued;
-        record.whys.first.iter().all(asked) && !record.whys.first.is_empty()
+        record.reasons.first.iter().all(asked) && !record.reasons.first.is_empty()
     };
     let idle = |record: &&Arc<Record>| !record.journal.writes.iter().any(Wrote::has_effect);
     let habit = newest.len() == HABIT && newest.iter().all(|it| asked(it) && idle(it));

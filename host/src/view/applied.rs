@@ -119,8 +119,8 @@ pub(super) fn is_idle(slot: &FieldOwner, before: &Object, after: &Object) -> boo
     before.metadata.uid == after.metadata.uid && held.is_some() && held == holds
 }
 
-fn tag((manager, extent): &FieldOwner) -> Tag {
-    Tag::of(manager, *extent)
+fn tag((manager, apply_scope): &FieldOwner) -> Tag {
+    Tag::of(manager, *apply_scope)
 }
 
 fn what(intent: &[u8; 32], object: &Object) -> [u8; 16] {
@@ -130,8 +130,8 @@ fn what(intent: &[u8; 32], object: &Object) -> [u8; 16] {
     digest.first_chunk().copied().unwrap_or_default()
 }
 
-fn owned((manager, extent): &FieldOwner, object: &Object) -> Option<[u8; 16]> {
-    object.owned_by(manager, *extent == ApplyScope::Status)
+fn owned((manager, apply_scope): &FieldOwner, object: &Object) -> Option<[u8; 16]> {
+    object.owned_by(manager, *apply_scope == ApplyScope::Status)
 }
 
 #[cfg(test)]
@@ -188,7 +188,7 @@ mod tests {
     fn the_last_apply_of_each_manager_is_known_until_the_object_goes() {
         let resource = resource();
         let key = |name: &str| Key::new(Some("home"), name);
-        let slot = |extent| ("windlass/p".to_owned(), extent);
+        let slot = |apply_scope| ("windlass/p".to_owned(), apply_scope);
         let (rest, status) = (slot(ApplyScope::Rest), slot(ApplyScope::Status));
         let applied = |slot: &FieldOwner, version: &str| {
             Applied::new(INTENT, slot, &object(version, "u", "windlass/p", "d"))

@@ -73,7 +73,7 @@ impl View {
     /// # Errors
     /// The plugin's account has no room for it: the run must not write.
     pub fn writes_as(&self, by: &Key, manager: &str) -> Result<(), Exceeded> {
-        if manager == self.outlook.manager {
+        if manager == self.watch_spec.manager {
             return Ok(());
         }
         self.authors.lock().insert(by, Tag::of_manager(manager))
@@ -120,7 +120,7 @@ impl View {
             let found = managers.iter().filter_map(|tag| authors.keys.get(tag));
             found.cloned().collect()
         };
-        if managers.contains(&Tag::of_manager(&self.outlook.manager)) {
+        if managers.contains(&Tag::of_manager(&self.watch_spec.manager)) {
             keys.extend(objects.flat_map(|object| self.wakes.owners(&object.metadata)));
         }
         keys

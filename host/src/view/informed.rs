@@ -84,9 +84,9 @@ impl View {
         let Some(new) = &change.new else { return };
         let key = new.metadata.key.clone();
         // What is in the selector is woken from there.
-        let selected = self.get(&self.outlook.primary, &key).is_some();
+        let selected = self.get(&self.watch_spec.primary, &key).is_some();
         if !selected && self.wakes.is_spec_change(change) {
-            let why = self.wakes.why(&self.outlook.primary, change, &key);
+            let why = self.wakes.why(&self.watch_spec.primary, change, &key);
             self.wake(key, why);
         }
     }

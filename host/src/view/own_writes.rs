@@ -50,7 +50,7 @@ struct KeyWrites<K> {
 struct UnderWay<K> {
     id: u64,
     by: K,
-    extent: ApplyScope,
+    apply_scope: ApplyScope,
     /// What was seen meanwhile, and whose wake-up is withheld until the answer is there.
     withheld: Vec<SeenVersions>,
 }
@@ -76,11 +76,11 @@ impl SeenVersions {
         }
     }
 
-    /// Whether it can be nothing but the echo of a write to `extent` with this `answer`.
-    fn is_echo_of(self, answer: WriteResult, extent: ApplyScope) -> bool {
+    /// Whether it can be nothing but the echo of a write to `apply_scope` with this `answer`.
+    fn is_echo_of(self, answer: WriteResult, apply_scope: ApplyScope) -> bool {
         let alone = match self {
             Self::One(_) => true,
-            Self::More(_) => extent != ApplyScope::Status,
+            Self::More(_) => apply_scope != ApplyScope::Status,
             Self::Sum(_) => false,
             Self::Gone => return answer == WriteResult::Deleted,
         };
@@ -103,12 +103,12 @@ impl<N, K> Default for OwnWrites<N, K> {
 
 impl<N: Clone + Eq + Hash, K: Clone + Eq> OwnWrites<N, K> {
     /// A write by `by` is being sent. The answer names it.
-    pub(super) fn begin(&mut self, object: &N, by: &K, extent: ApplyScope) -> u64 {
+    pub(super) fn begin(&mut self, object: &N, by: &K, apply_scope: ApplyScope) -> u64 {
         self.next += 1;
         let write = UnderWay {
             id: self.next,
             by: by.clone(),
-            extent,
+            apply_scope,
             withheld: Vec::new(),
         };
         let empty = || KeyWrites {
@@ -135,7 +135,7 @@ impl<N: Clone + Eq + Hash, K: Clone + Eq> OwnWrites<N, K> {
         if let WriteResult::New(version) = answer {
             writes.answered.push((version, write.by.clone()));
         }
-        let is_news = |seen: &SeenVersions| !seen.is_echo_of(answer, write.extent);
+        let is_news = |seen: &SeenVersions| !seen.is_echo_of(answer, write.apply_scope);
         let news = write.withheld.iter().any(is_news);
         self.tidy(object);
         news
@@ -253,12 +253,12 @@ mod tests {
             (ApplyScope::Whole, SeenVersions::More(10), false),
             (ApplyScope::Whole, SeenVersions::Sum(10), true),
         ];
-        for (extent, seen, news) in cases {
+        for (apply_scope, seen, news) in cases {
             let mut own = Own::default();
-            let id = own.begin(&"primary", &"a", extent);
+            let id = own.begin(&"primary", &"a", apply_scope);
             assert!(own.withhold(&"primary", seen, &"a"));
             let end = own.end(&"primary", id, WriteResult::Echoed(10));
-            assert_eq!(end, news, "{extent:?} {seen:?}");
+            assert_eq!(end, news, "{apply_scope:?} {seen:?}");
         }
     }
 

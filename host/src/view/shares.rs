@@ -18,7 +18,7 @@ pub(super) struct WatchedResource {
 impl View {
     /// A view of what this one sees now. Nobody is woken by it.
     pub fn beside(&self) -> Self {
-        let view = Self::unwatched(self.outlook.clone());
+        let view = Self::unwatched(self.watch_spec.clone());
         let seen = self.watched.read();
         *view.watched.write() = seen.clone();
         drop(seen);
@@ -50,7 +50,7 @@ impl View {
             let named = |held: &&Resource| held.group == *group && held.plural == *plural;
             watched.keys().filter(named).min().cloned()
         };
-        let names = self.outlook.watches.iter();
+        let names = self.watch_spec.watches.iter();
         names.map(|name| (name, as_watched(name))).collect()
     }
 
@@ -73,8 +73,8 @@ impl View {
     }
 
     /// From now on `informers` show the primaries outside the selector.
-    pub(crate) fn watch_strays(&self, informers: Vec<Arc<Subscription>>) {
-        *self.strays.write() = informers;
+    pub(crate) fn watch_with_finalizer(&self, informers: Vec<Arc<Subscription>>) {
+        *self.with_finalizer.write() = informers;
     }
 
     /// How many objects the plugin sees.
@@ -90,7 +90,7 @@ impl View {
         let watched = self.watched.read();
         let mut all: Vec<_> = watched.values().flat_map(|w| w.informers.clone()).collect();
         drop(watched);
-        all.extend(self.stray_informers());
+        all.extend(self.finalizer_informers());
         all.extend(self.unselected.informers());
         all.sort_by_cached_key(|share| {
             let watched = share.watched();
@@ -123,9 +123,9 @@ impl View {
             .cloned()
     }
 
-    pub(super) fn stray_informers(&self) -> Vec<Arc<Subscription>> {
-        let strays = self.strays.read();
-        strays.clone()
+    pub(super) fn finalizer_informers(&self) -> Vec<Arc<Subscription>> {
+        let unselected = self.with_finalizer.read();
+        unselected.clone()
     }
 
     /// Whether the informers answer for all of `namespace`, or everywhere.

@@ -81,7 +81,7 @@ impl View {
             .lock()
             .read(by, &group_kind(api_version, kind), read)?;
         let is_primary = self.has_unselected(group_of(api_version), kind);
-        if is_primary && self.get(&self.outlook.primary, object).is_none() {
+        if is_primary && self.get(&self.watch_spec.primary, object).is_none() {
             self.want_unselected(by);
         }
         Ok(())

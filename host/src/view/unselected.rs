@@ -79,8 +79,8 @@ impl View {
 
     /// Whether `kind` of `group` is the primary's, of which the plugin reconciles a selection and may watch all.
     pub(super) fn has_unselected(&self, group: &str, kind: &str) -> bool {
-        let primary = &self.outlook.primary;
-        self.outlook.watches_unselected && primary.group == group && primary.kind == kind
+        let primary = &self.watch_spec.primary;
+        self.watch_spec.watches_unselected && primary.group == group && primary.kind == kind
     }
 
     /// The informer of the whole kind has news. Called under the lock of its store.
@@ -92,7 +92,7 @@ impl View {
             return;
         };
         let key = &object.metadata.key;
-        let primary = &self.outlook.primary;
+        let primary = &self.watch_spec.primary;
         // Before the first list is in, everyone who has read one waits for that.
         if self.unselected.state.lock().informers.is_none() || self.get(primary, key).is_some() {
             return;
@@ -126,14 +126,14 @@ impl View {
         let (old, new) = (change.old.as_ref(), change.new.as_ref());
         let sides = [old, new].into_iter().flatten();
         let owners = sides.flat_map(|object| self.wakes.owners(&object.metadata));
-        let readers = self.readers(&self.outlook.primary, old, new);
+        let readers = self.readers(&self.watch_spec.primary, old, new);
         let keys = owners.chain(readers);
         keys.chain(self.authors_of(change)).collect()
     }
 
     /// The key `by` has deleted an object: the other keys that this concerns run.
     pub(super) fn wake_for_unselected(&self, change: &Change, by: &Key) {
-        let why = wake_reason::changed(&self.outlook.primary, change);
+        let why = wake_reason::changed(&self.watch_spec.primary, change);
         let keys = self.woken_by_unselected(change).into_iter();
         let others = keys.filter(|key| key != by);
         others.for_each(|key| self.wake(key, why.clone()));
@@ -143,8 +143,8 @@ impl View {
     /// kind also those outside the selector.
     pub fn keys_called(&self, resource: &Resource, name: &str) -> BTreeSet<Key> {
         let mut informers = self.informers(resource);
-        if *resource == self.outlook.primary {
-            informers.extend(self.stray_informers());
+        if *resource == self.watch_spec.primary {
+            informers.extend(self.finalizer_informers());
             informers.extend(self.unselected.informers());
         }
         let everything = LabelSelector::default();
@@ -160,7 +160,7 @@ impl View {
         resource: &Resource,
         key: &Key,
     ) -> Option<Arc<Subscription>> {
-        let is_primary = *resource == self.outlook.primary;
+        let is_primary = *resource == self.watch_spec.primary;
         let informers = self.unselected.informers().into_iter();
         let mut informers = informers.filter(|_| is_primary);
         informers.find(|informer| answers(informer, key.namespace.as_deref()))

@@ -17,7 +17,7 @@ pub struct Write {
     view: Arc<View>,
     object: ObjectId,
     by: Key,
-    extent: ApplyScope,
+    apply_scope: ApplyScope,
     /// The object as it was, if the store knew that.
     before: Before,
     id: Option<u64>,
@@ -34,8 +34,8 @@ enum Before {
 }
 
 impl Write {
-    pub(super) fn begin(view: Arc<View>, object: ObjectId, by: Key, extent: ApplyScope) -> Self {
-        let id = Some(view.own.lock().begin(&object, &by, extent));
+    pub(super) fn begin(view: Arc<View>, object: ObjectId, by: Key, apply_scope: ApplyScope) -> Self {
+        let id = Some(view.own.lock().begin(&object, &by, apply_scope));
         let before = match view.get(&object.0, &object.1) {
             Some(held) => Before::There(held),
             None if view.holds(&object.0, &object.1) => Before::Absent,
@@ -49,7 +49,7 @@ impl Write {
             view,
             object,
             by,
-            extent,
+            apply_scope,
             before,
             id,
             is_delete: false,
@@ -180,7 +180,7 @@ impl Write {
     /// in more than that. After any other write only the watch can tell whose change it was, but for a request.
     fn spread(&self, change: &Change) {
         let (view, resource, by) = (&self.view, &self.object.0, &self.by);
-        view.changed(resource, change, |key| match self.extent {
+        view.changed(resource, change, |key| match self.apply_scope {
             ApplyScope::Status => key != by || view.wakes.is_news_to_author(resource, change, by),
             ApplyScope::Rest | ApplyScope::Whole => {
                 key != by || view.wakes.is_request(resource, change, by)

@@ -191,15 +191,15 @@ impl PluginAnswer {
     pub fn of(
         plugin: &str,
         about: Option<RunningVersion>,
-        facts: &ObjectState,
-        truth: &LiveObject,
+        state: &ObjectState,
+        live: &LiveObject,
         ago: impl Fn(&Record) -> Duration,
     ) -> Self {
-        let passes = facts.passes.iter();
+        let passes = state.passes.iter();
         let passes = passes.map(|record| PassAnswer::of(record, ago(record)));
-        let reason = judge(facts, truth);
-        let held = match &facts.sight {
-            CacheState::There(held) | CacheState::Stray(held) => Some(held),
+        let reason = judge(state, live);
+        let held = match &state.cache {
+            CacheState::There(held) | CacheState::Unselected(held) => Some(held),
             CacheState::NotWatched | CacheState::Absent => None,
         };
         let (version, digest) = about.map(|about| (about.version, about.digest)).unzip();
@@ -220,14 +220,14 @@ impl PluginAnswer {
 impl PassAnswer {
     /// The pass, which ended so long ago.
     pub fn of(record: &Record, ago: Duration) -> Self {
-        let whys = record.whys.first.iter().map(ToString::to_string);
+        let reasons = record.reasons.first.iter().map(ToString::to_string);
         let journal = &record.journal;
         Self {
             began: record.began.to_string(),
             took_ms: millis(record.took),
             ago_ms: millis(ago),
-            woken_by: whys.collect(),
-            reasons: record.whys.count,
+            woken_by: reasons.collect(),
+            reasons: record.reasons.count,
             step: record.step.label().to_owned(),
             attempt: record.attempt,
             resource_version: record.version.clone(),

@@ -69,23 +69,23 @@ impl Finder {
                 Some(insight) if question.means(insight.primary()) => {
                     let key = question.key(insight.primary());
                     answer.object = ObjectRef::new(&insight.primary().kind, &key);
-                    let mut facts = insight.facts(&key);
-                    if facts.stage == PluginStage::StandingBy {
-                        facts.holder = meters.holder().map(|holder| clean(&holder, NAME));
+                    let mut state = insight.state(&key);
+                    if state.stage == PluginStage::StandingBy {
+                        state.holder = meters.holder().map(|holder| clean(&holder, NAME));
                     }
-                    let truth = match asked.get(insight.primary()) {
-                        Some(truth) => LiveObject::clone(truth),
-                        None => self.truth(insight.primary(), &key).await,
+                    let live = match asked.get(insight.primary()) {
+                        Some(live) => LiveObject::clone(live),
+                        None => self.live(insight.primary(), &key).await,
                     };
-                    if let LiveObject::Unknown(why) = &truth {
+                    if let LiveObject::Unknown(why) = &live {
                         answer.unasked = Some(why.clone());
                     }
-                    asked.insert(insight.primary().clone(), truth.clone());
-                    if let Some(uid) = unselected(&facts.sight, &truth) {
-                        facts.children = insight.children(key.namespace.as_deref(), uid);
+                    asked.insert(insight.primary().clone(), live.clone());
+                    if let Some(uid) = unselected(&state.cache, &live) {
+                        state.children = insight.children(key.namespace.as_deref(), uid);
                     }
                     let ago = |record: &Record| self.ago(record);
-                    let said = PluginAnswer::of(&plugin, about, &facts, &truth, ago);
+                    let said = PluginAnswer::of(&plugin, about, &state, &live, ago);
                     answer.plugins.push(said);
                 }
                 Some(insight) => {
@@ -202,10 +202,10 @@ impl Finder {
             PluginStage::StandingBy => self.holder(plugin).await,
             _ => None,
         };
-        let facts = ObjectState {
+        let state = ObjectState {
             stage,
             holder,
-            sight: CacheState::NotWatched,
+            cache: CacheState::NotWatched,
             place: QueuePosition::Nowhere,
             paused: None,
             throttled: false,
@@ -218,7 +218,7 @@ impl Finder {
             declares_fields: false,
             children: Children::default(),
         };
-        PluginAnswer::of(plugin, about, &facts, &LiveObject::Absent, |_| {
+        PluginAnswer::of(plugin, about, &state, &LiveObject::Absent, |_| {
             Duration::ZERO
         })
     }
@@ -238,7 +238,7 @@ impl Finder {
         ago.saturating_sub(last.took)
     }
 
-    async fn truth(&self, resource: &Resource, key: &Key) -> LiveObject {
+    async fn live(&self, resource: &Resource, key: &Key) -> LiveObject {
         let uri = match resource.path(key.namespace.as_deref(), Some(&key.name), None) {
             Ok(uri) => uri,
             Err(error) => return LiveObject::Unknown(error.to_string()),
@@ -261,10 +261,10 @@ impl Finder {
 }
 
 /// The UID of an object that is there and that the plugin does not reconcile.
-fn unselected<'a>(sight: &'a CacheState, truth: &'a LiveObject) -> Option<&'a str> {
-    match (sight, truth) {
-        (CacheState::Absent | CacheState::Stray(_), LiveObject::There(there)) => Some(&there.uid),
-        (CacheState::Stray(held), LiveObject::Unknown(_)) => Some(&held.uid),
+fn unselected<'a>(cache: &'a CacheState, live: &'a LiveObject) -> Option<&'a str> {
+    match (cache, live) {
+        (CacheState::Absent | CacheState::Unselected(_), LiveObject::There(there)) => Some(&there.uid),
+        (CacheState::Unselected(held), LiveObject::Unknown(_)) => Some(&held.uid),
         _ => None,
     }
 }

@@ -16,11 +16,11 @@ pub struct Left {
 
 impl Left {
     /// What is left on an object with this metadata.
-    pub(super) fn on(object: &Metadata, facts: &ObjectState) -> Self {
-        let finalizer = &facts.finalizer;
+    pub(super) fn on(object: &Metadata, state: &ObjectState) -> Self {
+        let finalizer = &state.finalizer;
         Self {
             finalizer: object.has_finalizer(finalizer).then(|| finalizer.clone()),
-            children: facts.children.clone(),
+            children: state.children.clone(),
         }
     }
 

@@ -203,18 +203,18 @@ impl Reason {
     }
 }
 
-/// Judges. `truth` is what the API server says now.
-pub fn judge(facts: &ObjectState, truth: &LiveObject) -> Reason {
-    match &facts.stage {
+/// Judges. `live` is what the API server says now.
+pub fn judge(state: &ObjectState, live: &LiveObject) -> Reason {
+    match &state.stage {
         PluginStage::Loading => return Reason::Loading,
         PluginStage::Refused(why) => return Reason::Refused(why.clone()),
         PluginStage::Quarantined(why) => return Reason::Quarantined(why.clone()),
         PluginStage::Waiting(why) => return Reason::Waiting(why.clone()),
         PluginStage::Syncing => return Reason::Syncing,
-        PluginStage::StandingBy => return Reason::StandingBy(facts.holder.clone()),
+        PluginStage::StandingBy => return Reason::StandingBy(state.holder.clone()),
         PluginStage::SlowedDown(why)
             if matches!(
-                facts.place,
+                state.place,
                 QueuePosition::Waiting { .. } | QueuePosition::Delayed(_)
             ) =>
         {
@@ -222,74 +222,74 @@ pub fn judge(facts: &ObjectState, truth: &LiveObject) -> Reason {
         }
         PluginStage::Running | PluginStage::SlowedDown(_) => {}
     }
-    let idle = strayed(facts, truth).or_else(|| paused(facts, truth));
+    let idle = strayed(state, live).or_else(|| paused(state, live));
     // When its time comes, nothing is done.
     if let Some(reason) = idle
         && matches!(
-            facts.place,
+            state.place,
             QueuePosition::Nowhere | QueuePosition::Delayed(_)
         )
     {
         return reason;
     }
-    if let Some(reason) = queued(facts) {
+    if let Some(reason) = queued(state) {
         return reason;
     }
-    match &facts.sight {
+    match &state.cache {
         CacheState::NotWatched => Reason::NamespaceNotGranted,
-        CacheState::Absent => unseen(facts, truth),
-        CacheState::There(held) | CacheState::Stray(held) => seen(facts, held, truth),
+        CacheState::Absent => unseen(state, live),
+        CacheState::There(held) | CacheState::Unselected(held) => seen(state, held, live),
     }
 }
 
 /// The reason, if the object carries the plugin's finalizer, stays, and is not what the plugin selects.
-fn strayed(facts: &ObjectState, truth: &LiveObject) -> Option<Reason> {
-    let CacheState::Stray(held) = &facts.sight else {
+fn strayed(state: &ObjectState, live: &LiveObject) -> Option<Reason> {
+    let CacheState::Unselected(held) = &state.cache else {
         return None;
     };
-    let now = match truth {
+    let now = match live {
         LiveObject::There(there) => there,
         LiveObject::Unknown(_) => held,
         LiveObject::Absent => return None,
     };
-    unselected(facts, now).filter(|_| !now.deleting)
+    unselected(state, now).filter(|_| !now.deleting)
 }
 
 /// The reason, if the object is paused, in the version that the plugin's store shows and now.
-fn paused(facts: &ObjectState, truth: &LiveObject) -> Option<Reason> {
-    let (CacheState::There(held) | CacheState::Stray(held)) = &facts.sight else {
+fn paused(state: &ObjectState, live: &LiveObject) -> Option<Reason> {
+    let (CacheState::There(held) | CacheState::Unselected(held)) = &state.cache else {
         return None;
     };
-    let still = match truth {
+    let still = match live {
         LiveObject::There(there) => there.paused && there.uid == held.uid,
         LiveObject::Unknown(_) => true,
         LiveObject::Absent => false,
     };
-    let is_done = held.deleting && !held.has_finalizer(&facts.finalizer);
+    let is_done = held.deleting && !held.has_finalizer(&state.finalizer);
     (held.paused && still && !is_done).then_some(Reason::PausedByAnnotation)
 }
 
 /// The reason, if the plugin does not select an object with this metadata. Of its fields nothing is known: by its
 /// labels the plugin does.
-fn unselected(facts: &ObjectState, object: &Metadata) -> Option<Reason> {
-    let left = Left::on(object, facts);
-    if let Some(selector) = &facts.label_selector {
+fn unselected(state: &ObjectState, object: &Metadata) -> Option<Reason> {
+    let left = Left::on(object, state);
+    if let Some(selector) = &state.label_selector {
         let parsed = LabelSelector::parse(selector);
         if parsed.is_ok_and(|parsed| !parsed.selects(&object.labels)) {
             return Some(Reason::NotSelectedByLabels(selector.clone(), left));
         }
     }
-    let selector = facts.field_selector.clone()?;
+    let selector = state.field_selector.clone()?;
     Some(Reason::NotSelectedByFields(selector, left))
 }
 
 /// The reason, if the key is in the queue.
-fn queued(facts: &ObjectState) -> Option<Reason> {
-    let finalizes = facts.last().is_some_and(|last| last.step == Step::Finalize);
-    let reason = match &facts.place {
+fn queued(state: &ObjectState) -> Option<Reason> {
+    let finalizes = state.last().is_some_and(|last| last.step == Step::Finalize);
+    let reason = match &state.place {
         QueuePosition::Nowhere => return None,
         QueuePosition::Running { since, .. } | QueuePosition::Waiting { low: false, since }
-            if facts.throttled && facts.paused.is_none() =>
+            if state.throttled && state.paused.is_none() =>
         {
             Reason::ClientThrottled(*since)
         }
@@ -298,7 +298,7 @@ fn queued(facts: &ObjectState) -> Option<Reason> {
             again: false,
         } => Reason::Running(*since),
         QueuePosition::Running { since, again: true } => Reason::RunningAndAgain(*since),
-        QueuePosition::Waiting { low, since } => match (facts.paused, low) {
+        QueuePosition::Waiting { low, since } => match (state.paused, low) {
             (Some(left), _) => Reason::Paused(left),
             (None, false) => Reason::Queued(*since),
             (None, true) => Reason::QueuedLow(*since),
@@ -307,7 +307,7 @@ fn queued(facts: &ObjectState) -> Option<Reason> {
         QueuePosition::Delayed(delayed) => match delayed.why {
             Some(WakeReason::Failed) => Reason::Backoff {
                 left: delayed.left,
-                failures: facts.failures,
+                failures: state.failures,
             },
             Some(WakeReason::SlowedDown) => Reason::Throttled(delayed.left),
             Some(WakeReason::Requeued) if finalizes => Reason::FinalizePending(delayed.left),
@@ -319,31 +319,31 @@ fn queued(facts: &ObjectState) -> Option<Reason> {
 }
 
 /// The reason, if the plugin's store does not show the object.
-fn unseen(facts: &ObjectState, truth: &LiveObject) -> Reason {
-    let there = match truth {
+fn unseen(state: &ObjectState, live: &LiveObject) -> Reason {
+    let there = match live {
         LiveObject::Unknown(why) => return Reason::NotSeenAndUnknown(why.clone()),
         LiveObject::Absent => return Reason::NotThere,
         LiveObject::There(there) => there,
     };
-    unselected(facts, there).unwrap_or(Reason::NotSeenYet)
+    unselected(state, there).unwrap_or(Reason::NotSeenYet)
 }
 
 /// The reason, if the plugin's store shows the object as it is `held`, and it is not in the queue.
-fn seen(facts: &ObjectState, held: &Metadata, truth: &LiveObject) -> Reason {
-    match truth {
+fn seen(state: &ObjectState, held: &Metadata, live: &LiveObject) -> Reason {
+    match live {
         LiveObject::Absent => return Reason::GoneNotSeenYet,
         LiveObject::There(there) if there.uid != held.uid || there.version() > held.version() => {
             return Reason::NewerNotSeenYet;
         }
         LiveObject::There(_) | LiveObject::Unknown(_) => {}
     }
-    if held.deleting && !held.has_finalizer(&facts.finalizer) {
+    if held.deleting && !held.has_finalizer(&state.finalizer) {
         return match held.finalizers.is_empty() {
             true => Reason::LeavesWithoutUs,
             false => Reason::HeldByOthers(held.finalizers.to_vec()),
         };
     }
-    let Some(last) = facts.last().filter(|last| *last.uid == *held.uid) else {
+    let Some(last) = state.last().filter(|last| *last.uid == *held.uid) else {
         return Reason::Forgotten;
     };
     match last.outcome {
@@ -359,7 +359,7 @@ fn seen(facts: &ObjectState, held: &Metadata, truth: &LiveObject) -> Reason {
     if writes.any(|wrote| wrote.version.as_deref() == Some(&held.resource_version)) {
         return Reason::OwnWrite;
     }
-    match (facts.spec_change_only, facts.declares_fields) {
+    match (state.spec_change_only, state.declares_fields) {
         (true, _) => Reason::FilteredByTrigger,
         (false, true) => Reason::FilteredByFields,
         (false, false) => Reason::Settled,

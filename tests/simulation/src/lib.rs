@@ -10,7 +10,7 @@
 
 pub mod days;
 pub mod deeds;
-pub mod door;
+pub mod network;
 pub mod fault;
 pub mod kit;
 pub mod logs;

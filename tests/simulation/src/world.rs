@@ -24,7 +24,7 @@ use windlass_host::lease::Times;
 use windlass_host::seams::{Clock, Process};
 use windlass_host::source::Candidate;
 
-use crate::door::Door;
+use crate::network::Network;
 use crate::kit::Kit;
 use crate::replica::Alive;
 use crate::run::Case;
@@ -52,7 +52,7 @@ pub struct World {
     /// The times of the Leases.
     pub times: Times,
     /// What goes wrong.
-    pub door: Door,
+    pub network: Network,
     /// Hosts, by place; none where one is down.
     hosts: Mutex<Vec<Option<Alive>>>,
     /// All hosts that came up, and what they record.
@@ -126,7 +126,7 @@ impl World {
             } else {
                 slow()
             },
-            door: Door::new(faults),
+            network: Network::new(faults),
             hosts: Mutex::new((0..case.hosts).map(|_| None).collect()),
             lives: Mutex::default(),
             plugin: Mutex::new(kit.plugin(case.which).asked.clone()),
@@ -144,7 +144,7 @@ impl World {
             let (code, _) = world.ask(Method::POST, plural, object);
             ensure!(code == 201, "the cluster cannot be set up: {code}");
         }
-        world.door.arm(&world.server);
+        world.network.arm(&world.server);
         Ok(world)
     }
 
@@ -177,9 +177,9 @@ impl World {
     pub fn heal(&self) {
         self.trace.deed("chance", "heals everything");
         self.healed.store(true, Ordering::Relaxed);
-        self.door.heal();
+        self.network.heal();
         self.server.faults().heal();
-        self.door.every_day(&self.server);
+        self.network.every_day(&self.server);
         for alive in self.hosts().iter().flatten() {
             alive.process.thaw();
         }

@@ -249,19 +249,19 @@ async fn call(
     object: &Object,
     finalize: bool,
 ) -> Rendered {
-    let view = View::unwatched(plugin.description.outlook(&plugin.name, resource.clone()));
+    let view = View::unwatched(plugin.description.watch_spec(&plugin.name, resource.clone()));
     let request = windlass_host::plugin::Request {
         object: view.show(resource, object),
         attempt: 0,
     };
-    let sheet = CapturedWrites::default();
-    let door = ClusterAccess {
+    let captured = CapturedWrites::default();
+    let cluster = ClusterAccess {
         plugin: plugin.name.clone(),
         api: host.api.clone(),
         discovery: host.discovery.clone(),
         used: Used::default(),
         calls: HostCalls::default(),
-        measures: CustomMetrics::default(),
+        custom_metrics: CustomMetrics::default(),
         throttled: Throttled::default(),
         grants: version.candidate.document.grants.clone(),
         view: Arc::new(view),
@@ -269,7 +269,7 @@ async fn call(
         account: plugin.account().clone(),
         api_calls: plugin.limits().api_calls,
         writes: WriteMode::Captured,
-        sheet: sheet.clone(),
+        captured: captured.clone(),
     };
     let primary = Primary {
         key: object.metadata.key.clone(),
@@ -277,7 +277,7 @@ async fn call(
         resource: resource.clone(),
     };
     let node = ObjectRef::new(&resource.kind, &primary.key);
-    let (call, cancel) = (Call::new(Arc::new(door), primary), Cancel::default());
+    let (call, cancel) = (Call::new(Arc::new(cluster), primary), Cancel::default());
     let (answer, output) = match finalize {
         true => {
             let called = plugin.finalize(request, call, &cancel).await;
@@ -310,7 +310,7 @@ async fn call(
         object: node,
         returned,
         error,
-        writes: sheet.all().into_iter().map(WriteOf::from).collect(),
+        writes: captured.all().into_iter().map(WriteOf::from).collect(),
     }
 }
 

@@ -140,7 +140,7 @@ pub(super) fn busiest(host: &Host, plugins: &Names) -> Vec<String> {
 /// What one of them did.
 fn busy(kind: &str, times: usize, last: &Record) -> String {
     let mut text = format!("{kind} {}: {times} passes", last.key);
-    if let Some(why) = last.whys.first.first() {
+    if let Some(why) = last.reasons.first.first() {
         text.push_str(&format!("; the last one since {why}"));
     }
     let wrote = last

@@ -100,9 +100,9 @@ mod tests {
     }
 
     #[expect(clippy::disallowed_methods, reason = "a test is where tasks come from")]
-    fn seams(dial: &'static ManualWallClock) -> Seams {
+    fn seams(wall_clock: &'static ManualWallClock) -> Seams {
         Seams {
-            clock: Clock::shown_by(dial),
+            clock: Clock::shown_by(wall_clock),
             rng: Rng::seeded(1),
             spawn: Spawn::inline(Handle::current()),
         }
@@ -116,26 +116,26 @@ mod tests {
     #[tokio::test]
     async fn a_token_is_renewed_when_it_has_expired() {
         let folder = tempfile::tempdir().unwrap();
-        let (end, dial) = (
+        let (end, wall_clock) = (
             "2026-11-21T09:30:00Z",
             Box::leak(Box::<ManualWallClock>::default()),
         );
-        let dial: &'static ManualWallClock = dial;
+        let wall_clock: &'static ManualWallClock = wall_clock;
         let end_time: Timestamp = end.parse().unwrap();
-        dial.set(end_time);
-        let seams = seams(dial);
+        wall_clock.set(end_time);
+        let seams = seams(wall_clock);
         let token = first(counting(folder.path(), Some(end)), &seams).await;
         assert_eq!(token.header().await.unwrap(), "Bearer t1");
         assert_eq!(token.header().await.unwrap(), "Bearer t1");
-        dial.set(end_time + Duration::from_secs(1));
+        wall_clock.set(end_time + Duration::from_secs(1));
         assert_eq!(token.header().await.unwrap(), "Bearer t2");
     }
 
     #[tokio::test]
     async fn a_token_that_the_server_refused_is_renewed_once() {
         let folder = tempfile::tempdir().unwrap();
-        let dial: &'static ManualWallClock = Box::leak(Box::default());
-        let seams = seams(dial);
+        let wall_clock: &'static ManualWallClock = Box::leak(Box::default());
+        let seams = seams(wall_clock);
         let token = first(counting(folder.path(), None), &seams).await;
         let old = token.header().await.unwrap();
         token.refused(&old).await;

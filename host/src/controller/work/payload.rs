@@ -12,7 +12,7 @@ use crate::view::WakeReason;
 #[derive(Debug, Default)]
 pub(super) struct KeyPayload {
     /// Why it runs: the first reasons.
-    pub(super) whys: WakeReasons,
+    pub(super) reasons: WakeReasons,
     /// Why it is delayed, if it is.
     pub(super) delayed: Option<WakeReason>,
     /// Since when it waits for a worker; a delayed one, from when it will. None before it was ever added.
@@ -22,7 +22,7 @@ pub(super) struct KeyPayload {
 impl Payload for KeyPayload {
     fn delay_ended(&mut self) {
         if let Some(why) = self.delayed.take() {
-            self.whys.note(why);
+            self.reasons.note(why);
         }
     }
 
@@ -31,7 +31,7 @@ impl Payload for KeyPayload {
     }
 
     fn is_urgent(&self) -> bool {
-        self.whys.are_asked_for()
+        self.reasons.are_asked_for()
     }
 }
 
@@ -87,7 +87,7 @@ mod tests {
             delay(&queue, MINUTE, why);
             change(&queue);
             let taken = queue.take().await.unwrap();
-            assert_eq!((taken.whys.first, taken.whys.count), (vec![changed()], 1));
+            assert_eq!((taken.reasons.first, taken.reasons.count), (vec![changed()], 1));
         }
     }
 
@@ -110,13 +110,13 @@ mod tests {
         assert!(queue.take().now_or_never().is_none(), "it is slowed");
         ask(&queue);
         let taken = queue.take().now_or_never().flatten().unwrap();
-        assert_eq!(taken.whys.first, [WakeReason::Asked, changed()]);
+        assert_eq!(taken.reasons.first, [WakeReason::Asked, changed()]);
         // Somebody asks while it runs, before it is slowed.
         ask(&queue);
         queue.slow(&key(), MINUTE);
         queue.done(&taken);
         let taken = queue.take().now_or_never().flatten().unwrap();
-        assert_eq!(taken.whys.first, [WakeReason::Asked]);
+        assert_eq!(taken.reasons.first, [WakeReason::Asked]);
         // That has ended what slowed it, until something slows it again.
         queue.done(&taken);
         change(&queue);
@@ -136,7 +136,7 @@ mod tests {
         // The run ends: it asks for another one, which comes at once anyway.
         delay(&queue, MINUTE, WakeReason::Requeued);
         queue.done(&taken);
-        assert_eq!(queue.take().await.unwrap().whys.first, [changed()]);
+        assert_eq!(queue.take().await.unwrap().reasons.first, [changed()]);
     }
 
     #[tokio::test(start_paused = true)]
@@ -149,7 +149,7 @@ mod tests {
         assert!(looks.await.is_none());
         change(&queue);
         let taken = queue.take().await.unwrap();
-        assert_eq!(taken.whys.first, [WakeReason::Requeued, changed()]);
+        assert_eq!(taken.reasons.first, [WakeReason::Requeued, changed()]);
     }
 
     #[tokio::test(start_paused = true)]
@@ -167,7 +167,7 @@ mod tests {
                 panic!("it is delayed");
             };
             assert_eq!(delayed.why, Some(WakeReason::Failed));
-            assert_eq!(queue.take().await.unwrap().whys.first, [WakeReason::Failed]);
+            assert_eq!(queue.take().await.unwrap().reasons.first, [WakeReason::Failed]);
         }
     }
 }

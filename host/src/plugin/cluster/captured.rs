@@ -94,9 +94,9 @@ impl Call {
         &mut self,
         target: &Target,
         intent: Map<String, Value>,
-        extent: ApplyScope,
+        apply_scope: ApplyScope,
     ) -> Result<String, Error> {
-        let verb = match extent {
+        let verb = match apply_scope {
             ApplyScope::Status => "apply-status",
             ApplyScope::Rest | ApplyScope::Whole => "apply",
         };
@@ -184,7 +184,7 @@ impl Call {
     }
 
     fn note(&self, verb: &'static str, target: &Target, body: Option<Value>) {
-        self.door.sheet.note(verb, target, body);
+        self.cluster.captured.note(verb, target, body);
     }
 
     async fn is_surely_absent(&mut self, target: &Target) -> Result<bool, Error> {
@@ -201,7 +201,7 @@ impl Call {
         if !self.may_read(target) {
             return Ok(None);
         }
-        let view = &self.door.view;
+        let view = &self.cluster.view;
         if view.holds(&target.resource, &target.key) {
             return Ok(view.get(&target.resource, &target.key));
         }
@@ -222,7 +222,7 @@ impl Call {
             name: Some(&target.key.name),
         };
         let home = self.primary.key.namespace.as_deref();
-        self.door.grants.allow(&access, home)
+        self.cluster.grants.allow(&access, home)
     }
 }
 

@@ -67,7 +67,7 @@ impl Call {
             name: (!generated).then_some(&target.key.name),
         })?;
         self.check_metadata(intent, &target)?;
-        if self.door.writes == WriteMode::Captured {
+        if self.cluster.writes == WriteMode::Captured {
             return self.capture_create(&target, intent.object.clone()).await;
         }
         self.check_owner(&target, &intent.object).await?;
@@ -79,7 +79,7 @@ impl Call {
         let body = Value::Object(intent.object.clone());
         let request = Request::json(Method::POST, format!("{path}?{parameters}"), &body);
         let write = self
-            .door
+            .cluster
             .view
             .write(resource, key, &self.primary.key, ApplyScope::Whole)
             .creates();
@@ -114,13 +114,13 @@ impl Call {
         check::check_size("object", &object)?;
         let _held = self.hold_written(&object)?;
         let object = check::json_object(&object)?;
-        let finalizer = finalizer_of(&self.door.plugin);
+        let finalizer = finalizer_of(&self.cluster.plugin);
         let namespace = target.key.namespace.as_deref();
         let forbidden = check::forbidden_metadata(&object, namespace, &self.primary, &finalizer)?;
         if let Some(reason) = forbidden {
             return Err(self.deny(&format!("{reason}: no grant covers that")));
         }
-        if self.door.writes == WriteMode::Captured {
+        if self.cluster.writes == WriteMode::Captured {
             return self.capture_post(&target, object).await;
         }
         let seen = self.seen(&target).map(|seen| seen.uid.clone());

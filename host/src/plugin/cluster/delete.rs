@@ -31,7 +31,7 @@ impl Call {
     ) -> Result<(), Error> {
         let target = self.target(&target).await?;
         self.permit(&["delete"], &target, None)?;
-        if self.door.writes == WriteMode::Captured {
+        if self.cluster.writes == WriteMode::Captured {
             return self.capture_delete(&target).await;
         }
         self.send_delete(&target, options).await
@@ -61,7 +61,7 @@ impl Call {
         options: &DeleteOptions,
     ) -> Result<(), Error> {
         let request = Request::json(Method::DELETE, uri(target, None)?, &body(meant, options));
-        let write = self.door.view.write(
+        let write = self.cluster.view.write(
             &target.resource,
             &target.key,
             &self.primary.key,
@@ -107,7 +107,7 @@ impl Call {
             return Ok(of(&seen.uid, version.or(seen.stored_version)));
         }
         // Unseen: what is there now is what is meant. What the store holds mostly is, and costs no request.
-        match self.door.view.get(&target.resource, &target.key) {
+        match self.cluster.view.get(&target.resource, &target.key) {
             Some(held) => Ok(Preconditions {
                 is_held: true,
                 ..of(&held.metadata.uid, version)

@@ -20,11 +20,11 @@ impl Call {
             None => None,
             Some(target) => self.about(target).await,
         };
-        if self.door.writes == WriteMode::Captured {
+        if self.cluster.writes == WriteMode::Captured {
             return;
         }
-        self.door.events.publish(events::Event {
-            plugin: self.door.plugin.clone(),
+        self.cluster.events.publish(events::Event {
+            plugin: self.cluster.plugin.clone(),
             regarding,
             related,
             severity: match event.severity {

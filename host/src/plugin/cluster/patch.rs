@@ -43,18 +43,18 @@ impl Call {
                 target.resource, target.key
             )));
         }
-        if self.door.writes == WriteMode::Captured {
+        if self.cluster.writes == WriteMode::Captured {
             return self.capture_patch(&target, patch).await;
         }
-        let extent = match subresource {
+        let apply_scope = match subresource {
             Some("status") => ApplyScope::Status,
             Some(_) | None => ApplyScope::Whole,
         };
         let (resource, key) = (&target.resource, &target.key);
         let write = self
-            .door
+            .cluster
             .view
-            .write(resource, key, &self.primary.key, extent);
+            .write(resource, key, &self.primary.key, apply_scope);
         let sent = patch.sent();
         let answer = self.send_patch(&target, subresource, patch).await?;
         let object = object_of(&answer)?;

@@ -71,7 +71,7 @@ impl Call {
         if !errors.is_empty() {
             return Err(errors);
         }
-        if self.door.writes == WriteMode::Sent {
+        if self.cluster.writes == WriteMode::Sent {
             self.prune(&members).await?;
         }
         if kept.iter().map(String::len).sum::<usize>() > COPY {

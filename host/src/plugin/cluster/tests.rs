@@ -50,7 +50,7 @@ const CRD: &str = include_str!("../../../../plugins/greeter/greeting.crd.yaml");
 /// A server, and a plugin's door to it with a view that is refreshed when the test says so.
 struct World {
     server: Server,
-    door: Arc<ClusterAccess>,
+    cluster: Arc<ClusterAccess>,
     /// The keys that the view wanted to run.
     woken: Arc<Mutex<Vec<Key>>>,
     informers: Informers,
@@ -120,20 +120,20 @@ impl World {
         let wakes = woken.clone();
         let wake = Box::new(move |wakeup: Enqueue| wakes.lock().push(wakeup.key));
         let view = View::new(
-            outlook(resource.unwrap().unwrap(), &setting),
+            watch_spec(resource.unwrap().unwrap(), &setting),
             wake,
             &setting.account,
         );
         let (events, task) = Recorder::start(api.clone(), &seams, "test");
         let settings = Settings::default();
         let informers = Informers::new(api.clone(), discovery.clone(), seams, settings);
-        let door = ClusterAccess {
+        let cluster = ClusterAccess {
             plugin: "greeter".into(),
             api,
             discovery,
             used: Used::default(),
             calls: HostCalls::default(),
-            measures: CustomMetrics::default(),
+            custom_metrics: CustomMetrics::default(),
             grants: grants(&setting),
             throttled: Throttled::default(),
             view: Arc::new(view),
@@ -141,11 +141,11 @@ impl World {
             account: setting.account,
             api_calls: 100,
             writes: setting.writes,
-            sheet: CapturedWrites::default(),
+            captured: CapturedWrites::default(),
         };
         let world = Self {
             server,
-            door: Arc::new(door),
+            cluster: Arc::new(cluster),
             woken,
             informers,
             watched: Mutex::default(),
@@ -161,7 +161,7 @@ impl World {
     }
 
     async fn resource(&self, api_version: &str, kind: &str) -> Resource {
-        let found = self.door.discovery.by_kind(api_version, kind).await;
+        let found = self.cluster.discovery.by_kind(api_version, kind).await;
         found.unwrap().unwrap()
     }
 
@@ -176,7 +176,7 @@ impl World {
             finalizer: None,
             metadata_only: false,
         };
-        let (view, of) = (Arc::downgrade(&self.door.view), resource.clone());
+        let (view, of) = (Arc::downgrade(&self.cluster.view), resource.clone());
         let heard = move |news: Notification<'_>| {
             if let Some(view) = view.upgrade() {
                 view.heard(&of, news);
@@ -189,7 +189,7 @@ impl World {
         let informer = Arc::new(informer);
         informer.synced().await;
         self.watched.lock().push(informer.clone());
-        self.door.view.watch(resource, Scope::All, vec![informer]);
+        self.cluster.view.watch(resource, Scope::All, vec![informer]);
     }
 
     /// Waits until the view has caught up with the server.
@@ -206,9 +206,9 @@ impl World {
     async fn call_for(&self, name: &str) -> Call {
         let resource = self.resource("examples.windlass.dev/v1", "Greeting").await;
         let key = Key::new(Some("default"), name);
-        let object = self.door.view.get(&resource, &key).unwrap();
+        let object = self.cluster.view.get(&resource, &key).unwrap();
         let uid = object.metadata.uid.to_string();
-        Call::new(self.door.clone(), Primary { resource, key, uid })
+        Call::new(self.cluster.clone(), Primary { resource, key, uid })
     }
 
     /// A call about `ada`.
@@ -272,7 +272,7 @@ fn start() -> Timestamp {
     "2026-11-21T09:30:00Z".parse().unwrap()
 }
 
-fn outlook(primary: Resource, setting: &Setting) -> WatchSpec {
+fn watch_spec(primary: Resource, setting: &Setting) -> WatchSpec {
     let name = (primary.group.clone(), primary.plural.clone());
     let fields = Fields::parse(setting.fields.iter().copied()).unwrap();
     WatchSpec {
@@ -283,7 +283,7 @@ fn outlook(primary: Resource, setting: &Setting) -> WatchSpec {
         watches: [("", "configmaps"), ("apps", "deployments")]
             .map(|(group, plural)| (group.to_owned(), plural.to_owned()))
             .into(),
-        ..crate::view::tests::outlook(primary)
+        ..crate::view::tests::watch_spec(primary)
     }
 }
 

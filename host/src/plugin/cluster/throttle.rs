@@ -42,7 +42,7 @@ impl Call {
 
     /// What people are told of it, and of what it writes, goes through `redactor`.
     pub(in crate::plugin) fn hiding(self, redactor: Redactor) -> Self {
-        self.door.view.hides(&self.primary.key, redactor.hide());
+        self.cluster.view.hides(&self.primary.key, redactor.hide());
         Self { redactor, ..self }
     }
 
@@ -53,14 +53,14 @@ impl Call {
 
     /// What its plugin waited for, and what it lost.
     pub(in crate::plugin) fn throttled(&self) -> &Throttled {
-        &self.door.throttled
+        &self.cluster.throttled
     }
 
     /// Waits until the plugin may send one more request. That the others keep it waiting is no time of its own.
     pub(super) async fn throttle(&self) {
         if let Some(share) = &self.share {
             let waited = self.waited.as_ref();
-            share.request(&self.door.throttled, waited).await;
+            share.request(&self.cluster.throttled, waited).await;
         }
     }
 
@@ -72,14 +72,14 @@ impl Call {
         // A list says how long its answer may be, and has made room for it.
         let _waits = self.waits();
         if request.longest <= ANSWER {
-            return self.door.api.text(request).await;
+            return self.cluster.api.text(request).await;
         }
         // What is written has room for an answer of its own size.
         let held = request.body.as_ref().map_or(0, |(_, body)| body.len());
         let held = held.max(SMALL);
         let request = request.at_most(ANSWER);
-        let request = request.on_account(&self.door.account, held);
-        let answer = self.door.api.text(request).await?;
+        let request = request.on_account(&self.cluster.account, held);
+        let answer = self.cluster.api.text(request).await?;
         // Until the next one: by then it is an object that counts by itself, or is not there any more.
         let beyond = answer.get().len().saturating_sub(held);
         if beyond > 0 {
@@ -108,7 +108,7 @@ impl Call {
         if self.may_request() {
             return Ok(());
         }
-        let limit = self.door.api_calls;
+        let limit = self.cluster.api_calls;
         Err(Error::Other(format!(
             "the call has made all {limit} API requests that it may"
         )))
@@ -137,7 +137,7 @@ impl Call {
 
     /// Whether the call may make one more request.
     pub(super) fn may_request(&self) -> bool {
-        counted(self.requests, self.lookups) < self.door.api_calls
+        counted(self.requests, self.lookups) < self.cluster.api_calls
     }
 
     /// Whether the plugin may have one more line in the log, of no great length.
@@ -145,9 +145,9 @@ impl Call {
         let Some(Logged::Dropped(said)) = self.share.as_ref().map(|share| share.log(0)) else {
             return true;
         };
-        self.door.throttled.dropped_line();
+        self.cluster.throttled.dropped_line();
         if let Some(said) = said {
-            let (plugin, object) = (&*self.door.plugin, self.primary.to_string());
+            let (plugin, object) = (&*self.cluster.plugin, self.primary.to_string());
             tracing::warn!(plugin, object, "{said}");
         }
         false

@@ -37,10 +37,10 @@ struct Play {
 }
 
 impl Player {
-    /// Plays `reel`.
-    pub fn new(reel: Transcript) -> Self {
+    /// Plays `transcript`.
+    pub fn new(transcript: Transcript) -> Self {
         let (reads, writes): (Vec<ImportCall>, Vec<ImportCall>) =
-            reel.notes.into_iter().partition(ImportCall::reads);
+            transcript.notes.into_iter().partition(ImportCall::reads);
         let play = Play {
             reads: reads.into_iter().map(|note| (note, false)).collect(),
             writes,
@@ -49,8 +49,8 @@ impl Player {
             hider: None,
         };
         Self {
-            began: reel.began,
-            seed: reel.seed,
+            began: transcript.began,
+            seed: transcript.seed,
             play: Arc::new(Mutex::new(play)),
         }
     }

@@ -33,7 +33,7 @@ fn settled() -> ObjectState {
     ObjectState {
         stage: PluginStage::Running,
         holder: None,
-        sight: CacheState::There(object(&json!({}))),
+        cache: CacheState::There(object(&json!({}))),
         place: QueuePosition::Nowhere,
         paused: None,
         throttled: false,
@@ -49,17 +49,17 @@ fn settled() -> ObjectState {
 }
 
 /// The settled object, changed.
-fn facts(change: impl FnOnce(&mut ObjectState)) -> ObjectState {
-    let mut facts = settled();
-    change(&mut facts);
-    facts
+fn state(change: impl FnOnce(&mut ObjectState)) -> ObjectState {
+    let mut state = settled();
+    change(&mut state);
+    state
 }
 
 /// The same, of which the last pass is changed.
 fn last(change: impl FnOnce(&mut Record)) -> ObjectState {
     let mut last = Record::settled();
     change(&mut last);
-    facts(|facts| facts.passes = vec![Arc::new(last)])
+    state(|state| state.passes = vec![Arc::new(last)])
 }
 
 fn there(more: &Value) -> LiveObject {
@@ -68,7 +68,7 @@ fn there(more: &Value) -> LiveObject {
 
 fn delayed(why: Option<WakeReason>, slowed: bool) -> ObjectState {
     let left = SECOND;
-    facts(|facts| facts.place = QueuePosition::Delayed(Delayed { left, why, slowed }))
+    state(|state| state.place = QueuePosition::Delayed(Delayed { left, why, slowed }))
 }
 
 /// Each reason, and a situation that leads to it.
@@ -81,29 +81,29 @@ fn situations() -> Vec<(Reason, ObjectState, LiveObject)> {
 /// Those of objects that the plugin selects and nobody has paused, and of objects that are not there.
 fn usual() -> Vec<(Reason, ObjectState, LiveObject)> {
     let same = || there(&json!({}));
-    let stage = |stage: PluginStage| facts(|facts| facts.stage = stage);
-    let place = |place: QueuePosition| facts(|facts| facts.place = place);
+    let stage = |stage: PluginStage| state(|state| state.stage = stage);
+    let place = |place: QueuePosition| state(|state| state.place = place);
     let waiting = |low| QueuePosition::Waiting { low, since: SECOND };
     let running = |again| QueuePosition::Running {
         since: SECOND,
         again,
     };
     let absent = |change: fn(&mut ObjectState)| {
-        facts(|facts| {
-            facts.sight = CacheState::Absent;
-            change(facts);
+        state(|state| {
+            state.cache = CacheState::Absent;
+            change(state);
         })
     };
     let leaving = |finalizers: Value| {
         let leaving = object(
             &json!({ "deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": finalizers }),
         );
-        facts(|facts| facts.sight = CacheState::There(leaving))
+        state(|state| state.cache = CacheState::There(leaving))
     };
     let older = |change: fn(&mut ObjectState)| {
-        let mut facts = last(|last| last.version = "6".into());
-        change(&mut facts);
-        facts
+        let mut state = last(|last| last.version = "6".into());
+        change(&mut state);
+        state
     };
     let wrote = |last: &mut Record| {
         last.version = "6".into();
@@ -117,16 +117,16 @@ fn usual() -> Vec<(Reason, ObjectState, LiveObject)> {
         });
     };
     let finalizing = || {
-        let mut facts = delayed(Some(WakeReason::Requeued), false);
+        let mut state = delayed(Some(WakeReason::Requeued), false);
         let mut last = Record::settled();
         last.step = Step::Finalize;
-        facts.passes = vec![Arc::new(last)];
-        facts
+        state.passes = vec![Arc::new(last)];
+        state
     };
     let failing = || {
-        let mut facts = delayed(Some(WakeReason::Failed), false);
-        facts.failures = 3;
-        facts
+        let mut state = delayed(Some(WakeReason::Failed), false);
+        state.failures = 3;
+        state
     };
     let labels = BTreeMap::from([("app", "other")]);
     vec![
@@ -143,9 +143,9 @@ fn usual() -> Vec<(Reason, ObjectState, LiveObject)> {
         ),
         (
             Reason::SlowedDown("x".into()),
-            facts(|facts| {
-                facts.stage = PluginStage::SlowedDown("x".into());
-                facts.place = QueuePosition::Waiting {
+            state(|state| {
+                state.stage = PluginStage::SlowedDown("x".into());
+                state.place = QueuePosition::Waiting {
                     low: false,
                     since: Duration::ZERO,
                 };
@@ -165,18 +165,18 @@ fn usual() -> Vec<(Reason, ObjectState, LiveObject)> {
         ),
         (
             Reason::NamespaceNotGranted,
-            facts(|facts| facts.sight = CacheState::NotWatched),
+            state(|state| state.cache = CacheState::NotWatched),
             same(),
         ),
         (Reason::NotThere, absent(|_| {}), LiveObject::Absent),
         (
             Reason::NotSelectedByLabels("app=web".into(), Left::default()),
-            absent(|facts| facts.label_selector = Some("app=web".into())),
+            absent(|state| state.label_selector = Some("app=web".into())),
             there(&json!({ "labels": labels })),
         ),
         (
             Reason::NotSelectedByFields("spec.a=b".into(), Left::default()),
-            absent(|facts| facts.field_selector = Some("spec.a=b".into())),
+            absent(|state| state.field_selector = Some("spec.a=b".into())),
             same(),
         ),
         (Reason::NotSeenYet, absent(|_| {}), same()),
@@ -194,25 +194,25 @@ fn usual() -> Vec<(Reason, ObjectState, LiveObject)> {
         ),
         (
             Reason::Paused(SECOND),
-            facts(|facts| {
-                facts.place = waiting(true);
-                facts.paused = Some(SECOND);
+            state(|state| {
+                state.place = waiting(true);
+                state.paused = Some(SECOND);
             }),
             same(),
         ),
         (
             Reason::ClientThrottled(SECOND),
-            facts(|facts| {
-                facts.place = running(true);
-                facts.throttled = true;
+            state(|state| {
+                state.place = running(true);
+                state.throttled = true;
             }),
             same(),
         ),
         (
             Reason::ClientThrottled(SECOND),
-            facts(|facts| {
-                facts.place = waiting(false);
-                facts.throttled = true;
+            state(|state| {
+                state.place = waiting(false);
+                state.throttled = true;
             }),
             same(),
         ),
@@ -289,7 +289,7 @@ fn usual() -> Vec<(Reason, ObjectState, LiveObject)> {
         ),
         (
             Reason::Forgotten,
-            facts(|facts| facts.passes.clear()),
+            state(|state| state.passes.clear()),
             same(),
         ),
         (
@@ -300,12 +300,12 @@ fn usual() -> Vec<(Reason, ObjectState, LiveObject)> {
         (Reason::OwnWrite, last(wrote), same()),
         (
             Reason::FilteredByTrigger,
-            older(|facts| facts.spec_change_only = true),
+            older(|state| state.spec_change_only = true),
             same(),
         ),
         (
             Reason::FilteredByFields,
-            older(|facts| facts.declares_fields = true),
+            older(|state| state.declares_fields = true),
             same(),
         ),
         (Reason::Settled, settled(), same()),
@@ -315,8 +315,8 @@ fn usual() -> Vec<(Reason, ObjectState, LiveObject)> {
 
 #[test]
 fn each_situation_has_its_reason() {
-    for (reason, facts, truth) in situations() {
-        assert_eq!(judge(&facts, &truth), reason, "{facts:#?} {truth:?}");
+    for (reason, state, live) in situations() {
+        assert_eq!(judge(&state, &live), reason, "{state:#?} {live:?}");
     }
 }
 

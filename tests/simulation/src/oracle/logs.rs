@@ -3,7 +3,7 @@
 use tracing::Level;
 
 use super::Failure;
-use crate::door::Class;
+use crate::network::Class;
 use crate::fault::{Fault, What as Fate};
 use crate::run::Evidence;
 use crate::trace::What;

@@ -5,7 +5,7 @@ use crate::informer::tests::{config_maps, key};
 use crate::memory::Account;
 use crate::object::{ApplyScope, Key};
 use crate::selector::LabelSelector;
-use crate::view::tests::{Woken, outlook};
+use crate::view::tests::{Woken, watch_spec};
 use crate::view::{SentWrite, WatchSpec};
 
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
@@ -25,7 +25,7 @@ impl Selects {
         let (view, woken) = Woken::by(WatchSpec {
             selects: true,
             watches_unselected: true,
-            ..outlook(resource.clone())
+            ..watch_spec(resource.clone())
         });
         world.create("a").await;
         let selected = InformerKey {

@@ -46,7 +46,7 @@ impl Call {
         &mut self,
         members: &BTreeSet<ObjectName>,
     ) -> Result<Option<Vec<(Resource, Option<String>)>>, Error> {
-        let view = self.door.view.clone();
+        let view = self.cluster.view.clone();
         // Before anything is looked at: what is seen from now on runs the key.
         view.run_when_watched(&self.primary.key);
         let (mut kinds, mut overlooked) = (Vec::new(), false);
@@ -60,7 +60,7 @@ impl Call {
                 Some(resource) => resource,
                 None => {
                     let waits = self.waits();
-                    let found = self.door.discovery.by_plural(group, plural).await;
+                    let found = self.cluster.discovery.by_plural(group, plural).await;
                     drop(waits);
                     match found {
                         Ok(Some(resource)) => resource,
@@ -87,7 +87,7 @@ impl Call {
 
     /// Where children of a kind can be that the plugin watches.
     fn places(&self, resource: &Resource) -> Vec<Option<String>> {
-        let grants = &self.door.grants;
+        let grants = &self.cluster.grants;
         let watch = |namespace: Option<&str>| {
             let access = Access {
                 verb: "watch",
@@ -113,7 +113,7 @@ impl Call {
         kinds: &[(Resource, Option<String>)],
         members: &BTreeSet<ObjectName>,
     ) -> Vec<(Target, Object)> {
-        let view = &self.door.view;
+        let view = &self.cluster.view;
         let mut former = Vec::new();
         for (resource, namespace) in kinds {
             // By their owner, which is indexed: a plugin has as many members as all its primaries together.
@@ -123,7 +123,7 @@ impl Call {
                 kind: resource.kind.clone(),
                 namespace: namespace.clone(),
                 owner: Some(self.primary.uid.clone()),
-                selector: member::selector(&self.door.plugin),
+                selector: member::selector(&self.cluster.plugin),
                 count: objects.len(),
             };
             view.saw(&self.primary.key, saw);
@@ -141,7 +141,7 @@ impl Call {
     }
 
     fn is_former(&self, object: &Object) -> bool {
-        member::is_in_set_of(object, &self.primary, &self.door.plugin)
+        member::is_in_set_of(object, &self.primary, &self.cluster.plugin)
     }
 
     /// Deletes the very version that was found to be in the set no more, or releases it if it was adopted, and
@@ -159,7 +159,7 @@ impl Call {
             name: Some(&target.key.name),
         };
         let home = self.primary.key.namespace.as_deref();
-        if !self.door.grants.allow(&access, home) {
+        if !self.cluster.grants.allow(&access, home) {
             self.say_kept(&target.resource.to_string(), verb);
             return Ok(());
         }
@@ -201,12 +201,12 @@ impl Call {
 
     /// Lets an adopted object go: it stays, without the set's label and owner.
     async fn release_one(&mut self, target: &Target, former: &Object) -> Result<(), Error> {
-        let manager = manager_of(&self.door.plugin);
+        let manager = manager_of(&self.cluster.plugin);
         let parameters = form().append_pair("fieldManager", &manager).finish();
         let uri = format!("{}?{parameters}", uri(target, None)?);
         let patch = member::release(former, &self.primary);
         let (resource, key) = (&target.resource, &target.key);
-        let view = self.door.view.clone();
+        let view = self.cluster.view.clone();
         let write = view.write(resource, key, &self.primary.key, ApplyScope::Rest);
         let request = Request::merge_patch(uri, &patch);
         let answer = self
@@ -223,8 +223,8 @@ impl Call {
 
     /// Says on the primary that children stay that a set would have taken away.
     fn say_kept(&self, what: &str, verb: &str) {
-        self.door.events.publish(Event {
-            plugin: self.door.plugin.clone(),
+        self.cluster.events.publish(Event {
+            plugin: self.cluster.plugin.clone(),
             regarding: self.primary.about(),
             related: None,
             severity: Severity::Warning,

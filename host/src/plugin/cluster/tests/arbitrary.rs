@@ -377,7 +377,7 @@ async fn no_import_panics_or_traps_whatever_it_is_given_and_a_run_keeps_little()
         }
         let journal = format!(
             "{:?}",
-            world.door.view.ends(&Key::new(Some("default"), "ada"))
+            world.cluster.view.ends(&Key::new(Some("default"), "ada"))
         );
         assert!(
             journal.len() <= JOURNAL,

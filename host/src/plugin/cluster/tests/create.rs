@@ -64,7 +64,7 @@ async fn a_creation_is_told_as_one_also_of_a_kind_that_is_not_watched() {
     });
     call.create(service.to_string()).await.unwrap();
     call.apply(service.to_string()).await.unwrap();
-    let writes = world.door.view.ends(&call.primary().key).writes;
+    let writes = world.cluster.view.ends(&call.primary().key).writes;
     assert!(
         matches!(
             (&writes[0].end, &writes[1].end),

@@ -20,7 +20,7 @@ async fn world() -> World {
         { "apiGroups": [""], "resources": ["configmaps"], "verbs": reads, "namespaces": ["shared"] },
     ]);
     let grants = Grants::new(serde_json::from_value(grants).unwrap()).unwrap();
-    Arc::get_mut(&mut world.door).unwrap().grants = grants;
+    Arc::get_mut(&mut world.cluster).unwrap().grants = grants;
     world
 }
 
@@ -80,7 +80,7 @@ async fn a_denied_get_wakes_nobody() {
             let got = call.get(target, None, Consistency::Stored).await;
             let key = call.primary().key.clone();
             if settles {
-                world.door.view.settles(&key);
+                world.cluster.view.settles(&key);
             }
             let woken = woken(&world, namespace, name).await;
             if allowed {
@@ -110,7 +110,7 @@ async fn a_denied_list_wakes_nobody() {
         let mut call = world.call().await;
         let got = call.list(list(namespace, selector)).await;
         let key = call.primary().key.clone();
-        world.door.view.settles(&key);
+        world.cluster.view.settles(&key);
         let woken = woken(&world, namespace.unwrap_or("other"), "victim").await;
         if allowed {
             assert_eq!(got.unwrap(), [""; 0]);

@@ -36,7 +36,7 @@ pub(super) const CONFLICT: &str = "Error::Conflict";
 /// What `why` says of the conflicts of the last call about `ada`.
 async fn said(world: &World) -> Vec<String> {
     let key = Key::new(Some("default"), "ada");
-    world.door.view.ends(&key).conflicts
+    world.cluster.view.ends(&key).conflicts
 }
 
 #[tokio::test(start_paused = true)]
@@ -99,7 +99,7 @@ async fn a_conflict_is_an_event_and_is_looked_at_again_when_the_object_goes() {
     world.somebody("POST", MAPS, &made).await;
     refresh(&world).await;
     set(&world, &["a"]).await.unwrap_err();
-    let clock = world.door.api.clock();
+    let clock = world.cluster.api.clock();
     clock.sleep(std::time::Duration::from_secs(1)).await;
     let events = world
         .read("/apis/events.k8s.io/v1/namespaces/default/events")

@@ -92,7 +92,7 @@ async fn what_leaves_the_set_is_deleted_and_nothing_else() {
         names(&world).await,
         ["applied", "b", "bobs", "created", "marked"]
     );
-    let (view, ada) = (&world.door.view, call.primary().key.clone());
+    let (view, ada) = (&world.cluster.view, call.primary().key.clone());
     view.begins(&ada);
     set(&world, &[]).await.unwrap();
     let reads = view.ends(&ada).reads;
@@ -191,7 +191,7 @@ async fn a_kind_that_may_not_be_deleted_gives_an_event_and_no_silence() {
     });
     set_for(&world, "bob", &[service]).await.unwrap();
     world
-        .door
+        .cluster
         .api
         .clock()
         .sleep(std::time::Duration::from_secs(1))

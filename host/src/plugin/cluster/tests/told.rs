@@ -42,7 +42,7 @@ async fn the_edit_of_a_user_is_no_write_of_the_plugin() {
     // The plugin's store may not show that yet.
     let object = config_map("shared", &json!({ "plugin": "2" }));
     call.apply(object.to_string()).await.unwrap();
-    let writes = world.door.view.ends(&call.primary().key).writes;
+    let writes = world.cluster.view.ends(&call.primary().key).writes;
     let want = [
         "created shared",
         r#"  .data.plugin - "1""#,
@@ -73,7 +73,7 @@ async fn a_patch_is_told_by_what_was_sent() {
     ]);
     let patched = call.patch(target(), None, PatchType::Json, operations.to_string());
     patched.await.unwrap();
-    let writes = world.door.view.ends(&call.primary().key).writes;
+    let writes = world.cluster.view.ends(&call.primary().key).writes;
     let want = [
         "changed shared",
         r#"  .data.a "1" "2""#,
@@ -108,7 +108,7 @@ async fn a_delete_is_told_once_also_of_a_kind_that_is_not_watched() {
     world.somebody("PATCH", path, &holds).await;
     let kept = reference("v1", "ConfigMap", "kept");
     call.delete(kept, NO_OPTIONS).await.unwrap();
-    let writes = world.door.view.ends(&call.primary().key).writes;
+    let writes = world.cluster.view.ends(&call.primary().key).writes;
     let ends: Vec<_> = told(&writes)
         .into_iter()
         .filter(|line| !line.starts_with(' '))

@@ -39,7 +39,7 @@ impl Class {
 
 /// Counts requests, and says what happens to them.
 #[derive(Debug)]
-pub struct Door {
+pub struct Network {
     faults: Vec<Fault>,
     held: Mutex<Held>,
 }
@@ -91,7 +91,7 @@ pub fn about(method: &http::Method, uri: &http::Uri) -> (Option<Verb>, String) {
     (Verb::of(method, &target, watches), target.plural)
 }
 
-impl Door {
+impl Network {
     /// A door where `faults` happen.
     pub fn new(faults: &[Fault]) -> Self {
         Self {
