@@ -22,7 +22,10 @@ pub const SCENES: [(&str, Set); 10] = [
     ),
     ("next step of an object", controller::benchmarks::next_step),
     ("store: take in an object", informer::benchmarks::insert),
-    ("store: take in another version", informer::benchmarks::update),
+    (
+        "store: take in another version",
+        informer::benchmarks::update,
+    ),
     (
         "tracked reads: who is woken, of 10,000",
         view::benchmarks::woken,

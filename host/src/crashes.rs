@@ -130,7 +130,7 @@ impl Crashes {
         let now = seams.clock.wall();
         let run = format!("{:016x}", seams.rng.number());
         let keep = |crash: Crash| {
-            say(&crash);
+            log_crash(&crash);
             kept.add(crash);
             // A full disk must not keep the host from starting.
             if let Err(error) = kept.write(&file) {
@@ -312,7 +312,7 @@ impl CrashState {
     }
 }
 
-fn say(crash: &Crash) {
+fn log_crash(crash: &Crash) {
     let suspects: Vec<String> = crash.suspects.iter().map(ToString::to_string).collect();
     let at = format!("{:.0}", crash.at);
     match suspects.is_empty() {

@@ -151,7 +151,7 @@ impl Informers {
     }
 
     /// What they hold, by group and resource.
-    pub fn held(&self) -> BTreeMap<(String, String), StoreUsage> {
+    pub fn usage(&self) -> BTreeMap<(String, String), StoreUsage> {
         let running: Vec<Arc<Informer>> = {
             let running = self.0.running.lock();
             running.values().filter_map(Weak::upgrade).collect()

@@ -244,7 +244,7 @@ impl Lease {
             let Some(record) = self.read().await? else {
                 return Ok(None);
             };
-            let before = watched.seen().cloned();
+            let before = watched.record().cloned();
             if before.as_ref().is_some_and(|before| !before.is_as(&record)) {
                 return Ok((!record.holder.is_empty()).then_some(record.holder));
             }

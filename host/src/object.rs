@@ -164,12 +164,12 @@ impl Object {
         let (one, two) = (one.unwrap_or_default(), two.unwrap_or_default());
         let unlike = RawFields::unlike(&one, &two);
         let wanted = |name: &str| name == KIND || name != METADATA && unlike(name);
-        let (mut before, mut after) = (one.shown(wanted), two.shown(wanted));
+        let (mut before, mut after) = (one.display(wanted), two.display(wanted));
         let inner = [&one, &two].map(|parts| RawFields::within(parts.get(METADATA)?));
         if let [Some(one), Some(two)] = inner {
             let unlike = RawFields::unlike(&one, &two);
-            before.insert(METADATA.into(), Value::Object(one.shown(&unlike)));
-            after.insert(METADATA.into(), Value::Object(two.shown(&unlike)));
+            before.insert(METADATA.into(), Value::Object(one.display(&unlike)));
+            after.insert(METADATA.into(), Value::Object(two.display(&unlike)));
         }
         (Value::Object(before), Value::Object(after))
     }
@@ -192,7 +192,7 @@ impl Object {
     pub(crate) fn but_metadata(&self) -> Value {
         let text = self.json.text();
         let parts = RawFields::of(&text).unwrap_or_default();
-        Value::Object(parts.shown(|name| name != METADATA))
+        Value::Object(parts.display(|name| name != METADATA))
     }
 
     /// The object as a tree; null if it is nested too deep for one, or too large.

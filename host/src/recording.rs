@@ -152,7 +152,11 @@ impl Recording {
             attempt,
             object: serde_json::from_str(object).unwrap_or_else(|_| object.into()),
             time: transcript.began.to_string(),
-            seed: transcript.seed.iter().map(|byte| format!("{byte:02x}")).collect(),
+            seed: transcript
+                .seed
+                .iter()
+                .map(|byte| format!("{byte:02x}"))
+                .collect(),
             calls: transcript.notes,
             outcome,
             seed_hidden: false,

@@ -63,19 +63,19 @@ pub struct LogSettings {
     pub format: Option<LogFormat>,
     /// A level, or a filter such as `info,plugin=debug`.
     pub filter: String,
-    /// Whether it is kept for [`taken`] and not written.
+    /// Whether it is kept for [`take_buffered`] and not written.
     pub is_held_back: bool,
     /// The collector of traces, if there is one.
     pub traces: Option<Endpoint>,
 }
 
 /// Takes what was held back, for who tells it when something has failed.
-pub fn taken() -> String {
+pub fn take_buffered() -> String {
     let mut held = HELD.lock();
     String::from_utf8_lossy(&std::mem::take(&mut *held)).into_owned()
 }
 
-/// Starts the log, which is for [`taken`] if it is held back, and traces, if somebody wants them.
+/// Starts the log, which is for [`take_buffered`] if it is held back, and traces, if somebody wants them.
 ///
 /// # Errors
 /// Traces cannot be sent.

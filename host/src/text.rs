@@ -77,7 +77,7 @@ pub fn nearest<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Opt
 }
 
 /// A time as people say it: `300 µs`, `3 ms`, `1.5 s`, `2 min`, `9h58m`.
-pub fn spell(time: Duration) -> String {
+pub fn format_duration(time: Duration) -> String {
     let (seconds, millis) = (time.as_secs(), time.subsec_millis());
     match seconds {
         0 if millis == 0 && !time.is_zero() => format!("{} µs", time.subsec_micros()),
@@ -200,9 +200,9 @@ mod tests {
             (35_880_000, "9h58m"),
         ];
         for (millis, said) in cases {
-            assert_eq!(spell(Duration::from_millis(millis)), said);
+            assert_eq!(format_duration(Duration::from_millis(millis)), said);
         }
-        assert_eq!(spell(Duration::from_micros(420)), "420 µs");
+        assert_eq!(format_duration(Duration::from_micros(420)), "420 µs");
     }
 
     #[test]

@@ -90,7 +90,7 @@ pub async fn run(flags: DevFlags, threads: usize, seams: Seams) -> anyhow::Resul
     };
     let teller = teller.of(&cluster);
     let _server = server.map(|server| {
-        teller.tell(&News::Serving { url: server.url() });
+        teller.print(&News::Serving { url: server.url() });
         server.start(&seams)
     });
     let (api, namespace) = connect(&cluster, &seams).await?;
@@ -117,7 +117,7 @@ pub async fn run(flags: DevFlags, threads: usize, seams: Seams) -> anyhow::Resul
     let page = served.status.map(|address| format!("http://{address}"));
     // Gone when this function ends.
     let _written: Vec<PortFile> = match &page {
-        Some(page) => told(&targets, &name, page, &cluster),
+        Some(page) => announce(&targets, &name, page, &cluster),
         None => Vec::new(),
     };
     let (folders, held) = mpsc::channel(1);
@@ -146,7 +146,7 @@ pub async fn run(flags: DevFlags, threads: usize, seams: Seams) -> anyhow::Resul
 }
 
 /// Each target's folder knows its host, where it can be written.
-fn told(targets: &[Target], host: &str, page: &str, cluster: &ClusterFlags) -> Vec<PortFile> {
+fn announce(targets: &[Target], host: &str, page: &str, cluster: &ClusterFlags) -> Vec<PortFile> {
     let folders = targets.iter().filter_map(|target| own_folder(target).ok());
     let written = folders.filter_map(|folder| folder::write(&folder, host, page, cluster).ok());
     written.collect()

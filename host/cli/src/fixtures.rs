@@ -41,7 +41,7 @@ use windlass_host::digest::{Digest, digest};
 use windlass_host::error::Chain;
 use windlass_host::flags::OutputFormat;
 use windlass_host::plugin::{code_cache, sandboxes};
-use windlass_host::screen::{Tone, say};
+use windlass_host::screen::{Tone, print_status};
 use windlass_host::seams::{Clock, ManualWallClock, Rng, Seams};
 use windlass_host::source::{change_text, text_of};
 use windlass_host::telemetry;
@@ -86,9 +86,9 @@ pub async fn test(flags: TestFlags, threads: usize, seams: Seams) -> anyhow::Res
                 Err(problem) => Err(anyhow::anyhow!("{problem}")),
             };
             if let Err(error) = ended {
-                say(Tone::Bad, "Failed", &Chain(&*error).to_string())?;
+                print_status(Tone::Bad, "Failed", &Chain(&*error).to_string())?;
             }
-            say(
+            print_status(
                 Tone::Good,
                 "Watching",
                 "sources and fixtures; Ctrl-C ends it",
@@ -178,7 +178,7 @@ impl Session {
             seams: self.seams.clone(),
         };
         let made = target.make(&maker, |command| {
-            let _ = say(Tone::Good, "Building", command);
+            let _ = print_status(Tone::Good, "Building", command);
         });
         let made = made.await.map_err(|failed| match failed {
             Failed::Other(error) => error,
@@ -237,7 +237,7 @@ impl Session {
             }
         };
         case.steps = fixture.steps.len();
-        telemetry::taken();
+        telemetry::take_buffered();
         let outcomes = match runner.all(&fixture).await {
             Ok(outcomes) => outcomes,
             Err((step, message)) => {
@@ -364,7 +364,8 @@ fn millis(time: std::time::Duration) -> u64 {
 impl Runner {
     /// Whether a host would run the plugin at all.
     async fn admits(&self) -> anyhow::Result<()> {
-        let world = World::new(self.wall_clock, &self.definitions, SEED).map_err(anyhow::Error::msg)?;
+        let world =
+            World::new(self.wall_clock, &self.definitions, SEED).map_err(anyhow::Error::msg)?;
         let wired = self.host(&world);
         let admitted = self.admitted(&wired, &Map::new()).await;
         admitted.map(drop).map_err(anyhow::Error::msg)

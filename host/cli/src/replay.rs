@@ -30,7 +30,7 @@ use windlass_host::object::ObjectRef;
 use windlass_host::plugin::transcript::Player;
 use windlass_host::plugin::{Describe, Plugin, Request};
 use windlass_host::recording::{API_VERSION, Function, Outcome, Recording, component_of};
-use windlass_host::screen::{Tone, say};
+use windlass_host::screen::{Tone, print_status};
 use windlass_host::seams::Seams;
 use windlass_host::source::text_of;
 use windlass_host::text::clean_lines;
@@ -144,7 +144,7 @@ async fn component(
         };
         let target = Target::open(path)?;
         let made = target.make(&maker, |command| {
-            let _ = say(Tone::Good, "Building", command);
+            let _ = print_status(Tone::Good, "Building", command);
         });
         return Ok(made.await?.bytes);
     }
@@ -196,8 +196,8 @@ async fn play(recording: &Recording, plugin: &Plugin) -> anyhow::Result<Decision
             Outcome::of_finalize(&called.answer, &called.output)
         }
     };
-    let asked = player.asked();
-    Ok(Decisions::made(
+    let asked = player.import_calls();
+    Ok(Decisions::of(
         &asked,
         outcome.hidden(|text| player.hidden(text)),
     ))

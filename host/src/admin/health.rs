@@ -149,7 +149,12 @@ fn state(stage: &PluginStage) -> Result<String, String> {
 mod tests {
     use super::*;
 
-    fn said(probe: Probe, check: Option<&str>, query: &str, metrics: &Metrics) -> (u16, String) {
+    fn probe_answer(
+        probe: Probe,
+        check: Option<&str>,
+        query: &str,
+        metrics: &Metrics,
+    ) -> (u16, String) {
         let verdict = answer(probe, &ProbeQuery::parse(check, query), metrics);
         (verdict.code.as_u16(), verdict.text)
     }
@@ -157,7 +162,7 @@ mod tests {
     #[test]
     fn a_host_is_ready_when_its_plugins_are_as_far_as_they_can_get() {
         let metrics = Metrics::default();
-        let ready = |query| said(Probe::Ready, None, query, &metrics);
+        let ready = |query| probe_answer(Probe::Ready, None, query, &metrics);
         assert_eq!(ready(""), (200, "ok".into()), "without plugins");
         let stages = [
             (PluginStage::Loading, 500),
@@ -175,7 +180,11 @@ mod tests {
         for (stage, code) in stages {
             metrics.of("greeter").reached(stage.clone());
             assert_eq!(ready("").0, code, "{stage:?}");
-            assert_eq!(said(Probe::Live, None, "", &metrics).0, 200, "{stage:?}");
+            assert_eq!(
+                probe_answer(Probe::Live, None, "", &metrics).0,
+                200,
+                "{stage:?}"
+            );
             let (_, text) = ready("verbose");
             assert!(text.contains("plugin/greeter "), "{text}");
             assert!(!text.contains('\u{1b}'), "{text:?}");
@@ -195,7 +204,7 @@ mod tests {
             (Some("absent"), "", (404, "there is no such check\n")),
         ];
         for (check, query, (code, text)) in cases {
-            let said = said(Probe::Ready, check, query, &metrics);
+            let said = probe_answer(Probe::Ready, check, query, &metrics);
             assert_eq!(said, (code, text.to_owned()), "{check:?} {query}");
         }
     }

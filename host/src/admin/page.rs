@@ -6,7 +6,7 @@ use askama::Template;
 
 use crate::api::group_of;
 use crate::status::{GrantStatus, KeyStatus, PluginDetails, PluginStatus, Status, Warning};
-use crate::text::{mebibytes, spell};
+use crate::text::{format_duration, mebibytes};
 use crate::why::{Explanation, text};
 
 /// The style sheet of all pages.
@@ -84,7 +84,7 @@ pub(super) fn overview(status: &Status) -> askama::Result<String> {
         .filter_map(|plugin| Some((&*plugin.name, plugin.own_message()?)));
     let page = Overview {
         status,
-        up: spell(Duration::from_millis(status.up_ms)),
+        up: format_duration(Duration::from_millis(status.up_ms)),
         rows: plugins.map(row).collect(),
         warnings: warnings.collect(),
         messages: messages.collect(),
@@ -132,7 +132,7 @@ fn row(plugin: &PluginStatus) -> PluginRow<'_> {
     let passes = &plugin.passes;
     let took = |micros: u64| match passes.total {
         0 => String::new(),
-        _ => spell(Duration::from_micros(micros)),
+        _ => format_duration(Duration::from_micros(micros)),
     };
     let cpu = Duration::try_from_secs_f64(plugin.cpu_seconds).unwrap_or_default();
     PluginRow {
@@ -140,12 +140,12 @@ fn row(plugin: &PluginStatus) -> PluginRow<'_> {
         kind: plugin.reconciles.as_deref().unwrap_or("<none>"),
         version: plugin.version.as_deref().unwrap_or("<none>"),
         digest: plugin.digest.as_deref().unwrap_or_default(),
-        oldest: spell(Duration::from_millis(plugin.oldest_ms)),
+        oldest: format_duration(Duration::from_millis(plugin.oldest_ms)),
         points: points(&plugin.sparkline),
         p50: took(passes.p50_us),
         p99: took(passes.p99_us),
         memory: mebibytes(plugin.memory_peak),
-        cpu: spell(cpu),
+        cpu: format_duration(cpu),
     }
 }
 
@@ -163,15 +163,15 @@ fn key_row((api_version, kind): (&str, &str), key: &KeyStatus) -> KeyRow {
     KeyRow {
         link: format!("/why?{query}"),
         object: key.to_string(),
-        took: spell(Duration::from_micros(key.took_us)),
+        took: format_duration(Duration::from_micros(key.took_us)),
         failures: match key.failures {
             0 => String::new(),
             failures => failures.to_string(),
         },
         since: key.since.clone().unwrap_or_default(),
-        next: key
-            .next_ms
-            .map_or_else(String::new, |next| spell(Duration::from_millis(next))),
+        next: key.next_ms.map_or_else(String::new, |next| {
+            format_duration(Duration::from_millis(next))
+        }),
         returned: key.returned.clone(),
         error: key.error.clone().unwrap_or_default(),
     }

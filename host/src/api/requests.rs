@@ -60,7 +60,8 @@ impl Drop for InFlightRequest {
     fn drop(&mut self) {
         let took = self.clock.now() - self.began;
         self.requests.ended(&self.method, self.status, took);
-        self.requests.heard(self.status.is_some(), self.clock);
+        self.requests
+            .record_answer(self.status.is_some(), self.clock);
     }
 }
 
@@ -97,7 +98,7 @@ impl Requests {
         histogram.observe(took.as_secs_f64());
     }
 
-    fn heard(&self, answer: bool, clock: Clock) {
+    fn record_answer(&self, answer: bool, clock: Clock) {
         let mut silence = self.0.silence.lock();
         match (answer, &mut *silence) {
             (true, silence) => *silence = None,

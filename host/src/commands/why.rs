@@ -55,7 +55,7 @@ pub async fn ask(flags: WhyFlags, seams: Seams) -> anyhow::Result<()> {
     }
     let query: String = query.append_pair("o", "json").finish();
     let path = format!("/why?{query}");
-    let base = folder::asked(flags.host.admin_url.as_deref(), Path::new("."), &seams).await;
+    let base = folder::find_host(flags.host.admin_url.as_deref(), Path::new("."), &seams).await;
     let (answer, json): (Explanation, String) = document(&base, &path, &seams).await?;
     let shown = match flags.output {
         WhyOutput::Text => text(&answer),

@@ -42,7 +42,7 @@ enum Failure {
     #[error("cannot be run: {0}")]
     NotStarted(#[source] io::Error),
     /// It failed, and said why.
-    #[error("failed with {}: {}", .0.status, said(.0))]
+    #[error("failed with {}: {}", .0.status, stderr_text(.0))]
     Failed(Output),
     /// It was killed.
     #[error("took too long")]
@@ -79,7 +79,7 @@ pub(super) async fn ask(exec: &ExecConfig, seams: &Seams) -> anyhow::Result<Give
         Ok(program) => run(&program, seams).await,
         Err(failure) => Err(failure),
     };
-    given.map_err(|failure| anyhow::anyhow!(told(exec, &failure)))
+    given.map_err(|failure| anyhow::anyhow!(failure_text(exec, &failure)))
 }
 
 async fn run(program: &Program, seams: &Seams) -> Result<Given, Failure> {
@@ -157,12 +157,12 @@ fn read(printed: &[u8]) -> Result<Given, Failure> {
 }
 
 /// What a plugin says; what it prints to standard output is a credential.
-fn said(output: &Output) -> String {
+fn stderr_text(output: &Output) -> String {
     clean(String::from_utf8_lossy(&output.stderr).trim(), TEXT)
 }
 
 /// Why the plugin that `exec` names gave no credentials, on one line.
-fn told(exec: &ExecConfig, failure: &Failure) -> String {
+fn failure_text(exec: &ExecConfig, failure: &Failure) -> String {
     let command = clean(exec.command.as_deref().unwrap_or_default(), TEXT);
     let hint = exec.install_hint.as_deref().unwrap_or_default();
     let hint: Vec<&str> = hint.split_whitespace().collect();

@@ -166,7 +166,7 @@ impl ControllerHandle {
     }
 
     /// An object of what it watches, as its store shows it.
-    pub fn held(&self, resource: &Resource, key: &Key) -> Option<Object> {
+    pub fn get(&self, resource: &Resource, key: &Key) -> Option<Object> {
         self.view.get(resource, key)
     }
 

@@ -153,7 +153,7 @@ impl Reconciler {
             Step::Release => self.patch(step, object, FinalizerPatch::Release).await,
             Step::Paused | Step::Ignore => Pass::of(step, Ok(Done::Rest)),
             Step::Reconcile => {
-                let asked = self.asked(object, attempt);
+                let asked = self.pass_input(object, attempt);
                 let (request, call) = (asked.request.clone(), asked.call(self, object));
                 let called = asked.plugin.reconcile(request, call, &self.cancel).await;
                 self.settle_reads(&object.metadata, called.answer.is_ok());
@@ -195,7 +195,7 @@ impl Reconciler {
             Ok(Some(_) | None) => return Pass::of(Step::Finalize, Ok(Done::Rest)),
             Err(error) => return Pass::of(Step::Finalize, Err(PassError::Read(error))),
         };
-        let asked = self.asked(&whole, attempt);
+        let asked = self.pass_input(&whole, attempt);
         let (request, call) = (asked.request.clone(), asked.call(self, &whole));
         let called = asked.plugin.finalize(request, call, &self.cancel).await;
         self.settle_reads(&whole.metadata, called.answer.is_ok());
@@ -227,7 +227,7 @@ impl Reconciler {
         Ok(whole.filter(|whole| whole.metadata.uid == object.metadata.uid))
     }
 
-    fn asked(&self, object: &Object, attempt: u32) -> PassInput {
+    fn pass_input(&self, object: &Object, attempt: u32) -> PassInput {
         let object = self.cluster.view.show(&self.primary, object);
         let plugin = self.plugin.read();
         PassInput {

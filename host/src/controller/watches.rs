@@ -94,11 +94,11 @@ impl Watches {
         });
         let reads = (&watched, view.reads_of(primary));
         let account = plugin.account();
-        let hear = || heard(&view_of, primary);
+        let hear = || view_handler(&view_of, primary);
         let of_primary = subscribe(means.informers, reads, &scope, hear, account);
         let with_finalizer = unselected.map_or_else(Vec::new, |unselected| {
             let watched = (&unselected, Fields::default());
-            let hear = || heard_stray(&view_of);
+            let hear = || unselected_handler(&view_of);
             subscribe(means.informers, watched, &scope, hear, account)
         });
         for informer in of_primary.iter().chain(&with_finalizer) {
@@ -153,16 +153,16 @@ impl Watches {
     }
 }
 
-fn heard(view: &Weak<View>, resource: &Resource) -> Handler {
+fn view_handler(view: &Weak<View>, resource: &Resource) -> Handler {
     let (view, resource) = (view.clone(), resource.clone());
     Box::new(move |news| {
         if let Some(view) = view.upgrade() {
-            view.heard(&resource, news);
+            view.on_notification(&resource, news);
         }
     })
 }
 
-fn heard_stray(view: &Weak<View>) -> Handler {
+fn unselected_handler(view: &Weak<View>) -> Handler {
     let view = view.clone();
     Box::new(move |news| {
         if let Some(view) = view.upgrade() {
@@ -176,7 +176,7 @@ fn subscribe(
     informers: &Informers,
     (watched, fields): (&InformerKey, Fields),
     scope: &Scope,
-    heard: impl Fn() -> Handler,
+    handler: impl Fn() -> Handler,
     account: &Account,
 ) -> Vec<Arc<Subscription>> {
     let places = match scope {
@@ -188,7 +188,7 @@ fn subscribe(
             namespace,
             ..watched.clone()
         };
-        Arc::new(informers.subscribe(watched, fields.clone(), heard(), account))
+        Arc::new(informers.subscribe(watched, fields.clone(), handler(), account))
     };
     places.into_iter().map(one).collect()
 }
@@ -274,7 +274,7 @@ impl Need {
             finalizer: None,
             metadata_only: false,
         };
-        let heard = || heard(&self.view, resource);
+        let heard = || view_handler(&self.view, resource);
         let Some(view) = self.view.upgrade() else {
             return std::future::pending().await;
         };

@@ -91,7 +91,9 @@ impl Worker {
     /// From the next pass on, `plugin` is called, and it gets a first try at every object.
     pub(super) fn swap(&self, plugin: Arc<Plugin>) {
         let (cluster, weight) = (self.reconciler.cluster(), plugin.limits().weight);
-        cluster.events.knows(&cluster.plugin, weight, &cluster.throttled);
+        cluster
+            .events
+            .knows(&cluster.plugin, weight, &cluster.throttled);
         self.reconciler.swap(plugin);
         *self.backoff.lock() = Backoff::default();
         *self.hot.lock() = HotLoops::default();
@@ -99,7 +101,10 @@ impl Worker {
         *self.slowdown.lock() = Slowdown::default();
         self.queue.slow_down(None);
         self.hurried.store(false, Ordering::Relaxed);
-        self.reconciler.cluster().view.rerun_all(&WakeReason::Swapped);
+        self.reconciler
+            .cluster()
+            .view
+            .rerun_all(&WakeReason::Swapped);
     }
 
     /// Who makes the passes.
@@ -152,7 +157,13 @@ impl Worker {
         let cluster = self.reconciler.cluster();
         let primary = self.reconciler.primary(&object.metadata);
         let step = self.reconciler.step(&object);
-        let span = spans::pass(&cluster.plugin, &primary, &primary.uid, step.label(), attempt);
+        let span = spans::pass(
+            &cluster.plugin,
+            &primary,
+            &primary.uid,
+            step.label(),
+            attempt,
+        );
         let pass = self.reconciler.pass(&object, attempt);
         let pass = pass.instrument(span.clone()).await;
         let took = self.seams.clock.now() - started;
@@ -341,7 +352,7 @@ impl Worker {
         let by = (wrote.kind.clone(), by.clone());
         match &wrote.end {
             WriteOutcome::Created(_) => {
-                self.churn.lock().made(object, by, now);
+                self.churn.lock().record_create(object, by, now);
                 Heat::Calm
             }
             WriteOutcome::Deleted => self.churn.lock().deleted(&object, by, now),

@@ -111,7 +111,7 @@ mod tests {
         Grants::new(grants.collect()).unwrap()
     }
 
-    fn told(used: &Used, grants: &Grants) -> Vec<String> {
+    fn unused_lines(used: &Used, grants: &Grants) -> Vec<String> {
         let unused = used.unused(grants).into_iter();
         unused
             .map(|one| format!("{}: {}", one.resource, one.verbs.join(" ")))
@@ -139,17 +139,20 @@ mod tests {
             "deployments.apps: get",
             "deployments.apps/scale: patch",
         ];
-        assert_eq!(told(&used, &granted), want);
+        assert_eq!(unused_lines(&used, &granted), want);
     }
 
     #[test]
     fn a_wildcard_is_used_if_anything_of_it_is() {
         let granted = grants(&[("apps", "*", &["get"]), ("batch", "jobs", &["*"])]);
         let used = Used::default();
-        assert_eq!(told(&used, &granted), ["*.apps: get", "jobs.batch: *"]);
+        assert_eq!(
+            unused_lines(&used, &granted),
+            ["*.apps: get", "jobs.batch: *"]
+        );
         used.add("get", "apps", "deployments");
         used.add("delete", "batch", "jobs");
-        assert_eq!(told(&used, &granted), [""; 0]);
+        assert_eq!(unused_lines(&used, &granted), [""; 0]);
     }
 
     #[test]
@@ -159,7 +162,7 @@ mod tests {
             ("", "configmaps", &["delete", "create"]),
         ]);
         assert_eq!(
-            told(&Used::default(), &granted),
+            unused_lines(&Used::default(), &granted),
             ["configmaps: get delete create"]
         );
     }

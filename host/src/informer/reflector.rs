@@ -217,7 +217,7 @@ impl OpenWatch<'_> {
         loop {
             let quiet = self.listing.map(|_| clock.now() + QUIET);
             let patience = quiet.map_or(self.deadline, |quiet| quiet.min(self.deadline));
-            let news = first(self.lines.next(), reflector.feed.asked());
+            let news = first(self.lines.next(), reflector.feed.relist_requested());
             let line = match first(news, clock.sleep_until(patience)).await {
                 Either::Left(Either::Left(None)) => return StreamEnd::Closed,
                 Either::Left(Either::Left(Some(Ok(line)))) => line,

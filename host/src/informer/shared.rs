@@ -161,7 +161,7 @@ impl SharedInformer {
     }
 
     /// Waits until everything is to be listed again.
-    pub(super) async fn asked(&self) {
+    pub(super) async fn relist_requested(&self) {
         self.again.notified().await;
     }
 
@@ -246,7 +246,7 @@ impl SharedInformer {
         let mut store = self.store.lock();
         let listed = store.listing().unwrap_or(0);
         for shown in store.end_list(version) {
-            self.tell_shown(&shown, version, Origin::List, false);
+            self.notify_shown(&shown, version, Origin::List, false);
         }
         self.share_out(&store);
         let waiting = self.subscribers.all().into_iter();
@@ -270,7 +270,7 @@ impl SharedInformer {
         let late = origin == Origin::Watch && version < store.passed();
         let shown = store.show(object, edition);
         self.weigh(&store);
-        self.tell_shown(&shown, version, origin, late);
+        self.notify_shown(&shown, version, origin, late);
     }
 
     /// A watch shows that an object is gone.
@@ -279,7 +279,7 @@ impl SharedInformer {
         let shown = store.delete(object);
         self.weigh(&store);
         if let Shown::Changed(change) = shown {
-            self.tell(Notification::Changed(&change, Origin::Watch), None);
+            self.notify(Notification::Changed(&change, Origin::Watch), None);
         }
     }
 
@@ -294,7 +294,7 @@ impl SharedInformer {
     pub(super) fn absent(&self) {
         let mut store = self.store.lock();
         for shown in store.clear() {
-            self.tell_shown(&shown, 0, Origin::Watch, false);
+            self.notify_shown(&shown, 0, Origin::Watch, false);
         }
         self.share_out(&store);
         let waiting = self.subscribers.all();
@@ -340,14 +340,14 @@ impl SharedInformer {
         take_in: impl FnOnce(Option<&Change>) -> T,
     ) -> T {
         if let Some(change) = change {
-            self.tell(Notification::Changed(change, Origin::Answer), Some(by));
+            self.notify(Notification::Changed(change, Origin::Answer), Some(by));
         }
         take_in(change)
     }
 
-    fn tell_shown(&self, shown: &Shown, version: u64, origin: Origin, late: bool) {
+    fn notify_shown(&self, shown: &Shown, version: u64, origin: Origin, late: bool) {
         match shown {
-            Shown::Changed(change) => self.tell(Notification::Changed(change, origin), None),
+            Shown::Changed(change) => self.notify(Notification::Changed(change, origin), None),
             Shown::Known(held) => {
                 let known = KnownVersion {
                     held: held.clone(),
@@ -355,13 +355,13 @@ impl SharedInformer {
                     origin,
                     late,
                 };
-                self.tell(Notification::Known(&known), None);
+                self.notify(Notification::Known(&known), None);
             }
             Shown::Nothing => {}
         }
     }
 
-    fn tell(&self, news: Notification<'_>, but: Option<u64>) {
+    fn notify(&self, news: Notification<'_>, but: Option<u64>) {
         // One who is told may drop its subscription.
         for subscriber in self.subscribers.all() {
             if subscriber.hears() && Some(subscriber.id) != but {

@@ -223,7 +223,7 @@ impl Store {
             .as_ref()
             .is_some_and(|name| !object.metadata.has_finalizer(name))
         {
-            return self.left(&object);
+            return self.remove_named(&object);
         }
         if self.gone.covers(&object.metadata.uid, version) {
             return Shown::Nothing;
@@ -246,7 +246,7 @@ impl Store {
         let known = self.gone.covers(uid, version) || version <= self.level;
         self.pass(version);
         self.gone.add(uid, version);
-        match self.left(&object) {
+        match self.remove_named(&object) {
             Shown::Nothing if !known && !self.selective => Shown::Changed(Change {
                 old: Some(object),
                 new: None,
@@ -362,7 +362,7 @@ impl Store {
     }
 
     /// Takes out what has the name of `object`, unless that is newer.
-    fn left(&mut self, object: &Object) -> Shown {
+    fn remove_named(&mut self, object: &Object) -> Shown {
         let (key, version) = (object.metadata.key.clone(), object.metadata.version());
         let Some(held) = self.objects.get(&key) else {
             return Shown::Nothing;

@@ -24,7 +24,7 @@ struct ObservedRecord {
 
 impl ObservedLease {
     /// What was seen last.
-    pub(super) fn seen(&self) -> Option<&LeaderElectionRecord> {
+    pub(super) fn record(&self) -> Option<&LeaderElectionRecord> {
         self.0.as_ref().map(|seen| &seen.record)
     }
 

@@ -164,7 +164,7 @@ impl Account {
     /// Waits until the hard limit is exceeded; answers what is used then, and the limit.
     pub async fn exceeded(&self) -> (usize, usize) {
         loop {
-            let news = self.0.budget.news();
+            let news = self.0.budget.changed();
             let (used, hard) = (self.used(), self.0.hard.load(Ordering::Relaxed));
             let budget = &self.0.budget;
             let greedy =
@@ -212,7 +212,7 @@ impl Account {
     /// Wakes those who wait for too much: another account may be the one that has it.
     fn look(&self) {
         if self.used() > self.0.hard.load(Ordering::Relaxed) || self.0.budget.is_overdrawn() {
-            self.0.budget.tell();
+            self.0.budget.notify();
         }
     }
 }

@@ -75,7 +75,7 @@ impl Budget {
         self.0.used.fetch_sub(bytes, Ordering::AcqRel);
         // Another account may be the largest now.
         if self.is_overdrawn() {
-            self.tell();
+            self.notify();
         }
     }
 
@@ -89,11 +89,11 @@ impl Budget {
     }
 
     /// Waits until an account may use too much, from now on.
-    pub(super) fn news(&self) -> Notified<'_> {
+    pub(super) fn changed(&self) -> Notified<'_> {
         self.0.news.notified()
     }
 
-    pub(super) fn tell(&self) {
+    pub(super) fn notify(&self) {
         self.0.news.notify_waiters();
     }
 

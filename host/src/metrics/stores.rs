@@ -15,7 +15,7 @@ pub(super) struct Stores(OnceLock<Informers>);
 
 impl fmt::Debug for Stores {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let held = self.0.get().map(Informers::held);
+        let held = self.0.get().map(Informers::usage);
         out.debug_tuple("Stores").field(&held).finish()
     }
 }
@@ -49,7 +49,7 @@ impl Stores {
     }
 
     pub(super) fn encode(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
-        let held = self.0.get().map(Informers::held).unwrap_or_default();
+        let held = self.0.get().map(Informers::usage).unwrap_or_default();
         for (name, help, value) in FAMILIES {
             let mut family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
             for ((group, resource), held) in &held {

@@ -56,7 +56,11 @@ impl Tag {
             ApplyScope::Rest => 1,
             ApplyScope::Whole => 2,
         };
-        Self::digest(Sha256::new().chain_update([apply_scope]).chain_update(manager))
+        Self::digest(
+            Sha256::new()
+                .chain_update([apply_scope])
+                .chain_update(manager),
+        )
     }
 
     /// Of a field manager, whatever it writes.

@@ -87,7 +87,7 @@ impl<'a> RawFields<'a> {
 
     /// The same for people: what is nested too deep, or too large together with what comes before it, is shown as the
     /// beginning of its text.
-    pub(crate) fn shown(&self, wanted: impl Fn(&str) -> bool) -> Map<String, Value> {
+    pub(crate) fn display(&self, wanted: impl Fn(&str) -> bool) -> Map<String, Value> {
         let wanted = self.0.iter().filter(|part| wanted(part.name()));
         let mut left = SHOWN;
         let text = |part: &RawField<'_>| {
@@ -197,8 +197,11 @@ mod tests {
         let other = parts(r#"{"b":[2],"c":4,"d":5}"#);
         let unlike = RawFields::unlike(&one, &other);
         let wanted = |name: &str| name != "d" && unlike(name);
-        assert_eq!(Value::Object(one.shown(wanted)), json!({ "a": 1, "c": 3 }));
-        assert_eq!(Value::Object(other.shown(wanted)), json!({ "c": 4 }));
+        assert_eq!(
+            Value::Object(one.display(wanted)),
+            json!({ "a": 1, "c": 3 })
+        );
+        assert_eq!(Value::Object(other.display(wanted)), json!({ "c": 4 }));
     }
 
     /// A name that counts how often it is compared.
@@ -265,7 +268,7 @@ mod tests {
             assert_eq!(parts.get("b").map(RawValue::get), Some(&*deep), "{levels}");
             assert_eq!(parts.tree(|_| true).is_some(), has_tree, "{levels}");
             assert!(parts.tree(|name| name == "a").is_some());
-            let shown = parts.shown(|name| name == "b");
+            let shown = parts.display(|name| name == "b");
             assert_eq!(shown["b"].is_string(), !has_tree, "{levels}");
             let mut together = "{".to_owned();
             parts.iter().for_each(|part| part.write(&mut together));

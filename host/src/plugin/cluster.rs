@@ -208,7 +208,10 @@ impl Call {
     /// Its plugin's numbers go to `custom_metrics`, and not to where they go now.
     #[must_use]
     pub fn measured_by(self, custom_metrics: CustomMetrics) -> Self {
-        Self { custom_metrics, ..self }
+        Self {
+            custom_metrics,
+            ..self
+        }
     }
 
     pub(super) fn recorder(&self) -> Option<&CallRecorder> {
@@ -326,7 +329,7 @@ impl Call {
             .insert((target.resource.clone(), target.key.clone()), seen);
     }
 
-    fn seen(&self, target: &Target) -> Option<&SeenVersion> {
+    fn seen_version(&self, target: &Target) -> Option<&SeenVersion> {
         self.seen
             .get(&(target.resource.clone(), target.key.clone()))
     }

@@ -321,7 +321,9 @@ mod tests {
         let custom_metrics = CustomMetrics::default();
         let took = |name: &str, value: &str| {
             let labels = vec![label("of", value)];
-            custom_metrics.take(MetricKind::Gauge, name, labels, 1.0).is_ok()
+            custom_metrics
+                .take(MetricKind::Gauge, name, labels, 1.0)
+                .is_ok()
         };
         let names = (0..100).filter(|n| took(&format!("n{n}"), "x")).count();
         assert_eq!(names, NAMES);

@@ -62,7 +62,7 @@ impl SandboxState {
 
 impl SandboxState {
     /// What a guest says, if somebody notes it or answers from notes.
-    fn spoken(&self, said: impl FnOnce() -> Arguments) -> Option<Arguments> {
+    fn arguments(&self, said: impl FnOnce() -> Arguments) -> Option<Arguments> {
         let is_noted = |call: &Call| call.recorder().is_some();
         let is_heard = self.player.is_some() || self.call.as_ref().is_some_and(is_noted);
         is_heard.then(said)
@@ -78,7 +78,7 @@ impl SandboxState {
     }
 
     /// Has `import` answered: from the recording that is played, or by its work. Counts how the work ends, and notes it.
-    async fn asked<'a, T: Ending + Recordable + Clone + Send + 'static, F>(
+    async fn call_import<'a, T: Ending + Recordable + Clone + Send + 'static, F>(
         &'a mut self,
         import: &'static str,
         spoken: Option<Arguments>,
@@ -89,7 +89,7 @@ impl SandboxState {
     {
         if let Some(player) = &self.player {
             self.cancel.check()?;
-            let spoken = spoken.map(Arguments::said).unwrap_or_default();
+            let spoken = spoken.map(Arguments::to_json).unwrap_or_default();
             let reply = player.answer(import, spoken);
             return T::from_reply(reply).ok_or_else(|| Unreadable(import).into());
         }
@@ -120,28 +120,31 @@ impl cluster::Host for SandboxState {
         subresource: Option<String>,
         consistency: cluster::Consistency,
     ) -> ImportResult<String> {
-        let spoken = self.spoken(|| arguments::get(&target, subresource.as_deref(), consistency));
-        self.asked("get", spoken, |call| {
+        let spoken =
+            self.arguments(|| arguments::get(&target, subresource.as_deref(), consistency));
+        self.call_import("get", spoken, |call| {
             call.get(target, subresource, consistency)
         })
         .await
     }
 
     async fn list(&mut self, query: cluster::ListQuery) -> ImportResult<Vec<String>> {
-        let spoken = self.spoken(|| arguments::list(&query));
-        self.asked("list", spoken, |call| call.list(query)).await
+        let spoken = self.arguments(|| arguments::list(&query));
+        self.call_import("list", spoken, |call| call.list(query))
+            .await
     }
 
     async fn apply(&mut self, object: String) -> ImportResult<String> {
         self.redactor.sees(&object);
-        let spoken = self.spoken(|| arguments::one(&object));
-        self.asked("apply", spoken, |call| call.apply(object)).await
+        let spoken = self.arguments(|| arguments::one(&object));
+        self.call_import("apply", spoken, |call| call.apply(object))
+            .await
     }
 
     async fn apply_status(&mut self, object: String) -> ImportResult<String> {
         self.redactor.sees(&object);
-        let spoken = self.spoken(|| arguments::one(&object));
-        self.asked("apply-status", spoken, |call| call.apply_status(object))
+        let spoken = self.arguments(|| arguments::one(&object));
+        self.call_import("apply-status", spoken, |call| call.apply_status(object))
             .await
     }
 
@@ -150,15 +153,15 @@ impl cluster::Host for SandboxState {
         children: Vec<String>,
     ) -> wasmtime::Result<Result<Vec<String>, Vec<cluster::SetError>>> {
         children.iter().for_each(|child| self.redactor.sees(child));
-        let spoken = self.spoken(|| arguments::children(&children));
-        self.asked("apply-set", spoken, |call| call.apply_set(children))
+        let spoken = self.arguments(|| arguments::children(&children));
+        self.call_import("apply-set", spoken, |call| call.apply_set(children))
             .await
     }
 
     async fn create(&mut self, object: String) -> ImportResult<String> {
         self.redactor.sees(&object);
-        let spoken = self.spoken(|| arguments::one(&object));
-        self.asked("create", spoken, |call| call.create(object))
+        let spoken = self.arguments(|| arguments::one(&object));
+        self.call_import("create", spoken, |call| call.create(object))
             .await
     }
 
@@ -169,8 +172,8 @@ impl cluster::Host for SandboxState {
         object: String,
     ) -> ImportResult<String> {
         self.redactor.sees(&object);
-        let spoken = self.spoken(|| arguments::post(&parent, &subresource, &object));
-        self.asked("create-subresource", spoken, |call| {
+        let spoken = self.arguments(|| arguments::post(&parent, &subresource, &object));
+        self.call_import("create-subresource", spoken, |call| {
             call.create_subresource(parent, subresource, object)
         })
         .await
@@ -184,9 +187,9 @@ impl cluster::Host for SandboxState {
         patch: String,
     ) -> ImportResult<String> {
         self.redactor.sees_patch(&target.kind, &patch);
-        let spoken =
-            self.spoken(|| arguments::patch(&target, subresource.as_deref(), patch_type, &patch));
-        self.asked("patch", spoken, |call| {
+        let spoken = self
+            .arguments(|| arguments::patch(&target, subresource.as_deref(), patch_type, &patch));
+        self.call_import("patch", spoken, |call| {
             call.patch(target, subresource, patch_type, patch)
         })
         .await
@@ -197,8 +200,8 @@ impl cluster::Host for SandboxState {
         target: types::ObjectRef,
         options: cluster::DeleteOptions,
     ) -> ImportResult<()> {
-        let spoken = self.spoken(|| arguments::delete(&target, &options));
-        self.asked("delete", spoken, |call| call.delete(target, options))
+        let spoken = self.arguments(|| arguments::delete(&target, &options));
+        self.call_import("delete", spoken, |call| call.delete(target, options))
             .await
     }
 }
@@ -206,9 +209,12 @@ impl cluster::Host for SandboxState {
 impl events::Host for SandboxState {
     async fn publish(&mut self, mut event: events::Event) -> wasmtime::Result<()> {
         self.redactor.event(&mut event);
-        let spoken = self.spoken(|| arguments::event(&event));
+        let spoken = self.arguments(|| arguments::event(&event));
         if let Some(player) = &self.player {
-            player.answer("publish", spoken.map(Arguments::said).unwrap_or_default());
+            player.answer(
+                "publish",
+                spoken.map(Arguments::to_json).unwrap_or_default(),
+            );
             return Ok(self.cancel.check()?);
         }
         let recorder = self.call.as_ref().and_then(Call::recorder).cloned();
@@ -346,7 +352,10 @@ impl SandboxState {
         if self.player.is_some() {
             return Ok(self.cancel.check()?);
         }
-        let taken = self.call()?.custom_metrics().take(kind, name, labels, value);
+        let taken = self
+            .call()?
+            .custom_metrics()
+            .take(kind, name, labels, value);
         if let Err(Some(why)) = taken {
             let (plugin, object, name) = (&*self.plugin, &*self.object, clean(name, 64));
             tracing::warn!(

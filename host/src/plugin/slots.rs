@@ -159,7 +159,7 @@ impl<W> SlotsState<W> {
         let may = self
             .members
             .get(plugin)
-            .is_some_and(|member| self.may(member, || self.kept()));
+            .is_some_and(|member| self.may(member, || self.reserved()));
         if may {
             self.hold(plugin);
         }
@@ -182,7 +182,7 @@ impl<W> SlotsState<W> {
         if self.waiting == 0 || self.free == 0 {
             return None;
         }
-        let kept = self.kept();
+        let kept = self.reserved();
         let waiting = self.members.iter();
         let waiting = waiting.filter(|(_, member)| !member.calls.is_empty());
         let waiting = waiting.filter(|(_, member)| self.may(member, || kept));
@@ -218,7 +218,7 @@ impl<W> SlotsState<W> {
     }
 
     /// What is kept free. Of whoever holds a slot, or its share, that is nothing, so all see the same.
-    fn kept(&self) -> ReservedSlots {
+    fn reserved(&self) -> ReservedSlots {
         let weights = self.members.values().map(|member| member.weight).sum();
         let right = |member: &Member<W>| member.share(self.size, weights).min(member.most);
         let members = self.members.values();

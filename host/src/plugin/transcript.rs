@@ -163,7 +163,7 @@ impl CallRecorder {
         for draft in drafts {
             let note = ImportCall {
                 call: draft.call.to_owned(),
-                arguments: draft.spoken.said(),
+                arguments: draft.spoken.to_json(),
                 answer: (draft.answer)(),
             };
             bytes += size(&note);
@@ -298,9 +298,13 @@ mod tests {
     #[test]
     fn of_a_call_that_says_too_much_there_is_no_recording() {
         let recorder = CallRecorder::on(&Account::unlimited());
-        let note = |text: String| recorder.note("apply", arguments::one(&text), &Ok::<_, Error>(()));
+        let note =
+            |text: String| recorder.note("apply", arguments::one(&text), &Ok::<_, Error>(()));
         note("a".repeat(ROOM / 3));
-        assert_eq!(recorder.take().map(|transcript| transcript.notes.len()), Some(1));
+        assert_eq!(
+            recorder.take().map(|transcript| transcript.notes.len()),
+            Some(1)
+        );
         for _ in 0..3 {
             note("a".repeat(ROOM / 3));
         }
@@ -343,7 +347,8 @@ mod tests {
         let (soft, hard) = (2 << 20, 3 << 20);
         let account = Account::new(Budget::new(usize::MAX), Bounds { soft, hard });
         let recorder = CallRecorder::on(&account);
-        let note = |text: String| recorder.note("apply", arguments::one(&text), &Ok::<_, Error>(()));
+        let note =
+            |text: String| recorder.note("apply", arguments::one(&text), &Ok::<_, Error>(()));
         note("a".repeat(1 << 20));
         assert!(account.used() > 1 << 20);
         note("a".repeat(1 << 20));

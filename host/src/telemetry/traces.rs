@@ -163,7 +163,7 @@ impl HttpClient for Sender {
                 .unwrap_or_else(|| Err(format!("no answer within {} s", REQUEST.as_secs()).into()))
         });
         let answer = task.await.unwrap_or_else(|lost| Err(lost.into()));
-        self.tell(match &answer {
+        self.log_problem(match &answer {
             Ok(answer) => refusal(answer.status()),
             Err(error) => Some(Chain(&**error).to_string()),
         });
@@ -173,7 +173,7 @@ impl HttpClient for Sender {
 
 impl Sender {
     /// Says once that spans are lost, and once that they are not any more.
-    fn tell(&self, problem: Option<String>) {
+    fn log_problem(&self, problem: Option<String>) {
         let was_broken = self.is_broken.swap(problem.is_some(), Ordering::Relaxed);
         let endpoint = &*self.endpoint;
         match problem {

@@ -6,7 +6,7 @@
 
 use serde_json::{Map, Value};
 
-use super::difference::{Difference, Hide, compared, made};
+use super::difference::{Difference, Hide, compared, created};
 use crate::memory::tree_of;
 use crate::object::{Fields, Object, RawFields};
 
@@ -44,7 +44,7 @@ pub(super) struct Effect {
 
 /// What the write that made `object` did.
 pub(super) fn of_creation(object: &Object, sent: &SentWrite<'_>, hide: Option<&Hide>) -> Effect {
-    made(&object.but_metadata(), sent.object, hide)
+    created(&object.but_metadata(), sent.object, hide)
 }
 
 /// What the write did that changed `before` to `after`, of which the plugin reads `fields`.

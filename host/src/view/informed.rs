@@ -8,14 +8,14 @@ use crate::object::Key;
 
 impl View {
     /// The informer of `resource` has news. Called under the lock of its store.
-    pub(crate) fn heard(&self, resource: &Resource, news: Notification<'_>) {
+    pub(crate) fn on_notification(&self, resource: &Resource, news: Notification<'_>) {
         match news {
-            Notification::Changed(change, origin) => self.heard_change(resource, change, origin),
-            Notification::Known(known) => self.heard_again(resource, known),
+            Notification::Changed(change, origin) => self.on_change(resource, change, origin),
+            Notification::Known(known) => self.on_known(resource, known),
         }
     }
 
-    fn heard_change(&self, resource: &Resource, change: &Change, origin: Origin) {
+    fn on_change(&self, resource: &Resource, change: &Change, origin: Origin) {
         self.forget_applied(resource, change);
         let keys = self.woken(resource, change);
         let found = wake_reason::is_found(change, origin);
@@ -46,7 +46,7 @@ impl View {
                     }
                 }
                 if origin != Origin::Answer {
-                    own.shown(&name, version);
+                    own.on_shown(&name, version);
                 }
             }
             (None, Some(old)) => {
@@ -63,7 +63,7 @@ impl View {
     }
 
     /// No news to the store, but perhaps to the author of an answer that came before.
-    fn heard_again(&self, resource: &Resource, known: &KnownVersion) {
+    fn on_known(&self, resource: &Resource, known: &KnownVersion) {
         let name = (resource.clone(), known.held.metadata.key.clone());
         let concerned = self.concerned(resource, &known.held);
         let mut own = self.own.lock();
@@ -73,7 +73,7 @@ impl View {
                 self.wake(key, WakeReason::Changed(resource.kind.clone(), object));
             }
         }
-        own.shown(&name, known.version);
+        own.on_shown(&name, known.version);
     }
 
     /// Primaries were seen by their metadata, inside or outside the selector.

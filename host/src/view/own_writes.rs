@@ -173,7 +173,7 @@ impl<N: Clone + Eq + Hash, K: Clone + Eq> OwnWrites<N, K> {
     }
 
     /// A watch has shown `version` to everybody: older answers need no echo any more.
-    pub(super) fn shown(&mut self, object: &N, version: u64) {
+    pub(super) fn on_shown(&mut self, object: &N, version: u64) {
         if let Some(writes) = self.objects.get_mut(object) {
             writes.answered.retain(|(own, _)| *own > version);
             self.tidy(object);
@@ -210,7 +210,7 @@ mod tests {
         assert!(!own.end(&"child", id, WriteResult::New(10)));
         assert!(own.withhold(&"child", SeenVersions::One(10), &"a"));
         assert!(!own.withhold(&"child", SeenVersions::One(10), &"b"));
-        own.shown(&"child", 10);
+        own.on_shown(&"child", 10);
         assert!(own.objects.is_empty(), "nothing is remembered for ever");
     }
 
@@ -220,7 +220,7 @@ mod tests {
         let id = own.begin(&"child", &"a", ApplyScope::Whole);
         assert!(own.withhold(&"child", SeenVersions::One(10), &"a"));
         assert!(!own.withhold(&"child", SeenVersions::One(10), &"b"));
-        own.shown(&"child", 10);
+        own.on_shown(&"child", 10);
         assert!(
             !own.end(&"child", id, WriteResult::Echoed(10)),
             "it was the echo"

@@ -68,7 +68,7 @@ impl Plugin {
         let told = Arc::downgrade(&view);
         let heard = Box::new(move |news: crate::informer::Notification<'_>| {
             if let Some(view) = told.upgrade() {
-                view.heard(&config_maps().resource, news);
+                view.on_notification(&config_maps().resource, news);
             }
         });
         let informer = world.informers.subscribe(

@@ -39,8 +39,8 @@ impl View {
     }
 
     /// People were told this of the run of `by`: it is no news any more.
-    pub fn told(&self, by: &Key, what: &str) {
-        self.journals.lock().told(by, what);
+    pub fn reported(&self, by: &Key, what: &str) {
+        self.journals.lock().reported(by, what);
     }
 
     /// The set of the run of `by` may not take an object: which, and why.

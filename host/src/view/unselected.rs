@@ -117,7 +117,7 @@ impl View {
             }
         }
         match is_there {
-            true => own.shown(&name, version),
+            true => own.on_shown(&name, version),
             false => own.forget(&name),
         }
     }

@@ -34,7 +34,12 @@ enum Before {
 }
 
 impl Write {
-    pub(super) fn begin(view: Arc<View>, object: ObjectId, by: Key, apply_scope: ApplyScope) -> Self {
+    pub(super) fn begin(
+        view: Arc<View>,
+        object: ObjectId,
+        by: Key,
+        apply_scope: ApplyScope,
+    ) -> Self {
         let id = Some(view.own.lock().begin(&object, &by, apply_scope));
         let before = match view.get(&object.0, &object.1) {
             Some(held) => Before::There(held),

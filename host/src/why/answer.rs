@@ -209,7 +209,7 @@ impl PluginAnswer {
             digest,
             reason: reason.word().to_owned(),
             message: clean(&reason.sentence(), TEXT),
-            next_in_ms: reason.left().map(millis),
+            next_in_ms: reason.remaining().map(millis),
             generation: held.and_then(|held| held.generation),
             resource_version: held.map(|held| held.resource_version.to_string()),
             passes: passes.collect(),

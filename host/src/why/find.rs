@@ -263,7 +263,9 @@ impl Finder {
 /// The UID of an object that is there and that the plugin does not reconcile.
 fn unselected<'a>(cache: &'a CacheState, live: &'a LiveObject) -> Option<&'a str> {
     match (cache, live) {
-        (CacheState::Absent | CacheState::Unselected(_), LiveObject::There(there)) => Some(&there.uid),
+        (CacheState::Absent | CacheState::Unselected(_), LiveObject::There(there)) => {
+            Some(&there.uid)
+        }
         (CacheState::Unselected(held), LiveObject::Unknown(_)) => Some(&held.uid),
         _ => None,
     }
@@ -309,7 +311,7 @@ impl Question {
             return Vec::new();
         };
         let key = self.key(resource);
-        let Some(object) = insight.held(resource, &key) else {
+        let Some(object) = insight.get(resource, &key) else {
             return Vec::new();
         };
         let owners = object.metadata.owners.iter().map(|owner| ObjectRef {

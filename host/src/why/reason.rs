@@ -8,7 +8,7 @@ use crate::controller::{CacheState, ObjectState, PassOutcome, QueuePosition, Ste
 use crate::metrics::PluginStage;
 use crate::object::Metadata;
 use crate::selector::LabelSelector;
-use crate::text::spell;
+use crate::text::format_duration;
 use crate::view::WakeReason;
 
 /// Why an object is as it is with a plugin. The set is closed: each has a word, a sentence and a situation that leads
@@ -162,18 +162,18 @@ impl Reason {
             Self::NotSeenYet => "it exists, and the plugin's watch has not shown it yet: wait a moment, or see the log for its informer".into(),
             Self::NotSeenAndUnknown(why) => format!("the plugin's watch does not show it, and the API server could not be asked: {why}"),
             Self::GoneNotSeenYet => "it is gone, and the plugin's watch has not shown that yet".into(),
-            Self::Running(since) => format!("a pass over it runs, for {} now", spell(*since)),
-            Self::RunningAndAgain(since) => format!("a pass over it runs, for {} now, and another one follows: something changed meanwhile", spell(*since)),
-            Self::Paused(left) => format!("the API server is busy and asked the plugin to wait: {} more", spell(*left)),
-            Self::ClientThrottled(since) => format!("the plugin sends more requests to the API server than it may, and its passes wait, this one for {} now: let it send fewer, or raise spec.limits.apiQPS (or --kube-api-qps, for all plugins)", spell(*since)),
-            Self::Queued(since) => format!("it has waited for a worker for {}: raise spec.limits.concurrency if that is long", spell(*since)),
-            Self::QueuedLow(since) => format!("it has waited for {} behind objects that changed: no change of it is known", spell(*since)),
-            Self::Backoff { left, failures } => format!("it has failed {failures} times in a row, and is tried again in {}, or when it changes", spell(*left)),
-            Self::Throttled(left) => format!("the API server was busy: it is tried again in {}", spell(*left)),
-            Self::HotLoop(left) => format!("it rewrites the same field again and again, and is slowed down: it runs in {}; look for another writer of that field", spell(*left)),
-            Self::Requeued(left) => format!("the plugin asked to see it again in {}", spell(*left)),
-            Self::FinalizePending(left) => format!("it is being deleted, and the plugin's finalize is not done: it is asked again in {}", spell(*left)),
-            Self::Delayed(left) => format!("it runs in {}", spell(*left)),
+            Self::Running(since) => format!("a pass over it runs, for {} now", format_duration(*since)),
+            Self::RunningAndAgain(since) => format!("a pass over it runs, for {} now, and another one follows: something changed meanwhile", format_duration(*since)),
+            Self::Paused(left) => format!("the API server is busy and asked the plugin to wait: {} more", format_duration(*left)),
+            Self::ClientThrottled(since) => format!("the plugin sends more requests to the API server than it may, and its passes wait, this one for {} now: let it send fewer, or raise spec.limits.apiQPS (or --kube-api-qps, for all plugins)", format_duration(*since)),
+            Self::Queued(since) => format!("it has waited for a worker for {}: raise spec.limits.concurrency if that is long", format_duration(*since)),
+            Self::QueuedLow(since) => format!("it has waited for {} behind objects that changed: no change of it is known", format_duration(*since)),
+            Self::Backoff { left, failures } => format!("it has failed {failures} times in a row, and is tried again in {}, or when it changes", format_duration(*left)),
+            Self::Throttled(left) => format!("the API server was busy: it is tried again in {}", format_duration(*left)),
+            Self::HotLoop(left) => format!("it rewrites the same field again and again, and is slowed down: it runs in {}; look for another writer of that field", format_duration(*left)),
+            Self::Requeued(left) => format!("the plugin asked to see it again in {}", format_duration(*left)),
+            Self::FinalizePending(left) => format!("it is being deleted, and the plugin's finalize is not done: it is asked again in {}", format_duration(*left)),
+            Self::Delayed(left) => format!("it runs in {}", format_duration(*left)),
             Self::NewerNotSeenYet => "it has changed, and the plugin's watch has not shown that yet: wait a moment, or see the log for its informer".into(),
             Self::HeldByOthers(finalizers) => format!("it is being deleted, the plugin has finished, and other finalizers are on it: {}", finalizers.join(", ")),
             Self::LeavesWithoutUs => "it is being deleted, and the plugin has no finalizer on it: there is nothing to do".into(),
@@ -189,7 +189,7 @@ impl Reason {
     }
 
     /// How long until it runs, if that is known.
-    pub fn left(&self) -> Option<Duration> {
+    pub fn remaining(&self) -> Option<Duration> {
         match self {
             Self::Paused(left)
             | Self::Backoff { left, .. }
@@ -238,7 +238,7 @@ pub fn judge(state: &ObjectState, live: &LiveObject) -> Reason {
     match &state.cache {
         CacheState::NotWatched => Reason::NamespaceNotGranted,
         CacheState::Absent => unseen(state, live),
-        CacheState::There(held) | CacheState::Unselected(held) => seen(state, held, live),
+        CacheState::There(held) | CacheState::Unselected(held) => watched_reason(state, held, live),
     }
 }
 
@@ -329,7 +329,7 @@ fn unseen(state: &ObjectState, live: &LiveObject) -> Reason {
 }
 
 /// The reason, if the plugin's store shows the object as it is `held`, and it is not in the queue.
-fn seen(state: &ObjectState, held: &Metadata, live: &LiveObject) -> Reason {
+fn watched_reason(state: &ObjectState, held: &Metadata, live: &LiveObject) -> Reason {
     match live {
         LiveObject::Absent => return Reason::GoneNotSeenYet,
         LiveObject::There(there) if there.uid != held.uid || there.version() > held.version() => {

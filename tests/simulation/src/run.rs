@@ -16,10 +16,10 @@ use windlass_host::bugs::{self, Bug};
 use windlass_host::controller;
 
 use crate::deeds;
-use crate::network::Class;
 use crate::fault::Fault;
 use crate::kit::Kit;
 use crate::logs::Logs;
+use crate::network::Class;
 use crate::panics;
 use crate::replica;
 use crate::script::{self, Action};

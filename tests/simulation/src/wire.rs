@@ -24,8 +24,8 @@ use windlass_apiserver::request::route::Verb;
 use windlass_host::seams::Process;
 
 use crate::deeds;
-use crate::network::{Class, about, class};
 use crate::fault::{Fault, What};
+use crate::network::{Class, about, class};
 use crate::trace::{Answer, What as Happened};
 use crate::world::World;
 

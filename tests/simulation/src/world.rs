@@ -24,8 +24,8 @@ use windlass_host::lease::Times;
 use windlass_host::seams::{Clock, Process};
 use windlass_host::source::Candidate;
 
-use crate::network::Network;
 use crate::kit::Kit;
+use crate::network::Network;
 use crate::replica::Alive;
 use crate::run::Case;
 use crate::trace::Trace;

@@ -33,7 +33,7 @@ impl Objects {
         let mut is_refused = false;
         let mut refuse = |news: News| {
             is_refused |= matches!(news, News::NotApplied { .. });
-            teller.tell(&news);
+            teller.print(&news);
         };
         let changed = Held::changed(before, now);
         let (mut wanted, mut earlier) = (Vec::new(), BTreeSet::new());
@@ -75,14 +75,14 @@ impl Objects {
                 refuse(news);
             }
         }
-        for object in self.left(earlier) {
-            teller.tell(&News::left(object, teller.kubectl()));
+        for object in self.remaining(earlier) {
+            teller.print(&News::remains(object, teller.kubectl()));
         }
         is_refused
     }
 
     /// Those of `earlier` objects that no file holds any more.
-    fn left(&self, earlier: BTreeSet<ObjectRef>) -> Vec<ObjectRef> {
+    fn remaining(&self, earlier: BTreeSet<ObjectRef>) -> Vec<ObjectRef> {
         let is_held = |object: &ObjectRef| self.0.values().any(|held| held.contains(object));
         earlier
             .into_iter()
@@ -117,8 +117,8 @@ mod tests {
         let (old, moved) = (node("CustomResourceDefinition", "a"), node("Team", "b"));
         let held = BTreeMap::from([(PathBuf::from("b.yaml"), [moved.clone()].into())]);
         let objects = Objects(held);
-        assert_eq!(objects.left([old.clone(), moved].into()), [old]);
-        assert_eq!(objects.left(BTreeSet::new()), []);
+        assert_eq!(objects.remaining([old.clone(), moved].into()), [old]);
+        assert_eq!(objects.remaining(BTreeSet::new()), []);
     }
 
     #[test]

@@ -51,7 +51,7 @@ pub(super) async fn watch(host: Arc<Host>, plugin: String, teller: Teller) {
             Either::Right(Some(record)) => {
                 // What moved before the pass is told before it.
                 tell_moves(&meters, &plugin, &mut told, &teller);
-                teller.tell(&pass(&plugin, &meters, &record));
+                teller.print(&pass(&plugin, &meters, &record));
                 continue;
             }
             Either::Right(None) => return,
@@ -65,7 +65,7 @@ fn tell_moves(meters: &PluginMetrics, plugin: &str, told: &mut Told, teller: &Te
     let holder = meters.holder();
     let held = held(&meters.stage(), holder, meters.refusal());
     for news in moved(plugin, &meters.stage(), about, held, told) {
-        teller.tell(&news);
+        teller.print(&news);
     }
 }
 
@@ -135,7 +135,9 @@ mod tests {
             let digest = Some(digest.to_owned());
             let held = held(&stage, None, refusal.map(str::to_owned));
             let news = moved("p", &stage, digest, held, &mut told);
-            news.iter().map(|news| news.said().1.to_owned()).collect()
+            news.iter()
+                .map(|news| news.message().1.to_owned())
+                .collect()
         };
         let waiting = || PluginStage::Waiting("no kind".into());
         assert_eq!(step(waiting(), "a", None), ["Held"]);

@@ -36,7 +36,7 @@ use windlass_host::plugin::{
     Action, Cancel, CustomMetrics, HostCalls, Plugin, Progress, code_cache, sandboxes,
 };
 use windlass_host::runtime::{HostDependencies, identity, wire};
-use windlass_host::screen::{Tone, say};
+use windlass_host::screen::{Tone, print_status};
 use windlass_host::seams::{Rng, Seams};
 use windlass_host::text::clean;
 use windlass_host::view::View;
@@ -117,12 +117,12 @@ pub async fn render(flags: RenderFlags, threads: usize, seams: Seams) -> anyhow:
         seams: seams.clone(),
     };
     let made = target.make(&maker, |command| {
-        let _ = say(Tone::Good, "Building", command);
+        let _ = print_status(Tone::Good, "Building", command);
     });
     // A component may carry the kinds of the objects.
     let version = target.version(made.await?, host).await?;
     for news in &version.applied {
-        said(news)?;
+        print(news)?;
     }
     put(objects, &server, host).await?;
     let calls = call_all(&version, host, flags.finalize).await?;
@@ -196,12 +196,12 @@ async fn put(wanted: Vec<Wanted>, server: &Server, host: &Host) -> anyhow::Resul
                 Err(no) => refused(&wanted, &format!("{}: {}", wanted.title(), no.message)),
             }
         };
-        said(&news)?;
+        print(&news)?;
     }
     Ok(())
 }
 
-fn said(applied: &News) -> anyhow::Result<()> {
+fn print(applied: &News) -> anyhow::Result<()> {
     if let News::NotApplied { file, message } = applied {
         bail!("{file}: {message}");
     }
@@ -249,7 +249,11 @@ async fn call(
     object: &Object,
     finalize: bool,
 ) -> Rendered {
-    let view = View::unwatched(plugin.description.watch_spec(&plugin.name, resource.clone()));
+    let view = View::unwatched(
+        plugin
+            .description
+            .watch_spec(&plugin.name, resource.clone()),
+    );
     let request = windlass_host::plugin::Request {
         object: view.show(resource, object),
         attempt: 0,

@@ -49,7 +49,7 @@ impl Session {
                 if !flags.keep_going || flags.once {
                     bail!("{message}");
                 }
-                self.teller.tell(&News::BuildFailed {
+                self.teller.print(&News::BuildFailed {
                     message,
                     runs_on: false,
                 });
@@ -82,7 +82,7 @@ impl Session {
                 teller.hint(Tone::Warning, "Loop", line);
             }
             let took = clock.now() - began;
-            teller.tell(&News::Ready {
+            teller.print(&News::Ready {
                 took_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
                 page,
                 kubeconfig,

@@ -181,7 +181,7 @@ impl Target {
             },
             News::Granted {
                 plugin: document.name.clone(),
-                needs: grant::told(description),
+                needs: grant::need_lines(description),
                 powerful: grant::powerful(description),
                 missing,
                 add: to_grant.iter().map(|grant| entries([grant])).collect(),
@@ -193,7 +193,7 @@ impl Target {
             Self::Project(_) => &document.grants,
             Self::Component(_) => &grant::status(primary.as_ref()),
         };
-        let grants = grant::asked(granted, description, primary.as_ref());
+        let grants = grant::requested_grants(granted, description, primary.as_ref());
         let text: Arc<str> = match self {
             Self::Project(project) => project.text.as_str().into(),
             Self::Component(_) => "".into(),

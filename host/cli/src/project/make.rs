@@ -21,10 +21,10 @@ use windlass_host::manifest::line_of_grant;
 use windlass_host::needs;
 use windlass_host::plugin::{Describe, Description, Plugin};
 use windlass_host::rbac::{is_watched, primary_plural};
-use windlass_host::screen::{Tone, say};
+use windlass_host::screen::{Tone, print_status};
 use windlass_host::seams::{ChildExit, Rng, Seams};
 use windlass_host::source::{is_packed_name, packed, read_file};
-use windlass_host::text::spell;
+use windlass_host::text::format_duration;
 
 /// What installs the packages of a project in JavaScript.
 const PACKAGES: &str = "npm install --no-audit --no-fund --no-progress";
@@ -137,10 +137,10 @@ pub async fn build(flags: BuildFlags, threads: usize, seams: Seams) -> anyhow::R
         plugin.description.version,
         made.bytes.len().div_ceil(1024),
         made.digest,
-        spell(made.took),
+        format_duration(made.took),
         document.component.display(),
     );
-    say(Tone::Good, "Built", &text)?;
+    print_status(Tone::Good, "Built", &text)?;
     check_grants(&project, &plugin.description)
 }
 
@@ -158,7 +158,7 @@ pub(super) async fn described(
         seams: seams.clone(),
     };
     let made = maker.make(project, |command| {
-        let _ = say(Tone::Good, "Building", command);
+        let _ = print_status(Tone::Good, "Building", command);
     });
     let made = made.await?;
     let describe = Describe::new(code_cache, threads, seams)?;
@@ -188,7 +188,7 @@ fn check_grants(project: &Project, description: &Description) -> anyhow::Result<
         let text = format!("{file}: {problem}");
         match refuses {
             true => refused.push(text),
-            false => say(Tone::Warning, "Grants", &text)?,
+            false => print_status(Tone::Warning, "Grants", &text)?,
         }
     }
     match refused.is_empty() {

@@ -17,7 +17,7 @@ use windlass_host::manifest;
 use windlass_host::needs::{CoverageQuery, wanted};
 use windlass_host::plugin::Description;
 use windlass_host::rbac::primary_plural;
-use windlass_host::screen::{Tone, say};
+use windlass_host::screen::{Tone, print_status};
 use windlass_host::seams::Seams;
 use windlass_host::source::change_text;
 use windlass_host::text::shell_word;
@@ -37,13 +37,13 @@ pub async fn grants(flags: GrantsFlags, threads: usize, seams: Seams) -> anyhow:
     let file = project.document.file.display();
     if to_grant.is_empty() {
         let text = format!("{file} grants all that the plugin needs");
-        say(Tone::Good, "Granted", &text)?;
+        print_status(Tone::Good, "Granted", &text)?;
     } else if flags.write {
         let text = added(&project, &to_grant)?;
         let changed = change_text(&project.document.file, &project.text, &text);
         changed.with_context(|| format!("cannot write {file}"))?;
         let text = format!("{file}  rules: {}", to_grant.len());
-        say(Tone::Good, "Added", &text)?;
+        print_status(Tone::Good, "Added", &text)?;
     } else {
         let text = block(&to_grant, INDENT);
         stdout().lock().write_all(text.as_bytes())?;

@@ -25,19 +25,19 @@ impl Decisions {
     pub(super) fn recorded(recording: &Recording) -> Self {
         let writes = recording.calls.iter().filter(|note| !note.reads());
         Self {
-            writes: writes.map(said).collect(),
+            writes: writes.map(call_json).collect(),
             not_recorded: Vec::new(),
             outcome: recording.outcome.clone(),
         }
     }
 
     /// Those of a pass that asked for these things beside reads of the recording.
-    pub(super) fn made(asked: &[ImportCall], outcome: Outcome) -> Self {
+    pub(super) fn of(asked: &[ImportCall], outcome: Outcome) -> Self {
         let (reads, writes): (Vec<&ImportCall>, Vec<&ImportCall>) =
             asked.iter().partition(|note| note.reads());
         Self {
-            writes: writes.into_iter().map(said).collect(),
-            not_recorded: reads.into_iter().map(said).collect(),
+            writes: writes.into_iter().map(call_json).collect(),
+            not_recorded: reads.into_iter().map(call_json).collect(),
             outcome,
         }
     }
@@ -67,7 +67,7 @@ impl Decisions {
 }
 
 /// `apply: { object: … }`.
-fn said(note: &ImportCall) -> Value {
+fn call_json(note: &ImportCall) -> Value {
     let mut said = Map::new();
     said.insert(note.call.clone(), note.arguments.clone());
     Value::Object(said)
@@ -96,7 +96,7 @@ mod tests {
             answer: Reply::Ok(Value::Null),
         };
         let returned = |text: &str| Outcome::Returned(text.into());
-        let made = |notes: &[ImportCall], text: &str| Decisions::made(notes, returned(text));
+        let made = |notes: &[ImportCall], text: &str| Decisions::of(notes, returned(text));
         let one = made(&[note("apply", 1)], "awaitChange");
         assert_eq!(one, made(&[note("apply", 1)], "awaitChange"));
         assert_eq!(one.summary(), "1 writes, then awaitChange");

@@ -87,7 +87,10 @@ mod tests {
             delay(&queue, MINUTE, why);
             change(&queue);
             let taken = queue.take().await.unwrap();
-            assert_eq!((taken.reasons.first, taken.reasons.count), (vec![changed()], 1));
+            assert_eq!(
+                (taken.reasons.first, taken.reasons.count),
+                (vec![changed()], 1)
+            );
         }
     }
 
@@ -167,7 +170,10 @@ mod tests {
                 panic!("it is delayed");
             };
             assert_eq!(delayed.why, Some(WakeReason::Failed));
-            assert_eq!(queue.take().await.unwrap().reasons.first, [WakeReason::Failed]);
+            assert_eq!(
+                queue.take().await.unwrap().reasons.first,
+                [WakeReason::Failed]
+            );
         }
     }
 }

@@ -43,7 +43,7 @@ impl Call {
         target: &Target,
         options: DeleteOptions,
     ) -> Result<(), Error> {
-        let meant = self.meant(target, &options).await?;
+        let meant = self.preconditions(target, &options).await?;
         match self.delete_meant(target, &meant, &options).await {
             // Another one is there by now: a plugin that has read none means whichever is there.
             Err(Error::Conflict) if meant.is_held => {
@@ -89,7 +89,7 @@ impl Call {
         Ok(())
     }
 
-    async fn meant(
+    async fn preconditions(
         &mut self,
         target: &Target,
         options: &DeleteOptions,
@@ -103,7 +103,7 @@ impl Call {
         if let Some(uid) = &options.uid {
             return Ok(of(uid, version));
         }
-        if let Some(seen) = self.seen(target).cloned() {
+        if let Some(seen) = self.seen_version(target).cloned() {
             return Ok(of(&seen.uid, version.or(seen.stored_version)));
         }
         // Unseen: what is there now is what is meant. What the store holds mostly is, and costs no request.

@@ -82,7 +82,7 @@ impl Call {
         let manager = self.author(target, &serde_json::Map::new())?;
         let parameters = form().append_pair("fieldManager", &manager).finish();
         let uri = format!("{}?{parameters}", uri(target, subresource)?);
-        let seen = self.seen(target).map(|seen| seen.uid.clone());
+        let seen = self.seen_version(target).map(|seen| seen.uid.clone());
         let repeat = if patch.repeats_harmlessly() {
             Repeat::Harmless
         } else {

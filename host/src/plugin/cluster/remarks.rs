@@ -18,7 +18,7 @@ impl Call {
         if !is_news || !self.may_remark() {
             return Error::Denied;
         }
-        self.cluster.view.told(&self.primary.key, what);
+        self.cluster.view.reported(&self.primary.key, what);
         let (plugin, object) = (&*self.cluster.plugin, self.primary.to_string());
         tracing::warn!(plugin, object, "plugin {plugin} may not {what}");
         Error::Denied
@@ -70,7 +70,7 @@ impl Call {
         if let Some(news) = news.filter(|_| is_ours)
             && self.may_remark()
         {
-            self.cluster.view.told(&self.primary.key, &news);
+            self.cluster.view.reported(&self.primary.key, &news);
             let hint = error.refusal().map_or("", RefusedBy::hint);
             tracing::warn!(
                 plugin,

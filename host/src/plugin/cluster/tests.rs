@@ -179,7 +179,7 @@ impl World {
         let (view, of) = (Arc::downgrade(&self.cluster.view), resource.clone());
         let heard = move |news: Notification<'_>| {
             if let Some(view) = view.upgrade() {
-                view.heard(&of, news);
+                view.on_notification(&of, news);
             }
         };
         let all = Fields::default();
@@ -189,7 +189,9 @@ impl World {
         let informer = Arc::new(informer);
         informer.synced().await;
         self.watched.lock().push(informer.clone());
-        self.cluster.view.watch(resource, Scope::All, vec![informer]);
+        self.cluster
+            .view
+            .watch(resource, Scope::All, vec![informer]);
     }
 
     /// Waits until the view has caught up with the server.

@@ -209,7 +209,10 @@ impl Call {
         let mut body = match meant {
             ApplyTarget::New => with_no_version(object),
             ApplyTarget::This(uid) => with_uid(object, Some(uid)),
-            ApplyTarget::Any => with_uid(object, self.seen(target).map(|seen| seen.uid.clone())),
+            ApplyTarget::Any => with_uid(
+                object,
+                self.seen_version(target).map(|seen| seen.uid.clone()),
+            ),
         };
         let subresource = (apply_scope == ApplyScope::Status).then_some("status");
         let uri = format!("{}?{parameters}", uri(target, subresource)?);
@@ -242,7 +245,7 @@ impl Call {
         let view = &self.cluster.view;
         let held = view.still_applied(&target.resource, &target.key, slot, intent)?;
         let same = |seen: &SeenVersion| *seen.uid == *held.metadata.uid;
-        self.seen(target).is_none_or(same).then_some(held)
+        self.seen_version(target).is_none_or(same).then_some(held)
     }
 
     /// Sends a part of an object, such as its status. Whatever its UID, the server would give it to the

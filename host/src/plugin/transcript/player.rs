@@ -92,7 +92,7 @@ impl Player {
 
     /// What was asked for this time, in order: writes, and reads that are not on the tape. Values of Secrets are
     /// hidden as in a recording.
-    pub fn asked(&self) -> Vec<ImportCall> {
+    pub fn import_calls(&self) -> Vec<ImportCall> {
         let play = self.play.lock();
         let mut asked = play.asked.clone();
         if let Some(hider) = &play.hider {
@@ -144,14 +144,14 @@ impl Play {
         let given = |name: &str| note.arguments.get(name).cloned().unwrap_or_default();
         Reply::Ok(match &*note.call {
             "apply-set" => given("children"),
-            "patch" => self.held(&given("target")),
+            "patch" => self.read_before(&given("target")),
             "delete" | "publish" => Value::Null,
             _ => given("object"),
         })
     }
 
     /// An object as it was read.
-    fn held(&self, target: &Value) -> Value {
+    fn read_before(&self, target: &Value) -> Value {
         let mut reads = self.reads.iter().rev();
         let read = reads.find_map(|(held, _)| match &held.answer {
             Reply::Ok(object) if held.arguments.get("target") == Some(target) => Some(object),
@@ -217,9 +217,9 @@ mod tests {
             let answer = player.answer("get", get(name, consistency));
             assert_eq!(answer, Reply::Ok(json!({ "at": at })), "{name}");
         }
-        assert_eq!(player.asked(), []);
+        assert_eq!(player.import_calls(), []);
         assert_eq!(player.answer("get", get("c", "stored")), not_recorded());
-        assert_eq!(player.asked().len(), 1);
+        assert_eq!(player.import_calls().len(), 1);
     }
 
     #[test]
@@ -241,7 +241,11 @@ mod tests {
         assert!(matches!(patched("c"), Reply::Ok(Value::Object(_))));
         let deleted = player.answer("delete", json!({ "target": { "name": "a" } }));
         assert_eq!(deleted, Reply::Ok(Value::Null));
-        let asked: Vec<String> = player.asked().into_iter().map(|note| note.call).collect();
+        let asked: Vec<String> = player
+            .import_calls()
+            .into_iter()
+            .map(|note| note.call)
+            .collect();
         assert_eq!(
             asked,
             ["apply", "apply", "apply", "patch", "patch", "delete"]

@@ -22,15 +22,15 @@ pub(in crate::plugin) trait Recordable: Sized {
 
 /// A part of an answer.
 pub(in crate::plugin) trait RecordablePart: Sized {
-    fn said(&self) -> Value;
+    fn to_json(&self) -> Value;
     fn length(&self) -> usize;
     fn objects(&self, each: &mut dyn FnMut(&str));
-    fn heard(value: Value) -> Option<Self>;
+    fn from_json(value: Value) -> Option<Self>;
 }
 
 /// An object.
 impl RecordablePart for String {
-    fn said(&self) -> Value {
+    fn to_json(&self) -> Value {
         arguments::object(self)
     }
 
@@ -42,7 +42,7 @@ impl RecordablePart for String {
         each(self);
     }
 
-    fn heard(value: Value) -> Option<Self> {
+    fn from_json(value: Value) -> Option<Self> {
         Some(match value {
             Value::String(text) => text,
             value => value.to_string(),
@@ -51,8 +51,8 @@ impl RecordablePart for String {
 }
 
 impl RecordablePart for Vec<String> {
-    fn said(&self) -> Value {
-        self.iter().map(RecordablePart::said).collect()
+    fn to_json(&self) -> Value {
+        self.iter().map(RecordablePart::to_json).collect()
     }
 
     fn length(&self) -> usize {
@@ -63,16 +63,16 @@ impl RecordablePart for Vec<String> {
         self.iter().for_each(|text| each(text));
     }
 
-    fn heard(value: Value) -> Option<Self> {
+    fn from_json(value: Value) -> Option<Self> {
         match value {
-            Value::Array(items) => items.into_iter().map(String::heard).collect(),
+            Value::Array(items) => items.into_iter().map(String::from_json).collect(),
             _ => None,
         }
     }
 }
 
 impl RecordablePart for () {
-    fn said(&self) -> Value {
+    fn to_json(&self) -> Value {
         Value::Null
     }
 
@@ -82,7 +82,7 @@ impl RecordablePart for () {
 
     fn objects(&self, _: &mut dyn FnMut(&str)) {}
 
-    fn heard(_: Value) -> Option<Self> {
+    fn from_json(_: Value) -> Option<Self> {
         Some(())
     }
 }
@@ -90,7 +90,7 @@ impl RecordablePart for () {
 impl<T: RecordablePart> Recordable for Result<T, Error> {
     fn reply(&self) -> Reply {
         match self {
-            Ok(part) => Reply::Ok(part.said()),
+            Ok(part) => Reply::Ok(part.to_json()),
             Err(error) => Reply::Errors(vec![RecordedError::of(None, error)]),
         }
     }
@@ -107,7 +107,7 @@ impl<T: RecordablePart> Recordable for Result<T, Error> {
 
     fn from_reply(reply: Reply) -> Option<Self> {
         Some(match reply {
-            Reply::Ok(value) => Ok(T::heard(value)?),
+            Reply::Ok(value) => Ok(T::from_json(value)?),
             Reply::Errors(errors) => Err(errors.first()?.error()?),
         })
     }
@@ -116,7 +116,7 @@ impl<T: RecordablePart> Recordable for Result<T, Error> {
 impl<T: RecordablePart> Recordable for Result<T, Vec<SetError>> {
     fn reply(&self) -> Reply {
         match self {
-            Ok(part) => Reply::Ok(part.said()),
+            Ok(part) => Reply::Ok(part.to_json()),
             Err(errors) => {
                 let problems = errors.iter();
                 let problems = problems.map(|error| RecordedError::of(error.index, &error.error));
@@ -140,7 +140,7 @@ impl<T: RecordablePart> Recordable for Result<T, Vec<SetError>> {
 
     fn from_reply(reply: Reply) -> Option<Self> {
         Some(match reply {
-            Reply::Ok(value) => Ok(T::heard(value)?),
+            Reply::Ok(value) => Ok(T::from_json(value)?),
             Reply::Errors(problems) => {
                 let errors = problems.iter().map(|problem| {
                     let (index, error) = (problem.index, problem.error()?);

@@ -46,7 +46,7 @@ impl ReportedWrites {
     }
 
     /// People have been told it of this run of `key`.
-    pub(super) fn tell(&mut self, key: &Key, what: &str) {
+    pub(super) fn report(&mut self, key: &Key, what: &str) {
         let hash = hash(what);
         let [_, now] = self.0.entry(key.clone()).or_default();
         if now.len() < TOLD && !now.contains(&hash) {
@@ -73,7 +73,7 @@ mod tests {
             let mut tell = |what: &&str| {
                 let is_news = told.is_news(&key, what);
                 if is_news {
-                    told.tell(&key, what);
+                    told.report(&key, what);
                 }
                 is_news
             };
@@ -89,7 +89,7 @@ mod tests {
         told.begin(&key);
         told.begin(&key);
         assert!(told.0.is_empty());
-        told.tell(&key, "get pods");
+        told.report(&key, "get pods");
         told.forget(&key);
         assert!(told.0.is_empty());
     }
@@ -103,7 +103,7 @@ mod tests {
             assert!(told.is_news(&key, "get pods"), "run {run}, once more");
         }
         assert!(told.0.is_empty(), "nothing is kept of it");
-        told.tell(&key, "get pods");
+        told.report(&key, "get pods");
         assert!(!told.is_news(&key, "get pods"));
     }
 }

@@ -129,8 +129,8 @@ impl Journals {
     }
 
     /// People were told this of the run of `key`: it is no news any more.
-    pub(in crate::view) fn told(&mut self, key: &Key, what: &str) {
-        self.told.tell(key, what);
+    pub(in crate::view) fn reported(&mut self, key: &Key, what: &str) {
+        self.told.report(key, what);
     }
 
     /// The set of the run of `key` may not take an object.

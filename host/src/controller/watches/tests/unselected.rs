@@ -33,12 +33,12 @@ impl Selects {
             ..config_maps()
         };
         let scope = Scope::Namespaces(vec!["default".into()]);
-        let told = Arc::downgrade(&view);
+        let weak = Arc::downgrade(&view);
         let informers = subscribe(
             &world.informers,
             (&selected, Fields::default()),
             &scope,
-            || heard(&told, &resource),
+            || view_handler(&weak, &resource),
             &Account::unlimited(),
         );
         for informer in &informers {

@@ -35,7 +35,7 @@ impl Call {
             .and_then(|metadata| metadata.get("uid")?.as_str())
             .map(str::to_owned);
         // Only this one, if the guest names one, or has read one.
-        let expected = said.or_else(|| self.seen(target).map(|seen| seen.uid.clone()));
+        let expected = said.or_else(|| self.seen_version(target).map(|seen| seen.uid.clone()));
         let mut there = self.look(target).await?;
         for _ in 0..=RACES {
             let uid = there.as_ref().map(|there| there.metadata.uid.to_string());
@@ -97,7 +97,7 @@ impl Call {
             Standing::Foreign if self.may_adopt(target) => Ok(true),
             Standing::Foreign | Standing::Controlled(_) => {
                 let why = member::refusal(&standing, &self.cluster.plugin);
-                self.tell_conflict(target, there, &why);
+                self.report_conflict(target, there, &why);
                 Err(Error::Conflict)
             }
         }
@@ -116,7 +116,7 @@ impl Call {
     }
 
     /// Says in the log, in an Event and to `why` which object is in the way. The key runs again when that changes.
-    fn tell_conflict(&mut self, target: &Target, there: &Object, why: &str) {
+    fn report_conflict(&mut self, target: &Target, there: &Object, why: &str) {
         let (resource, key) = (&target.resource, &target.key);
         let text = clean(&format!("{} {key} {why}", resource.kind), TEXT);
         let (view, own) = (&self.cluster.view, &self.primary.key);

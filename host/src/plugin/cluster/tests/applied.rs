@@ -269,7 +269,12 @@ async fn what_others_did_during_an_apply_that_changed_nothing_runs_the_key_again
             fault: Fault::Late(Duration::from_secs(2)),
         });
         let other = async {
-            world.cluster.api.clock().sleep(Duration::from_secs(1)).await;
+            world
+                .cluster
+                .api
+                .clock()
+                .sleep(Duration::from_secs(1))
+                .await;
             let path = match status {
                 true => "/apis/examples.windlass.dev/v1/namespaces/default/greetings/ada",
                 false => MAP,
