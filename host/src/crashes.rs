@@ -315,19 +315,18 @@ impl CrashState {
 fn log_crash(crash: &Crash) {
     let suspects: Vec<String> = crash.suspects.iter().map(ToString::to_string).collect();
     let at = format!("{:.0}", crash.at);
-    match suspects.is_empty() {
-        true => tracing::error!(
+    if suspects.is_empty() {
+        tracing::error!(
             at,
             "the host before this one crashed; no plugin was at work"
-        ),
-        false => {
-            let suspects = suspects.join(", ");
-            tracing::error!(
-                at,
-                suspects,
-                "the host before this one crashed; one of the components that were at work may be to blame"
-            );
-        }
+        )
+    } else {
+        let suspects = suspects.join(", ");
+        tracing::error!(
+            at,
+            suspects,
+            "the host before this one crashed; one of the components that were at work may be to blame"
+        );
     }
 }
 

@@ -139,9 +139,10 @@ impl Grants {
             Some(format!("[{index}]{problem}"))
         });
         let wrong: Vec<String> = wrong.collect();
-        match wrong.is_empty() {
-            true => Ok(Self(grants)),
-            false => Err(wrong.join("\n")),
+        if wrong.is_empty() {
+            Ok(Self(grants))
+        } else {
+            Err(wrong.join("\n"))
         }
     }
 
@@ -319,9 +320,10 @@ impl Grant {
             Some(subresource) => format!("{plural}/{subresource}"),
             None => plural.to_owned(),
         };
-        let covers = match power::must_be_named(group, plural) {
-            true => is_listed,
-            false => matches,
+        let covers = if power::must_be_named(group, plural) {
+            is_listed
+        } else {
+            matches
         };
         matches(&self.verbs, verb)
             && covers(&self.api_groups, group)

@@ -209,9 +209,10 @@ fn write_fields(
     wanted: impl Fn(&str) -> bool,
 ) {
     let wanted = |name: &str| wanted(name) && fields.begin_with(name);
-    let cut = match fields.is_all() {
-        true => None,
-        false => parts.tree(wanted),
+    let cut = if fields.is_all() {
+        None
+    } else {
+        parts.tree(wanted)
     };
     match cut.map(|tree| fields.cut(&Value::Object(tree))) {
         Some(Value::Object(kept)) => {

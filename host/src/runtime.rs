@@ -40,8 +40,9 @@ pub async fn run(flags: RunFlags, guest_threads: usize, seams: Seams) -> anyhow:
     let last_good = flags.state_dir.as_deref().map(LastGood::open).transpose();
     let last_good =
         last_good.context("cannot use the state folder; name another one with --state-dir")?;
-    let failures = flags.record_failures.clone();
-    let failures = failures
+    let failures = flags
+        .record_failures
+        .clone()
         .map(|folder| FailureRecorder::open(folder, &seams))
         .transpose();
     let failures = failures

@@ -81,9 +81,10 @@ impl Signals {
     fn listen() -> std::io::Result<Self> {
         // Who cannot be asked ignores nothing.
         let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-        let hangup = match ignores_hangup(&status) {
-            true => None,
-            false => Some(signal(SignalKind::hangup())?),
+        let hangup = if ignores_hangup(&status) {
+            None
+        } else {
+            Some(signal(SignalKind::hangup())?)
         };
         Ok(Self {
             terminate: signal(SignalKind::terminate())?,

@@ -81,8 +81,11 @@ pub fn take_buffered() -> String {
 /// Traces cannot be sent.
 pub fn start(settings: &LogSettings, seams: &Seams) -> anyhow::Result<Option<Traces>> {
     let filter = wanted(&settings.filter)?;
-    let traces = settings.traces.as_ref();
-    let traces = traces.map(|to| Traces::start(to, seams)).transpose()?;
+    let traces = settings
+        .traces
+        .as_ref()
+        .map(|to| Traces::start(to, seams))
+        .transpose()?;
     let log = log(settings.format, settings.is_held_back);
     // No `Option` of a layer: where it is none, `tracing::enabled!` says that all is.
     let mut layers: Vec<BoxedLayer> = vec![log.with_filter(filter).boxed()];
@@ -148,9 +151,10 @@ where
     let terminal = stderr().is_terminal();
     // A terminal that is gone takes no complaints either: saying so on it would panic.
     let log = fmt::layer().with_writer(stderr).log_internal_errors(false);
-    let usual = match terminal {
-        true => LogFormat::Text,
-        false => LogFormat::Json,
+    let usual = if terminal {
+        LogFormat::Text
+    } else {
+        LogFormat::Json
     };
     match format.unwrap_or(usual) {
         LogFormat::Text => log.with_ansi(terminal).with_target(false).boxed(),

@@ -265,8 +265,9 @@ impl Session {
         if case.failures.is_empty() {
             let (runs, wrong) = runner.failing(&fixture, &outcomes).await;
             case.failing_writes = runs;
-            let wrong = wrong.into_iter();
-            let wrong = wrong.map(|(step, message)| failure(Some(step), message));
+            let wrong = wrong
+                .into_iter()
+                .map(|(step, message)| failure(Some(step), message));
             case.failures = wrong.collect();
         }
         Ok(case)

@@ -126,10 +126,7 @@ pub async fn replay(flags: ReplayFlags, threads: usize, seams: Seams) -> anyhow:
         OutputFormat::Json => serde_json::to_string_pretty(&answer)? + "\n",
     };
     stdout().lock().write_all(shown.as_bytes())?;
-    match same {
-        true => Ok(()),
-        false => Err(Different.into()),
-    }
+    if same { Ok(()) } else { Err(Different.into()) }
 }
 
 /// The component that is named, or the one that is kept beside the recording.

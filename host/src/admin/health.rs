@@ -98,9 +98,10 @@ pub(super) fn answer(probe: Probe, asked: &ProbeQuery, metrics: &Metrics) -> Ver
         Probe::Live => "livez",
         Probe::Ready => "readyz",
     };
-    let (code, end) = match is_well {
-        true => (StatusCode::OK, "passed"),
-        false => (StatusCode::INTERNAL_SERVER_ERROR, "failed"),
+    let (code, end) = if is_well {
+        (StatusCode::OK, "passed")
+    } else {
+        (StatusCode::INTERNAL_SERVER_ERROR, "failed")
     };
     text += &format!("{probe} check {end}\n");
     Verdict { code, text }

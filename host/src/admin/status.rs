@@ -36,9 +36,10 @@ pub(super) fn router(finder: Finder, board: StatusCollector, local: bool) -> Rou
         );
     let router = Router::new().route("/why", get(why)).with_state(finder);
     let router = router.merge(overview);
-    match local {
-        true => router.layer(from_fn(only_by_its_name)),
-        false => router,
+    if local {
+        router.layer(from_fn(only_by_its_name))
+    } else {
+        router
     }
 }
 

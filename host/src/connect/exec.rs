@@ -86,9 +86,10 @@ async fn run(program: &Program, seams: &Seams) -> Result<Given, Failure> {
     let ended = seams.clock.within(LIMIT, seams.spawn.program(program));
     let output = ended.await.ok_or(Failure::Late)?;
     let output = output.map_err(Failure::NotStarted)?;
-    match output.status.success() {
-        true => read(&output.stdout),
-        false => Err(Failure::Failed(output)),
+    if output.status.success() {
+        read(&output.stdout)
+    } else {
+        Err(Failure::Failed(output))
     }
 }
 

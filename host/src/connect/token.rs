@@ -57,11 +57,16 @@ impl Token {
     /// There is one that cannot be used.
     pub(super) fn take(user: &mut AuthInfo, clock: Clock) -> Result<Option<Self>, TokenError> {
         // An empty one is none: so templates leave them out.
-        let file = user.token_file.take().filter(|file| !file.is_empty());
-        let file = file.map(PathBuf::from);
-        let written = user.token.take();
-        let written = written.filter(|token| !token.expose_secret().is_empty());
-        let written = written.map(|token| bearer(token.expose_secret()));
+        let file = user
+            .token_file
+            .take()
+            .filter(|file| !file.is_empty())
+            .map(PathBuf::from);
+        let written = user
+            .token
+            .take()
+            .filter(|token| !token.expose_secret().is_empty())
+            .map(|token| bearer(token.expose_secret()));
         let header = match (&file, written) {
             (None, None) => return Ok(None),
             (None, Some(written)) => written?,

@@ -47,14 +47,15 @@ where
     fn call(&mut self, request: Request<Body>) -> Self::Future {
         let Self { own, shared } = self.clone();
         Box::pin(async move {
-            let request = match is_watch(request.method(), request.uri()) {
-                true => match shared.send(request).await? {
+            let request = if is_watch(request.method(), request.uri()) {
+                match shared.send(request).await? {
                     SendResult::Answered(response, place) => {
                         return Ok(response.map(|body| ResponseBody::new(body, Some(place))));
                     }
                     SendResult::Refused(request) => request,
-                },
-                false => request,
+                }
+            } else {
+                request
             };
             let response = own.request(request).await?;
             Ok(response.map(|body| ResponseBody::new(body, None)))

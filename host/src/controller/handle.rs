@@ -176,8 +176,11 @@ impl ControllerHandle {
         let mut keys = self.view.keys_called(resource, name);
         // Without the plugin's finalizer, only the passes know of an object that has left the selector.
         if keys.is_empty() && *resource == self.primary {
-            let passes = self.records.all().into_iter();
-            let passes = passes.filter(|pass| *pass.key.name == *name);
+            let passes = self
+                .records
+                .all()
+                .into_iter()
+                .filter(|pass| *pass.key.name == *name);
             keys.extend(passes.map(|pass| pass.key.clone()));
         }
         let namespaces = keys.iter().filter_map(|key| key.namespace.as_deref());

@@ -287,9 +287,10 @@ impl<K: Clone + Ord + Hash, T: Copy + Ord, N: Payload> Queue<K, T, N> {
     /// How many keys are due from `from` to `until`; no more than `most` are counted.
     pub(super) fn due_between(&self, from: T, until: T, most: usize) -> usize {
         let span = (from, Handle::FIRST)..=(until, Handle::LAST);
-        match from <= until {
-            true => self.alarms.range(span).take(most).count(),
-            false => 0,
+        if from <= until {
+            self.alarms.range(span).take(most).count()
+        } else {
+            0
         }
     }
 

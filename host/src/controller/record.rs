@@ -247,14 +247,14 @@ impl Records {
         let records = ring.records.iter().rev();
         let found = records.filter(|(record, _)| record.key == *key).take(most);
         let found: Vec<_> = found.map(|(record, _)| record.clone()).collect();
-        match found.is_empty() {
-            true => ring
-                .failing
+        if found.is_empty() {
+            ring.failing
                 .get(key)
                 .and_then(|it| it.record)
                 .into_iter()
-                .collect(),
-            false => found,
+                .collect()
+        } else {
+            found
         }
     }
 

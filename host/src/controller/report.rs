@@ -95,9 +95,10 @@ pub(super) fn pass(
     if let Some(reason) = event_reason(error) {
         let denied = record.journal.denied.first();
         let denied = denied.map_or_else(String::new, |what| format!("; it may not {what}"));
-        let note = match output.is_empty() {
-            true => format!("{cause}{denied}"),
-            false => format!("{cause}{denied}; its output: {output}"),
+        let note = if output.is_empty() {
+            format!("{cause}{denied}")
+        } else {
+            format!("{cause}{denied}; its output: {output}")
         };
         warn(cluster, primary, reason, &note);
     }

@@ -95,9 +95,10 @@ impl WorkQueue {
             return;
         }
         let Enqueue { key, why, low } = wakeup;
-        let ticket = match low {
-            true => state.queue.add_low(key),
-            false => state.queue.add(key),
+        let ticket = if low {
+            state.queue.add_low(key)
+        } else {
+            state.queue.add(key)
         };
         if let Some(ticket) = ticket {
             self.waits(ticket, now);
@@ -293,8 +294,10 @@ impl Backlog for WorkQueue {
         let now = self.clock.now();
         let state = self.state.lock();
         let queue = &state.queue;
-        let waits = queue.heads().filter_map(|ticket| ticket.since);
-        let waits = waits.map(|since| now.saturating_duration_since(since));
+        let waits = queue
+            .heads()
+            .filter_map(|ticket| ticket.since)
+            .map(|since| now.saturating_duration_since(since));
         let work = state.started.iter().map(|(_, started)| now - *started);
         QueueDepth {
             normal: queue.depth() - queue.low(),

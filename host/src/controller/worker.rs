@@ -216,9 +216,10 @@ impl Worker {
     /// Counts the objects that are paused.
     fn pauses(&self, key: &Key, is_paused: bool) {
         let mut paused = self.paused.lock();
-        let changed = match is_paused {
-            true => paused.insert(key.clone()),
-            false => paused.remove(key),
+        let changed = if is_paused {
+            paused.insert(key.clone())
+        } else {
+            paused.remove(key)
         };
         if changed {
             let count = u64::try_from(paused.len()).unwrap_or(u64::MAX);

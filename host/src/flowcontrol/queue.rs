@@ -118,8 +118,10 @@ impl<W> RateQueue<W> {
         let shared = self
             .bucket
             .map_or(Duration::ZERO, |it| it.wait(maximum, 1.0));
-        let waiting = self.accounts.iter();
-        let waiting = waiting.filter(|(plugin, _)| self.waiters.waits(plugin));
+        let waiting = self
+            .accounts
+            .iter()
+            .filter(|(plugin, _)| self.waiters.waits(plugin));
         let own = waiting.map(|(_, account)| account.bucket.wait(account.rate, 1.0));
         Some(shared.max(own.min()?))
     }

@@ -137,9 +137,10 @@ pub(super) fn power(grant: &Grant) -> Power {
             add(resource, row.why);
         }
     }
-    match reasons.is_empty() {
-        true => Power::Plain,
-        false => Power::Powerful(reasons),
+    if reasons.is_empty() {
+        Power::Plain
+    } else {
+        Power::Powerful(reasons)
     }
 }
 

@@ -127,9 +127,10 @@ impl Reflector {
             listing: listing.then_some(at_least),
             asked: wanted.is_none().then_some(began),
             shown: 0,
-            cut: match listing {
-                true => self.feed.begin_list(),
-                false => self.feed.cut(),
+            cut: if listing {
+                self.feed.begin_list()
+            } else {
+                self.feed.cut()
             },
         };
         let end = watch.run(course, backoff).await;

@@ -249,8 +249,11 @@ impl SharedInformer {
             self.notify_shown(&shown, version, Origin::List, false);
         }
         self.share_out(&store);
-        let waiting = self.subscribers.all().into_iter();
-        let waiting = waiting.filter(|one| one.needs <= listed && !one.hears());
+        let waiting = self
+            .subscribers
+            .all()
+            .into_iter()
+            .filter(|one| one.needs <= listed && !one.hears());
         waiting.for_each(|one| one.begin(&store));
         let phase = InformerPhase::Synced;
         self.state.send_modify(|state| {

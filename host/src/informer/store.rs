@@ -163,9 +163,10 @@ impl Store {
 
     /// A list must be at least as new as this.
     pub(super) fn highest(&self) -> u64 {
-        match bugs::is(Bug::RelistsGoBack) {
-            true => 0,
-            false => self.highest,
+        if bugs::is(Bug::RelistsGoBack) {
+            0
+        } else {
+            self.highest
         }
     }
 

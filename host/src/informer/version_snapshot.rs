@@ -78,8 +78,7 @@ impl VersionSnapshot {
                 .api
                 .fetch(Request::list(uri, Accept::Metadata))
                 .await?;
-            let items = list.items.into_iter().flatten();
-            let items = items.map(|item| item.metadata);
+            let items = list.items.into_iter().flatten().map(|item| item.metadata);
             let wanted = items.filter(|item| match &watched.finalizer {
                 Some(finalizer) => item.finalizers.contains(finalizer),
                 None => true,

@@ -39,9 +39,10 @@ impl Lease {
             let is_new = there.is_none();
             let mut lease = there.unwrap_or_else(|| self.lease("", 0, None, None));
             annotate(&mut lease, text);
-            let (method, uri) = match is_new {
-                true => (Method::POST, self.collection()),
-                false => (Method::PUT, uri.clone()),
+            let (method, uri) = if is_new {
+                (Method::POST, self.collection())
+            } else {
+                (Method::PUT, uri.clone())
             };
             match self.api.send(Request::json(method, uri, &lease)).await {
                 Err(error) if error.is_race() && tries < TRIES => tries += 1,

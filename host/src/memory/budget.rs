@@ -111,9 +111,10 @@ impl Budget {
 
 /// How much all accounts together may use for one of them to grow to `total` bytes.
 fn room(limit: usize, equal_share: usize, total: usize) -> usize {
-    match total <= equal_share {
-        true => limit,
-        false => limit - limit / 4,
+    if total <= equal_share {
+        limit
+    } else {
+        limit - limit / 4
     }
 }
 

@@ -60,8 +60,10 @@ impl GrantProblem {
             Some(line) => format!("spec.grants[{index}] (line {line}): "),
             None => format!("spec.grants[{index}]: "),
         });
-        let write = self.write.iter();
-        let write = write.map(|grant| format!("; write: {}", entries([grant])));
+        let write = self
+            .write
+            .iter()
+            .map(|grant| format!("; write: {}", entries([grant])));
         let parts = place.into_iter().chain([self.what.clone()]).chain(write);
         parts.collect()
     }
@@ -143,11 +145,12 @@ fn void(
     let working = grants.iter().flat_map(|grant| {
         // Wildcards included.
         let groups = grant.api_groups.iter();
-        let pairs = groups.flat_map(|group| {
-            let resources = grant.resources.iter();
-            resources.map(move |resource| (&**group, &**resource))
-        });
-        let pairs = pairs.filter(move |(group, resource)| !is_void(grant, group, resource));
+        let pairs = groups
+            .flat_map(|group| {
+                let resources = grant.resources.iter();
+                resources.map(move |resource| (&**group, &**resource))
+            })
+            .filter(move |(group, resource)| !is_void(grant, group, resource));
         pairs.map(move |(group, resource)| Grant {
             api_groups: vec![group.to_owned()],
             resources: vec![resource.to_owned()],
@@ -163,12 +166,13 @@ fn void(
             }
             let (plural, _) = split_subresource(resource);
             let name = name(group, resource);
-            let what = match is_cluster_scoped(group, plural) {
-                true => format!("{name} is cluster-scoped: only `namespaces: all` covers it"),
-                false => format!(
+            let what = if is_cluster_scoped(group, plural) {
+                format!("{name} is cluster-scoped: only `namespaces: all` covers it")
+            } else {
+                format!(
                     "`namespaces: same-as-primary` covers no {name}: {} is cluster-scoped, so it has no namespace",
                     description.kind
-                ),
+                )
             };
             let needs = description.needs.iter();
             let mut needs = needs

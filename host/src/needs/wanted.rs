@@ -38,9 +38,10 @@ pub fn wanted(
     // It begins with the place in a document, which this has not.
     let never = never.map(|problem| problem.trim_start_matches([':', '.', ' ']).to_owned());
     let never: Vec<String> = never.collect();
-    match never.is_empty() {
-        true => Ok(merged(open)),
-        false => Err(never.join("; ")),
+    if never.is_empty() {
+        Ok(merged(open))
+    } else {
+        Err(never.join("; "))
     }
 }
 

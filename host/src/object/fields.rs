@@ -93,8 +93,8 @@ impl Fields {
         let Some(parts) = parts else {
             return text.len();
         };
-        let always = ["apiVersion", "kind", "metadata"];
-        let always = always.map(|name| length(&parts, &[PathStep::Field(name.to_owned())]));
+        let always = ["apiVersion", "kind", "metadata"]
+            .map(|name| length(&parts, &[PathStep::Field(name.to_owned())]));
         let declared = self.0.iter().map(|path| length(&parts, path));
         let all = always.into_iter().chain(declared).sum::<usize>() + 2;
         all.min(text.len())

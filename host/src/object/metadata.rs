@@ -113,8 +113,10 @@ impl Metadata {
     /// The bytes that it takes in a store, about: its own, its places in the indexes, and its parts, though others may
     /// share them.
     pub(crate) fn bytes(&self) -> usize {
-        let labels = self.labels.iter();
-        let labels = labels.map(|(name, value)| name.len() + value.len() + ENTRY);
+        let labels = self
+            .labels
+            .iter()
+            .map(|(name, value)| name.len() + value.len() + ENTRY);
         let owners = self.owners.len() * 4 * ENTRY;
         let finalizers = self.finalizers.iter().map(|name| name.len() + ENTRY);
         6 * ENTRY

@@ -65,9 +65,10 @@ impl Need {
     /// A grant of `verbs` on it, where such a grant is mostly wanted.
     pub fn grant(&self, verbs: &[&str]) -> Grant {
         let (plural, _) = split_subresource(&self.resource);
-        let namespaces = match is_cluster_scoped(&self.group, plural) {
-            true => Namespaces::All,
-            false => Namespaces::SameAsPrimary,
+        let namespaces = if is_cluster_scoped(&self.group, plural) {
+            Namespaces::All
+        } else {
+            Namespaces::SameAsPrimary
         };
         let suggested = Grant::suggested(&self.group, &[&self.resource], verbs, namespaces);
         Grant {

@@ -72,9 +72,10 @@ impl<T: Send + 'static> Execution<T> {
         spawn: &Spawn,
     ) -> Self {
         let call = AssertUnwindSafe(call).catch_unwind().boxed();
-        let place = match trust.is_earned() {
-            true => RunsOn::Here(call),
-            false => RunsOn::Away(spawn.guest(call)),
+        let place = if trust.is_earned() {
+            RunsOn::Here(call)
+        } else {
+            RunsOn::Away(spawn.guest(call))
         };
         let spawn = spawn.clone();
         Self { place, cpu, spawn }

@@ -89,7 +89,7 @@ impl SandboxState {
     {
         if let Some(player) = &self.player {
             self.cancel.check()?;
-            let spoken = spoken.map(Arguments::to_json).unwrap_or_default();
+            let spoken = spoken.map(Arguments::into_json).unwrap_or_default();
             let reply = player.answer(import, spoken);
             return T::from_reply(reply).ok_or_else(|| Unreadable(import).into());
         }
@@ -213,7 +213,7 @@ impl events::Host for SandboxState {
         if let Some(player) = &self.player {
             player.answer(
                 "publish",
-                spoken.map(Arguments::to_json).unwrap_or_default(),
+                spoken.map(Arguments::into_json).unwrap_or_default(),
             );
             return Ok(self.cancel.check()?);
         }

@@ -110,11 +110,10 @@ pub(crate) fn is_own_time(deadline: Duration, waited: Duration) -> bool {
 
 /// No numbers: a text that is the same each time is told once.
 fn waits_text(deadline: Duration, waited: Duration) -> &'static str {
-    match is_own_time(deadline, waited) {
-        true => "",
-        false => {
-            ", and waited for the API server or for its turn among the plugins for most of that"
-        }
+    if is_own_time(deadline, waited) {
+        ""
+    } else {
+        ", and waited for the API server or for its turn among the plugins for most of that"
     }
 }
 

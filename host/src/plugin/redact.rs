@@ -106,9 +106,10 @@ impl Redactor {
     /// A value as JSON. It is as it was if the call saw no Secret.
     fn value(&self, text: &str) -> String {
         let saw_none = self.0.lock().is_empty();
-        match saw_none {
-            true => text.to_owned(),
-            false => self.line(text, TEXT),
+        if saw_none {
+            text.to_owned()
+        } else {
+            self.line(text, TEXT)
         }
     }
 

@@ -183,9 +183,11 @@ impl<W> SlotsState<W> {
             return None;
         }
         let kept = self.reserved();
-        let waiting = self.members.iter();
-        let waiting = waiting.filter(|(_, member)| !member.calls.is_empty());
-        let waiting = waiting.filter(|(_, member)| self.may(member, || kept));
+        let waiting = self
+            .members
+            .iter()
+            .filter(|(_, member)| !member.calls.is_empty())
+            .filter(|(_, member)| self.may(member, || kept));
         let (plugin, _) = waiting.min_by(|(_, one), (_, two)| {
             let held = (one.held * two.weight).cmp(&(two.held * one.weight));
             held.then(one.since.cmp(&two.since))

@@ -135,9 +135,10 @@ impl CallRecorder {
         let mut held = self.0.lock();
         let bytes = 64 + spoken.bytes + answer.bytes();
         let refused = held.charge.grow(bytes).is_err();
-        held.bytes = match refused {
-            true => usize::MAX,
-            false => held.bytes.saturating_add(bytes),
+        held.bytes = if refused {
+            usize::MAX
+        } else {
+            held.bytes.saturating_add(bytes)
         };
         if held.bytes > ROOM {
             held.drafts.clear();
@@ -163,7 +164,7 @@ impl CallRecorder {
         for draft in drafts {
             let note = ImportCall {
                 call: draft.call.to_owned(),
-                arguments: draft.spoken.to_json(),
+                arguments: draft.spoken.into_json(),
                 answer: (draft.answer)(),
             };
             bytes += size(&note);

@@ -83,8 +83,8 @@ fn metadata(plugin: &str, namespace: Option<String>, account: &HostAccount) -> O
         ("app.kubernetes.io/part-of", "windlass"),
         ("app.kubernetes.io/managed-by", "windlass"),
         ("windlass.dev/plugin", plugin),
-    ];
-    let labels = labels.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    ]
+    .map(|(name, value)| (name.to_owned(), value.to_owned()));
     ObjectMeta {
         name: Some(format!("{}:{}:{plugin}", account.namespace, account.name)),
         namespace,

@@ -116,9 +116,10 @@ impl Clock {
 
     /// Waits for `duration`.
     pub async fn sleep(&self, duration: Duration) {
-        match self.waits {
-            true => tokio::time::sleep(duration).await,
-            false => tokio::task::yield_now().await,
+        if self.waits {
+            tokio::time::sleep(duration).await
+        } else {
+            tokio::task::yield_now().await
         }
     }
 

@@ -145,8 +145,10 @@ impl FolderReader {
     pub(super) fn folders(&self) -> BTreeSet<PathBuf> {
         let targets = self.documents.targets().chain(self.components.targets());
         let named = self.components.present().map(PathBuf::as_path);
-        let parents = targets.chain(named).filter_map(Path::parent);
-        let parents = parents.map(Path::to_owned);
+        let parents = targets
+            .chain(named)
+            .filter_map(Path::parent)
+            .map(Path::to_owned);
         parents.chain([self.folder.clone()]).collect()
     }
 

@@ -60,8 +60,7 @@ impl StatusCollector {
 
     /// What is wrong with the host as a whole.
     fn problems(&self) -> Vec<String> {
-        let silence = self.metrics.requests().silence();
-        let silence = silence.map(|(lasts, count)| {
+        let silence = self.metrics.requests().silence().map(|(lasts, count)| {
             let seconds = lasts.as_secs();
             format!("the API server gives no answer: {count} requests in the last {seconds} s")
         });

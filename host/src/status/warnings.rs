@@ -85,9 +85,10 @@ type WarningText = Option<(&'static str, String)>;
 
 fn refused(known: &WarningInput) -> WarningText {
     let why = known.refused.as_ref()?;
-    let reason = match known.is_quarantined {
-        true => "Quarantined",
-        false => "Refused",
+    let reason = if known.is_quarantined {
+        "Quarantined"
+    } else {
+        "Refused"
     };
     Some((reason, format!("the newest version does not run: {why}")))
 }
@@ -213,8 +214,11 @@ fn polls(known: &WarningInput) -> WarningText {
 
 fn writes_status(known: &WarningInput) -> WarningText {
     let kind = known.kind.as_ref()?;
-    let newest = known.records.iter().rev();
-    let newest = newest.filter(|record| record.step == Step::Reconcile);
+    let newest = known
+        .records
+        .iter()
+        .rev()
+        .filter(|record| record.step == Step::Reconcile);
     let newest: Vec<_> = newest.take(HABIT).collect();
     let writes = |record: &&Arc<Record>| {
         let mut writes = record.journal.writes.iter();

@@ -226,9 +226,10 @@ const OF_ALL: [&str; 3] = ["apiVersion", "kind", "metadata"];
 fn step(field: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     let short = cut(field, LONGEST_STEP);
-    match field.chars().all(plain) {
-        true => format!(".{short}"),
-        false => format!("['{short}']"),
+    if field.chars().all(plain) {
+        format!(".{short}")
+    } else {
+        format!("['{short}']")
     }
 }
 

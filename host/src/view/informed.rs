@@ -20,9 +20,10 @@ impl View {
         let keys = self.woken(resource, change);
         let found = wake_reason::is_found(change, origin);
         let wakeup = |key| Enqueue {
-            why: match found {
-                true => WakeReason::Listed,
-                false => self.wakes.why(resource, change, &key),
+            why: if found {
+                WakeReason::Listed
+            } else {
+                self.wakes.why(resource, change, &key)
             },
             key,
             low: found,

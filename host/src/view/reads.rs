@@ -143,9 +143,10 @@ impl Reads {
             }
         };
         let index = self.kinds.entry(kind.clone()).or_default();
-        let kept = match index.insert(reader, &read) {
-            true => read.bytes(kind),
-            false => 0,
+        let kept = if index.insert(reader, &read) {
+            read.bytes(kind)
+        } else {
+            0
         };
         if kept > 0 {
             held.latest.push((kind.clone(), read));
@@ -221,8 +222,10 @@ impl Reads {
             keys.extend(readers.flat_map(HashMap::keys).cloned());
             probes += 1;
             for namespace in [None, key.namespace.clone()] {
-                let labels = side.labels.iter();
-                let labels = labels.map(|(name, value)| Some((name.clone(), value.clone())));
+                let labels = side
+                    .labels
+                    .iter()
+                    .map(|(name, value)| Some((name.clone(), value.clone())));
                 buckets.extend(labels.chain([None]).map(|label| (namespace.clone(), label)));
             }
         }

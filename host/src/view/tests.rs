@@ -185,9 +185,10 @@ async fn answers_in_part_and_whole_at_the_same_time_do_not_wait_for_each_other()
             for _ in 0..20_000 {
                 let resource = config_maps().resource;
                 let write = view.write(&resource, &key("a"), &key("a"), ApplyScope::Whole);
-                match whole {
-                    true => write.answered(&object, &SentWrite::NOTHING),
-                    false => write.answered_in_part(&object),
+                if whole {
+                    write.answered(&object, &SentWrite::NOTHING)
+                } else {
+                    write.answered_in_part(&object)
                 }
             }
             done.send(()).unwrap();

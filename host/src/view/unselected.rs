@@ -108,17 +108,19 @@ impl View {
         let is_there = change.new.is_some();
         let mut own = self.own.lock();
         for woken in self.woken_by_unselected(change) {
-            let waits = match is_there {
-                true => own.withhold(&name, seen, &woken),
-                false => own.defer(&name, seen, &woken),
+            let waits = if is_there {
+                own.withhold(&name, seen, &woken)
+            } else {
+                own.defer(&name, seen, &woken)
             };
             if !waits {
                 self.wake(woken, why.clone());
             }
         }
-        match is_there {
-            true => own.on_shown(&name, version),
-            false => own.forget(&name),
+        if is_there {
+            own.on_shown(&name, version)
+        } else {
+            own.forget(&name)
         }
     }
 

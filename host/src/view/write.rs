@@ -227,9 +227,10 @@ impl Write {
 impl Drop for Write {
     fn drop(&mut self) {
         if self.id.is_some() && !self.is_told {
-            let end = match self.is_delete {
-                true => WriteOutcome::NotDeleted,
-                false => WriteOutcome::Failed,
+            let end = if self.is_delete {
+                WriteOutcome::NotDeleted
+            } else {
+                WriteOutcome::Failed
             };
             self.note(end, Effect::default(), None);
         }

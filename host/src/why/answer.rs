@@ -195,8 +195,10 @@ impl PluginAnswer {
         live: &LiveObject,
         ago: impl Fn(&Record) -> Duration,
     ) -> Self {
-        let passes = state.passes.iter();
-        let passes = passes.map(|record| PassAnswer::of(record, ago(record)));
+        let passes = state
+            .passes
+            .iter()
+            .map(|record| PassAnswer::of(record, ago(record)));
         let reason = judge(state, live);
         let held = match &state.cache {
             CacheState::There(held) | CacheState::Unselected(held) => Some(held),

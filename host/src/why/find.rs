@@ -125,8 +125,10 @@ impl Finder {
         let plugins = self.metrics.plugins().into_keys();
         let insights = plugins.filter_map(|plugin| self.insights.of(&plugin));
         let found = insights.flat_map(|insight| {
-            let all = insight.watched().into_iter();
-            let all = all.chain([insight.primary().clone()]);
+            let all = insight
+                .watched()
+                .into_iter()
+                .chain([insight.primary().clone()]);
             let meant: Vec<_> = all.filter(|resource| question.means(resource)).collect();
             let found = meant
                 .iter()
@@ -135,9 +137,10 @@ impl Finder {
         });
         let mut found: BTreeSet<String> = found.collect();
         let usual = "default".to_owned();
-        let first = match found.contains(&usual) {
-            true => None,
-            false => found.first().cloned(),
+        let first = if found.contains(&usual) {
+            None
+        } else {
+            found.first().cloned()
         };
         let chosen = first.unwrap_or(usual);
         found.remove(&chosen);

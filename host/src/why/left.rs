@@ -26,11 +26,12 @@ impl Left {
 
     /// That the plugin's `selector` does not select the object by `what`, and what is left of when it did.
     pub(super) fn sentence(&self, what: &str, selector: &str) -> String {
-        match self == &Self::default() {
-            true => format!("its {what} do not match the plugin's selector {selector}"),
-            false => format!(
+        if self == &Self::default() {
+            format!("its {what} do not match the plugin's selector {selector}")
+        } else {
+            format!(
                 "its {what} no longer match the plugin's selector {selector}, so the plugin does not reconcile it. {self}"
-            ),
+            )
         }
     }
 }

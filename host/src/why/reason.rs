@@ -338,9 +338,10 @@ fn watched_reason(state: &ObjectState, held: &Metadata, live: &LiveObject) -> Re
         LiveObject::There(_) | LiveObject::Unknown(_) => {}
     }
     if held.deleting && !held.has_finalizer(&state.finalizer) {
-        return match held.finalizers.is_empty() {
-            true => Reason::LeavesWithoutUs,
-            false => Reason::HeldByOthers(held.finalizers.to_vec()),
+        return if held.finalizers.is_empty() {
+            Reason::LeavesWithoutUs
+        } else {
+            Reason::HeldByOthers(held.finalizers.to_vec())
         };
     }
     let Some(last) = state.last().filter(|last| *last.uid == *held.uid) else {

@@ -75,9 +75,10 @@ fn main() -> Result<ExitCode> {
     if !is_well {
         eprintln!("if that is right: make bench-baseline, and say why in the commit");
     }
-    Ok(match is_well {
-        true => ExitCode::SUCCESS,
-        false => ExitCode::FAILURE,
+    Ok(if is_well {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
     })
 }
 

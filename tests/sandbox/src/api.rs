@@ -156,8 +156,11 @@ impl FakeApi {
         let start = number("continue").unwrap_or(0);
         let end = start.saturating_add(number("limit").unwrap_or(usize::MAX));
         let token = (end < all.len()).then(|| end.to_string());
-        let page = all.into_iter().skip(start).take(end - start);
-        let page = page.map(|item| self.with_managed_fields(item));
+        let page = all
+            .into_iter()
+            .skip(start)
+            .take(end - start)
+            .map(|item| self.with_managed_fields(item));
         object(kinds::list(&place.kind, page, token))
     }
 

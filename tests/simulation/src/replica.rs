@@ -136,9 +136,10 @@ async fn live(
         sandboxes: alive.sandboxes,
         cache: Kit::code_cache()?,
         last_good: world.last_good(),
-        quarantine: match world.shares_crashes() {
-            true => Quarantine::of(Crashes::in_memory()),
-            false => Quarantine::default(),
+        quarantine: if world.shares_crashes() {
+            Quarantine::of(Crashes::in_memory())
+        } else {
+            Quarantine::default()
         },
         namespace: NAMESPACE.to_owned(),
         identity: alive.name.to_string(),

@@ -117,9 +117,10 @@ impl World {
             which: case.which,
             server,
             clock,
-            trace: match history {
-                true => Trace::new(),
-                false => Trace::of_nothing(),
+            trace: if history {
+                Trace::new()
+            } else {
+                Trace::of_nothing()
             },
             times: if about_leases {
                 Times::default()

@@ -76,9 +76,10 @@ pub(super) fn need_lines(description: &Description) -> Vec<String> {
     let needs = description.needs.iter();
     needs
         .map(|need| {
-            let names = match need.names.is_empty() {
-                true => String::new(),
-                false => format!(" {}", need.names.join(" ")),
+            let names = if need.names.is_empty() {
+                String::new()
+            } else {
+                format!(" {}", need.names.join(" "))
             };
             format!("{}{names}: {}", need.resource, need.verbs.join(" "))
         })

@@ -205,9 +205,10 @@ impl News {
                 (Tone::Good, "Built", text)
             }
             Self::BuildFailed { message, runs_on } => {
-                let more = match runs_on {
-                    true => "\nthe version before runs on",
-                    false => "",
+                let more = if *runs_on {
+                    "\nthe version before runs on"
+                } else {
+                    ""
                 };
                 (Tone::Bad, "Failed", format!("{message}{more}"))
             }

@@ -66,8 +66,10 @@ impl Objects {
         }
         if !before.is_empty() {
             definitions.extend(accepted.iter().filter(|it| it.is_definition()).cloned());
-            let others = now.keys().filter(|path| !changed.contains(path));
-            let others = others.filter(|path| !path.ends_with(DOCUMENT));
+            let others = now
+                .keys()
+                .filter(|path| !changed.contains(path))
+                .filter(|path| !path.ends_with(DOCUMENT));
             accepted.extend(others.flat_map(|path| read(path).unwrap_or_default()));
         }
         for wanted in accepted.iter().filter(|it| it.is_of_any(&definitions)) {

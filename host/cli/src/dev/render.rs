@@ -168,9 +168,10 @@ fn given(flags: &RenderFlags, target: &Target) -> anyhow::Result<Vec<Wanted>> {
 
 fn read(path: &Path) -> anyhow::Result<Vec<Wanted>> {
     let mut text = String::new();
-    match path == Path::new("-") {
-        true => stdin().lock().read_to_string(&mut text),
-        false => std::fs::File::open(path).and_then(|mut file| file.read_to_string(&mut text)),
+    if path == Path::new("-") {
+        stdin().lock().read_to_string(&mut text)
+    } else {
+        std::fs::File::open(path).and_then(|mut file| file.read_to_string(&mut text))
     }
     .with_context(|| format!("cannot read {}", path.display()))?;
     objects(path, &text).map_err(anyhow::Error::msg)
@@ -282,30 +283,28 @@ async fn call(
     };
     let node = ObjectRef::new(&resource.kind, &primary.key);
     let (call, cancel) = (Call::new(Arc::new(cluster), primary), Cancel::default());
-    let (answer, output) = match finalize {
-        true => {
-            let called = plugin.finalize(request, call, &cancel).await;
-            (
-                called.answer.map(|progress| progress_said(&progress)),
-                called.output,
-            )
-        }
-        false => {
-            let called = plugin.reconcile(request, call, &cancel).await;
-            (
-                called.answer.map(|action| action_said(&action)),
-                called.output,
-            )
-        }
+    let (answer, output) = if finalize {
+        let called = plugin.finalize(request, call, &cancel).await;
+        (
+            called.answer.map(|progress| progress_said(&progress)),
+            called.output,
+        )
+    } else {
+        let called = plugin.reconcile(request, call, &cancel).await;
+        (
+            called.answer.map(|action| action_said(&action)),
+            called.output,
+        )
     };
     let (returned, error) = match answer {
         Ok(returned) => (returned, None),
         Err(error) => {
             let output = output.trim();
             let cause = Chain(&error).to_string();
-            let whole = match output.is_empty() {
-                true => cause,
-                false => format!("{cause}: {output}"),
+            let whole = if output.is_empty() {
+                cause
+            } else {
+                format!("{cause}: {output}")
             };
             ("failed".to_owned(), Some(clean(&whole, TEXT)))
         }

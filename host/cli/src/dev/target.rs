@@ -55,9 +55,10 @@ impl Target {
     pub(crate) fn open(path: &Path) -> anyhow::Result<Self> {
         let about =
             fs::metadata(path).with_context(|| format!("cannot read {}", path.display()))?;
-        match about.is_dir() {
-            true => Ok(Self::Project(Box::new(Project::open(path)?))),
-            false => Ok(Self::Component(path.to_owned())),
+        if about.is_dir() {
+            Ok(Self::Project(Box::new(Project::open(path)?)))
+        } else {
+            Ok(Self::Component(path.to_owned()))
         }
     }
 

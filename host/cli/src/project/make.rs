@@ -186,14 +186,16 @@ fn check_grants(project: &Project, description: &Description) -> anyhow::Result<
     let mut refused: Vec<String> = missing.into_iter().collect();
     for (refuses, problem) in problems(project, description, &own) {
         let text = format!("{file}: {problem}");
-        match refuses {
-            true => refused.push(text),
-            false => print_status(Tone::Warning, "Grants", &text)?,
+        if refuses {
+            refused.push(text)
+        } else {
+            print_status(Tone::Warning, "Grants", &text)?
         }
     }
-    match refused.is_empty() {
-        true => Ok(()),
-        false => bail!("{}", refused.join("\n")),
+    if refused.is_empty() {
+        Ok(())
+    } else {
+        bail!("{}", refused.join("\n"))
     }
 }
 
@@ -219,8 +221,9 @@ fn problems(
     let scope = |group: &str, plural: &str| own.is_cluster_scoped(group, plural);
     let problems = needs::problems(description, &document.grants, &primary, &scope);
     let line = |index| line_of_grant(&project.text, &document.name, index);
-    let told = problems.iter();
-    let told = told.map(|problem| (problem.refuses, problem.text(line)));
+    let told = problems
+        .iter()
+        .map(|problem| (problem.refuses, problem.text(line)));
     told.collect()
 }
 
@@ -233,9 +236,10 @@ fn put(project: &Project, made: &Made, rng: &Rng) -> anyhow::Result<Option<usize
         return Ok(None);
     }
     let draft = component.with_extension(format!("{:016x}", rng.number()));
-    let bytes = match is_packed {
-        true => packed(&made.bytes).map(Cow::Owned),
-        false => Ok(Cow::Borrowed(&*made.bytes)),
+    let bytes = if is_packed {
+        packed(&made.bytes).map(Cow::Owned)
+    } else {
+        Ok(Cow::Borrowed(&*made.bytes))
     };
     let written = bytes.and_then(|bytes| {
         fs::write(&draft, &bytes)?;

@@ -54,9 +54,10 @@ pub async fn grants(flags: GrantsFlags, threads: usize, seams: Seams) -> anyhow:
 /// The command that adds what is missing to the document in `folder`.
 pub fn grants_command(folder: &Path) -> String {
     let command = "windlass grants --write";
-    match folder == Path::new(".") {
-        true => command.to_owned(),
-        false => format!("{command} {}", shell_word(&folder.display().to_string())),
+    if folder == Path::new(".") {
+        command.to_owned()
+    } else {
+        format!("{command} {}", shell_word(&folder.display().to_string()))
     }
 }
 

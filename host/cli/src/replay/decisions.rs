@@ -52,9 +52,10 @@ impl Decisions {
                 message,
                 output,
             } => {
-                let output = match output.is_empty() {
-                    true => String::new(),
-                    false => format!("\n  {}", output.replace('\n', "\n  ")),
+                let output = if output.is_empty() {
+                    String::new()
+                } else {
+                    format!("\n  {}", output.replace('\n', "\n  "))
                 };
                 let failure = match &**reason {
                     "transient" | "terminal" => format!("a {reason} failure: {message}"),

@@ -96,8 +96,11 @@ fn warnings(screen: &Screen) -> Vec<String> {
             status.problems.iter().cloned().chain(plugins).collect()
         }
         View::Plugin(_) => {
-            let warnings = screen.details.iter().flat_map(|it| &it.status.warnings);
-            let warnings = warnings.map(|it| format!("{}: {}", it.reason, it.message));
+            let warnings = screen
+                .details
+                .iter()
+                .flat_map(|it| &it.status.warnings)
+                .map(|it| format!("{}: {}", it.reason, it.message));
             warnings.collect()
         }
         View::Object { .. } => Vec::new(),

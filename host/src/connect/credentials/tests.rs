@@ -165,8 +165,8 @@ async fn a_plugin_is_asked_again_when_the_server_refuses_its_token() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("counter").display().to_string();
     let line = r#"echo >> "$FILE"; echo "{ status: { token: t$(wc -l < "$FILE" | tr -d ' ') } }""#;
-    let variable = [("name", "FILE"), ("value", file.as_str())];
-    let variable = variable.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let variable = [("name", "FILE"), ("value", file.as_str())]
+        .map(|(name, value)| (name.to_owned(), value.to_owned()));
     let mut user = AuthInfo {
         exec: Some(ExecConfig {
             command: Some("sh".into()),

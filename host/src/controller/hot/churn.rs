@@ -69,9 +69,10 @@ mod tests {
             .collect();
         events.sort_unstable();
         for (at, is_deleted, object) in events {
-            match is_deleted {
-                false => churn.record_create(object, "key", At(at)),
-                true => last = churn.deleted(&object, "key", At(at)),
+            if is_deleted {
+                last = churn.deleted(&object, "key", At(at))
+            } else {
+                churn.record_create(object, "key", At(at))
             }
         }
         last

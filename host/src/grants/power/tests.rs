@@ -50,12 +50,13 @@ fn each_row_is_powerful_with_its_verbs_and_says_why() {
                 ..plain.clone()
             };
             assert!(Grants::new(vec![acknowledged]).is_ok(), "{row:?} {verb}");
-            let want = match powerful {
-                true => format!(
+            let want = if powerful {
+                format!(
                     "[0]: {} is powerful: write `acknowledge: true` beside it if it is meant: {}",
                     row.resource, row.why
-                ),
-                false => String::new(),
+                )
+            } else {
+                String::new()
             };
             assert_eq!(told(plain), want, "{row:?} {verb}");
         }

@@ -161,8 +161,9 @@ impl Reflector {
 /// Refuses a list that is older than what was seen.
 fn fresh(taken: PageInfo, seen: u64) -> Result<PageInfo, StreamEnd> {
     let version = taken.version.parse().unwrap_or(0);
-    match version < seen {
-        true => Err(StreamEnd::Older(version, seen)),
-        false => Ok(taken),
+    if version < seen {
+        Err(StreamEnd::Older(version, seen))
+    } else {
+        Ok(taken)
     }
 }

@@ -38,8 +38,8 @@ async fn each_selector_and_namespace_has_an_informer_of_its_own() {
         label_selector: Some("app=a".into()),
         ..config_maps()
     };
-    let all = [config_maps(), everywhere, selected.clone(), selected];
-    let all = all.map(|watched| world.subscribe(watched));
+    let all = [config_maps(), everywhere, selected.clone(), selected]
+        .map(|watched| world.subscribe(watched));
     assert_eq!(world.informers.count(), 3);
     drop(all);
     assert_eq!(world.informers.count(), 0);

@@ -50,9 +50,10 @@ impl Call {
         let mut held = self.hold(given).map_err(whole)?;
         let (mut members, mut kept, mut errors) = (BTreeSet::new(), Vec::new(), Vec::new());
         for (index, child) in (0..).zip(&children) {
-            let span = match index < SPANS {
-                true => spans::import("apply"),
-                false => Span::none(),
+            let span = if index < SPANS {
+                spans::import("apply")
+            } else {
+                Span::none()
             };
             let applied = self.apply_member(child, &mut members);
             let applied = applied.instrument(span.clone()).await;

@@ -23,7 +23,7 @@ impl Arguments {
     }
 
     /// The words.
-    pub(in crate::plugin) fn to_json(self) -> Value {
+    pub(in crate::plugin) fn into_json(self) -> Value {
         (self.say)()
     }
 }

@@ -118,8 +118,9 @@ impl<T: RecordablePart> Recordable for Result<T, Vec<SetError>> {
         match self {
             Ok(part) => Reply::Ok(part.to_json()),
             Err(errors) => {
-                let problems = errors.iter();
-                let problems = problems.map(|error| RecordedError::of(error.index, &error.error));
+                let problems = errors
+                    .iter()
+                    .map(|error| RecordedError::of(error.index, &error.error));
                 Reply::Errors(problems.collect())
             }
         }

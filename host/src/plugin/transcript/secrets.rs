@@ -116,13 +116,11 @@ impl Values {
 
     /// The same for the text of a patch of a Secret.
     pub fn collect_patch(&mut self, patch: &str) {
-        match patch.trim_start().starts_with('[') {
-            true => {
-                // What is before an error is looked for too.
-                let _ =
-                    Operations(self).deserialize(&mut serde_json::Deserializer::from_str(patch));
-            }
-            false => self.collect_fields(&RawFields::of(patch).unwrap_or_default()),
+        if patch.trim_start().starts_with('[') {
+            // What is before an error is looked for too.
+            let _ = Operations(self).deserialize(&mut serde_json::Deserializer::from_str(patch));
+        } else {
+            self.collect_fields(&RawFields::of(patch).unwrap_or_default())
         }
     }
 
@@ -193,9 +191,10 @@ impl Values {
         if text.is_empty() || self.too_many() {
             return;
         }
-        let decoded = match is_base64 {
-            true => STANDARD.decode(text).ok(),
-            false => None,
+        let decoded = if is_base64 {
+            STANDARD.decode(text).ok()
+        } else {
+            None
         };
         let value = decoded.unwrap_or_else(|| text.as_bytes().to_vec());
         // A word is there already.
@@ -249,9 +248,10 @@ impl Hider {
 
     /// Hides them in a field's name, which is mostly none.
     fn name(&self, name: String) -> String {
-        match name.len() >= NAME {
-            true => self.text(&name),
-            false => name,
+        if name.len() >= NAME {
+            self.text(&name)
+        } else {
+            name
         }
     }
 }

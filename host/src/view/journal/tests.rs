@@ -72,8 +72,9 @@ fn kept(writes: &[(&str, WriteOutcome)]) -> (Vec<(String, WriteOutcome)>, usize)
     let Journal {
         writes, left_out, ..
     } = journals.end(&by);
-    let writes = writes.into_iter();
-    let writes = writes.map(|wrote| (wrote.key.name.to_string(), wrote.end));
+    let writes = writes
+        .into_iter()
+        .map(|wrote| (wrote.key.name.to_string(), wrote.end));
     (writes.collect(), left_out)
 }
 

@@ -41,9 +41,10 @@ impl Run {
     /// on.
     fn admits(&mut self, number: usize, bytes: usize) -> bool {
         let has_room = number < MOST && self.held + bytes <= BYTES;
-        match has_room {
-            true => self.held += bytes,
-            false => self.journal.left_out += 1,
+        if has_room {
+            self.held += bytes
+        } else {
+            self.journal.left_out += 1
         }
         has_room
     }

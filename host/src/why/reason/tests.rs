@@ -324,8 +324,10 @@ fn each_situation_has_its_reason() {
 #[test]
 fn each_reason_has_a_situation_and_a_sentence() {
     let source = include_str!("../reason.rs");
-    let words = source.split("=> \"").skip(1);
-    let words = words.filter_map(|rest| Some(rest.split_once('"')?.0));
+    let words = source
+        .split("=> \"")
+        .skip(1)
+        .filter_map(|rest| Some(rest.split_once('"')?.0));
     let words: Vec<&str> = words
         .filter(|word| word.starts_with(char::is_uppercase))
         .collect();

@@ -65,9 +65,10 @@ impl Terminal {
             &format!("the terminal shows {text:?}"),
             async || {
                 let shown = self.shown.lock();
-                match shown.contains(text) {
-                    true => Ok(Some(())),
-                    false => bail!("it shows {shown}"),
+                if shown.contains(text) {
+                    Ok(Some(()))
+                } else {
+                    bail!("it shows {shown}")
                 }
             },
         )

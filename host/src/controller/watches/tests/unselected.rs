@@ -183,13 +183,15 @@ async fn an_own_write_outside_the_selector_wakes_only_others() {
         let write = it
             .view
             .write(&resource, &key("copy"), &key("a"), ApplyScope::Whole);
-        let object = match whole {
-            true => it.world.create("copy").await,
-            false => it.world.change("copy", "part").await,
+        let object = if whole {
+            it.world.create("copy").await
+        } else {
+            it.world.change("copy", "part").await
         };
-        match whole {
-            true => write.answered(&object, &SentWrite::NOTHING),
-            false => write.answered_in_part(&object),
+        if whole {
+            write.answered(&object, &SentWrite::NOTHING)
+        } else {
+            write.answered_in_part(&object)
         }
         assert_eq!(it.woken().await, "", "the echo");
     }

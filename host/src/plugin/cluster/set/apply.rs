@@ -73,9 +73,10 @@ impl Call {
             return self.there(target).await;
         }
         let view = &self.cluster.view;
-        match view.holds(&target.resource, &target.key) {
-            true => Ok(view.get(&target.resource, &target.key)),
-            false => self.look_at_server(target).await,
+        if view.holds(&target.resource, &target.key) {
+            Ok(view.get(&target.resource, &target.key))
+        } else {
+            self.look_at_server(target).await
         }
     }
 

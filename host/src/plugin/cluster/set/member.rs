@@ -132,9 +132,10 @@ pub(in crate::plugin::cluster) fn label(
         return invalid("metadata.labels is not an object".into());
     };
     labels.insert(SET_LABEL.into(), plugin.into());
-    match adopted {
-        true => labels.insert(ADOPTED_LABEL.into(), "true".into()),
-        false => labels.remove(ADOPTED_LABEL),
+    if adopted {
+        labels.insert(ADOPTED_LABEL.into(), "true".into())
+    } else {
+        labels.remove(ADOPTED_LABEL)
     };
     Ok(())
 }

@@ -147,9 +147,10 @@ impl Call {
     /// Deletes the very version that was found to be in the set no more, or releases it if it was adopted, and
     /// looks again if somebody changed it.
     async fn prune_one(&mut self, target: &Target, mut former: Object) -> Result<(), Error> {
-        let verb = match member::is_adopted(&former.metadata) {
-            true => "patch",
-            false => "delete",
+        let verb = if member::is_adopted(&former.metadata) {
+            "patch"
+        } else {
+            "delete"
         };
         let access = Access {
             verb,
@@ -165,9 +166,10 @@ impl Call {
         }
         let mut races = 0;
         loop {
-            let pruned = match member::is_adopted(&former.metadata) {
-                true => self.release_one(target, &former).await,
-                false => self.delete_one(target, &former).await,
+            let pruned = if member::is_adopted(&former.metadata) {
+                self.release_one(target, &former).await
+            } else {
+                self.delete_one(target, &former).await
             };
             match pruned {
                 Ok(()) | Err(Error::NotFound) => return Ok(()),

@@ -246,9 +246,10 @@ async fn what_others_did_during_an_apply_that_changed_nothing_runs_the_key_again
                 "metadata": { "name": "ada", "namespace": "default", "uid": primary.uid },
                 "status": { "text": "Hello" },
             });
-            match status {
-                true => call.apply_status(ready.to_string()).await,
-                false => call.apply(page.to_string()).await,
+            if status {
+                call.apply_status(ready.to_string()).await
+            } else {
+                call.apply(page.to_string()).await
             }
             .unwrap();
         };
@@ -275,9 +276,10 @@ async fn what_others_did_during_an_apply_that_changed_nothing_runs_the_key_again
                 .clock()
                 .sleep(Duration::from_secs(1))
                 .await;
-            let path = match status {
-                true => "/apis/examples.windlass.dev/v1/namespaces/default/greetings/ada",
-                false => MAP,
+            let path = if status {
+                "/apis/examples.windlass.dev/v1/namespaces/default/greetings/ada"
+            } else {
+                MAP
             };
             let theirs = json!({ "metadata": { "annotations": { "theirs": "1" } } });
             world.somebody("PATCH", path, &theirs).await;

@@ -108,8 +108,9 @@ impl Search {
             found.push(Found { at, is_base64 });
             true
         });
-        let apart = self.words(text.as_bytes());
-        let apart = apart.filter(|at| stands_apart(text.as_bytes(), at));
+        let apart = self
+            .words(text.as_bytes())
+            .filter(|at| stands_apart(text.as_bytes(), at));
         found.extend(apart.map(|at| Found {
             at,
             is_base64: false,
