@@ -4,17 +4,15 @@ use http::StatusCode;
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 
+use crate::admission::{self, Admission};
 use crate::answer::Answer;
-use crate::builtin;
+use crate::call::Call;
 use crate::fields::{self, Set, Writer};
-use crate::meta;
-use crate::policy::{self, Admission};
 use crate::request::options::{WriteKind, WriteOptions};
-use crate::schema;
-use crate::server::Call;
 use crate::status::{Cause, Named, Refusal};
 use crate::tokens::AUDIENCE;
 use crate::write::sent;
+use crate::{builtin, meta, schema};
 
 /// Kubernetes gives an hour where nothing is said.
 const HOUR: i64 = 3600;
@@ -38,14 +36,14 @@ pub(super) fn create(call: &Call<'_>) -> Result<Answer, Refusal> {
     judge(seconds)?;
     meta::put(&mut review, "kind", KIND);
     meta::put(&mut review, "apiVersion", API_VERSION);
-    policy::validate(&Admission::write(call, &options, &review, None))?;
+    admission::validate(&Admission::write(call, &options, &review, None))?;
     meta::set_in(
         &mut review,
         "spec",
         "expirationSeconds",
         Some(seconds.into()),
     );
-    let now = call.server.seams().clock.wall();
+    let now = call.state.seams().clock.wall();
     let agent = call.request.agent();
     let writer = Writer {
         manager: if options.field_manager.is_empty() {
@@ -84,7 +82,7 @@ pub(super) fn create(call: &Call<'_>) -> Result<Answer, Refusal> {
         meta::text(&held, "name"),
         meta::text(&held, "uid"),
     );
-    let token = call.server.tokens().issue(account, audiences, now, ends);
+    let token = call.state.tokens().issue(account, audiences, now, ends);
     meta::put(
         &mut review,
         "status",

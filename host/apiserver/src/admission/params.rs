@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::admission::Admission;
+use super::attributes::Admission;
 use super::matching::labels;
-use super::{at, text};
+use crate::json::{get, text};
 use crate::present;
 use crate::registry::Resource;
 use crate::selector::LabelSelector;
@@ -24,7 +24,7 @@ pub(super) fn kind(
         return Ok(None);
     }
     let (version, kind) = (text(param_kind, "apiVersion"), text(param_kind, "kind"));
-    let registry = admission.call.server.registry();
+    let registry = admission.call.state.registry();
     if let Some(found) = registry.of_kind(version, kind) {
         return Ok(Some(Arc::clone(found)));
     }
@@ -63,10 +63,10 @@ pub(super) fn collect(
             "paramRef.namespace must not be provided for a cluster-scoped `paramKind`".to_owned(),
         );
     }
-    let store = admission.call.server.store();
+    let store = admission.call.state.store();
     let name = text(param_ref, "name");
     let found: Vec<Value> = if name.is_empty() {
-        let selector = LabelSelector::of(at(param_ref, "selector"));
+        let selector = LabelSelector::of(get(param_ref, "selector"));
         let all = store.list(&kind.place(), kind.namespaced.then_some(namespace));
         let all = all.entries.iter().map(|entry| present::value(kind, entry));
         all.filter(|object| {

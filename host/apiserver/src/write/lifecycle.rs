@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
+use crate::call::Call;
 use crate::meta;
-use crate::mutants::{self, Mutant};
+use crate::mutants::mutant;
 use crate::registry::Origin;
-use crate::server::Call;
 use crate::status::{Cause, Named, Refusal};
 use crate::store::{Key, Place};
 
@@ -37,7 +37,7 @@ pub fn namespace_takes(call: &Call<'_>, namespace: &str, name: &str) -> Result<(
         group: String::new(),
         plural: "namespaces".to_owned(),
     };
-    let held = call.server.store().get(&place, &Key::new("", namespace));
+    let held = call.state.store().get(&place, &Key::new("", namespace));
     let Some(held) = held else {
         let named = Named {
             group: "",
@@ -45,7 +45,7 @@ pub fn namespace_takes(call: &Call<'_>, namespace: &str, name: &str) -> Result<(
         };
         return Err(Refusal::not_found(named, namespace));
     };
-    if !held.deleting || mutants::is(Mutant::TerminatingNamespacesTakeMore) {
+    if mutant!(TerminatingNamespacesTakeMore, !held.deleting, true) {
         return Ok(());
     }
     let why = format!(

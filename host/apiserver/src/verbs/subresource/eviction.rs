@@ -1,23 +1,27 @@
 //! Evicting a pod: a deletion that its disruption budget has to allow (kubernetes
 //! `pkg/registry/core/pod/storage/eviction.go`).
 
-use http::StatusCode;
+use std::sync::Arc;
+
+use http::{Method, StatusCode};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::success;
+use crate::admission::{self, Admission};
 use crate::answer::Answer;
-use crate::budgets;
-use crate::controllers::client::{Agent, At, Client, Failed};
-use crate::meta;
-use crate::policy::{self, Admission};
+use crate::call::Call;
+use crate::registry::Resource;
+use crate::request::loopback::{self, Agent, At, Failed, Sent};
 use crate::request::options::{DeleteOptions, WriteKind, WriteOptions};
 use crate::request::query::Query;
-use crate::server::Call;
+use crate::request::route::Verb;
+use crate::state::State;
 use crate::status::{Cause, Named, Refusal};
 use crate::store::{Key, Write};
-use crate::verbs::delete;
-use crate::write::{conditions, sent};
+use crate::verbs::{delete, update};
+use crate::write::{Part, sent};
+use crate::{budgets, conditions, meta};
 
 /// Other writes may come first this often.
 const TRIES: usize = 20;
@@ -88,7 +92,7 @@ fn options(call: &Call<'_>) -> Result<DeleteOptions, Refusal> {
     let mut options = DeleteOptions::read(&Query::default(), said)?;
     let sent = WriteOptions::read(&call.request.query, WriteKind::Create)?;
     options.dry_run |= sent.dry_run;
-    policy::validate(&Admission::write(call, &sent, &body, None))?;
+    admission::validate(&Admission::write(call, &sent, &body, None))?;
     Ok(options)
 }
 
@@ -108,13 +112,13 @@ fn phase(pod: &Value) -> &str {
 
 /// Has the pod's disruption budget allow the eviction, which counts in its status.
 fn by_budget(call: &Call<'_>, pod: &Value, options: &DeleteOptions) -> Result<Leave, Refusal> {
-    let registry = call.server.registry();
+    let registry = call.state.registry();
     let resource = registry.find("policy", "v1", "poddisruptionbudgets");
     let Some(resource) = resource else {
         return Ok(Leave::Freely);
     };
     let key = call.key();
-    let store = call.server.store();
+    let store = call.state.store();
     let entries = store.list(&resource.place(), Some(&key.namespace)).entries;
     let all = entries.iter().map(|entry| entry.value());
     let mut own: Vec<Value> = all.filter(|budget| budgets::selects(budget, pod)).collect();
@@ -133,14 +137,13 @@ fn by_budget(call: &Call<'_>, pod: &Value, options: &DeleteOptions) -> Result<Le
         return Ok(Leave::Unchanged(Some(name)));
     }
     let place = Key::new(&key.namespace, &name);
-    let now = call.server.seams().clock.wall();
-    let (server, agent) = (call.server, SERVER);
+    let now = call.state.seams().clock.wall();
     for _ in 0..TRIES {
         let new = budgets::decremented(budget, &key.name, now)?;
         if options.dry_run {
             return Ok(Leave::Freely);
         }
-        match (Client { server, agent }).replace(At::status(resource, &place), &new) {
+        match replace_status(call.state, resource, &place, &new) {
             Ok(()) => return Ok(Leave::Freely),
             Err(Failed::Refused(why)) => return Err(Refusal::internal(&why)),
             Err(Failed::Absent | Failed::Changed) => {}
@@ -159,19 +162,31 @@ fn by_budget(call: &Call<'_>, pod: &Value, options: &DeleteOptions) -> Result<Le
     Err(refusal)
 }
 
+/// Replaces the status of a budget as the server itself, by an update as any client's.
+fn replace_status(
+    state: &State,
+    budgets: &Arc<Resource>,
+    key: &Key,
+    new: &Value,
+) -> Result<(), Failed> {
+    let target = At::status(budgets, key).target(Some(&key.name));
+    let request = loopback::request(SERVER, Method::PUT, target.clone(), Sent::Object, new);
+    let call = Call::new(state, &request, &target, budgets, Verb::Update);
+    update::part(&call, Part::Status)?;
+    Ok(())
+}
+
 /// Says on the pod why it goes, and deletes it (`addConditionAndDeletePod`).
 fn delete_marked(call: &Call<'_>, mut options: DeleteOptions) -> Result<(), Refusal> {
     let key = call.key();
     if !options.dry_run {
-        let now = call.server.seams().clock.wall();
+        let now = call.state.seams().clock.wall();
         for left in (0..TRIES).rev() {
             let held = call.held()?;
             let pod = held.value();
             unchanged(&pod, &options)?;
             let write = Write::Put(crate::convert::to_stored(marked(pod, now), call.resource));
-            let written = call
-                .server
-                .write(call, key.clone(), Some(held.revision), write);
+            let written = call.write(key.clone(), Some(held.revision), write);
             match written {
                 Ok(entry) => {
                     if options.resource_version.is_some() {

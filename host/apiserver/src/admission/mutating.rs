@@ -10,15 +10,15 @@ use std::collections::BTreeSet;
 use kube_cel::cel::Value as Cel;
 use serde_json::Value;
 
-use super::admission::Admission;
-use super::cel::{self, Failure};
-use super::definition::{Hook, Mutation, Patch};
+use super::attributes::Admission;
 use super::invocation::{self, Invocation, Misconfigured};
-use super::text;
 use super::validating::{Frames, conditions_hold, frames};
 use crate::fields;
+use crate::json::text;
 use crate::meta;
 use crate::patch::{self, Undone};
+use crate::policy::cel::{self, Failure};
+use crate::policy::definition::{Hook, Mutation, Patch};
 use crate::registry::Resource;
 use crate::schema::rules::Budget;
 use crate::status::{Cause, Refusal};
@@ -45,7 +45,7 @@ pub(super) fn mutate(
     object: &mut Value,
     complete: impl Fn(Value, Patch) -> Result<Value, Refusal>,
 ) -> Result<(), Refusal> {
-    let server = admission.call.server;
+    let server = admission.call.state;
     let hooks = server.policies().hooks(server.store(), POLICIES, BINDINGS);
     if hooks.is_empty() {
         return Ok(());

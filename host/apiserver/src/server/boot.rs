@@ -6,13 +6,14 @@ use bytes::Bytes;
 use http::{HeaderMap, Method};
 use serde_json::{Value, json};
 
+use super::dispatch;
 use crate::meta;
 use crate::options::Authorization;
 use crate::rbac::bootstrap;
 use crate::request::query::Query;
 use crate::request::route::{Route, Target};
 use crate::request::{Request, User};
-use crate::server::Server;
+use crate::state::State;
 
 /// The priority classes that every cluster has.
 const PRIORITIES: [(&str, i64, &str); 2] = [
@@ -29,15 +30,15 @@ const PRIORITIES: [(&str, i64, &str); 2] = [
     ),
 ];
 
-/// Puts what every cluster has into an empty server.
-pub fn fill(server: &Server) {
+/// Puts what every cluster has into an empty state.
+pub(super) fn fill(state: &State) {
     for name in ["default", "kube-system", "kube-public", "kube-node-lease"] {
         let namespace = json!({
             "apiVersion": "v1",
             "kind": "Namespace",
             "metadata": { "name": name },
         });
-        post(server, "/api/v1/namespaces", &namespace);
+        post(state, "/api/v1/namespaces", &namespace);
     }
     for (name, value, description) in PRIORITIES {
         let class = json!({
@@ -47,20 +48,16 @@ pub fn fill(server: &Server) {
             "value": value,
             "description": description,
         });
-        post(server, "/apis/scheduling.k8s.io/v1/priorityclasses", &class);
+        post(state, "/apis/scheduling.k8s.io/v1/priorityclasses", &class);
     }
-    post(
-        server,
-        "/api/v1/namespaces/default/services",
-        &own_service(),
-    );
-    fill_roles(server);
-    if server.options().bootstrap {
-        own::fill(server);
+    post(state, "/api/v1/namespaces/default/services", &own_service());
+    fill_roles(state);
+    if state.options().bootstrap {
+        own::fill(state);
     }
 }
 
-/// The service by which pods find the server. Nothing listens at its address here.
+/// The service by which pods find the state. Nothing listens at its address here.
 fn own_service() -> Value {
     json!({
         "apiVersion": "v1",
@@ -80,11 +77,11 @@ fn own_service() -> Value {
 }
 
 /// Puts the roles of every cluster into a server that asks them.
-fn fill_roles(server: &Server) {
-    if server.options().authorization != Authorization::Rbac {
+fn fill_roles(state: &State) {
+    if state.options().authorization != Authorization::Rbac {
         return;
     }
-    let registry = server.registry();
+    let registry = state.registry();
     for object in bootstrap::objects() {
         let text = |field: &str| {
             object
@@ -103,24 +100,24 @@ fn fill_roles(server: &Server) {
             plural: resource.plural.clone(),
             ..Target::default()
         };
-        post(server, &target.path(), &object);
+        post(state, &target.path(), &object);
     }
 }
 
 /// Creates an object as the server itself.
-fn post(server: &Server, path: &str, object: &Value) {
-    send(server, Method::POST, path, Query::default(), object);
+fn post(state: &State, path: &str, object: &Value) {
+    send(state, Method::POST, path, Query::default(), object);
 }
 
 /// Applies an object as one of the server's own controllers.
-fn apply(server: &Server, path: &str, manager: &str, object: &Value) {
+fn apply(state: &State, path: &str, manager: &str, object: &Value) {
     let mut query = Query::default();
     query.put("fieldManager", manager);
     query.put("force", "true");
-    send(server, Method::PATCH, path, query, object);
+    send(state, Method::PATCH, path, query, object);
 }
 
-fn send(server: &Server, method: Method, path: &str, query: Query, object: &Value) {
+fn send(state: &State, method: Method, path: &str, query: Query, object: &Value) {
     let mut headers = HeaderMap::new();
     headers.insert(
         http::header::USER_AGENT,
@@ -142,5 +139,5 @@ fn send(server: &Server, method: Method, path: &str, query: Query, object: &Valu
         user: User::admin(),
     };
     // What it writes here is valid, and nobody else has written yet.
-    drop(server.answer(&request));
+    drop(dispatch::answer(state, &request));
 }

@@ -5,14 +5,14 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::success;
+use crate::admission::{self, Admission};
 use crate::answer::Answer;
-use crate::meta;
-use crate::policy::{self, Admission};
+use crate::call::Call;
 use crate::request::options::{WriteKind, WriteOptions};
-use crate::server::Call;
 use crate::status::{Cause, Named, Refusal};
 use crate::store::Write;
-use crate::write::{conditions, sent};
+use crate::write::sent;
+use crate::{conditions, meta};
 
 /// Other writes may come first this often.
 const TRIES: usize = 100;
@@ -30,8 +30,8 @@ pub(super) fn bind(call: &Call<'_>) -> Result<Answer, Refusal> {
     if !wrong.is_empty() {
         return Err(Refusal::unknown(wrong));
     }
-    policy::validate(&Admission::write(call, &options, &binding, None))?;
-    let now = call.server.seams().clock.wall();
+    admission::validate(&Admission::write(call, &options, &binding, None))?;
+    let now = call.state.seams().clock.wall();
     for _ in 0..TRIES {
         let held = call.held()?;
         if let Some(other) = other(&binding, &held.value()) {
@@ -58,11 +58,7 @@ pub(super) fn bind(call: &Call<'_>) -> Result<Answer, Refusal> {
             return Ok(success(StatusCode::CREATED));
         }
         let write = Write::Put(crate::convert::to_stored(bound, call.resource));
-        if call
-            .server
-            .write(call, key.clone(), Some(held.revision), write)
-            .is_ok()
-        {
+        if call.write(key.clone(), Some(held.revision), write).is_ok() {
             return Ok(success(StatusCode::CREATED));
         }
     }

@@ -145,7 +145,7 @@ pub(crate) fn of(type_name: &str) -> Option<&'static Struct> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::builtin::types;
+    use crate::kinds::types;
 
     #[test]
     fn every_struct_has_the_fields_that_openapi_says() {

@@ -2,16 +2,16 @@
 
 mod eviction;
 mod pods;
-pub mod scale;
+mod scale;
 mod tokens;
 
 use http::StatusCode;
 
 use crate::answer::Answer;
+use crate::call::Call;
 use crate::present;
 use crate::registry::Origin;
 use crate::request::route::Verb;
-use crate::server::Call;
 use crate::status::Refusal;
 use crate::verbs::{patch, update};
 use crate::write::Part;
@@ -20,7 +20,7 @@ use crate::write::Part;
 ///
 /// # Errors
 /// 404 if there is no such subresource, 405 if it has no such verb, and whatever else is refused.
-pub fn answer(call: &Call<'_>) -> Result<Answer, Refusal> {
+pub(crate) fn answer(call: &Call<'_>) -> Result<Answer, Refusal> {
     let name = call.target.subresource.as_deref().unwrap_or_default();
     let found = call.resource.subresource(name);
     let Some(subresource) = found else {

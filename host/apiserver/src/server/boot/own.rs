@@ -4,9 +4,9 @@ use serde_json::{Value, json};
 
 use super::{apply, post};
 use crate::meta;
-use crate::server::Server;
+use crate::state::State;
 
-/// Where pods would reach the server. An address of a loopback, where it listens, is not allowed in
+/// Where pods would reach the state. An address of a loopback, where it listens, is not allowed in
 /// Endpoints; nothing listens at this one.
 const ADDRESS: &str = "192.0.2.1";
 const PORT: u16 = 6443;
@@ -16,28 +16,28 @@ const SERVICE_RANGE: &str = "10.0.0.0/16";
 const IDENTITY: &str = "apiserver-bedrajxcrankvx27hdxki6wase";
 
 /// Makes them.
-pub(super) fn fill(server: &Server) {
+pub(super) fn fill(state: &State) {
     let kube_system = |plural: &str| format!("/api/v1/namespaces/kube-system/{plural}");
     let slices = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices";
     let leases = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases";
-    let now = server.seams().clock.wall();
+    let now = state.seams().clock.wall();
     let micro = now.strftime("%Y-%m-%dT%H:%M:%S.%6fZ").to_string();
-    let holder = format!("{IDENTITY}_{}", server.seams().rng.uid());
-    post(server, "/api/v1/namespaces/default/endpoints", &endpoints());
-    post(server, slices, &slice());
-    post(server, &kube_system("configmaps"), &authentication(server));
+    let holder = format!("{IDENTITY}_{}", state.seams().rng.uid());
+    post(state, "/api/v1/namespaces/default/endpoints", &endpoints());
+    post(state, slices, &slice());
+    post(state, &kube_system("configmaps"), &authentication(state));
     post(
-        server,
+        state,
         &kube_system("configmaps"),
         &tracking(&meta::time(now)),
     );
-    post(server, leases, &lease(&holder, &micro));
-    fill_range(server, &meta::time(now));
+    post(state, leases, &lease(&holder, &micro));
+    fill_range(state, &meta::time(now));
 }
 
 /// The range that Services get their addresses from (kubernetes
 /// `pkg/controlplane/controller/defaultservicecidr`).
-fn fill_range(server: &Server, now: &str) {
+fn fill_range(state: &State, now: &str) {
     let ranges = "/apis/networking.k8s.io/v1/servicecidrs";
     let manager = "kubernetes-service-cidr-controller";
     let mut range = json!({
@@ -54,9 +54,9 @@ fn fill_range(server: &Server, now: &str) {
     let mut status = range.clone();
     meta::put(&mut range, "spec", json!({ "cidrs": [SERVICE_RANGE] }));
     meta::put(&mut status, "status", json!({ "conditions": [ready] }));
-    post(server, ranges, &range);
+    post(state, ranges, &range);
     apply(
-        server,
+        state,
         &format!("{ranges}/kubernetes/status"),
         manager,
         &status,
@@ -97,13 +97,13 @@ fn slice() -> Value {
 }
 
 /// Whom other servers are to trust (kubernetes `pkg/controlplane/controller/clusterauthenticationtrust`).
-fn authentication(server: &Server) -> Value {
+fn authentication(state: &State) -> Value {
     let mut map = json!({
         "apiVersion": "v1",
         "kind": "ConfigMap",
         "metadata": { "name": "extension-apiserver-authentication" },
     });
-    if let Some(ca) = &server.options().ca {
+    if let Some(ca) = &state.options().ca {
         meta::put(&mut map, "data", json!({ "client-ca-file": ca }));
     }
     map
@@ -144,6 +144,7 @@ mod tests {
     use super::*;
     use crate::options::Options;
     use crate::seams::{Clock, Rng, Seams};
+    use crate::server::Server;
     use crate::store::{Key, Place};
 
     #[test]

@@ -5,11 +5,13 @@ use http::StatusCode;
 use kube_cel::cel::Value as Cel;
 use serde_json::Value;
 
-use super::admission::Admission;
-use super::cel::{self, Failure, Frame, Program};
-use super::definition::{Binding, Policy, Validation};
+use super::attributes::Admission;
 use super::invocation::{self, Invocation};
-use super::{authorizer, matching};
+use super::matching;
+use crate::policy::authorizer;
+use crate::policy::cel::{self, Failure, Frame, Program};
+use crate::policy::definition::{Binding, Policy, Validation};
+use crate::rbac::attributes::Objects;
 use crate::registry::Resource;
 use crate::schema::rules::Budget;
 use crate::status::{Cause, Refusal};
@@ -61,7 +63,7 @@ impl Verdict {
 /// # Errors
 /// The refusal of the first that denies the request.
 pub(super) fn validate(admission: &Admission<'_>) -> Result<(), Refusal> {
-    let server = admission.call.server;
+    let server = admission.call.state;
     let hooks = server.policies().hooks(server.store(), POLICIES, BINDINGS);
     let mut denied = Vec::new();
     for (policy, bindings) in &hooks {
@@ -166,11 +168,21 @@ pub(super) fn frames(
         ("oldObject", versioned(admission.old)),
         ("params", cel::value(param)),
     ];
+    let call = admission.call;
+    let (authorizer, store) = (call.state.authorizer(), call.state.store());
+    let objects_of_request = Objects {
+        group: call.resource.group.clone(),
+        plural: call.resource.plural.clone(),
+        subresource: admission.subresource().to_owned(),
+        namespace: admission.namespace().to_owned(),
+        name: admission.name().to_owned(),
+    };
+    let rights = authorizer::values(authorizer, store, &call.request.user, objects_of_request);
     let with = |namespace: Cel, shown: &Resource| {
         let mut names = objects.to_vec();
         names.push(("request", cel::value(&admission.request(resource, shown))));
         names.push(("namespaceObject", namespace));
-        names.extend(authorizer::values(admission));
+        names.extend(rights.clone());
         Frame::new(names, &policy.variables)
     };
     Ok(Frames {

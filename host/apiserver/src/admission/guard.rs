@@ -3,12 +3,13 @@
 
 use serde_json::Value;
 
-use super::{GROUP, at, list, text};
+use crate::call::Call;
+use crate::json::{get, list, text};
 use crate::meta;
 use crate::options::Authorization;
+use crate::policy::GROUP;
 use crate::rbac::{Attributes, is_master};
 use crate::schema::rules;
-use crate::server::Call;
 use crate::status::{Cause, Refusal};
 use crate::store::{Key, Place};
 
@@ -29,8 +30,8 @@ pub(crate) fn allow(call: &Call<'_>, new: &Value, old: Option<&Value>) -> Result
     if call.resource.group != GROUP {
         return Ok(());
     }
-    let causes = match call.server.options().authorization {
-        Authorization::AlwaysAllow => without_rights(at(new, "spec")),
+    let causes = match call.state.options().authorization {
+        Authorization::AlwaysAllow => without_rights(get(new, "spec")),
         Authorization::Rbac if is_master(&call.request.user) => Vec::new(),
         Authorization::Rbac => without_permission(call, new, old).into_iter().collect(),
     };
@@ -59,7 +60,7 @@ fn without_rights(spec: &Value) -> Vec<Cause> {
     for (index, mutation) in list(spec, "mutations").iter().enumerate() {
         for kind in MUTATIONS {
             let place = format!("spec.mutations[{index}].{kind}.expression");
-            judge(place, text(at(mutation, kind), "expression"));
+            judge(place, text(get(mutation, kind), "expression"));
         }
     }
     causes
@@ -77,11 +78,11 @@ fn without_permission(call: &Call<'_>, new: &Value, old: Option<&Value>) -> Opti
     let plural = call.resource.plural.as_str();
     let is_binding = plural.ends_with("bindings");
     let field = if is_binding { "paramRef" } else { "paramKind" };
-    let spec = at(new, "spec");
-    let wanted = at(spec, field);
-    let held = old.map(|old| at(old, "spec"));
+    let spec = get(new, "spec");
+    let wanted = get(spec, field);
+    let held = old.map(|old| get(old, "spec"));
     let same = |held: &Value| {
-        at(held, field) == wanted && at(held, "policyName") == at(spec, "policyName")
+        get(held, field) == wanted && get(held, "policyName") == get(spec, "policyName")
     };
     if wanted.is_null() || held.is_some_and(same) || call.target.subresource.is_some() {
         return None;
@@ -89,7 +90,7 @@ fn without_permission(call: &Call<'_>, new: &Value, old: Option<&Value>) -> Opti
     let user = &call.request.user;
     let policy = policy(call, text(spec, "policyName")).unwrap_or_default();
     let kind = if is_binding {
-        at(at(&policy, "spec"), "paramKind")
+        get(get(&policy, "spec"), "paramKind")
     } else {
         wanted
     };
@@ -102,7 +103,7 @@ fn without_permission(call: &Call<'_>, new: &Value, old: Option<&Value>) -> Opti
     let asked = Attributes::resource(user.clone(), verb, &group, &resource)
         .named(name)
         .in_namespace(namespace);
-    let server = call.server;
+    let server = call.state;
     if server.authorizer().decide(server.store(), &asked).allowed {
         return None;
     }
@@ -130,7 +131,7 @@ fn policy(call: &Call<'_>, name: &str) -> Option<Value> {
         group: GROUP.to_owned(),
         plural,
     };
-    let held = call.server.store().get(&place, &Key::new("", name))?;
+    let held = call.state.store().get(&place, &Key::new("", name))?;
     Some(held.value())
 }
 
@@ -140,7 +141,7 @@ fn resolved(call: &Call<'_>, kind: &Value) -> (String, String) {
     if version.is_empty() {
         return ("*".to_owned(), "*".to_owned());
     }
-    let registry = call.server.registry();
+    let registry = call.state.registry();
     match registry.of_kind(version, text(kind, "kind")) {
         Some(found) => (found.group.clone(), found.plural.clone()),
         None => {

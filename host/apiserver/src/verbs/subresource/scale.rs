@@ -6,25 +6,21 @@
 use http::StatusCode;
 use serde_json::{Value, json};
 
+use crate::admission::{self, Admission};
 use crate::answer::Answer;
-use crate::builtin;
+use crate::call::Call;
 use crate::crd::scale;
 use crate::fields::{self, OnConflict, Replicas, Set, Writer};
-use crate::meta;
-use crate::mutants::{self, Mutant};
-use crate::patch;
-use crate::policy::{self, Admission};
-use crate::present;
+use crate::mutants::mutant;
 use crate::registry::{Origin, Resource, ScalePaths};
 use crate::request::decode;
 use crate::request::options::{WriteKind, WriteOptions};
 use crate::request::route::Verb;
 use crate::schema::View;
-use crate::selector;
-use crate::server::Call;
 use crate::status::{Cause, Named, Refusal};
 use crate::verbs::patch::configuration;
 use crate::write::{Part, Wanted, Writing, accept, sent};
+use crate::{builtin, meta, patch, present, selector};
 
 const VERSION: &str = "autoscaling/v1";
 const KIND: Named<'_> = Named {
@@ -37,7 +33,7 @@ const APPLY: &str = "application/apply-patch+yaml";
 ///
 /// # Errors
 /// As the object's own verbs.
-pub fn answer(call: &Call<'_>) -> Result<Answer, Refusal> {
+pub(super) fn answer(call: &Call<'_>) -> Result<Answer, Refusal> {
     let paths = paths(call.resource);
     let read = |object: &Value| -> Result<Value, Refusal> {
         let mut read = scale::read(object, &paths)?;
@@ -71,11 +67,10 @@ pub fn answer(call: &Call<'_>) -> Result<Answer, Refusal> {
         owners.to_scale(old, &mut before);
         let wanted = wanted(&writing, &before)?;
         judge(call, &wanted, old)?;
-        policy::validate(&Admission::write(call, &options, &wanted, Some(&before)))?;
+        admission::validate(&Admission::write(call, &options, &wanted, Some(&before)))?;
         let mut object = scale::write(old, &wanted, &paths)?;
-        if !mutants::is(Mutant::ScalingLeavesTheOldOwner) {
-            owners.to_object(&wanted, &mut object, &call.resource.api_version());
-        }
+        mutant!(ScalingLeavesTheOldOwner, return Ok(Wanted::Applied(object)));
+        owners.to_object(&wanted, &mut object, &call.resource.api_version());
         Ok(Wanted::Applied(object))
     })?;
     let scale = read(&written.object.into_value(call.resource))?;
@@ -193,14 +188,14 @@ fn as_writer<T>(
         versions: &[VERSION],
         schemas: &[],
         subresource: "scale",
-        now: writing.call.server.seams().clock.wall(),
+        now: writing.call.state.seams().clock.wall(),
     };
     work(&writer, builtin::scale_schema().view())
 }
 
 /// Where each version of the kind has its replicas.
 fn owners(call: &Call<'_>) -> Replicas {
-    let registry = call.server.registry();
+    let registry = call.state.registry();
     let own = call.resource;
     let all = registry.all().iter();
     let versions = all.filter(|other| other.group == own.group && other.plural == own.plural);

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::admission::Admission;
-use super::at;
+use super::attributes::Admission;
+use crate::json;
 use crate::meta;
 use crate::registry::Resource;
 use crate::selector::LabelSelector;
@@ -21,19 +21,21 @@ pub(super) fn matched(
     constraints: &Value,
     admission: &Admission<'_>,
 ) -> Result<Option<Arc<Resource>>, String> {
-    let in_namespace = namespace_selected(at(constraints, "namespaceSelector"), admission);
-    if in_namespace == Ok(false) || !object_selected(at(constraints, "objectSelector"), admission) {
+    let in_namespace = namespace_selected(json::get(constraints, "namespaceSelector"), admission);
+    if in_namespace == Ok(false)
+        || !object_selected(json::get(constraints, "objectSelector"), admission)
+    {
         return Ok(None);
     }
-    let equivalent = at(constraints, "matchPolicy") == "Equivalent";
+    let equivalent = json::get(constraints, "matchPolicy") == "Equivalent";
     let by_rules = |rules: &Value| {
         let rules = rules.as_array().map(Vec::as_slice).unwrap_or_default();
         by_rules(rules, admission, equivalent)
     };
-    if by_rules(at(constraints, "excludeResourceRules")).is_some() {
+    if by_rules(json::get(constraints, "excludeResourceRules")).is_some() {
         return Ok(None);
     }
-    let rules = at(constraints, "resourceRules");
+    let rules = json::get(constraints, "resourceRules");
     let found = match rules.as_array() {
         Some(some) if !some.is_empty() => by_rules(rules),
         _ => Some(Arc::clone(admission.call.resource)),
@@ -72,7 +74,7 @@ pub(super) fn namespace(admission: &Admission<'_>, name: &str) -> Result<Value, 
     };
     let held = admission
         .call
-        .server
+        .state
         .store()
         .get(&place, &Key::new("", name));
     let named = Named {
@@ -109,7 +111,7 @@ fn by_rules(rules: &[Value], admission: &Admission<'_>, equivalent: bool) -> Opt
     if !equivalent {
         return None;
     }
-    let registry = admission.call.server.registry();
+    let registry = admission.call.state.registry();
     let place = own.place();
     let is_other = |other: &&Arc<Resource>| {
         other.place() == place && (&other.group, &other.version) != (&own.group, &own.version)
@@ -142,12 +144,12 @@ impl<'a> Asked<'a> {
     }
 
     fn fits(&self, rule: &Value, resource: &Resource) -> bool {
-        let names = texts(at(rule, "resourceNames"));
-        self.is_in_scope(at(rule, "scope").as_str().unwrap_or("*"), resource)
-            && has(at(rule, "operations"), self.operation)
-            && has(at(rule, "apiGroups"), &resource.group)
-            && has(at(rule, "apiVersions"), &resource.version)
-            && self.is_among(at(rule, "resources"), &resource.plural)
+        let names = texts(json::get(rule, "resourceNames"));
+        self.is_in_scope(json::get(rule, "scope").as_str().unwrap_or("*"), resource)
+            && has(json::get(rule, "operations"), self.operation)
+            && has(json::get(rule, "apiGroups"), &resource.group)
+            && has(json::get(rule, "apiVersions"), &resource.version)
+            && self.is_among(json::get(rule, "resources"), &resource.plural)
             && (names.is_empty() || names.contains(&self.name))
     }
 

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::admission::Admission;
-use super::definition::{Binding, Policy};
+use super::attributes::Admission;
 use super::{matching, params};
+use crate::policy::definition::{Binding, Policy};
 use crate::registry::Resource;
 
 /// A policy with one of its bindings and one parameter.

@@ -6,20 +6,20 @@ use serde_json::{Value, json};
 use crate::meta;
 
 /// A condition of an object, by its type.
-pub fn get<'a>(object: &'a Value, kind: &str) -> Option<&'a Value> {
+pub(crate) fn get<'a>(object: &'a Value, kind: &str) -> Option<&'a Value> {
     let all = object.pointer("/status/conditions")?.as_array()?;
     all.iter()
         .find(|held| held.get("type").and_then(Value::as_str) == Some(kind))
 }
 
 /// Whether a condition of an object is `True`.
-pub fn is_true(object: &Value, kind: &str) -> bool {
+pub(crate) fn is_true(object: &Value, kind: &str) -> bool {
     let status = get(object, kind).and_then(|held| held.get("status"));
     status.and_then(Value::as_str) == Some("True")
 }
 
 /// Sets a condition of an object; its time of transition moves only with its status.
-pub fn set(
+pub(crate) fn set(
     object: &mut Value,
     kind: &str,
     status: &str,
@@ -38,7 +38,7 @@ pub fn set(
 
 /// Puts a condition in the place of the one of its type, or after the others; its time of transition
 /// stays if its status does.
-pub fn put(object: &mut Value, mut condition: Value) {
+pub(crate) fn put(object: &mut Value, mut condition: Value) {
     let held = object
         .pointer("/status/conditions")
         .and_then(Value::as_array);

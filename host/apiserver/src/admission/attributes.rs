@@ -3,12 +3,10 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::builtin;
-use crate::convert;
-use crate::meta;
+use crate::call::Call;
 use crate::registry::{Origin, Resource};
 use crate::request::options::{DeleteOptions, Propagation, WriteOptions};
-use crate::server::Call;
+use crate::{builtin, convert, meta};
 
 /// What is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
