@@ -133,7 +133,7 @@ screenshots: demo-built chromium $(NPM) ## Take the pictures of the status page 
 
 # One build for all suites: `--workspace` everywhere, so that no crate is built with other features.
 # MUTATIONS holds flags of `contract mutations`, such as --seed 7 --runs 500 Ingress.
-.PHONY: test-fast test test-embedded contract contract-crds contract-mutations mutants kube-rs-suite suites test-long
+.PHONY: test-fast test test-embedded contract contract-crds contract-mutations mutants kube-rs-suite suites
 test-fast: toolchain $(NPM) ## Run the tests that need no Go
 	@tests/summary --workspace --lib --test sandbox --test in_process --test controllers --test rbac --test port
 test: toolchain go demo-built chromium $(NPM) ## Run all tests, on a real control plane and on the embedded API server
@@ -177,15 +177,31 @@ judge-the-judge: toolchain ## Put one bug after the other into simulated hosts, 
 	@cargo build --quiet --workspace --bin simulate
 	@target/debug/simulate --bug all --runs 5000
 LEADERS := while_leaders_are_killed_and_frozen_nobody_writes_but_the_holder_of_the_lease
-test-long: toolchain go $(NPM) languages kube-rs-suite suites mutants judge-the-judge bench-check bench-smoke ## Run every suite with other thread counts, and plugins in other languages
+
+# The parts of `make test-long`, each of at most an hour on two cores. `tests/once` runs one unless it has passed on the
+# same tree: `make long-suites FORCE=1` repeats it.
+LONG := languages suites mutants simulation judge threads-1 threads-2 threads-8 attacks bench
+.PHONY: test-long $(LONG:%=long-%) $(LONG:%=part-%)
+test-long: $(LONG:%=long-%) ## Run every suite with other thread counts, those of other projects, and more: `make long-NAME` runs one part
+$(LONG:%=long-%): long-%:
+	@tests/once $@ part-$* '$(filter-out FORCE=%,$(MAKEOVERRIDES))'
+part-languages: languages
+part-suites: kube-rs-suite suites
+part-mutants: mutants
+part-simulation: toolchain
+	@cargo build --quiet --workspace --bin simulate
 	@target/debug/simulate --runs 10000
 	@target/debug/simulate --days 30
-	@for threads in 1 2 8; do tests/summary --workspace -- --test-threads $$threads; done
+part-judge: judge-the-judge
+part-threads-1 part-threads-2 part-threads-8: part-threads-%: toolchain go demo-built chromium $(NPM)
+	@NODE_SUITES=tests/page-js tests/summary --workspace -- --test-threads $*
+part-attacks: toolchain go $(NPM)
 	@WINDLASS_STRIKES=50 WINDLASS_SEED=7 cargo test --workspace --test trouble -- $(LEADERS)
 	@WINDLASS_STRIKES=2 WINDLASS_LEASE_SECONDS=15 cargo test --workspace --test trouble -- $(LEADERS)
 	@WINDLASS_ATTACK_ROUNDS=10 cargo test --workspace --test attacks -- --test-threads 2
 	@WINDLASS_BENCH_SECONDS=1 cargo test --workspace --test attacks -- --ignored --nocapture
 	@WINDLASS_FUZZ_RUNS=1000 cargo test --workspace --lib -- whatever_it_is_given
+part-bench: bench-check bench-smoke
 
 # libFuzzer for as many seconds; what it finds worth keeping stays in target/fuzz.
 .PHONY: fuzz
