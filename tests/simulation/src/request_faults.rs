@@ -39,7 +39,7 @@ impl Class {
 
 /// Counts requests, and says what happens to them.
 #[derive(Debug)]
-pub struct Door {
+pub struct RequestFaults {
     faults: Vec<Fault>,
     held: Mutex<Held>,
 }
@@ -91,8 +91,8 @@ pub fn about(method: &http::Method, uri: &http::Uri) -> (Option<Verb>, String) {
     (Verb::of(method, &target, watches), target.plural)
 }
 
-impl Door {
-    /// A door where `faults` happen.
+impl RequestFaults {
+    /// Lets `faults` happen to requests.
     pub fn new(faults: &[Fault]) -> Self {
         Self {
             faults: faults.to_vec(),

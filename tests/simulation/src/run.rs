@@ -16,12 +16,12 @@ use windlass_host::bugs::{self, Bug};
 use windlass_host::controller;
 
 use crate::deeds;
-use crate::door::Class;
 use crate::fault::Fault;
 use crate::kit::Kit;
 use crate::logs::Logs;
 use crate::panics;
 use crate::replica;
+use crate::request_faults::Class;
 use crate::script::{self, Action};
 use crate::trace::{Line, What};
 use crate::user;
@@ -166,9 +166,9 @@ impl Case {
             which: self.which,
             grants: world.kit.plugin(self.which).grants.clone(),
             sent: Class::ALL
-                .map(|class| (class, world.door.seen(class)))
+                .map(|class| (class, world.request_faults.seen(class)))
                 .into(),
-            hit: world.door.hit(),
+            hit: world.request_faults.hit(),
             history: Vec::new(),
             trace: Vec::new(),
             passes: Vec::new(),
@@ -194,7 +194,7 @@ impl Case {
     /// The first phase: the user works while things go wrong.
     async fn trouble(&self, world: &Arc<World>, script: &[Action]) {
         let happening: Vec<_> = world
-            .door
+            .request_faults
             .timed()
             .into_iter()
             .map(|fault| tokio::spawn(deeds::happen(world.clone(), fault)))

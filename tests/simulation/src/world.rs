@@ -23,9 +23,9 @@ use windlass_host::lease::Times;
 use windlass_host::seams::{Clock, Process};
 use windlass_host::source::Candidate;
 
-use crate::door::Door;
 use crate::kit::Kit;
 use crate::replica::Alive;
+use crate::request_faults::RequestFaults;
 use crate::run::Case;
 use crate::trace::Trace;
 use crate::which::Which;
@@ -51,7 +51,7 @@ pub struct World {
     /// The times of the Leases.
     pub times: Times,
     /// What goes wrong.
-    pub door: Door,
+    pub request_faults: RequestFaults,
     /// Hosts, by place; none where one is down.
     hosts: Mutex<Vec<Option<Alive>>>,
     /// All hosts that came up, and what they record.
@@ -125,7 +125,7 @@ impl World {
             } else {
                 slow()
             },
-            door: Door::new(faults),
+            request_faults: RequestFaults::new(faults),
             hosts: Mutex::new((0..case.hosts).map(|_| None).collect()),
             lives: Mutex::default(),
             plugin: Mutex::new(kit.plugin(case.which).asked.clone()),
@@ -143,7 +143,7 @@ impl World {
             let (code, _) = world.ask(Method::POST, plural, object);
             ensure!(code == 201, "the cluster cannot be set up: {code}");
         }
-        world.door.arm(&world.server);
+        world.request_faults.arm(&world.server);
         Ok(world)
     }
 
@@ -176,9 +176,9 @@ impl World {
     pub fn heal(&self) {
         self.trace.deed("chance", "heals everything");
         self.healed.store(true, Ordering::Relaxed);
-        self.door.heal();
+        self.request_faults.heal();
         self.server.faults().heal();
-        self.door.every_day(&self.server);
+        self.request_faults.every_day(&self.server);
         for alive in self.hosts().iter().flatten() {
             alive.process.thaw();
         }
