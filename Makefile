@@ -6,6 +6,7 @@ SHELL := bash
 TOOLS := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/windlass/tools
 TYPOS := 1.52.0
 DENY := 0.20.2
+VALE := 3.21.0
 LANGUAGES := rust quickjs go python starlingmonkey
 GUESTS := attacker bench-family bench-greeter bench-holder bench-station greeter hello hostile puppet relay selective steward
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)
@@ -63,8 +64,8 @@ apiserver-data: toolchain go ## Record the data of built-in kinds from a real AP
 	@cargo build --quiet --workspace --bin capture
 	@target/debug/capture
 
-.PHONY: check fmt clippy docs deny audit typos manifests javascript
-check: fmt clippy docs deny audit typos manifests javascript ## Run all static checks
+.PHONY: check fmt clippy docs deny audit typos prose manifests javascript
+check: fmt clippy docs deny audit typos prose manifests javascript ## Run all static checks
 fmt: toolchain
 	cargo fmt --all --check
 clippy: toolchain
@@ -79,6 +80,9 @@ audit: toolchain ## Check that each advisory of wasmtime has a proof, and that n
 	@target/debug/audit
 typos: toolchain $(TOOLS)/bin/typos-$(TYPOS)
 	$(TOOLS)/bin/typos
+# The rules are in docs/style/Windlass. In sources, vale reads the comments only.
+prose: $(TOOLS)/bin/vale-$(VALE) ## Check the words of documents and comments, and the length of sentences in documents
+	@git ls-files -z '*.md' '*.rs' '*.wit' '*.ts' '*.js' '*.py' | xargs -0 $(TOOLS)/bin/vale --output=line
 
 # With any kubectl; without one, with the tests' own.
 manifests: toolchain
@@ -101,6 +105,11 @@ $(TOOLS)/bin/cargo-deny-$(DENY):
 $(TOOLS)/bin/typos-$(TYPOS):
 	@echo "building typos $(TYPOS), once (about 2 minutes)" >&2
 	cargo install --quiet --locked --root $(TOOLS) typos-cli@$(TYPOS)
+	@touch $@
+$(TOOLS)/bin/vale-$(VALE):
+	@command -v go >/dev/null || { echo "install Go 1.26 first (vale, which checks the prose, is built from its Go module)" >&2; exit 1; }
+	@echo "building vale $(VALE), once (about 2 minutes)" >&2
+	CGO_CFLAGS="-O1 -w" GOBIN=$(TOOLS)/bin go install github.com/vale-cli/vale/v3/cmd/vale@v$(VALE)
 	@touch $@
 
 .PHONY: static image

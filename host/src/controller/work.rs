@@ -4,10 +4,10 @@ mod payload;
 #[cfg(test)]
 mod tests;
 
-use parking_lot::Mutex;
 use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 

@@ -31,7 +31,7 @@ struct Told {
     held: Option<String>,
 }
 
-/// Tells what becomes of `plugin`, for ever.
+/// Tells what becomes of `plugin`, without end.
 pub(super) async fn watch(host: Arc<Host>, plugin: String, teller: Teller) {
     let meters = host.metrics.of(&plugin);
     let (mut moves, mut passes) = (meters.moves(), host.records.of(&plugin).follow(WAITING));
@@ -106,7 +106,7 @@ fn held(stage: &PluginStage, holder: Option<String>, refusal: Option<String>) ->
         | PluginStage::SlowedDown(why) => Some(why.clone()),
         PluginStage::StandingBy => holder.map(|holder| {
             let holder = clean(&holder, HOLDER);
-            format!("{holder} has its Lease, and this host stands by")
+            format!("{holder} has its Lease, so this host is on standby")
         }),
         PluginStage::Loading | PluginStage::Syncing | PluginStage::Running => None,
     })
@@ -159,7 +159,7 @@ mod tests {
             |holder: Option<&str>| held(&PluginStage::StandingBy, holder.map(str::to_owned), None);
         assert_eq!(held(None), None);
         let other = held(Some("other"));
-        let said = "other has its Lease, and this host stands by";
+        let said = "other has its Lease, so this host is on standby";
         assert_eq!(other.as_deref(), Some(said));
     }
 }
