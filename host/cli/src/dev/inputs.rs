@@ -14,7 +14,7 @@ use ignore::WalkBuilder;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use windlass_host::digest::{Digest, digest};
-use windlass_host::seams::{Clock, Notices, first};
+use windlass_host::seams::{Clock, Notices};
 use windlass_host::source::{NOT_A_FILE, is_file};
 
 /// How long notices are gathered: an editor makes several of one save.
@@ -166,7 +166,11 @@ pub(crate) async fn saved(clock: Clock, notices: &mut Option<Notices>) {
     let Some(notices) = notices else {
         return clock.sleep(LOOK).await;
     };
-    first(notices.next(), clock.sleep(LOOK)).await;
+    tokio::select! {
+        biased;
+        _ = notices.next() => {}
+        () = clock.sleep(LOOK) => {}
+    }
     clock.sleep(GATHER).await;
     while notices.waiting().is_some() {}
 }

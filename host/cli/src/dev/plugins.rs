@@ -9,7 +9,6 @@ use windlass_host::controller::Record;
 use windlass_host::hosting::Host;
 use windlass_host::metrics::{PluginMetrics, PluginStage};
 use windlass_host::object::ObjectRef;
-use windlass_host::seams::{Either, first};
 use windlass_host::text::clean;
 use windlass_host::why::PassAnswer;
 
@@ -42,21 +41,26 @@ pub(super) async fn watch(host: Arc<Host>, plugin: String, teller: Teller) {
             let _ = moves.changed().await;
             if meters.stage() == PluginStage::StandingBy {
                 // Mostly it has the Lease in a moment.
-                let next = async { drop(moves.changed().await) };
-                first(next, host.seams.clock.sleep(STANDBY)).await;
+                tokio::select! {
+                    biased;
+                    _ = moves.changed() => {}
+                    () = host.seams.clock.sleep(STANDBY) => {}
+                }
             }
         };
-        match first(moved, passes.recv()).await {
-            Either::Left(()) => {}
-            Either::Right(Some(record)) => {
-                // What moved before the pass is told before it.
-                tell_moves(&meters, &plugin, &mut told, &teller);
-                teller.print(&pass(&plugin, &meters, &record));
-                continue;
-            }
-            Either::Right(None) => return,
-        }
+        let record = tokio::select! {
+            biased;
+            () = moved => None,
+            record = passes.recv() => match record {
+                Some(record) => Some(record),
+                None => return,
+            },
+        };
+        // What moved before the pass is told before it.
         tell_moves(&meters, &plugin, &mut told, &teller);
+        if let Some(record) = record {
+            teller.print(&pass(&plugin, &meters, &record));
+        }
     }
 }
 
