@@ -2,7 +2,11 @@
 //! to write.
 
 mod problems;
+mod readiness;
 mod wanted;
 
-pub use problems::{PrimaryKind, Problem, find as problems};
+pub use problems::{PrimaryKind, Problem};
+pub use readiness::{Readiness, lacks};
 pub use wanted::{Places, wanted};
+
+use problems::find as problems;
