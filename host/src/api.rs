@@ -30,11 +30,11 @@ use tracing::Instrument;
 
 pub use builtin::is_cluster_scoped;
 pub use discovery::Discovery;
-pub use error::{ApiError, Refusal};
+pub use error::{ApiError, RefusedBy};
 pub use gate::Gate;
 pub use lines::Lines;
 pub use request::{Accept, Request};
-pub(crate) use requests::Counted;
+pub(crate) use requests::InFlightRequest;
 pub use requests::Requests;
 pub use resource::{BadName, Resource, api_path, group_of, segment};
 
@@ -219,7 +219,7 @@ impl Api {
 async fn exchange<T: DeserializeOwned>(
     client: kube::Client,
     request: Request,
-    counted: Counted,
+    counted: InFlightRequest,
 ) -> Result<T, ApiError> {
     let mut builder = http::Request::builder()
         .method(request.method)

@@ -6,15 +6,15 @@
 //!   holds a plugin back.
 
 mod backoff;
+#[cfg(feature = "benchmarks")]
+pub(crate) mod benchmarks;
 mod count;
 mod early;
-mod facts;
 mod failing;
 mod finalizer;
 mod handle;
 mod hot;
-#[cfg(feature = "measured")]
-pub(crate) mod measured;
+mod object_state;
 mod once;
 mod queue;
 mod reconcile;
@@ -31,10 +31,10 @@ mod worker;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-pub use facts::{Children, Delayed, Facts, Place, Sight};
 pub use failing::{Failing, FailureSummary};
 pub use finalizer::Step;
 pub use handle::{ControllerHandle, ControllerHandles};
+pub use object_state::{CacheState, Children, Delayed, ObjectState, QueuePosition};
 pub use once::{Answer, Function};
 pub use record::{Archive, PassOutcome, Record, Records};
 pub use settle::{FinalizerPatch, settle_finalizer};
@@ -49,14 +49,14 @@ use crate::events::Recorder;
 use crate::grants::Grants;
 use crate::informer::Informers;
 use crate::memory::Room;
-use crate::metrics::{Backlog, Meters};
-use crate::plugin::cluster::{AccessMeans, ClusterAccess, Writes};
+use crate::metrics::{Backlog, PluginMetrics};
+use crate::plugin::cluster::{AccessMeans, ClusterAccess, WriteMode};
 use crate::plugin::{Cancel, Plugin};
-use crate::recording::Failures;
+use crate::recording::FailureRecorder;
 use crate::seams::{Seams, Task};
 use crate::view::{View, WakeReason};
 use reconcile::Reconciler;
-use watches::{Means, Watches};
+use watches::{WatchDependencies, Watches};
 use work::WorkQueue;
 use worker::Worker;
 
@@ -64,7 +64,7 @@ use worker::Worker;
 const SPREAD: f64 = 0.1;
 
 /// What a controller is made of.
-pub struct Parts {
+pub struct ControllerParts {
     /// The plugin.
     pub plugin: Arc<Plugin>,
     /// What it may touch.
@@ -82,11 +82,11 @@ pub struct Parts {
     /// Where passes are recorded.
     pub records: Records,
     /// Where they are counted.
-    pub meters: Arc<Meters>,
+    pub meters: Arc<PluginMetrics>,
     /// Where the controller is found by whoever asks.
     pub insights: ControllerHandles,
     /// Where failed passes are recorded, if they are.
-    pub failures: Option<Failures>,
+    pub failures: Option<FailureRecorder>,
     /// Time, randomness and tasks.
     pub seams: Seams,
 }
@@ -122,8 +122,8 @@ pub struct Controller {
 impl Prepared {
     /// Begins to watch for `parts.plugin` and the kind `primary`, and returns after the first list
     /// of everything that the plugin watches.
-    pub async fn watch(parts: Parts, primary: Resource) -> Self {
-        let Parts {
+    pub async fn watch(parts: ControllerParts, primary: Resource) -> Self {
+        let ControllerParts {
             plugin,
             grants,
             api,
@@ -140,11 +140,11 @@ impl Prepared {
         let room = plugin.make_room();
         let _ = meters.account.set(plugin.account().clone());
         let queue = Arc::new(WorkQueue::new(seams.clock, meters.clone()));
-        let outlook = plugin.description.outlook(&plugin.name, primary.clone());
+        let watch_spec = plugin.description.watch_spec(&plugin.name, primary.clone());
         let wake = queue.clone();
         let wake = Box::new(move |wakeup| wake.add(wakeup));
-        let view = Arc::new(View::new(outlook, wake, plugin.account()));
-        let means = Means {
+        let view = Arc::new(View::new(watch_spec, wake, plugin.account()));
+        let means = WatchDependencies {
             informers: &informers,
             discovery: &discovery,
             seams: &seams,
@@ -160,17 +160,17 @@ impl Prepared {
             discovery,
             events,
         };
-        let door = Arc::new(ClusterAccess {
+        let cluster = Arc::new(ClusterAccess {
             used: meters.used.clone(),
             calls: meters.calls.clone(),
-            measures: meters.measures.clone(),
+            custom_metrics: meters.custom_metrics.clone(),
             throttled: meters.throttled.clone(),
-            ..ClusterAccess::of(&plugin, grants, view.clone(), means, Writes::Sent)
+            ..ClusterAccess::of(&plugin, grants, view.clone(), means, WriteMode::Sent)
         });
         let cancel = Cancel::default();
         let reconciler = Reconciler::new(
             plugin.clone(),
-            door,
+            cluster,
             primary.clone(),
             cancel.clone(),
             failures,
@@ -245,7 +245,7 @@ impl Prepared {
         insight.meters.waits_in(backlog);
         let workers = u64::try_from(plugin.limits().concurrency).unwrap_or(0);
         insight.meters.max_concurrent.set(workers);
-        insight.meters.measures.clear();
+        insight.meters.custom_metrics.clear();
         insight.forget();
         // In this order: what changes meanwhile is in the queue for that, or is in the stores.
         queue.open();

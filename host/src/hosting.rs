@@ -50,7 +50,7 @@ use crate::informer::Informers;
 use crate::lease::Times;
 use crate::metrics::Metrics;
 use crate::plugin::Sandboxes;
-use crate::recording::Failures;
+use crate::recording::FailureRecorder;
 use crate::seams::{Either, Seams, Task, first};
 use crate::shutdown::{Phase, Phases, advance, reached};
 use crate::source::{Candidate, Folder, Watch};
@@ -95,7 +95,7 @@ pub struct Host {
     /// Where controllers are found by whoever asks.
     pub insights: ControllerHandles,
     /// Where failed passes are recorded, if they are.
-    pub failures: Option<Failures>,
+    pub failures: Option<FailureRecorder>,
 }
 
 /// What a plugin is asked to be; none while its document cannot be read.
@@ -143,9 +143,9 @@ impl Host {
     /// A lease was lost.
     pub async fn run(
         self: Arc<Self>,
-        watch: Watch,
+        watch: FolderWatch,
         folder: Folder,
-        phase: &watch::Sender<Phase>,
+        phase: &watch::Sender<ShutdownPhase>,
         phases: &Phases,
     ) -> anyhow::Result<()> {
         let mut plugins = Plugins {
@@ -163,7 +163,7 @@ impl Host {
         let _watching = plugins.host.seams.spawn.task(watching);
         let mut lost = None;
         while lost.is_none() {
-            let ended = first(reached(phases, Phase::Drain), plugins.ended());
+            let ended = first(reached(phases, ShutdownPhase::Drain), plugins.ended());
             match first(ended, folders.recv()).await {
                 Either::Left(Either::Left(())) => break,
                 Either::Left(Either::Right(end)) => lost = plugins.take_end(end),
@@ -175,7 +175,7 @@ impl Host {
         }
         if lost.is_some() {
             // Whoever has the lease now must not find us still writing.
-            advance(phase, Phase::Abort);
+            advance(phase, ShutdownPhase::Abort);
         }
         let lost = plugins.stop(phases, lost).await;
         match lost {
@@ -186,7 +186,7 @@ impl Host {
 }
 
 /// Hands on whatever the folder holds, for ever.
-async fn watch_on(mut watch: Watch, folders: mpsc::Sender<Folder>) {
+async fn watch_on(mut watch: FolderWatch, folders: mpsc::Sender<Folder>) {
     loop {
         let folder = watch.next().await;
         if folders.send(folder).await.is_err() {
@@ -226,7 +226,7 @@ impl Plugins {
             if after_change(hosted.lifecycle, presence) == FolderStep::Stop {
                 hosted.lifecycle = Lifecycle::Stopping;
                 tracing::info!(plugin = name, "its document is gone: stopping");
-                advance(&hosted.phase, Phase::Drain);
+                advance(&hosted.phase, ShutdownPhase::Drain);
             }
         }
         for candidate in &folder.plugins {
@@ -268,7 +268,7 @@ impl Plugins {
 
     fn start(&mut self, name: String, file: PathBuf, candidate: Option<Arc<Candidate>>) {
         let (asked, to_be) = watch::channel(candidate);
-        let (phase, phases) = watch::channel(Phase::Run);
+        let (phase, phases) = watch::channel(ShutdownPhase::Run);
         let (host, plugin) = (self.host.clone(), name.clone());
         let task: Task<Ended> = self
             .host

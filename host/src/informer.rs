@@ -1,6 +1,6 @@
 //! Informers: what the API server holds of a resource, kept up to date, once for all plugins.
 //!
-//! - There is one informer for each [`Watched`], whoever wants it: the first subscription starts it, the
+//! - There is one informer for each [`InformerKey`], whoever wants it: the first subscription starts it, the
 //!   last one stops it and frees its store.
 //! - An informer never waits for a plugin: its only consumers are its store and what its subscribers do
 //!   at once with a change.
@@ -12,8 +12,8 @@
 //! ```
 
 mod audit;
-#[cfg(feature = "measured")]
-pub(crate) mod measured;
+#[cfg(feature = "benchmarks")]
+pub(crate) mod benchmarks;
 mod reflector;
 mod shared;
 mod store;
@@ -21,11 +21,12 @@ mod store;
 pub(crate) mod tests;
 mod version_snapshot;
 
+use parking_lot::Mutex;
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-pub use shared::{Handler, Known, Notification, Origin, Phase};
+pub use shared::{Handler, InformerPhase, KnownVersion, Notification, Origin};
 pub use store::Change;
 
 use tokio::time::Instant;
@@ -37,12 +38,12 @@ use crate::seams::{Seams, Task};
 use crate::selector::LabelSelector;
 use audit::Auditor;
 use reflector::Reflector;
-use shared::{SharedInformer, State, Ticket};
+use shared::{InformerState, Registration, SharedInformer};
 use store::Store;
 
 /// What an informer looks for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Watched {
+pub struct InformerKey {
     /// The resource.
     pub resource: Resource,
     /// None for all namespaces, or a cluster-scoped resource.
@@ -59,11 +60,11 @@ pub struct Watched {
 
 /// The informers of a host. Cheap to clone.
 #[derive(Clone)]
-pub struct Informers(Arc<Shared>);
+pub struct Informers(Arc<InformersInner>);
 
 /// What the informers of one resource hold together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Held {
+pub struct StoreUsage {
     /// How many informers.
     pub informers: usize,
     /// How many objects.
@@ -92,43 +93,43 @@ impl Default for Settings {
 
 /// What informers are made with.
 #[derive(Clone)]
-struct Means {
+struct InformerDependencies {
     api: Api,
     discovery: Arc<Discovery>,
     seams: Seams,
     settings: Settings,
 }
 
-struct Shared {
-    means: Means,
-    running: Mutex<HashMap<Watched, Weak<Informer>>>,
+struct InformersInner {
+    means: InformerDependencies,
+    running: Mutex<HashMap<InformerKey, Weak<Informer>>>,
 }
 
 /// A running informer. Dropping it ends it.
 struct Informer {
-    watched: Watched,
+    watched: InformerKey,
     feed: Arc<SharedInformer>,
-    shared: Weak<Shared>,
+    shared: Weak<InformersInner>,
     auditor: Auditor,
     _tasks: [Task; 2],
 }
 
 /// A share in an informer. Dropping the last one ends the informer.
 pub struct Subscription {
-    ticket: Ticket,
+    ticket: Registration,
     informer: Arc<Informer>,
 }
 
 impl Informers {
     /// None yet.
     pub fn new(api: Api, discovery: Arc<Discovery>, seams: Seams, settings: Settings) -> Self {
-        let means = Means {
+        let means = InformerDependencies {
             api,
             discovery,
             seams,
             settings,
         };
-        Self(Arc::new(Shared {
+        Self(Arc::new(InformersInner {
             means,
             running: Mutex::default(),
         }))
@@ -139,7 +140,7 @@ impl Informers {
     /// return at once and not use the subscription. A share of what the informer holds counts on `account`.
     pub fn subscribe(
         &self,
-        watched: Watched,
+        watched: InformerKey,
         fields: Fields,
         heard: Handler,
         account: &Account,
@@ -150,12 +151,12 @@ impl Informers {
     }
 
     /// What they hold, by group and resource.
-    pub fn held(&self) -> BTreeMap<(String, String), Held> {
+    pub fn usage(&self) -> BTreeMap<(String, String), StoreUsage> {
         let running: Vec<Arc<Informer>> = {
-            let running = self.0.running();
+            let running = self.0.running.lock();
             running.values().filter_map(Weak::upgrade).collect()
         };
-        let mut all: BTreeMap<(String, String), Held> = BTreeMap::new();
+        let mut all: BTreeMap<(String, String), StoreUsage> = BTreeMap::new();
         for informer in running {
             let resource = &informer.watched.resource;
             let name = (resource.group.clone(), resource.plural.clone());
@@ -170,11 +171,11 @@ impl Informers {
 
     /// How many run.
     pub fn count(&self) -> usize {
-        self.0.running().len()
+        self.0.running.lock().len()
     }
 
-    fn informer(&self, watched: Watched, fields: &Fields) -> Arc<Informer> {
-        let mut running = self.0.running();
+    fn informer(&self, watched: InformerKey, fields: &Fields) -> Arc<Informer> {
+        let mut running = self.0.running.lock();
         if let Some(informer) = running.get(&watched).and_then(Weak::upgrade) {
             return informer;
         }
@@ -197,16 +198,12 @@ impl Informers {
     }
 }
 
-impl Shared {
-    fn running(&self) -> MutexGuard<'_, HashMap<Watched, Weak<Informer>>> {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
+impl InformersInner {}
 
 impl Drop for Informer {
     fn drop(&mut self) {
         if let Some(shared) = self.shared.upgrade() {
-            let mut running = shared.running();
+            let mut running = shared.running.lock();
             // Another one may have been started since the last share in this one went.
             if running
                 .get(&self.watched)
@@ -222,16 +219,16 @@ impl Subscription {
     /// Waits for the first list of what is wanted; a kind that is not served counts as listed and empty.
     pub async fn synced(&self) {
         let needs = self.ticket.needs;
-        self.reach(|state| state.phase == Phase::Absent || state.listed >= needs)
+        self.reach(|state| state.phase == InformerPhase::Absent || state.listed >= needs)
             .await;
     }
 
     /// Waits until the informer is that far.
-    pub async fn reached(&self, phase: Phase) {
+    pub async fn reached(&self, phase: InformerPhase) {
         self.reach(|state| state.phase == phase).await;
     }
 
-    async fn reach(&self, wanted: impl FnMut(&State) -> bool) {
+    async fn reach(&self, wanted: impl FnMut(&InformerState) -> bool) {
         // The informer is there as long as this is.
         let _ = self.informer.feed.state().wait_for(wanted).await;
     }
@@ -254,12 +251,12 @@ impl Subscription {
     }
 
     /// How far the informer is.
-    pub fn phase(&self) -> Phase {
+    pub fn phase(&self) -> InformerPhase {
         self.informer.feed.phase()
     }
 
     /// What the informer looks for.
-    pub fn watched(&self) -> &Watched {
+    pub fn watched(&self) -> &InformerKey {
         &self.informer.watched
     }
 

@@ -5,8 +5,8 @@ mod problems;
 mod readiness;
 mod wanted;
 
-pub use problems::{PrimaryKind, Problem};
+pub use problems::{GrantProblem, PrimaryKind};
 pub use readiness::{Readiness, lacks};
-pub use wanted::{Places, wanted};
+pub use wanted::{CoverageQuery, wanted};
 
 use problems::find as problems;

@@ -18,13 +18,13 @@ use crate::error::Chain;
 use crate::flags::ObjectFormat;
 use crate::grants::{Grant, block};
 use crate::manifest::{Plugin, line_of_grant};
-use crate::needs::{Places, PrimaryKind, Readiness};
+use crate::needs::{CoverageQuery, PrimaryKind, Readiness};
 use crate::plugin::{Describe, Description};
 use crate::seams::Seams;
 use crate::source::{Candidate, read_component, read_folder, unreadable};
 use crate::text::clean;
 pub use flags::RbacFlags;
-use objects::{Account, Printed};
+use objects::{HostAccount, Printed};
 pub use primary::{is_watched, plural as primary_plural};
 
 /// The longest path that a comment shows.
@@ -46,7 +46,7 @@ pub async fn print(flags: RbacFlags, threads: usize, seams: Seams) -> anyhow::Re
     let problems = folder.problems.iter().map(ToString::to_string);
     let mut problems: Vec<String> = problems.collect();
     let describe = Describe::new(flags.code_cache, threads, &seams)?;
-    let account = Account {
+    let account = HostAccount {
         namespace: flags.namespace,
         name: flags.service_account,
     };
@@ -83,7 +83,7 @@ pub async fn print(flags: RbacFlags, threads: usize, seams: Seams) -> anyhow::Re
 async fn roles(
     candidate: &Candidate,
     describe: &Describe,
-    account: &Account,
+    account: &HostAccount,
 ) -> Result<(Vec<Printed>, Vec<String>), Vec<String>> {
     let plugin = &candidate.document;
     let (name, file) = (&plugin.name, plugin.file.display().to_string());
@@ -92,7 +92,7 @@ async fn roles(
     let of_plugin = |problem: String| format!("{file}: plugin {name}: {problem}");
     let plural = primary::plural(&description, &plugin.grants);
     let plural = plural.unwrap_or_else(|_| description.likely_plural());
-    let places = Places {
+    let places = CoverageQuery {
         primary: PrimaryKind::known(description.group(), &plural),
         is_cluster_scoped: &is_cluster_scoped,
     };

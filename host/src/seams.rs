@@ -16,7 +16,7 @@ mod shell;
 mod spawn;
 mod zone;
 
-pub use child::Ended;
+pub use child::ChildExit;
 pub use clock::{Clock, ManualWallClock};
 pub use files::{Notice, Notices};
 pub use first::{Either, first};

@@ -106,9 +106,12 @@ impl LabelSelector {
 impl Bound {
     fn holds(&self, labels: &BTreeMap<String, String>) -> bool {
         let held = labels.get(&self.key).and_then(|held| held.parse().ok());
-        held.is_some_and(|held: i64| match self.above {
-            true => held > self.than,
-            false => held < self.than,
+        held.is_some_and(|held: i64| {
+            if self.above {
+                held > self.than
+            } else {
+                held < self.than
+            }
         })
     }
 }

@@ -16,9 +16,9 @@ use std::path::Path;
 
 pub use component::LARGEST_FILE;
 pub use component::{is_packed_name, packed, read_file};
-pub use folder::{Candidate, Folder, Problem, read_component, read_folder};
+pub use folder::{Candidate, FileProblem, Folder, read_component, read_folder};
 pub use text::{NOT_A_FILE, change_text, is_file, text_of};
-pub use watch::Watch;
+pub use watch::FolderWatch;
 
 /// What a person is told of a config folder that cannot be read at the start.
 pub(crate) fn unreadable(folder: &Path, error: &io::Error) -> String {

@@ -110,9 +110,10 @@ pub(crate) fn all_needs<R: Reconciler>() -> Needs {
     };
     let mut primary = needs::need(api_version, kind, verbs).plural(&resource);
     primary.set_fields(&watch.fields);
-    let status = match R::WRITES_STATUS {
-        true => needs::need(api_version, kind, &["patch"]).plural(&format!("{resource}/status")),
-        false => Needs::none(),
+    let status = if R::WRITES_STATUS {
+        needs::need(api_version, kind, &["patch"]).plural(&format!("{resource}/status"))
+    } else {
+        Needs::none()
     };
     primary + status + R::needs()
 }

@@ -152,13 +152,19 @@ impl TryFrom<Fields> for LabelSelector {
     type Error = BadSelector;
 
     fn try_from(fields: Fields) -> Result<Self, BadSelector> {
-        let labels = fields.match_labels.unwrap_or_default().into_iter();
-        let labels = labels.map(|(key, value)| {
-            let demand = Demand::In(vec![value.unwrap_or_default()]);
-            Ok(Requirement { key, demand })
-        });
-        let expressions = fields.match_expressions.unwrap_or_default().into_iter();
-        let expressions = expressions.map(requirement);
+        let labels = fields
+            .match_labels
+            .unwrap_or_default()
+            .into_iter()
+            .map(|(key, value)| {
+                let demand = Demand::In(vec![value.unwrap_or_default()]);
+                Ok(Requirement { key, demand })
+            });
+        let expressions = fields
+            .match_expressions
+            .unwrap_or_default()
+            .into_iter()
+            .map(requirement);
         let requirements = labels.chain(expressions).map(|requirement| {
             let requirement = requirement?;
             parse::check(&requirement)?;

@@ -5,11 +5,10 @@ use http::StatusCode;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::meta;
 use crate::selector::LabelSelector;
 use crate::status::{Cause, Named, Refusal};
 use crate::store::Labels;
-use crate::write::conditions;
+use crate::{conditions, meta};
 
 /// The condition that says whether evictions are allowed.
 pub(crate) const ALLOWED: &str = "DisruptionAllowed";

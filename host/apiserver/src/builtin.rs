@@ -1,29 +1,23 @@
 //! The kinds that are part of Kubernetes, as the real server has them.
 //!
-//! - What they are is data, captured from the real server by `make apiserver-data` and unpacked when
-//!   first asked for; nothing of it is typed by hand.
-//! - Data that cannot be read is a fault of the build: the tests read all of it.
+//! What they look like is data ([`kinds`](crate::kinds)). Here is how they are read, filled up, changed and judged.
 
-pub(crate) mod catalog;
 mod convert;
-pub(crate) mod data;
 mod decode;
 mod default;
+mod install;
 mod protobuf;
 pub(crate) mod quantity;
 pub(crate) mod resources;
 mod strategy;
-pub(crate) mod structs;
-pub(crate) mod types;
 mod validate;
-
-use std::sync::Arc;
 
 use serde_json::Value;
 
 pub use convert::convert;
 pub use decode::{Findings, Words, decode, decode_in, decode_type};
 pub use default::{counts_generations, default, default_type};
+pub use install::resources;
 pub use protobuf::{Unreadable, decode_protobuf, protobuf_size};
 pub use strategy::{Cluster, Write, prepare_create, prepare_update, prepare_update_status};
 
@@ -31,13 +25,9 @@ pub use validate::{
     validate_create, validate_ephemeral, validate_status_update, validate_update, warnings,
 };
 
+use crate::kinds::{catalog, types};
 use crate::registry::Resource;
 use crate::schema::Schema;
-
-/// All built-in resources, in the order of discovery.
-pub fn resources() -> Vec<Arc<Resource>> {
-    catalog::resources()
-}
 
 /// What a part of a built-in resource looks like, if it is a type of its own.
 pub fn subresource_schema(resource: &Resource, name: &str) -> Option<Schema> {

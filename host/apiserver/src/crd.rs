@@ -28,6 +28,7 @@ use serde_json::{Map, Value, json};
 pub use resources::resources;
 
 use crate::field::Path;
+use crate::json::{self, text_at};
 use crate::metadata::{self, Again, NameRule, Rules};
 use crate::names::subdomain;
 use crate::schema::Kind;
@@ -102,10 +103,10 @@ pub fn validate_create(crd: &Value) -> Vec<Cause> {
     let mut causes = metadata::validate_create(crd, rules());
     let wanted = format!(
         "{}.{}",
-        spec::text(crd, "/spec/names/plural"),
-        spec::text(crd, "/spec/group")
+        text_at(crd, "/spec/names/plural"),
+        text_at(crd, "/spec/group")
     );
-    let name = spec::text(crd, "/metadata/name");
+    let name = text_at(crd, "/metadata/name");
     if name != wanted && !name.is_empty() {
         let after = causes
             .iter()
@@ -176,7 +177,10 @@ fn status(crd: &Value) -> Vec<Cause> {
     let stored = crd
         .pointer("/status/storedVersions")
         .unwrap_or(&Value::Null);
-    let names: Vec<&str> = spec::texts(stored).collect();
+    let names: Vec<&str> = json::items(stored)
+        .iter()
+        .filter_map(Value::as_str)
+        .collect();
     if names.is_empty() {
         causes.push(Cause::invalid(
             at,
@@ -187,7 +191,7 @@ fn status(crd: &Value) -> Vec<Cause> {
     }
     let mut left = names.clone();
     for version in spec::versions(crd) {
-        let name = spec::text(version, "/name");
+        let name = text_at(version, "/name");
         if version.get("storage") == Some(&Value::Bool(true)) && !left.contains(&name) {
             let why = format!("must have the storage version {name}");
             causes.push(Cause::invalid(at, stored, &why));
@@ -217,7 +221,7 @@ enum Approval {
 }
 
 fn approval_of(crd: &Value) -> Approval {
-    let group = spec::text(crd, "/spec/group");
+    let group = text_at(crd, "/spec/group");
     let is_protected = ["k8s.io", "kubernetes.io"].into_iter().any(|own| {
         group
             .strip_suffix(own)
@@ -285,8 +289,8 @@ fn unknown_formats(crd: &Value) -> Vec<String> {
     let mut formats = Vec::new();
     for schema in inner::Inner::of(crd).schemas() {
         schema::visit(schema.value, &mut |node| {
-            let format = spec::text(node, "/format");
-            if !format.is_empty() && !formats::supported(kind(spec::text(node, "/type")), format) {
+            let format = text_at(node, "/format");
+            if !format.is_empty() && !formats::supported(kind(text_at(node, "/type")), format) {
                 formats.push(format.to_owned());
             }
         });
@@ -308,7 +312,7 @@ fn kind(name: &str) -> Option<Kind> {
 fn storage_version(crd: &Value) -> Option<&str> {
     let mut versions = spec::versions(crd);
     let storage = versions.find(|version| version.get("storage") == Some(&Value::Bool(true)))?;
-    Some(spec::text(storage, "/name"))
+    Some(text_at(storage, "/name"))
 }
 
 fn said<'a>(fields: &'a Map<String, Value>, name: &str) -> &'a str {

@@ -13,8 +13,8 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::crd::{self, names};
-use crate::registry::{Kept, Origin, Registry, Resource};
-use crate::server::Server;
+use crate::registry::{Kept, Origin, Registry, Resource, Served};
+use crate::seams::Clock;
 use crate::store::{Entry, Key, Place};
 use open::Open;
 
@@ -32,8 +32,9 @@ pub fn place() -> Place {
 }
 
 /// What is known of all definitions.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Known {
+    clock: Clock,
     by_name: BTreeMap<Box<str>, One>,
     work: Work,
 }
@@ -59,25 +60,34 @@ pub struct Work {
 }
 
 impl Known {
+    /// No definitions yet.
+    pub fn new(clock: Clock) -> Self {
+        Self {
+            clock,
+            by_name: BTreeMap::new(),
+            work: Work::default(),
+        }
+    }
+
     /// How much has been done so far.
     pub fn work(&self) -> Work {
         self.work
     }
 
     /// Accepts names, establishes what has them, and serves what is established.
-    pub(crate) fn follow(&mut self, server: &Server) {
-        let held = server.store().list(&place(), None).entries;
+    pub(crate) fn follow(&mut self, served: &Served) {
+        let held = served.store().list(&place(), None).entries;
         let mut touched = self.forget(&held);
         for entry in &held {
             let known = self.by_name.get(&entry.key.name);
             if known.is_none_or(|known| known.revision != entry.revision) {
-                touched.insert(self.settle(server, entry));
+                touched.insert(self.settle(served, entry));
             }
         }
         for group in &touched {
-            self.hand_out(server, group);
+            self.hand_out(served, group);
         }
-        self.serve(server);
+        self.serve(served);
     }
 
     /// Forgets definitions that have gone, and answers their groups.
@@ -102,17 +112,17 @@ impl Known {
     }
 
     /// Gives names that have become free to the definitions of the group that wait for them.
-    fn hand_out(&mut self, server: &Server, group: &str) {
+    fn hand_out(&mut self, served: &Served, group: &str) {
         // Each round gives a name away, and no definition takes more than it asks for.
         for _ in 0..self.by_name.len() {
-            let now = server.seams().clock.wall();
+            let now = self.clock.wall();
             let waiting = self.waiting(group, now);
             if waiting.is_empty() {
                 return;
             }
             for name in waiting {
-                if let Some(entry) = server.store().get(&place(), &Key::new("", &name)) {
-                    self.settle(server, &entry);
+                if let Some(entry) = served.store().get(&place(), &Key::new("", &name)) {
+                    self.settle(served, &entry);
                 }
             }
         }
@@ -134,19 +144,19 @@ impl Known {
     }
 
     /// Brings the status of a definition up to date, and notes what it serves; answers its group.
-    fn settle(&mut self, server: &Server, entry: &Arc<Entry>) -> String {
+    fn settle(&mut self, served: &Served, entry: &Arc<Entry>) -> String {
         self.work.parsed += 1;
         let mut open = Open::of(entry);
         let group = group_of(open.head()).to_owned();
         self.note(&open);
-        let now = server.seams().clock.wall();
-        // Each step is a write of its own, as on the real server.
+        let now = self.clock.wall();
+        // Each step is a write of its own, as on the real served.
         let accepted = names::accept(open.head(), self.heads(&group), now);
-        let mut goes_on = open.write(server, accepted);
+        let mut goes_on = open.write(served, accepted, now);
         for step in [names::approve, names::establish] {
             if goes_on {
                 let new = step(open.head(), now);
-                goes_on = open.write(server, new);
+                goes_on = open.write(served, new, now);
             }
         }
         self.note(&open);
@@ -184,8 +194,8 @@ impl Known {
         }
     }
 
-    fn serve(&mut self, server: &Server) {
-        let before = server.registry();
+    fn serve(&mut self, served: &Served) {
+        let before = served.registry();
         let all = before.all().iter();
         let built_in = all.filter(|resource| resource.origin == Origin::BuiltIn);
         let custom = self.by_name.values().flat_map(|one| &one.resources);
@@ -195,7 +205,7 @@ impl Known {
             && pairs.all(|(before, now)| Arc::ptr_eq(before, now));
         if !same {
             self.work.served += 1;
-            server.serve(Registry::new(resources));
+            served.serve(Registry::new(resources));
         }
     }
 }

@@ -11,7 +11,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::builtin::catalog;
+use crate::kinds::catalog;
 use crate::registry::{Origin, Registry, Resource, Subresource};
 
 pub use versions::{Group, groups, precedence};
@@ -181,23 +181,25 @@ fn kind(resource: &Resource, foreign: bool, group: &str, version: &str, kind: &s
     }
 }
 
+/// The verbs of a custom resource, in the order in which discovery has them.
+pub(crate) const CUSTOM_VERBS: [&str; 8] = [
+    "delete",
+    "deletecollection",
+    "get",
+    "list",
+    "patch",
+    "create",
+    "update",
+    "watch",
+];
+
 /// Sorted for built-in kinds; in an order of its own for CRDs.
 fn verbs(resource: &Resource) -> Value {
-    const CUSTOM: [&str; 8] = [
-        "delete",
-        "deletecollection",
-        "get",
-        "list",
-        "patch",
-        "create",
-        "update",
-        "watch",
-    ];
     if resource.origin == Origin::BuiltIn {
         return json!(resource.verbs);
     }
     let mut verbs: Vec<&String> = resource.verbs.iter().collect();
-    verbs.sort_by_key(|verb| CUSTOM.iter().position(|known| known == verb));
+    verbs.sort_by_key(|verb| CUSTOM_VERBS.iter().position(|known| known == verb));
     json!(verbs)
 }
 

@@ -8,7 +8,6 @@ use bytes::Bytes;
 use jiff::Timestamp;
 
 use crate::request::route::Verb;
-use crate::server::Call;
 use crate::store::{Entry, Key, Place};
 
 /// One accepted write.
@@ -53,44 +52,12 @@ impl History {
     }
 
     /// Keeps a write.
-    pub(crate) fn add(
-        &self,
-        call: &Call<'_>,
-        before: Option<Arc<Entry>>,
-        written: &Arc<Entry>,
-        deleted: bool,
-    ) {
-        let Some(records) = &self.0 else {
-            return;
-        };
-        let record = Record {
-            request: call.number,
-            time: call.server.seams().clock.wall(),
-            user: call.request.user.name.clone(),
-            agent: call.request.agent(),
-            manager: call
-                .request
-                .query
-                .text("fieldManager")
-                .unwrap_or_default()
-                .to_owned(),
-            sent: (
-                call.request
-                    .header("content-type")
-                    .unwrap_or_default()
-                    .to_owned(),
-                call.request.body.clone(),
-            ),
-            verb: call.verb,
-            subresource: call.target.subresource.clone().unwrap_or_default(),
-            place: call.place.clone(),
-            key: written.key.clone(),
-            before,
-            after: (!deleted).then(|| Arc::clone(written)),
-            revision: written.revision,
-        };
-        let mut records = records.lock().unwrap_or_else(PoisonError::into_inner);
-        records.push(record);
+    pub(crate) fn add(&self, record: impl FnOnce() -> Record) {
+        if let Some(records) = &self.0 {
+            let record = record();
+            let mut records = records.lock().unwrap_or_else(PoisonError::into_inner);
+            records.push(record);
+        }
     }
 
     /// How many objects of this key were made so far.

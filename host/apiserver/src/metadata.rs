@@ -16,8 +16,8 @@ use std::sync::LazyLock;
 use serde_json::{Map, Value};
 
 use crate::field::Path;
+use crate::json::{entries, text, texts};
 use crate::names;
-use crate::registry::{Origin, Resource};
 use crate::status::Cause;
 use crate::status::shown::{json, quoted};
 pub use rule::NameRule;
@@ -88,14 +88,21 @@ impl Again {
 }
 
 impl Rules {
-    /// The rules for a resource.
-    pub fn of(resource: &Resource) -> Self {
+    /// The rules for a built-in kind.
+    pub fn built_in(group: &str, plural: &str, namespaced: bool) -> Self {
         Self {
-            name: NameRule::of(&resource.group, &resource.plural),
-            namespaced: resource.namespaced,
-            own_finalizers: resource.origin == Origin::BuiltIn
-                && !ANY_FINALIZER.contains(&resource.group.as_str()),
-            again: Again::of(&resource.group, &resource.plural),
+            own_finalizers: !ANY_FINALIZER.contains(&group),
+            ..Self::custom(group, plural, namespaced)
+        }
+    }
+
+    /// The rules for a custom kind.
+    pub fn custom(group: &str, plural: &str, namespaced: bool) -> Self {
+        Self {
+            name: NameRule::of(group, plural),
+            namespaced,
+            own_finalizers: false,
+            again: Again::of(group, plural),
         }
     }
 }
@@ -365,24 +372,6 @@ static NONE: LazyLock<Map<String, Value>> = LazyLock::new(Map::new);
 fn of(object: &Value) -> &Map<String, Value> {
     let metadata = object.get("metadata").and_then(Value::as_object);
     metadata.unwrap_or(&NONE)
-}
-
-fn text<'a>(metadata: &'a Map<String, Value>, field: &str) -> &'a str {
-    let text = metadata.get(field).and_then(Value::as_str);
-    text.unwrap_or_default()
-}
-
-fn entries<'a>(
-    metadata: &'a Map<String, Value>,
-    field: &str,
-) -> impl Iterator<Item = (&'a String, &'a Value)> {
-    let map = metadata.get(field).and_then(Value::as_object);
-    map.unwrap_or(&NONE).iter()
-}
-
-fn texts<'a>(metadata: &'a Map<String, Value>, field: &str) -> impl Iterator<Item = &'a str> {
-    let list = metadata.get(field).and_then(Value::as_array);
-    list.into_iter().flatten().filter_map(Value::as_str)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Bugs on purpose, for the contract test to find: one at a time, and none without the feature `mutants`.
 //!
-//! - Each is one condition at one place: `if mutants::is(Mutant::…)`.
-//! - Without the feature `is` is a constant, and nothing is left of any of them.
+//! - Each is one line at one place: `mutant!(Name, right, wrong)` is a value, `mutant!(Name, wrong)` a statement.
+//! - Without the feature the first is `right`, the second is nothing, and no bug is compiled.
 //! - One is chosen for the whole process (`choose`): most of the places are functions that know no server.
 
 macro_rules! mutants {
@@ -36,7 +36,7 @@ mutants! {
     /// An object that leaves the selection is sent as it is, not as it was.
     LeavingObjectsAreSentAsTheyAre,
     /// The bookmark after the initial events lacks its annotation.
-    InitialEventsEndWithoutAWord,
+    InitialEventsEndUnmarked,
     /// A watch from before the first version that is kept is served, with a gap.
     TooOldVersionsAreServed,
     /// A watch from a version sends the event of that version again.
@@ -73,8 +73,8 @@ mutants! {
     UidsComeBack,
     /// A name is generated though the client has chosen one.
     GenerateNameWins,
-    /// A 422 tells only the first of several faults.
-    OnlyTheFirstFaultIsTold,
+    /// A 422 reports only the first of several faults.
+    OnlyTheFirstFaultIsReported,
     /// A namespace that is going away takes new objects.
     TerminatingNamespacesTakeMore,
 
@@ -98,13 +98,13 @@ mutants! {
     /// A JSON patch's test of an absent path against null fails.
     TestsOfNothingFail,
     /// `$patch: delete` in an object of a strategic merge patch leaves the object as it is.
-    PatchDeleteIsNotHeard,
+    DeleteDirectivesAreIgnored,
     /// A null in a merge patch is a value.
     MergedNullsStay,
 
     // Discovery, OpenAPI, other versions and Tables.
     /// The versions of a custom group stand in the order of its CRDs, and so the preferred one.
-    VersionsStandAsTheyCome,
+    VersionsAreNotSorted,
     /// The type of a custom kind does not say of which kind it is.
     TypesDoNotSayTheirKind,
     /// An event that was written by the core API loses the fields that have another name in the other.
@@ -119,20 +119,38 @@ mutants! {
     ImpersonatorsKeepTheirGroups,
 }
 
-/// Whether the server has this bug.
+/// The value `right`, or `wrong` if the server has this bug; or the statement `wrong`, which runs if it has.
 #[cfg(not(feature = "mutants"))]
-pub(crate) const fn is(_: Mutant) -> bool {
-    false
+macro_rules! mutant {
+    ($name:ident, $wrong:expr) => {};
+    ($name:ident, $right:expr, $wrong:expr) => {
+        $right
+    };
 }
 
-/// Whether the server has this bug.
+/// The value `right`, or `wrong` if the server has this bug; or the statement `wrong`, which runs if it has.
 #[cfg(feature = "mutants")]
-pub(crate) fn is(mutant: Mutant) -> bool {
-    chosen::is(mutant)
+macro_rules! mutant {
+    ($name:ident, $wrong:expr) => {
+        if $crate::mutants::is($crate::mutants::Mutant::$name) {
+            $wrong;
+        }
+    };
+    ($name:ident, $right:expr, $wrong:expr) => {
+        if $crate::mutants::is($crate::mutants::Mutant::$name) {
+            $wrong
+        } else {
+            $right
+        }
+    };
 }
+
+pub(crate) use mutant;
 
 #[cfg(feature = "mutants")]
 pub use chosen::choose;
+#[cfg(feature = "mutants")]
+pub(crate) use chosen::is;
 
 #[cfg(feature = "mutants")]
 mod chosen {
@@ -148,7 +166,7 @@ mod chosen {
         CHOSEN.store(mutant.map_or(NONE, |mutant| mutant as usize), Relaxed);
     }
 
-    pub(super) fn is(mutant: Mutant) -> bool {
+    pub(crate) fn is(mutant: Mutant) -> bool {
         CHOSEN.load(Relaxed) == mutant as usize
     }
 }

@@ -19,8 +19,8 @@ use std::sync::LazyLock;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha512};
 
-use crate::builtin::data;
 use crate::discovery::groups;
+use crate::kinds::data;
 use crate::registry::{Origin, Registry, Resource};
 
 /// The version of Kubernetes that documents are of.

@@ -17,23 +17,12 @@ pub use json::{Made, Undone, json, json_made, json_unknown_fields};
 pub use merge::merge;
 pub use strategic::strategic;
 
+use crate::json::type_name;
 use crate::status::Refusal;
-
-/// The word Go's JSON decoder has for a value it did not expect.
-pub(crate) fn json_word(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "bool",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
-    }
-}
 
 /// 400: a patch that is no object.
 fn not_an_object(before: &str, patch: &Value) -> Refusal {
-    let word = json_word(patch);
+    let word = type_name(patch);
     Refusal::bad_request(format!(
         "{before}json: cannot unmarshal {word} into Go value of type map[string]interface {{}}"
     ))

@@ -1,10 +1,14 @@
 //! What is served: one [`Resource`] per group, version and plural, built in or from a CRD.
 
+mod served;
+
 use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use serde_json::Value;
+
+pub use served::Served;
 
 use crate::schema::Schema;
 use crate::store::{Key, Place};

@@ -3,6 +3,7 @@
 pub mod accept;
 pub mod decode;
 pub mod golang;
+pub(crate) mod loopback;
 pub mod options;
 pub mod query;
 pub mod route;
@@ -55,10 +56,27 @@ pub struct User {
 impl User {
     /// The one who may do everything.
     pub fn admin() -> Self {
+        Self::master("admin")
+    }
+
+    /// A user of this name who may do everything.
+    pub fn master(name: &str) -> Self {
         Self {
-            name: "admin".to_owned(),
+            name: name.to_owned(),
+            groups: ["system:masters", "system:authenticated"]
+                .map(str::to_owned)
+                .into(),
+            ..Self::default()
+        }
+    }
+
+    /// A service account.
+    pub fn service_account(namespace: &str, name: &str) -> Self {
+        Self {
+            name: format!("system:serviceaccount:{namespace}:{name}"),
             groups: vec![
-                "system:masters".to_owned(),
+                "system:serviceaccounts".to_owned(),
+                format!("system:serviceaccounts:{namespace}"),
                 "system:authenticated".to_owned(),
             ],
             ..Self::default()

@@ -8,16 +8,15 @@ use http::StatusCode;
 use serde_json::{Value, json};
 
 use crate::answer::Answer;
-use crate::meta;
-use crate::present;
+use crate::call::Call;
 use crate::rbac::Rule;
 use crate::registry::Resource;
 use crate::request::User;
 use crate::request::options::{WriteKind, WriteOptions};
-use crate::server::Call;
 use crate::status::{Named, Refusal};
 use crate::tokens::AUDIENCE;
 use crate::write::{Part, Writing, accept};
+use crate::{meta, present};
 
 /// Whether a resource is one of questions.
 pub fn is_review(resource: &Resource) -> bool {
@@ -86,7 +85,7 @@ fn access(call: &Call<'_>, review: &mut Value) -> Result<(), Refusal> {
         access::user(&spec)
     };
     let asked = access::attributes(user, &spec);
-    let decision = call.server.authorizer().decide(call.server.store(), &asked);
+    let decision = call.state.authorizer().decide(call.state.store(), &asked);
     let mut status = json!({ "allowed": decision.allowed });
     if !decision.reason.is_empty() {
         meta::put(&mut status, "reason", decision.reason);
@@ -108,7 +107,7 @@ fn rules(call: &Call<'_>, review: &mut Value) -> Result<(), Refusal> {
     if namespace.is_empty() {
         return Err(Refusal::bad_request("no namespace on request"));
     }
-    let server = call.server;
+    let server = call.state;
     let user = &call.request.user;
     let rights = server.authorizer().rights(server.store(), user, namespace);
     let shown = |rule: &Rule, fields: &[&str]| {
@@ -145,7 +144,7 @@ fn rules(call: &Call<'_>, review: &mut Value) -> Result<(), Refusal> {
 
 /// Who asks?
 fn self_subject(call: &Call<'_>, review: &mut Value) {
-    let now = call.server.seams().clock.wall();
+    let now = call.state.seams().clock.wall();
     meta::put(
         review,
         "metadata",
@@ -166,13 +165,13 @@ fn token(call: &Call<'_>, review: &mut Value) -> Result<(), Refusal> {
             "token is required for TokenReview in authentication",
         ));
     }
-    let now = call.server.seams().clock.wall();
+    let now = call.state.seams().clock.wall();
     let wanted: Vec<String> = review
         .pointer("/spec/audiences")
         .and_then(|held| serde_json::from_value(held.clone()).ok())
         .filter(|held: &Vec<String>| !held.is_empty())
         .unwrap_or_else(|| vec![AUDIENCE.to_owned()]);
-    let status = match call.server.tokens().review(token, &wanted, now) {
+    let status = match call.state.tokens().review(token, &wanted, now) {
         Ok((user, audiences)) => {
             json!({ "authenticated": true, "user": shown(&user), "audiences": audiences })
         }

@@ -3,6 +3,7 @@
 mod fields;
 mod labels;
 mod lexer;
+pub(crate) mod requirement;
 mod written;
 
 pub use fields::FieldSelector;

@@ -1,10 +1,13 @@
 //! The server as a tower service: a request in, an answer out; no socket, no task of its own.
 
+mod boot;
+mod dispatch;
+
 use std::convert::Infallible;
 use std::future::Future;
+use std::ops::Deref;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Buf;
@@ -12,47 +15,30 @@ use http::{Method, Response, StatusCode};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use tower_service::Service;
 
-use crate::answer::{Answer, Warnings};
+use crate::answer::Answer;
 use crate::body::Body;
-use crate::deep;
-use crate::definitions;
-use crate::faults::{self, Faults};
-use crate::history::History;
+use crate::faults;
 pub use crate::options::Options;
-use crate::policy::Policies;
-use crate::rbac::{Attributes, Authorizer, impersonation};
-use crate::registry::{Origin, Registry, Resource};
+use crate::rbac::{Attributes, impersonation};
 use crate::request::query::Query;
-use crate::request::route::{Route, Target, Verb};
-use crate::request::timeout;
+use crate::request::route::Route;
 use crate::request::{MAX_BODY, Request, User};
 use crate::seams::Seams;
+use crate::state::State;
 use crate::status::Refusal;
-use crate::store::{Entry, Key, Moved, Place, Store, Write};
-use crate::tokens::Tokens;
-use crate::verbs;
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// A Kubernetes API server in memory. Clones are the same server.
 #[derive(Clone, Debug)]
-pub struct Server(Arc<Shared>);
+pub struct Server(Arc<State>);
 
-#[derive(Debug)]
-struct Shared {
-    seams: Seams,
-    options: Options,
-    authorizer: Authorizer,
-    policies: Policies,
-    store: Store,
-    registry: RwLock<Arc<Registry>>,
-    /// Held by whoever works out what is served: the later of two must also be the one with the later list.
-    following: Mutex<definitions::Known>,
-    tokens: Tokens,
-    history: History,
-    /// How many requests came so far.
-    requests: AtomicU64,
-    faults: Faults,
+impl Deref for Server {
+    type Target = State;
+
+    fn deref(&self) -> &State {
+        &self.0
+    }
 }
 
 impl Server {
@@ -63,129 +49,17 @@ impl Server {
 
     /// A server with options.
     pub fn with(seams: Seams, options: Options) -> Self {
-        let registry = Registry::new(crate::builtin::resources());
-        let server = Self(Arc::new(Shared {
-            tokens: Tokens::new(seams.rng.clone()),
-            seams,
-            store: Store::default(),
-            registry: RwLock::new(Arc::new(registry)),
-            following: Mutex::default(),
-            history: History::new(options.history),
-            requests: AtomicU64::default(),
-            authorizer: Authorizer::new(options.authorization),
-            policies: Policies::default(),
-            options,
-            faults: Faults::default(),
-        }));
-        crate::boot::fill(&server);
-        for resource in server.registry().all() {
-            server.store().begin(&resource.place());
+        let state = State::new(seams, options);
+        boot::fill(&state);
+        for resource in state.registry().all() {
+            state.store().begin(&resource.place());
         }
-        server
+        Self(Arc::new(state))
     }
 
-    /// Time and randomness.
-    pub fn seams(&self) -> &Seams {
-        &self.0.seams
-    }
-
-    /// What it is like.
-    pub fn options(&self) -> &Options {
-        &self.0.options
-    }
-
-    /// The objects.
-    pub fn store(&self) -> &Store {
-        &self.0.store
-    }
-
-    /// Who decides what is allowed.
-    pub fn authorizer(&self) -> &Authorizer {
-        &self.0.authorizer
-    }
-
-    /// The admission policies.
-    pub(crate) fn policies(&self) -> &Policies {
-        &self.0.policies
-    }
-
-    /// Every accepted write, if the server keeps them.
-    pub fn history(&self) -> &History {
-        &self.0.history
-    }
-
-    /// The faults made on purpose.
-    pub fn faults(&self) -> &Faults {
-        &self.0.faults
-    }
-
-    /// Who bearer tokens stand for.
-    pub fn tokens(&self) -> &Tokens {
-        &self.0.tokens
-    }
-
-    /// Writes an object: the one way into the store. A CRD that comes, changes or goes changes what is
-    /// served.
-    ///
-    /// # Errors
-    /// [`Moved`] if another write came first.
-    pub fn write(
-        &self,
-        call: &Call<'_>,
-        key: Key,
-        expected: Option<u64>,
-        write: Write,
-    ) -> Result<Arc<Entry>, Moved> {
-        let before = expected.and_then(|_| self.0.store.get(&call.place, &key));
-        let deleted = matches!(write, Write::Delete(_));
-        let entry = self.0.store.write(&call.place, key, expected, write)?;
-        let before = before.filter(|before| Some(before.revision) == expected);
-        self.0.history.add(call, before, &entry, deleted);
-        if definitions::is_crd(call.resource) {
-            self.following().follow(self);
-        }
-        Ok(entry)
-    }
-
-    fn following(&self) -> MutexGuard<'_, definitions::Known> {
-        let following = self.0.following.lock();
-        following.unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// How much has been done so far to follow what definitions say.
-    pub fn definitions_work(&self) -> definitions::Work {
-        self.following().work()
-    }
-
-    /// What is served now.
-    pub fn registry(&self) -> Arc<Registry> {
-        let registry = self
-            .0
-            .registry
-            .read()
-            .unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(&registry)
-    }
-
-    /// Serves something else from now on. Watches of what is not served any more end.
-    pub fn serve(&self, registry: Registry) {
-        let registry = Arc::new(registry);
-        let before = {
-            let mut held = self
-                .0
-                .registry
-                .write()
-                .unwrap_or_else(PoisonError::into_inner);
-            std::mem::replace(&mut *held, Arc::clone(&registry))
-        };
-        for place in before.places_not_in(&registry) {
-            self.store().close(&place);
-        }
-        for place in registry.places_not_in(&before) {
-            self.store().begin(&place);
-        }
-        // Who waits for a kind looks again.
-        self.store().ring();
+    /// Answers a request of the server's own.
+    pub(crate) fn ask(&self, request: &Request) -> Result<Answer, Refusal> {
+        dispatch::ask(self, request)
     }
 
     /// Answers one request.
@@ -215,25 +89,24 @@ impl Server {
     /// # Errors
     /// 403 if not; 400 if the headers do not say as whom.
     pub fn permit(&self, request: &mut Request) -> Result<(), Refusal> {
-        let decide = |asked: &Attributes| self.0.authorizer.decide(&self.0.store, asked);
+        let (authorizer, store) = (self.authorizer(), self.store());
+        let decide = |asked: &Attributes| authorizer.decide(store, asked);
         if let Some(wanted) = impersonation::wanted(&request.headers)? {
             request.user = impersonation::act(&Attributes::of(request), &wanted, decide)?;
         }
-        self.0
-            .authorizer
-            .allow(&self.0.store, &Attributes::of(request))
+        authorizer.allow(store, &Attributes::of(request))
     }
 
     async fn through_faults(&self, request: &mut Request) -> Answer {
-        let faults = self.0.faults.hit(request);
+        let faults = self.faults().hit(request);
         if faults.is_empty() {
-            return self.answer(request);
+            return dispatch::answer(self, request);
         }
-        let clock = &self.0.seams.clock;
-        if let Some(answer) = faults::ahead(&faults, clock, &self.0.store, request).await {
+        let clock = &self.seams().clock;
+        if let Some(answer) = faults::ahead(&faults, clock, self.store(), request).await {
             return answer;
         }
-        let answer = self.answer(request);
+        let answer = dispatch::answer(self, request);
         faults::instead(&faults, clock, request, answer).await
     }
 
@@ -261,111 +134,6 @@ impl Server {
             user: user.unwrap_or_else(User::admin),
         })
     }
-
-    /// Answers one request whose body is there.
-    pub fn answer(&self, request: &Request) -> Answer {
-        let answer = self.ask(request).unwrap_or_else(Answer::from);
-        if request.is_for_people() {
-            return answer.pretty();
-        }
-        answer
-    }
-
-    /// The same, with a refusal as such.
-    pub(crate) fn ask(&self, request: &Request) -> Result<Answer, Refusal> {
-        // What is asked for may be nested deeper than the question.
-        let nesting = deep::nesting(&request.body).max(self.store().deepest());
-        deep::roomy(nesting, || self.dispatch(request))
-    }
-
-    fn dispatch(&self, request: &Request) -> Result<Answer, Refusal> {
-        let target = match &request.route {
-            Route::Objects(target) => target,
-            Route::Other(parts) => {
-                timeout::check(&request.query)?;
-                return verbs::documents::answer(self, request, parts);
-            }
-        };
-        if !is_long(request, target) {
-            timeout::check(&request.query)?;
-        }
-        let registry = self.registry();
-        let found = registry.find(&target.group, &target.version, &target.plural);
-        let Some(resource) = found else {
-            return nothing_there(&registry, target);
-        };
-        if request.method == Method::HEAD {
-            return Err(Refusal::method_not_allowed());
-        }
-        if let Some(name) = &target.name
-            && let [why, ..] = crate::names::path_segment(name).as_slice()
-        {
-            let message = format!("Name parameter invalid: {name:?}: {why}");
-            return Err(Refusal::bad_request(message));
-        }
-        let watches = request.query.truth("watch").unwrap_or(false);
-        let verb = Verb::of(&request.method, target, watches);
-        let verb = verb.ok_or_else(Refusal::method_not_allowed)?;
-        let call = Call {
-            server: self,
-            number: self.0.requests.fetch_add(1, Ordering::Relaxed),
-            request,
-            target,
-            resource,
-            place: resource.place(),
-            verb,
-            warnings: Warnings::default(),
-        };
-        let answer = verbs::answer(&call);
-        let warnings = call.warnings.into_inner();
-        match answer {
-            Ok(answer) => Ok(answer.warning(warnings)),
-            Err(refusal) => Err(refusal.warning(warnings)),
-        }
-    }
-}
-
-/// Whether a request may go on for ever, so that no timeout is asked for (kubernetes
-/// `pkg/controlplane/apiserver/config.go`, `LongRunningFunc`).
-fn is_long(request: &Request, target: &Target) -> bool {
-    let watches = request.query.truth("watch").unwrap_or(false);
-    let streams = ["attach", "exec", "proxy", "log", "portforward"];
-    let subresource = target.subresource.as_deref().unwrap_or_default();
-    Verb::of(&request.method, target, watches) == Some(Verb::Watch)
-        || streams.contains(&subresource)
-}
-
-/// A path that could name objects, but none that are served: within the built-in groups that is a `Status`,
-/// elsewhere a text.
-fn nothing_there(registry: &Registry, target: &Target) -> Result<Answer, Refusal> {
-    let built_in = |resource: &Arc<Resource>| {
-        resource.group == target.group && resource.origin == Origin::BuiltIn
-    };
-    if registry.all().iter().any(built_in) {
-        return Err(Refusal::no_such_path());
-    }
-    Ok(Answer::no_page())
-}
-
-/// A request about objects, with what is known about it.
-#[derive(Debug)]
-pub struct Call<'a> {
-    /// Who answers.
-    pub server: &'a Server,
-    /// The number of the request.
-    pub number: u64,
-    /// The request.
-    pub request: &'a Request,
-    /// What its path names.
-    pub target: &'a Target,
-    /// The resource there.
-    pub resource: &'a Arc<Resource>,
-    /// Where its objects lie.
-    pub place: Place,
-    /// What is to be done.
-    pub verb: Verb,
-    /// What the client is to be warned of.
-    pub warnings: Warnings,
 }
 
 fn too_large() -> Refusal {

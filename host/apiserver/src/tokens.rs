@@ -60,14 +60,9 @@ impl Tokens {
         let (namespace, name, uid) = account;
         let id = self.rng.uid();
         let user = User {
-            name: format!("system:serviceaccount:{namespace}:{name}"),
-            groups: vec![
-                "system:serviceaccounts".to_owned(),
-                format!("system:serviceaccounts:{namespace}"),
-                "system:authenticated".to_owned(),
-            ],
             uid: uid.to_owned(),
             extra: BTreeMap::from([(CREDENTIAL.to_owned(), vec![format!("JTI={id}")])]),
+            ..User::service_account(namespace, name)
         };
         let claims = json!({
             "aud": audiences,

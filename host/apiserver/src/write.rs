@@ -5,10 +5,9 @@
 //! system fields, validation, then the store. Another write in between makes it start over.
 
 pub mod accept;
-mod admission;
-pub mod conditions;
 mod fit;
 mod kind;
+mod lifecycle;
 pub mod namespaces;
 mod part;
 mod policies;
@@ -21,22 +20,21 @@ use http::StatusCode;
 use serde_json::Value;
 
 use crate::answer::Answer;
-use crate::convert;
+use crate::call::Call;
 use crate::fields::{self, Set, Writer};
-use crate::meta;
-use crate::mutants::{self, Mutant};
-use crate::present;
+use crate::mutants::mutant;
+use crate::rbac::escalation::Grant;
 use crate::registry::Resource;
 use crate::request::golang;
 use crate::request::options::WriteOptions;
 use crate::schema::View;
 use crate::seams::Rng;
-use crate::server::Call;
 use crate::status::Refusal;
 use crate::store::{Entry, Key, Moved, Write};
 use crate::strategy::Strategy;
+use crate::{convert, meta, present};
 
-pub use admission::namespace_takes;
+pub use lifecycle::namespace_takes;
 pub use part::Part;
 
 /// Other writes may come first this often before a write gives up.
@@ -163,7 +161,7 @@ impl<'a> Writing<'a> {
         let call = self.call;
         let key = call.key();
         for _ in 0..TRIES {
-            let Some(held) = call.server.store().get(&call.place, &key) else {
+            let Some(held) = call.state.store().get(&call.place, &key) else {
                 if !self.creates {
                     return Err(Refusal::not_found(call.named(), &key.name));
                 }
@@ -191,16 +189,16 @@ impl<'a> Writing<'a> {
             Wanted::Updated(object) => self.owned(None, object),
         };
         let sent_name = meta::text(&object, "name").to_owned();
-        admission::create(call, &mut object)?;
+        lifecycle::create(call, &mut object)?;
         self.mutate(&mut object, None)?;
-        call.server.authorizer().allow_grant(call, &object, None)?;
+        self.allow_grant(&object, None)?;
         prepare::create(self, &mut object)?;
         self.admit(&object, None, &sent_name)?;
         let name = meta::text(&object, "name").to_owned();
         let key = Key::new(meta::text(&object, "namespace"), &name);
         let exists = || {
             let mut refusal = Refusal::already_exists(call.named(), &name);
-            let held = call.server.store().get(&call.place, &key);
+            let held = call.state.store().get(&call.place, &key);
             if held.is_some_and(|held| held.deleting) {
                 refusal.message = format!("object is being deleted: {}", refusal.message);
             }
@@ -210,7 +208,7 @@ impl<'a> Writing<'a> {
         object = windlass_yaml::whole_numbers(object);
         let code = StatusCode::CREATED;
         if self.options.dry_run {
-            if call.server.store().get(&call.place, &key).is_some() {
+            if call.state.store().get(&call.place, &key).is_some() {
                 return Err(exists());
             }
             return Ok(self.dry(code, object));
@@ -224,11 +222,25 @@ impl<'a> Writing<'a> {
         meta::set(&mut object, "resourceVersion", None);
         let stored = convert::to_stored(object, call.resource);
         let stored = fit::fit(stored, call.resource, &key, None, by)?;
-        let written = call
-            .server
-            .write(call, key.clone(), None, Write::Put(stored));
+        let written = call.write(key.clone(), None, Write::Put(stored));
         let entry = written.map_err(|Moved| exists())?;
         Ok(Written::kept(code, entry))
+    }
+
+    /// Users that write a role or a binding must have what it gives.
+    fn allow_grant(&self, new: &Value, old: Option<&Value>) -> Result<(), Refusal> {
+        let call = self.call;
+        let grant = Grant {
+            user: &call.request.user,
+            group: &call.resource.group,
+            plural: &call.resource.plural,
+            namespace: call.target.namespace.as_deref().unwrap_or_default(),
+            name: call.target.name.as_deref().unwrap_or_default(),
+            new,
+            old,
+        };
+        let (authorizer, store) = (call.state.authorizer(), call.state.store());
+        authorizer.allow_grant(store, grant)
     }
 
     fn replace(
@@ -246,9 +258,7 @@ impl<'a> Writing<'a> {
             Wanted::Updated(object) => self.owned(Some(old), object),
         };
         self.mutate(&mut object, Some(old))?;
-        call.server
-            .authorizer()
-            .allow_grant(call, &object, Some(old))?;
+        self.allow_grant(&object, Some(old))?;
         prepare::preconditions(self, &object, old)?;
         prepare::update(self, &mut object, old)?;
         let sent_name = meta::text(&object, "name");
@@ -257,12 +267,12 @@ impl<'a> Writing<'a> {
         meta::set(&mut object, "selfLink", None);
         object = windlass_yaml::whole_numbers(object);
         fields::keep_times(old, &mut object);
-        let settled = convert::is_settled(call.resource, held);
-        if object == *old && settled && !mutants::is(Mutant::WritesOfNothingAreWritten) {
+        let unchanged = object == *old && convert::is_settled(call.resource, held);
+        if mutant!(WritesOfNothingAreWritten, unchanged, false) {
             return Ok(Ok(Written::kept(code, Arc::clone(held))));
         }
         let goes_away = prepare::goes_away(&object, old);
-        if self.options.dry_run && !mutants::is(Mutant::DryRunsAreWritten) {
+        if mutant!(DryRunsAreWritten, self.options.dry_run, false) {
             return Ok(Ok(self.dry(code, object)));
         }
         if goes_away {
@@ -284,8 +294,7 @@ impl<'a> Writing<'a> {
     /// Writes in the place of what is held, if that is still there.
     fn put(&self, held: &Entry, write: Write) -> Result<Arc<Entry>, Moved> {
         let (key, revision) = (held.key.clone(), held.revision);
-        let server = self.call.server;
-        server.write(self.call, key, Some(revision), write)
+        self.call.write(key, Some(revision), write)
     }
 
     /// The object with its managedFields after a create, a PUT or a patch.
@@ -297,10 +306,10 @@ impl<'a> Writing<'a> {
 
     /// What is drawn for an object.
     pub(crate) fn rng(&self, object: &Value) -> Rng {
-        let (server, place) = (self.call.server, &self.call.place);
-        server.seams().rng.of(|| {
+        let (state, place) = (self.call.state, &self.call.place);
+        state.seams().rng.of(|| {
             let (namespace, name) = (meta::text(object, "namespace"), meta::text(object, "name"));
-            let made = server.history().made(place, &Key::new(namespace, name));
+            let made = state.history().made(place, &Key::new(namespace, name));
             format!("{} {} {namespace} {name} {made}", place.group, place.plural)
         })
     }
@@ -316,7 +325,7 @@ impl<'a> Writing<'a> {
     /// Does something as whoever writes, for managedFields.
     pub fn as_writer<T>(&self, manager: &str, work: impl FnOnce(&Writer<'_>, View<'_>) -> T) -> T {
         let resource = self.call.resource;
-        let registry = self.call.server.registry();
+        let registry = self.call.state.registry();
         let versions = registry.api_versions(resource);
         let versions: Vec<&str> = versions.iter().map(String::as_str).collect();
         let writer = Writer {
@@ -326,7 +335,7 @@ impl<'a> Writing<'a> {
             versions: &versions,
             schemas: &registry.other_schemas(resource),
             subresource: self.part.subresource(),
-            now: self.call.server.seams().clock.wall(),
+            now: self.call.state.seams().clock.wall(),
         };
         let anything = crate::schema::anything();
         work(&writer, resource.schema().unwrap_or(&anything).view())

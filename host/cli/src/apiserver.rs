@@ -35,9 +35,10 @@ pub async fn serve(flags: ApiServerFlags, seams: Seams) -> anyhow::Result<()> {
         node: flags.node(),
         controllers: flags.controllers,
         job_duration: flags.job_duration,
-        authorization: match flags.rbac {
-            true => Authorization::Rbac,
-            false => Authorization::AlwaysAllow,
+        authorization: if flags.rbac {
+            Authorization::Rbac
+        } else {
+            Authorization::AlwaysAllow
         },
         ..Options::default()
     };

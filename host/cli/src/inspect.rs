@@ -178,9 +178,10 @@ impl Inspection {
                 group => format!(".{group}"),
             };
             let sub = subresource.map_or(String::new(), |sub| format!("/{sub}"));
-            let names = match need.names.is_empty() {
-                true => String::new(),
-                false => format!(" named {}", need.names.join(" ")),
+            let names = if need.names.is_empty() {
+                String::new()
+            } else {
+                format!(" named {}", need.names.join(" "))
             };
             let verbs = need.verbs.join(" ");
             put(

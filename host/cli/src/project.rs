@@ -93,9 +93,10 @@ impl Project {
 
 /// `path` in `folder`, as people write it: without a dot for this one.
 pub fn within(folder: &Path, path: &Path) -> PathBuf {
-    match folder == Path::new(".") {
-        true => path.to_owned(),
-        false => folder.join(path),
+    if folder == Path::new(".") {
+        path.to_owned()
+    } else {
+        folder.join(path)
     }
 }
 

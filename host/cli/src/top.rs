@@ -40,7 +40,7 @@ const AGAIN: Duration = Duration::from_secs(2);
 /// # Errors
 /// No host answers there; in a terminal, only at the first time.
 pub async fn top(flags: TopFlags, seams: Seams) -> anyhow::Result<()> {
-    let base = folder::asked(flags.host.admin_url.as_deref(), Path::new("."), &seams).await;
+    let base = folder::find_host(flags.host.admin_url.as_deref(), Path::new("."), &seams).await;
     let base = base.as_str();
     let (status, json): (Status, String) = document(base, "/?o=json", &seams).await?;
     let shown = match flags.output {

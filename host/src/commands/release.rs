@@ -13,7 +13,7 @@ use crate::connect::{ClusterFlags, connect};
 use crate::controller::{FinalizerPatch, settle_finalizer};
 use crate::error::Chain;
 use crate::hosting::carriers;
-use crate::lease::{Lease, Times, Watched};
+use crate::lease::{Lease, ObservedLease, Times};
 use crate::object::finalizer_of;
 use crate::seams::{Either, Seams, first};
 use crate::text::is_dns_label;
@@ -65,9 +65,9 @@ pub async fn release(flags: ReleaseFlags, seams: Seams) -> anyhow::Result<()> {
         )
     };
     let leases: Vec<Lease> = namespaces.iter().map(lease).collect();
-    let mut watched: Vec<Watched> = Vec::new();
+    let mut watched: Vec<ObservedLease> = Vec::new();
     for lease in &leases {
-        let mut seen = Watched::default();
+        let mut seen = ObservedLease::default();
         let holder = lease.holder(&mut seen).await;
         watched.push(seen);
         if let Some(holder) = holder.context("cannot read the plugin's lease")? {

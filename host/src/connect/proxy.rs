@@ -67,9 +67,10 @@ pub(super) fn proxy(
         return found.ok_or(WrongProxy::Kubeconfig).map(Some);
     }
     let is_https = server.scheme_str() == Some("https");
-    let (name, value) = match is_https {
-        true => ("HTTPS_PROXY", &environment.https),
-        false => ("HTTP_PROXY", &environment.http),
+    let (name, value) = if is_https {
+        ("HTTPS_PROXY", &environment.https)
+    } else {
+        ("HTTP_PROXY", &environment.http)
     };
     // What is no URL is none.
     let is_url = |value: &str| value.parse::<Uri>().is_ok_and(|url| url.host().is_some());
@@ -105,8 +106,9 @@ fn of(found: &Intercept) -> Option<Proxy> {
             url,
         }),
         Some("socks5" | "socks5h") => {
-            let credentials = found.raw_auth();
-            let credentials = credentials.map(|(user, word)| (user.to_owned(), word.to_owned()));
+            let credentials = found
+                .raw_auth()
+                .map(|(user, word)| (user.to_owned(), word.to_owned()));
             let url = with_port(&url, 1080);
             Some(Proxy::Socks { url, credentials })
         }

@@ -17,11 +17,11 @@ const LONGEST: Duration = Duration::from_secs(1000);
 /// The failures of each key since it last succeeded.
 #[derive(Debug)]
 pub(super) struct Backoff<K> {
-    failures: HashMap<K, Failures>,
+    failures: HashMap<K, FailureCount>,
 }
 
 #[derive(Debug)]
-struct Failures {
+struct FailureCount {
     count: u32,
     edition: Revision,
 }
@@ -70,7 +70,7 @@ impl<K: Clone + Eq + Hash> Backoff<K> {
             Cause::Change => attempt.max(1),
         };
         self.failures
-            .insert(key.clone(), Failures { count, edition });
+            .insert(key.clone(), FailureCount { count, edition });
         delay(count.saturating_sub(1))
     }
 

@@ -27,7 +27,7 @@ use slots::Slots;
 const SHARE: u32 = 8;
 
 /// What is noted of a key until it runs.
-pub(super) trait Note: Default {
+pub(super) trait Payload: Default {
     /// The key's delay has ended.
     fn delay_ended(&mut self);
     /// The key runs before its delay would have ended.
@@ -37,7 +37,7 @@ pub(super) trait Note: Default {
 }
 
 /// Nothing.
-impl Note for () {
+impl Payload for () {
     fn delay_ended(&mut self) {}
     fn delay_forgotten(&mut self) {}
     fn is_urgent(&self) -> bool {
@@ -63,7 +63,7 @@ pub(super) struct Queue<K, T, N = ()> {
 
 /// A key that is handed out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Taken<K, N> {
+pub(super) struct TakenKey<K, N> {
     pub(super) handle: Handle,
     pub(super) key: K,
     pub(super) note: N,
@@ -73,7 +73,7 @@ pub(super) struct Taken<K, N> {
 
 /// Where a key is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place<T> {
+pub(super) enum KeyPosition<T> {
     /// Not in the queue.
     Nowhere,
     /// It waits to be taken.
@@ -115,7 +115,7 @@ impl<K: Clone + Ord + Hash, T: Copy + Ord, N> Default for Queue<K, T, N> {
     }
 }
 
-impl<K: Clone + Ord + Hash, T: Copy + Ord, N: Note> Queue<K, T, N> {
+impl<K: Clone + Ord + Hash, T: Copy + Ord, N: Payload> Queue<K, T, N> {
     /// Marks `key` as needing work now. A delay it had is forgotten. Answers what is noted of it, as the others do;
     /// `None` if there is no room for another key, after four thousand million of them.
     pub(super) fn add(&mut self, key: K) -> Option<&mut N> {
@@ -196,7 +196,7 @@ impl<K: Clone + Ord + Hash, T: Copy + Ord, N: Note> Queue<K, T, N> {
     }
 
     /// Takes the oldest key that is ready at `now`, and says why it runs. Hand it back with [`Queue::hand_back`].
-    pub(super) fn take(&mut self, now: T) -> Option<Taken<K, N>> {
+    pub(super) fn take(&mut self, now: T) -> Option<TakenKey<K, N>> {
         self.promote(now);
         loop {
             let (handle, priority) = self.next()?;
@@ -215,7 +215,7 @@ impl<K: Clone + Ord + Hash, T: Copy + Ord, N: Note> Queue<K, T, N> {
             entry.running = true;
             self.count.running += 1;
             let cause = if is_due { Cause::Delay } else { Cause::Change };
-            return Some(Taken {
+            return Some(TakenKey {
                 handle,
                 note: mem::take(&mut entry.note),
                 key: slot.key.clone(),
@@ -287,9 +287,10 @@ impl<K: Clone + Ord + Hash, T: Copy + Ord, N: Note> Queue<K, T, N> {
     /// How many keys are due from `from` to `until`; no more than `most` are counted.
     pub(super) fn due_between(&self, from: T, until: T, most: usize) -> usize {
         let span = (from, Handle::FIRST)..=(until, Handle::LAST);
-        match from <= until {
-            true => self.alarms.range(span).take(most).count(),
-            false => 0,
+        if from <= until {
+            self.alarms.range(span).take(most).count()
+        } else {
+            0
         }
     }
 
@@ -322,23 +323,23 @@ impl<K: Clone + Ord + Hash, T: Copy + Ord, N: Note> Queue<K, T, N> {
     }
 
     /// Where a key is.
-    pub(super) fn place(&self, handle: Handle) -> Place<T> {
+    pub(super) fn place(&self, handle: Handle) -> KeyPosition<T> {
         let Some(slot) = self.keys.get(handle) else {
-            return Place::Nowhere;
+            return KeyPosition::Nowhere;
         };
         let entry = &slot.entry;
         if entry.running {
-            return Place::Running { again: entry.dirty };
+            return KeyPosition::Running { again: entry.dirty };
         }
         if entry.dirty {
-            return Place::Waiting { low: entry.low };
+            return KeyPosition::Waiting { low: entry.low };
         }
         match entry.delayed {
-            Some(due) => Place::Delayed {
+            Some(due) => KeyPosition::Delayed {
                 due,
                 slowed: entry.slowed == Some(due),
             },
-            None => Place::Nowhere,
+            None => KeyPosition::Nowhere,
         }
     }
 

@@ -10,7 +10,7 @@ use tokio::sync::watch;
 
 use crate::api::{Discovery, Resource};
 use crate::grants::{Grants, Scope};
-use crate::informer::{Handler, Informers, Phase, Subscription, Watched};
+use crate::informer::{Handler, InformerKey, InformerPhase, Informers, Subscription};
 use crate::memory::Account;
 use crate::object::{Fields, finalizer_of};
 use crate::plugin::Plugin;
@@ -21,7 +21,7 @@ use crate::view::View;
 const ABSENT: Duration = Duration::from_secs(5);
 
 /// What the watches of a plugin are made from.
-pub(super) struct Means<'a> {
+pub(super) struct WatchDependencies<'a> {
     pub(super) informers: &'a Informers,
     pub(super) discovery: &'a Arc<Discovery>,
     pub(super) seams: &'a Seams,
@@ -44,7 +44,7 @@ impl Watches {
         plugin: &Plugin,
         grants: &Grants,
         primary: &Resource,
-        means: Means<'_>,
+        means: WatchDependencies<'_>,
         view: &Arc<View>,
     ) -> Self {
         let description = &plugin.description;
@@ -76,7 +76,7 @@ impl Watches {
             watches._needs.push(means.seams.spawn.task(need.run()));
             watches.first_lists.push(first_list);
         }
-        let watched = Watched {
+        let watched = InformerKey {
             resource: primary.clone(),
             namespace: None,
             label_selector: description.label_selector.clone(),
@@ -86,7 +86,7 @@ impl Watches {
         };
         let view_of = Arc::downgrade(view);
         // Also for a plugin that finalizes no more: what an earlier version left is taken off.
-        let strays = description.selects().then(|| Watched {
+        let unselected = description.selects().then(|| InformerKey {
             label_selector: None,
             field_selector: None,
             finalizer: Some(finalizer_of(&plugin.name)),
@@ -94,20 +94,20 @@ impl Watches {
         });
         let reads = (&watched, view.reads_of(primary));
         let account = plugin.account();
-        let hear = || heard(&view_of, primary);
+        let hear = || view_handler(&view_of, primary);
         let of_primary = subscribe(means.informers, reads, &scope, hear, account);
-        let of_strays = strays.map_or_else(Vec::new, |strays| {
-            let watched = (&strays, Fields::default());
-            let hear = || heard_stray(&view_of);
+        let with_finalizer = unselected.map_or_else(Vec::new, |unselected| {
+            let watched = (&unselected, Fields::default());
+            let hear = || unselected_handler(&view_of);
             subscribe(means.informers, watched, &scope, hear, account)
         });
-        for informer in of_primary.iter().chain(&of_strays) {
+        for informer in of_primary.iter().chain(&with_finalizer) {
             informer.synced().await;
         }
         watches.primary = of_primary.first().cloned();
-        let unselected = Unselected {
+        let unselected = UnselectedWatch {
             wanted: view.wants_unselected(),
-            watched: Watched {
+            watched: InformerKey {
                 label_selector: None,
                 field_selector: None,
                 metadata_only: true,
@@ -122,7 +122,7 @@ impl Watches {
             ._needs
             .push(means.seams.spawn.task(unselected.run()));
         view.watch(primary.clone(), scope, of_primary);
-        view.watch_strays(of_strays);
+        view.watch_with_finalizer(with_finalizer);
         watches
     }
 
@@ -134,7 +134,7 @@ impl Watches {
         };
         let primary = &informer.watched().resource;
         loop {
-            informer.reached(Phase::Absent).await;
+            informer.reached(InformerPhase::Absent).await;
             let api_version = primary.api_version();
             let now = self.discovery.by_kind(&api_version, &primary.kind);
             match now.await {
@@ -153,16 +153,16 @@ impl Watches {
     }
 }
 
-fn heard(view: &Weak<View>, resource: &Resource) -> Handler {
+fn view_handler(view: &Weak<View>, resource: &Resource) -> Handler {
     let (view, resource) = (view.clone(), resource.clone());
     Box::new(move |news| {
         if let Some(view) = view.upgrade() {
-            view.heard(&resource, news);
+            view.on_notification(&resource, news);
         }
     })
 }
 
-fn heard_stray(view: &Weak<View>) -> Handler {
+fn unselected_handler(view: &Weak<View>) -> Handler {
     let view = view.clone();
     Box::new(move |news| {
         if let Some(view) = view.upgrade() {
@@ -174,9 +174,9 @@ fn heard_stray(view: &Weak<View>) -> Handler {
 /// A share in one informer, or in one for each namespace.
 fn subscribe(
     informers: &Informers,
-    (watched, fields): (&Watched, Fields),
+    (watched, fields): (&InformerKey, Fields),
     scope: &Scope,
-    heard: impl Fn() -> Handler,
+    handler: impl Fn() -> Handler,
     account: &Account,
 ) -> Vec<Arc<Subscription>> {
     let places = match scope {
@@ -184,27 +184,27 @@ fn subscribe(
         Scope::Namespaces(names) => names.iter().cloned().map(Some).collect(),
     };
     let one = |namespace| {
-        let watched = Watched {
+        let watched = InformerKey {
             namespace,
             ..watched.clone()
         };
-        Arc::new(informers.subscribe(watched, fields.clone(), heard(), account))
+        Arc::new(informers.subscribe(watched, fields.clone(), handler(), account))
     };
     places.into_iter().map(one).collect()
 }
 
 /// The primary's kind outside the selector.
-struct Unselected {
+struct UnselectedWatch {
     /// Whether the plugin reads or writes any.
     wanted: watch::Receiver<bool>,
-    watched: Watched,
+    watched: InformerKey,
     scope: Scope,
     informers: Informers,
     view: Weak<View>,
     account: Account,
 }
 
-impl Unselected {
+impl UnselectedWatch {
     /// Waits until the plugin reads or writes one, then watches the metadata of the whole kind.
     async fn run(mut self) {
         // The sender is gone only with the view, and then nobody is to be told.
@@ -266,7 +266,7 @@ impl Need {
 
     /// Watches `resource` until it is served as something else.
     async fn watch(&self, resource: &Resource) {
-        let watched = Watched {
+        let watched = InformerKey {
             resource: resource.clone(),
             namespace: None,
             label_selector: None,
@@ -274,7 +274,7 @@ impl Need {
             finalizer: None,
             metadata_only: false,
         };
-        let heard = || heard(&self.view, resource);
+        let heard = || view_handler(&self.view, resource);
         let Some(view) = self.view.upgrade() else {
             return std::future::pending().await;
         };
@@ -292,11 +292,11 @@ impl Need {
             return std::future::pending().await;
         };
         loop {
-            first.reached(Phase::Absent).await;
+            first.reached(InformerPhase::Absent).await;
             if self.served().await != *resource {
                 break;
             }
-            first.reached(Phase::Synced).await;
+            first.reached(InformerPhase::Synced).await;
         }
         if let Some(view) = self.view.upgrade() {
             view.unwatch(resource);

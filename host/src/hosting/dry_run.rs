@@ -15,7 +15,7 @@ use crate::api::Resource;
 use crate::controller::{Function, Prepared};
 use crate::grants::Grants;
 use crate::object::Object;
-use crate::plugin::cluster::{AccessMeans, Call, CapturedWrite, ClusterAccess, Primary, Writes};
+use crate::plugin::cluster::{AccessMeans, Call, CapturedWrite, ClusterAccess, Primary, WriteMode};
 use crate::plugin::{Action, CallError, Called, Cancel, Description, Plugin, Progress, Request};
 use crate::source::Candidate;
 use crate::view::View;
@@ -109,9 +109,9 @@ impl Host {
             discovery: self.discovery.clone(),
             events: self.events.clone(),
         };
-        let writes = Writes::Captured;
+        let writes = WriteMode::Captured;
         let access = ClusterAccess::of(plugin, grants.clone(), Arc::new(view), means, writes);
-        let sheet = access.sheet.clone();
+        let captured = access.captured.clone();
         let primary = Primary::of(primary, &object.metadata);
         let call = Call::new(Arc::new(access), primary.clone());
         let cancel = Cancel::default();
@@ -129,7 +129,7 @@ impl Host {
             primary,
             answer,
             output,
-            writes: sheet.all(),
+            writes: captured.all(),
         }
     }
 }

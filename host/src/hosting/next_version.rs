@@ -7,9 +7,9 @@ use super::plugin::{Accepted, news};
 use super::rollout::{Fit, Here, Moved, Rollout, moved, rollback, rollout};
 use super::version::Version;
 use crate::api::{Api, Gate};
-use crate::controller::{Parts, Prepared};
+use crate::controller::{ControllerParts, Prepared};
 use crate::manifest;
-use crate::metrics::Stage;
+use crate::metrics::PluginStage;
 use crate::plugin::Plugin;
 use crate::seams::{Either, first};
 
@@ -71,7 +71,9 @@ pub(super) async fn next_version(
             Rollout::SwapRunning | Rollout::SwapNext => return NextVersion::Swap(newest),
             Rollout::Prepare => {
                 if moved(here) == Moved::Nothing {
-                    host.metrics.of(&newest.plugin.name).reached(Stage::Syncing);
+                    host.metrics
+                        .of(&newest.plugin.name)
+                        .reached(PluginStage::Syncing);
                 }
                 let prepared = Box::pin(prepare(host, gate, &newest));
                 if let Either::Left(prepared) = first(prepared, news(accepted)).await {
@@ -105,8 +107,8 @@ pub(super) fn parts(
     api: Api,
     plugin: Arc<Plugin>,
     document: &manifest::Plugin,
-) -> Parts {
-    Parts {
+) -> ControllerParts {
+    ControllerParts {
         grants: document.grants.clone(),
         api,
         discovery: host.discovery.clone(),

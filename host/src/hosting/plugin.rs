@@ -14,11 +14,11 @@ use super::{Asked, Host};
 use crate::api::Resource;
 use crate::bugs::{self, Bug};
 use crate::grants::split_subresource;
-use crate::lease::Watched;
-use crate::metrics::Stage;
+use crate::lease::ObservedLease;
+use crate::metrics::PluginStage;
 use crate::plugin::Description;
 use crate::seams::{Either, first};
-use crate::shutdown::{Phase, Phases, reached};
+use crate::shutdown::{Phases, ShutdownPhase, reached};
 
 /// How often it is asked whether an absent primary kind is served by now.
 const ABSENT: Duration = Duration::from_secs(2);
@@ -82,7 +82,7 @@ impl Host {
     /// Waits for a version, its kind and its lease, and then runs the newest version. Whoever waits for the
     /// lease stands by: only the last changes are missing when it comes.
     async fn control(&self, name: &str, mut accepted: Accepted, phases: &Phases) -> Ended {
-        let asked = || reached(phases, Phase::Drain);
+        let asked = || reached(phases, ShutdownPhase::Drain);
         // One after the other, so that whoever waits for a kind does not want a lease.
         let ready = Box::pin(async {
             let (version, _) = self.startable(name, &mut accepted).await;
@@ -100,7 +100,7 @@ impl Host {
                 meters.held_by(holder);
                 say.send_replace(true);
             };
-            Box::pin(lease.acquire(Watched::default(), waits)).await;
+            Box::pin(lease.acquire(ObservedLease::default(), waits)).await;
             elect.send_replace(Some(self.seams.clock.now()));
             waits(None);
             meters.leads.set(1);
@@ -189,8 +189,8 @@ impl Host {
     fn waits(&self, plugin: &str, why: &str) {
         let meters = self.metrics.of(plugin);
         let stage = meters.stage();
-        if !stage.is_running() && stage != Stage::StandingBy {
-            meters.reached(Stage::Waiting(why.to_owned()));
+        if !stage.is_running() && stage != PluginStage::StandingBy {
+            meters.reached(PluginStage::Waiting(why.to_owned()));
         }
     }
 

@@ -11,7 +11,7 @@ use crate::api::ApiError;
 use crate::crashes::{Killed, Sentence, WINDOW};
 use crate::digest::Digest;
 use crate::error::Chain;
-use crate::metrics::{Held, Stage};
+use crate::metrics::{NotRunning, PluginStage};
 use crate::plugin::compiler::CompileError;
 use crate::plugin::{CallError, LoadError};
 
@@ -229,22 +229,22 @@ impl From<RefusalReason> for Refusal {
 
 impl Refusal {
     /// How far a plugin is that has no other version.
-    pub(super) fn stage(&self) -> Stage {
+    pub(super) fn stage(&self) -> PluginStage {
         let why = self.why.clone();
         if self.is_quarantine {
-            Stage::Quarantined(why)
+            PluginStage::Quarantined(why)
         } else {
-            Stage::Refused(why)
+            PluginStage::Refused(why)
         }
     }
 
     /// What people are told of it.
-    pub(super) fn held(&self) -> Held {
+    pub(super) fn held(&self) -> NotRunning {
         let why = self.why.clone();
         if self.is_quarantine {
-            Held::Quarantined(why)
+            NotRunning::Quarantined(why)
         } else {
-            Held::Refused(why)
+            NotRunning::Refused(why)
         }
     }
 }

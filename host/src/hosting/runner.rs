@@ -19,10 +19,10 @@ use super::version::Version;
 use crate::api::Gate;
 use crate::bugs::{self, Bug};
 use crate::controller::{Controller, Prepared};
-use crate::metrics::{Meters, Stage};
+use crate::metrics::{PluginMetrics, PluginStage};
 use crate::object::finalizer_of;
 use crate::seams::{Either, first};
-use crate::shutdown::{Phase, Phases, reached};
+use crate::shutdown::{Phases, ShutdownPhase, reached};
 
 /// How often it is asked whether the last pass has ended.
 const DRAIN_LOOK: Duration = Duration::from_millis(10);
@@ -62,7 +62,7 @@ impl<'a> PluginRunner<'a> {
 
     /// Runs the newest version that was accepted, or stands by with it, until it is asked to stop.
     pub(super) async fn run(&mut self, mut accepted: Accepted, phases: &Phases) {
-        let asked = reached(phases, Phase::Drain);
+        let asked = reached(phases, ShutdownPhase::Drain);
         let follow = async {
             loop {
                 self.follow(&mut accepted).await;
@@ -191,7 +191,7 @@ impl<'a> PluginRunner<'a> {
     fn say_standby(&self, version: &Version) {
         self.meters().is(version.about());
         if self.running.is_none() {
-            self.meters().reached(Stage::StandingBy);
+            self.meters().reached(PluginStage::StandingBy);
         }
         if self.elected.borrow().is_some() {
             return;
@@ -201,14 +201,14 @@ impl<'a> PluginRunner<'a> {
         tracing::info!(plugin, version = number, digest, "standing by");
     }
 
-    fn meters(&self) -> Arc<Meters> {
+    fn meters(&self) -> Arc<PluginMetrics> {
         self.host.metrics.of(self.plugin)
     }
 
     fn say(&self, version: &Version, before: Option<&Arc<Version>>) {
         let (plugin, meters) = (self.plugin, self.meters());
         meters.is(version.about());
-        meters.reached(Stage::Running);
+        meters.reached(PluginStage::Running);
         let (digest, number) = (
             version.digest.to_string(),
             &version.plugin.description.version,
@@ -238,7 +238,7 @@ impl<'a> PluginRunner<'a> {
         };
         controller.drain();
         let impatient = first(
-            reached(phases, Phase::Abort),
+            reached(phases, ShutdownPhase::Abort),
             self.host.seams.clock.sleep(self.host.grace),
         );
         if let Either::Left(()) = first(self.drained(controller), impatient).await {

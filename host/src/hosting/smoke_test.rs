@@ -71,8 +71,8 @@ impl SmokeTest {
             Some(at_hand) => at_hand,
             None => match live_primary(host, version, &resource).await {
                 Ok(Some(object)) => {
-                    let outlook = description.outlook(&plugin.name, resource.clone());
-                    (View::unwatched(outlook), object)
+                    let watch_spec = description.watch_spec(&plugin.name, resource.clone());
+                    (View::unwatched(watch_spec), object)
                 }
                 Ok(None) => return Self::NoObject,
                 Err(error) => return Self::Unknown(error),

@@ -10,7 +10,7 @@ use crate::digest::Digest;
 use crate::grants::{Grant, Grants, entries};
 use crate::manifest::{self, line_of_grant};
 use crate::metrics::About;
-use crate::needs::{Places, PrimaryKind, Readiness};
+use crate::needs::{CoverageQuery, PrimaryKind, Readiness};
 use crate::plugin::{Description, Plugin};
 use crate::source::Candidate;
 
@@ -26,9 +26,9 @@ pub(super) struct Version {
 
 impl Version {
     /// What people are told of it.
-    pub(super) fn about(&self) -> About {
+    pub(super) fn about(&self) -> RunningVersion {
         let described = &self.plugin.description;
-        About {
+        RunningVersion {
             version: described.version.clone(),
             digest: self.digest.to_string(),
             api_version: described.api_version.clone(),
@@ -69,7 +69,7 @@ impl Version {
         let document = &self.candidate.document;
         let (name, file) = (&document.name, document.file.display());
         let scope = |group: &str, plural: &str| discovery.is_cluster_scoped(group, plural);
-        let places = Places {
+        let places = CoverageQuery {
             primary: primary.into(),
             is_cluster_scoped: &scope,
         };
@@ -113,7 +113,7 @@ impl Host {
             .discovery
             .remembered(&description.api_version, &description.kind);
         let likely = description.likely_plural();
-        let places = Places {
+        let places = CoverageQuery {
             primary: match &primary {
                 Some(primary) => primary.into(),
                 None => PrimaryKind::known(description.group(), &likely),

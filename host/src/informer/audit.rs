@@ -13,8 +13,8 @@ use tokio::sync::Mutex;
 use tokio::time::Instant;
 
 use super::shared::SharedInformer;
-use super::version_snapshot::{Name, VersionSnapshot};
-use super::{Means, Phase, Watched};
+use super::version_snapshot::{NameHash, VersionSnapshot};
+use super::{InformerDependencies, InformerKey, InformerPhase};
 use crate::api::ApiError;
 use crate::error::Chain;
 use crate::text::clean;
@@ -35,7 +35,7 @@ const LATE: Duration = Duration::from_secs(30);
 const TEXT: usize = 500;
 
 /// How far a store is behind the server.
-enum Level {
+enum Lag {
     /// It is not.
     There,
     /// Its watch is late.
@@ -47,15 +47,19 @@ enum Level {
 /// Audits one feed.
 #[derive(Clone)]
 pub(super) struct Auditor {
-    watched: Watched,
+    watched: InformerKey,
     feed: Arc<SharedInformer>,
-    means: Means,
+    means: InformerDependencies,
     /// When the server was asked for the last barrier that was passed.
     barrier: Arc<Mutex<Option<Instant>>>,
 }
 
 impl Auditor {
-    pub(super) fn new(watched: Watched, feed: Arc<SharedInformer>, means: Means) -> Self {
+    pub(super) fn new(
+        watched: InformerKey,
+        feed: Arc<SharedInformer>,
+        means: InformerDependencies,
+    ) -> Self {
         Self {
             watched,
             feed,
@@ -70,7 +74,7 @@ impl Auditor {
         loop {
             let period = seams.rng.spread(self.means.settings.resync, SPREAD);
             seams.clock.sleep(period).await;
-            if self.feed.phase() != Phase::Synced {
+            if self.feed.phase() != InformerPhase::Synced {
                 continue;
             }
             let resource = self.watched.resource.to_string();
@@ -99,11 +103,11 @@ impl Auditor {
         Ok(before.intersection(&after).count())
     }
 
-    async fn look(&self) -> Result<HashSet<Name>, ApiError> {
-        let census = VersionSnapshot::take(&self.watched, &self.means).await?;
-        let passed = self.passes(&census);
+    async fn look(&self) -> Result<HashSet<NameHash>, ApiError> {
+        let snapshot = VersionSnapshot::take(&self.watched, &self.means).await?;
+        let passed = self.passes(&snapshot);
         self.means.seams.clock.within(PATIENCE, passed).await;
-        Ok(self.feed.suspects(&census))
+        Ok(self.feed.suspects(&snapshot))
     }
 
     /// The time.
@@ -128,11 +132,11 @@ impl Auditor {
         while !self.is_absent().await {
             let asked = clock.now();
             match self.level().await {
-                Ok(Level::There) => {
+                Ok(Lag::There) => {
                     *passed = Some(asked);
                     return;
                 }
-                Ok(Level::Lost(different)) => {
+                Ok(Lag::Lost(different)) => {
                     tracing::error!(
                         different,
                         "the watch of {resource} has lost events: listing everything again"
@@ -141,7 +145,7 @@ impl Auditor {
                     self.feed.diverged(different);
                     let _ = clock.within(LATE, state.changed()).await;
                 }
-                Ok(Level::Late) => {
+                Ok(Lag::Late) => {
                     let seconds = LATE.as_secs();
                     tracing::warn!(
                         "the watch of {resource} is more than {seconds} s late: listing everything again before a plugin goes on that reads them"
@@ -166,20 +170,20 @@ impl Auditor {
 
     /// Whether the store has all that the server has now, if the watch comes so far in time. One that has come so
     /// far without an object has lost it, unless that has gone meanwhile: so it is looked at twice.
-    async fn level(&self) -> Result<Level, ApiError> {
-        let mut lost: Option<HashSet<Name>> = None;
+    async fn level(&self) -> Result<Lag, ApiError> {
+        let mut lost: Option<HashSet<NameHash>> = None;
         loop {
-            let census = VersionSnapshot::take(&self.watched, &self.means).await?;
-            let passed = self.passes(&census);
+            let snapshot = VersionSnapshot::take(&self.watched, &self.means).await?;
+            let passed = self.passes(&snapshot);
             if self.means.seams.clock.within(LATE, passed).await.is_none() {
-                return Ok(Level::Late);
+                return Ok(Lag::Late);
             }
-            let suspects = self.feed.suspects(&census);
+            let suspects = self.feed.suspects(&snapshot);
             match &lost {
-                _ if suspects.is_empty() => return Ok(Level::There),
+                _ if suspects.is_empty() => return Ok(Lag::There),
                 Some(before) => match suspects.intersection(before).count() {
-                    0 => return Ok(Level::There),
-                    different => return Ok(Level::Lost(different)),
+                    0 => return Ok(Lag::There),
+                    different => return Ok(Lag::Lost(different)),
                 },
                 None => lost = Some(suspects),
             }
@@ -189,13 +193,13 @@ impl Auditor {
     /// Whether the kind is not served, or is another one by now.
     async fn is_absent(&self) -> bool {
         let resource = &self.watched.resource;
-        self.feed.phase() == Phase::Absent
+        self.feed.phase() == InformerPhase::Absent
             && matches!(self.means.discovery.serves(resource).await, Ok(false))
     }
 
     /// Waits until the store is as the census, or the watch has come past it.
-    async fn passes(&self, census: &VersionSnapshot) {
-        while self.feed.passed() < census.version() && !self.feed.meets(census) {
+    async fn passes(&self, snapshot: &VersionSnapshot) {
+        while self.feed.passed() < snapshot.version() && !self.feed.meets(snapshot) {
             self.means.seams.clock.sleep(LOOK).await;
         }
     }

@@ -30,7 +30,7 @@ use tombstones::Tombstones;
 /// Objects by namespace and name.
 #[derive(Debug, Default)]
 pub(super) struct Store {
-    objects: BTreeMap<Key, Held>,
+    objects: BTreeMap<Key, StoredObject>,
     index: Index,
     pool: Interner,
     gone: Tombstones,
@@ -59,7 +59,7 @@ pub(super) struct FieldSet {
 }
 
 #[derive(Debug)]
-struct Held {
+struct StoredObject {
     object: Object,
     /// The version that a watch or a list showed; 0 if only an answer did.
     shown: u64,
@@ -163,9 +163,10 @@ impl Store {
 
     /// A list must be at least as new as this.
     pub(super) fn highest(&self) -> u64 {
-        match bugs::is(Bug::RelistsGoBack) {
-            true => 0,
-            false => self.highest,
+        if bugs::is(Bug::RelistsGoBack) {
+            0
+        } else {
+            self.highest
         }
     }
 
@@ -191,7 +192,7 @@ impl Store {
         let mut all: Vec<Shown> = doubtful
             .map(|(object, edition)| self.put(object, edition))
             .collect();
-        let missing = |held: &Held| {
+        let missing = |held: &StoredObject| {
             // An answer may show what is newer than the list. Who can leave without being deleted
             // comes back by the watch, or not at all.
             let newer = version > 0 && held.object.metadata.version() > version;
@@ -223,7 +224,7 @@ impl Store {
             .as_ref()
             .is_some_and(|name| !object.metadata.has_finalizer(name))
         {
-            return self.left(&object);
+            return self.remove_named(&object);
         }
         if self.gone.covers(&object.metadata.uid, version) {
             return Shown::Nothing;
@@ -246,7 +247,7 @@ impl Store {
         let known = self.gone.covers(uid, version) || version <= self.level;
         self.pass(version);
         self.gone.add(uid, version);
-        match self.left(&object) {
+        match self.remove_named(&object) {
             Shown::Nothing if !known && !self.selective => Shown::Changed(Change {
                 old: Some(object),
                 new: None,
@@ -271,7 +272,7 @@ impl Store {
                 let list = old.map_or(0, |held| held.list);
                 let same = old.filter(|held| held.object.metadata.uid == object.metadata.uid);
                 let shown = same.map_or(0, |held| held.shown);
-                let held = Held {
+                let held = StoredObject {
                     object,
                     shown,
                     list,
@@ -330,7 +331,7 @@ impl Store {
                 return Shown::Known(held.object.clone());
             }
         }
-        let held = Held {
+        let held = StoredObject {
             object,
             shown: version,
             list: self.lists,
@@ -339,7 +340,7 @@ impl Store {
         Shown::Changed(self.insert(held))
     }
 
-    fn insert(&mut self, mut held: Held) -> Change {
+    fn insert(&mut self, mut held: StoredObject) -> Change {
         self.pool.share(&mut held.object);
         // Whoever hears of it reads it at once.
         let new = held.object.clone();
@@ -362,7 +363,7 @@ impl Store {
     }
 
     /// Takes out what has the name of `object`, unless that is newer.
-    fn left(&mut self, object: &Object) -> Shown {
+    fn remove_named(&mut self, object: &Object) -> Shown {
         let (key, version) = (object.metadata.key.clone(), object.metadata.version());
         let Some(held) = self.objects.get(&key) else {
             return Shown::Nothing;

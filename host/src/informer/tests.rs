@@ -8,10 +8,11 @@ mod fields;
 mod random;
 mod sharing;
 
+use parking_lot::Mutex;
 use std::convert::Infallible;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -68,7 +69,7 @@ impl tower_service::Service<http::Request<kube::client::Body>> for Spy {
         if uri.contains("watch=true") {
             assert_eq!(request.headers()["accept-encoding"], "identity");
         }
-        self.1.lock().unwrap().push(uri);
+        self.1.lock().push(uri);
         let server = self.0.clone();
         Box::pin(async move { Ok(server.handle(request).await) })
     }
@@ -164,12 +165,12 @@ impl World {
         });
     }
 
-    fn subscribe(&self, watched: Watched) -> (Subscription, Ears) {
+    fn subscribe(&self, watched: InformerKey) -> (Subscription, Ears) {
         self.subscribe_to(watched, &[])
     }
 
     /// A subscriber that reads only these fields.
-    fn subscribe_to(&self, watched: Watched, fields: &[&str]) -> (Subscription, Ears) {
+    fn subscribe_to(&self, watched: InformerKey, fields: &[&str]) -> (Subscription, Ears) {
         self.subscribe_on(&Account::unlimited(), watched, fields)
     }
 
@@ -177,7 +178,7 @@ impl World {
     fn subscribe_on(
         &self,
         account: &Account,
-        watched: Watched,
+        watched: InformerKey,
         fields: &[&str],
     ) -> (Subscription, Ears) {
         let fields = Fields::parse(fields.iter().copied()).unwrap();
@@ -195,7 +196,7 @@ impl World {
     /// Waits for what must come within ten minutes.
     pub(crate) async fn within<T>(&self, future: impl Future<Output = T>) -> T {
         let patience = self.seams.clock.within(600 * SECOND, future).await;
-        patience.unwrap_or_else(|| panic!("it never came: {:?}", self.asked.lock().unwrap()))
+        patience.unwrap_or_else(|| panic!("it never came: {:?}", self.asked.lock()))
     }
 
     pub(crate) async fn wait(&self, duration: Duration) {
@@ -204,7 +205,7 @@ impl World {
 
     /// How many requests of each kind there were: streamed lists, pages, watches.
     fn requests(&self) -> (usize, usize, usize) {
-        let asked = self.asked.lock().unwrap();
+        let asked = self.asked.lock();
         let count = |wanted: &dyn Fn(&str) -> bool| asked.iter().filter(|uri| wanted(uri)).count();
         let streamed = |uri: &str| uri.contains("sendInitialEvents");
         (
@@ -222,7 +223,7 @@ impl Ears {
         };
         if let Some(new) = &change.new {
             let (uid, version) = (new.metadata.uid.to_string(), new.metadata.version());
-            let before = self.versions.lock().unwrap().insert(uid, version);
+            let before = self.versions.lock().insert(uid, version);
             assert!(before < Some(version), "back in time");
         }
         let named = |object: &Option<Object>, sign: char| {
@@ -237,13 +238,13 @@ impl Ears {
             Origin::Watch => "~",
             Origin::Answer => "!",
         };
-        self.heard.lock().unwrap().push(text + from);
+        self.heard.lock().push(text + from);
     }
 
     /// What was heard since the last time: `+a` came by a list, `-a+a~` changed by the watch, `-a!` is
     /// gone by an answer to somebody else.
     fn told(&self) -> String {
-        let mut heard = std::mem::take(&mut *self.heard.lock().unwrap());
+        let mut heard = std::mem::take(&mut *self.heard.lock());
         if heard.iter().all(|one| !one.ends_with(['~', '!'])) {
             heard.sort();
         }
@@ -251,8 +252,8 @@ impl Ears {
     }
 }
 
-pub(crate) fn config_maps() -> Watched {
-    Watched {
+pub(crate) fn config_maps() -> InformerKey {
+    InformerKey {
         resource: Resource {
             group: String::new(),
             version: "v1".into(),
@@ -318,7 +319,7 @@ async fn objects_that_enter_and_leave_the_selector_come_and_go() {
     let world = World::new();
     world.create("a").await;
     world.create("b").await;
-    let (maps, ears) = world.subscribe(Watched {
+    let (maps, ears) = world.subscribe(InformerKey {
         label_selector: Some("app=a".into()),
         ..config_maps()
     });

@@ -84,8 +84,9 @@ mod tests {
                     1..=11 => 1,
                     many => many.div_ceil(5),
                 };
-                let fields = fields.iter();
-                let fields = fields.map(|(name, value)| name.len() + TEXT + counted(value));
+                let fields = fields
+                    .iter()
+                    .map(|(name, value)| name.len() + TEXT + counted(value));
                 nodes * NODE + fields.sum::<usize>()
             }
             Value::Null | Value::Bool(_) | Value::Number(_) => 0,

@@ -1,6 +1,6 @@
 //! Whether a plugin is granted what it needs: one verdict, and one text, for whoever runs, builds or prepares it: pure.
 
-use super::{Places, Problem, problems, wanted};
+use super::{CoverageQuery, GrantProblem, problems, wanted};
 use crate::grants::{Grant, Grants};
 use crate::plugin::Description;
 
@@ -12,12 +12,12 @@ pub struct Readiness {
     /// What to write for them; or why some of it is never granted.
     pub to_grant: Result<Vec<Grant>, String>,
     /// What in the grants cannot work.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<GrantProblem>,
 }
 
 impl Readiness {
     /// The verdict about a plugin with these `grants`.
-    pub fn of(description: &Description, grants: &Grants, places: &Places<'_>) -> Self {
+    pub fn of(description: &Description, grants: &Grants, places: &CoverageQuery<'_>) -> Self {
         let scope = places.is_cluster_scoped;
         Self {
             missing: description.missing(grants),
@@ -43,7 +43,7 @@ impl Readiness {
     /// `line` tells the line of a grant in its file.
     pub fn problems_told(&self, line: impl Fn(usize) -> Option<u64>) -> (Vec<String>, Vec<String>) {
         let (refused, notes): (Vec<_>, Vec<_>) = self.problems.iter().partition(|it| it.refuses);
-        let told = |problems: Vec<&Problem>| -> Vec<String> {
+        let told = |problems: Vec<&GrantProblem>| -> Vec<String> {
             let told = problems.into_iter().map(|problem| problem.text(&line));
             told.collect()
         };
@@ -70,7 +70,7 @@ mod tests {
             description.needs.extend(more.needs);
         }
         let grants: Vec<Grant> = serde_saphyr::from_str(grants).unwrap();
-        let places = Places {
+        let places = CoverageQuery {
             primary: PrimaryKind {
                 group: "x.dev",
                 plural: "xes",

@@ -30,9 +30,9 @@ use std::time::Duration;
 use super::bindings::cluster::Error;
 use super::bindings::types::ObjectRef;
 use super::calls::HostCalls;
-use super::measures::Measures;
+use super::custom_metrics::CustomMetrics;
 use super::redact::Redactor;
-use super::shares::Share;
+use super::shares::VersionShare;
 use super::transcript::CallRecorder;
 use super::waited::Waited;
 use crate::api::{Api, Discovery, Resource, group_of};
@@ -66,7 +66,7 @@ pub struct ClusterAccess {
     /// What its calls ask for.
     pub calls: HostCalls,
     /// Numbers of its own.
-    pub measures: Measures,
+    pub custom_metrics: CustomMetrics,
     /// What its calls wait for, and what they lose.
     pub throttled: Throttled,
     /// What the plugin watches.
@@ -76,14 +76,14 @@ pub struct ClusterAccess {
     /// Where what its calls hold counts.
     pub account: Account,
     /// What becomes of its writes.
-    pub writes: Writes,
+    pub writes: WriteMode,
     /// Where those are noted that are not sent.
-    pub sheet: CapturedWrites,
+    pub captured: CapturedWrites,
 }
 
 /// What becomes of the writes of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Writes {
+pub enum WriteMode {
     /// They are sent.
     Sent,
     /// They are answered as if they had been sent: the call is not meant.
@@ -120,8 +120,8 @@ impl std::fmt::Display for Primary {
 
 /// The cluster as one call sees it.
 pub struct Call {
-    door: Arc<ClusterAccess>,
-    measures: Measures,
+    cluster: Arc<ClusterAccess>,
+    custom_metrics: CustomMetrics,
     primary: Primary,
     /// How many requests it may make.
     api_calls: u32,
@@ -129,7 +129,7 @@ pub struct Call {
     /// How many of those were the host's own, to know what it must before a write.
     lookups: u32,
     /// What the call has read or written, so that it meets the same object again.
-    seen: HashMap<(Resource, Key), Seen>,
+    seen: HashMap<(Resource, Key), SeenVersion>,
     /// What the call remembers takes so much.
     memory: Charge,
     /// The last answer takes so much.
@@ -142,11 +142,11 @@ pub struct Call {
     captured: Captured,
     /// Whether it has applied its set.
     set_applied: bool,
-    tape: Option<CallRecorder>,
+    recorder: Option<CallRecorder>,
     /// Chance, as the call sees it.
     rng: Rng,
     /// What the plugin may do over time.
-    share: Option<Arc<Share>>,
+    share: Option<Arc<VersionShare>>,
     /// How long it waits for its host.
     waited: Option<Waited>,
     /// Hides the Secrets that the call sees in what people are told of it.
@@ -154,7 +154,7 @@ pub struct Call {
 }
 
 #[derive(Clone, Debug)]
-struct Seen {
+struct SeenVersion {
     uid: String,
     /// The version, if the store answered.
     stored_version: Option<String>,
@@ -170,9 +170,9 @@ pub struct Traffic {
 }
 
 /// Chance in a call about `primary`.
-fn chance(door: &ClusterAccess, primary: &Primary) -> Rng {
-    let about = || format!("{} {primary}", door.plugin);
-    door.api.rng().of_call(about)
+fn chance(cluster: &ClusterAccess, primary: &Primary) -> Rng {
+    let about = || format!("{} {primary}", cluster.plugin);
+    cluster.api.rng().of_call(about)
 }
 
 /// An object that an import names, resolved.
@@ -183,20 +183,20 @@ struct Target {
 
 impl Call {
     /// A call about `primary`: what it reads counts from now on.
-    pub fn new(door: Arc<ClusterAccess>, primary: Primary) -> Self {
-        door.view.begins(&primary.key);
+    pub fn new(cluster: Arc<ClusterAccess>, primary: Primary) -> Self {
+        cluster.view.begins(&primary.key);
         let own = (primary.resource.clone(), primary.key.clone());
-        let seen = Seen {
+        let seen = SeenVersion {
             uid: primary.uid.clone(),
             stored_version: None,
         };
         Self {
-            measures: door.measures.now(),
-            memory: door.account.passing(),
-            answer: door.account.passing(),
+            custom_metrics: cluster.custom_metrics.now(),
+            memory: cluster.account.passing(),
+            answer: cluster.account.passing(),
             exceeded: false,
-            rng: chance(&door, &primary),
-            door,
+            rng: chance(&cluster, &primary),
+            cluster,
             primary,
             api_calls: Limits::default().api_calls,
             requests: 0,
@@ -206,28 +206,31 @@ impl Call {
             remarks_left: remarks::MOST,
             captured: Captured::default(),
             set_applied: false,
-            tape: None,
+            recorder: None,
             share: None,
             waited: None,
             redactor: Redactor::default(),
         }
     }
 
-    /// From now on all that it is asked for, and what it answers, is noted on `tape`.
+    /// From now on all that it is asked for, and what it answers, is noted on `recorder`.
     #[must_use]
-    pub fn noted_on(self, tape: CallRecorder) -> Self {
-        let tape = Some(tape);
-        Self { tape, ..self }
+    pub fn noted_on(self, recorder: CallRecorder) -> Self {
+        let recorder = Some(recorder);
+        Self { recorder, ..self }
     }
 
-    /// Its plugin's numbers go to `measures`, and not to where they go now.
+    /// Its plugin's numbers go to `custom_metrics`, and not to where they go now.
     #[must_use]
-    pub fn measured_by(self, measures: Measures) -> Self {
-        Self { measures, ..self }
+    pub fn measured_by(self, custom_metrics: CustomMetrics) -> Self {
+        Self {
+            custom_metrics,
+            ..self
+        }
     }
 
-    pub(super) fn tape(&self) -> Option<&CallRecorder> {
-        self.tape.as_ref()
+    pub(super) fn recorder(&self) -> Option<&CallRecorder> {
+        self.recorder.as_ref()
     }
 
     /// Where the guest's random numbers begin.
@@ -241,13 +244,13 @@ impl Call {
     }
 
     /// Where its own numbers go.
-    pub(super) fn measures(&self) -> &Measures {
-        &self.measures
+    pub(super) fn custom_metrics(&self) -> &CustomMetrics {
+        &self.custom_metrics
     }
 
     /// Where it counts what it asks for.
     pub(super) fn calls(&self) -> HostCalls {
-        self.door.calls.clone()
+        self.cluster.calls.clone()
     }
 
     /// What the call has done so far.
@@ -262,17 +265,17 @@ impl Call {
     /// that holds a grant in its group.
     async fn resource(&mut self, api_version: &str, kind: &str) -> Result<Resource, Error> {
         check::kind(api_version, kind)?;
-        if let Some(resource) = self.door.discovery.remembered(api_version, kind) {
+        if let Some(resource) = self.cluster.discovery.remembered(api_version, kind) {
             return Ok(resource);
         }
         // Before anybody is asked: a lookup is a request too.
-        if !self.door.grants.know_group(group_of(api_version)) {
+        if !self.cluster.grants.know_group(group_of(api_version)) {
             return Err(self.deny(&format!("touch {kind} of {api_version}: add it to grants")));
         }
         self.check_requests()?;
         self.throttle().await;
         let waits = self.waits();
-        let found = self.door.discovery.by_kind(api_version, kind).await;
+        let found = self.cluster.discovery.by_kind(api_version, kind).await;
         drop(waits);
         // What is found is remembered. What is not counts, since nothing keeps a guest from making
         // up the next one.
@@ -323,8 +326,8 @@ impl Call {
 
     fn permit_access(&mut self, access: &Access<'_>) -> Result<(), Error> {
         let home = self.primary.key.namespace.as_deref();
-        if self.door.grants.allow(access, home) {
-            self.door.used.note(access);
+        if self.cluster.grants.allow(access, home) {
+            self.cluster.used.note(access);
             return Ok(());
         }
         Err(self.deny(&format!("{access}: add it to grants")))
@@ -333,7 +336,7 @@ impl Call {
     /// Remembers an object that the call has met. There is room for it: see [`Call::remember_one`].
     fn meet(&mut self, target: &Target, object: &Object, stored: bool) {
         let version = stored.then(|| object.metadata.resource_version.to_string());
-        let seen = Seen {
+        let seen = SeenVersion {
             uid: object.metadata.uid.to_string(),
             stored_version: version,
         };
@@ -341,13 +344,13 @@ impl Call {
             .insert((target.resource.clone(), target.key.clone()), seen);
     }
 
-    fn seen(&self, target: &Target) -> Option<&Seen> {
+    fn seen_version(&self, target: &Target) -> Option<&SeenVersion> {
         self.seen
             .get(&(target.resource.clone(), target.key.clone()))
     }
 
     /// The object as the guest may see it.
     fn show(&self, resource: &Resource, object: &Object) -> String {
-        self.door.view.show(resource, object)
+        self.cluster.view.show(resource, object)
     }
 }

@@ -1,16 +1,17 @@
 //! What plugins share of their host, and what one of them has of it: call slots, CPU turns, requests to the API
 //! server, and log bytes.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use parking_lot::Mutex;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
 
 use super::engine::SLOTS;
-use super::fair_scheduler::{FairScheduler, Line};
-use super::slots::{Slot, Slots};
+use super::fair_scheduler::{FairScheduler, PluginQueue};
+use super::slots::{CallSlot, CallSlots};
 use super::waited::Waited;
-use crate::flowcontrol::{Claim, Quota, Rate, RateLimiter, Taken, Throttled};
+use crate::flowcontrol::{Claim, Quota, QuotaDecision, Rate, RateLimiter, Throttled};
 use crate::manifest::Limits;
 use crate::seams::{Clock, Seams};
 
@@ -56,7 +57,7 @@ fn log_rate(per_second: f64) -> Rate {
 
 /// What is shared.
 pub(super) struct Shares {
-    slots: Slots,
+    slots: CallSlots,
     turns: FairScheduler,
     requests: RateLimiter,
     log: Mutex<Quota>,
@@ -64,7 +65,7 @@ pub(super) struct Shares {
 }
 
 /// What one version of a plugin has of it.
-pub(super) struct Share {
+pub(super) struct VersionShare {
     shares: Arc<Shares>,
     plugin: Arc<str>,
     requests: Claim,
@@ -72,12 +73,12 @@ pub(super) struct Share {
     line: Line,
     /// How many of its calls may be in flight at once.
     concurrency: usize,
-    dropped: Mutex<Dropped>,
+    dropped: Mutex<DroppedLines>,
 }
 
 /// Log lines that were dropped, and of which nobody was told yet.
 #[derive(Debug, Default)]
-struct Dropped {
+struct DroppedLines {
     lines: u64,
     said: Option<Instant>,
 }
@@ -97,7 +98,7 @@ impl Shares {
         let maxima = Maxima::default();
         Arc::new(Self {
             // Below the pool's slots: a call waits here rather than fail there.
-            slots: Slots::new(usize::try_from(SLOTS).unwrap_or(1).saturating_sub(4)),
+            slots: CallSlots::new(usize::try_from(SLOTS).unwrap_or(1).saturating_sub(4)),
             turns: FairScheduler::new(threads),
             requests: RateLimiter::new(maxima.requests, seams.clone()),
             log: Mutex::new(Quota::new(maxima.log())),
@@ -108,11 +109,11 @@ impl Shares {
     /// From now on so much over time; none: without any limit over time.
     pub(super) fn limit(&self, maxima: Option<Maxima>) {
         self.requests.limit(maxima.map(|maxima| maxima.requests));
-        self.log().limit(maxima.map(|maxima| maxima.log()));
+        self.log.lock().limit(maxima.map(|maxima| maxima.log()));
     }
 
     /// The share of a version of `plugin`, for as long as it is held.
-    pub(super) fn join(self: &Arc<Self>, plugin: Arc<str>, limits: &Limits) -> Share {
+    pub(super) fn join(self: &Arc<Self>, plugin: Arc<str>, limits: &Limits) -> VersionShare {
         let weight = limits.weight;
         self.slots.join(&plugin, weight, limits.concurrency);
         let claim = |rate| Claim {
@@ -120,7 +121,7 @@ impl Shares {
             weight,
             rate,
         };
-        Share {
+        VersionShare {
             requests: claim(Rate {
                 per_second: f64::from(limits.api_qps),
                 burst: f64::from(limits.api_burst),
@@ -133,13 +134,9 @@ impl Shares {
             plugin,
         }
     }
-
-    fn log(&self) -> MutexGuard<'_, Quota> {
-        self.log.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
-impl Share {
+impl VersionShare {
     /// Its version takes over: from now on the calls of the plugin have its limits.
     pub(super) fn take_over(&self) {
         let slots = &self.shares.slots;
@@ -147,7 +144,7 @@ impl Share {
     }
 
     /// Waits until one more call may be in flight.
-    pub(super) async fn slot(&self, throttled: Option<&Throttled>) -> Slot {
+    pub(super) async fn slot(&self, throttled: Option<&Throttled>) -> CallSlot {
         let began = self.shares.clock.now();
         let slot = self.shares.slots.take(&self.plugin).await;
         if let Some(throttled) = throttled {
@@ -157,7 +154,7 @@ impl Share {
     }
 
     /// Where its calls wait for their turns.
-    pub(super) fn line(&self) -> Line {
+    pub(super) fn line(&self) -> PluginQueue {
         self.line.clone()
     }
 
@@ -174,17 +171,21 @@ impl Share {
         // Time, level and names make a line longer than its text.
         let bytes = u32::try_from(bytes).unwrap_or(u32::MAX).saturating_add(256);
         let now = self.shares.clock.now();
-        let taken = self.shares.log().take(now, &self.log, f64::from(bytes));
+        let taken = self
+            .shares
+            .log
+            .lock()
+            .take(now, &self.log, f64::from(bytes));
         let why = match taken {
-            Taken::Yes => return Logged::Yes,
-            Taken::OwnLimit => {
+            QuotaDecision::Yes => return Logged::Yes,
+            QuotaDecision::OwnLimit => {
                 "the plugin is at its own limit: let it write less, or raise spec.limits.logBytesPerSecond"
             }
-            Taken::HostMaximum => {
+            QuotaDecision::HostMaximum => {
                 "the plugins together are at the host's maximum: let them write less, or raise --plugin-log-bytes-per-second"
             }
         };
-        let mut dropped = self.dropped.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut dropped = self.dropped.lock();
         dropped.lines += 1;
         if dropped.said.is_some_and(|said| now - said < SAID) {
             return Logged::Dropped(None);
@@ -197,12 +198,12 @@ impl Share {
     }
 }
 
-impl Drop for Share {
+impl Drop for VersionShare {
     fn drop(&mut self) {
         if self.shares.slots.leave(&self.plugin) {
             self.shares.turns.forget(&self.plugin);
             self.shares.requests.forget(&self.plugin);
-            self.shares.log().forget(&self.plugin);
+            self.shares.log.lock().forget(&self.plugin);
         }
     }
 }
@@ -374,7 +375,7 @@ mod tests {
         let old = shares.join(name.clone(), &few);
         let new = shares.join(name.clone(), &many);
         assert_eq!(shares.slots.limits_of(&name), Some((few.weight, 1)));
-        let requests = |share: &Share| {
+        let requests = |share: &VersionShare| {
             let all = (0..20).map(|_| share.request(&throttled, None).now_or_never());
             all.take_while(Option::is_some).count()
         };

@@ -8,29 +8,30 @@
 //! - At most half of the slots are kept free, so that with hundreds of plugins a busy one still has several. More
 //!   plugins than that may have to wait for each other; whoever holds least for its weight is next.
 
+use parking_lot::Mutex;
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use tokio::sync::oneshot;
 
 /// Shares slots. Clones are the same.
 #[derive(Clone, Debug)]
-pub(super) struct Slots(Arc<Mutex<State<oneshot::Sender<Slot>>>>);
+pub(super) struct CallSlots(Arc<Mutex<SlotsState<oneshot::Sender<CallSlot>>>>);
 
 /// The right to have one call in flight. Dropping it hands it to the next.
 #[derive(Debug)]
-pub(super) struct Slot(Option<(Slots, Arc<str>)>);
+pub(super) struct CallSlot(Option<(CallSlots, Arc<str>)>);
 
-impl Slots {
+impl CallSlots {
     /// `count` slots, at least two.
     pub(super) fn new(count: usize) -> Self {
-        Self(Arc::new(Mutex::new(State::new(count.max(2)))))
+        Self(Arc::new(Mutex::new(SlotsState::new(count.max(2)))))
     }
 
     /// A version of `plugin` is loaded, whose calls have this weight, and of which at most so many run at once. While
     /// other versions of it are loaded their limits stand.
     pub(super) fn join(&self, plugin: &Arc<str>, weight: u32, most: usize) {
-        self.state().join(plugin, weight, most);
+        self.0.lock().join(plugin, weight, most);
     }
 
     /// From now on calls of `plugin` have this weight, and at most so many run at once.
@@ -49,18 +50,18 @@ impl Slots {
 
     /// One of its versions is gone. `true` if it was the last.
     pub(super) fn leave(&self, plugin: &str) -> bool {
-        let is_gone = self.state().leave(plugin);
+        let is_gone = self.0.lock().leave(plugin);
         self.deal();
         is_gone
     }
 
     /// Waits for a slot for a call of `plugin`. Who stops waiting takes nothing.
-    pub(super) async fn take(&self, plugin: &Arc<str>) -> Slot {
+    pub(super) async fn take(&self, plugin: &Arc<str>) -> CallSlot {
         loop {
             let slot = {
-                let mut state = self.state();
+                let mut state = self.0.lock();
                 if state.take(plugin) {
-                    return Slot(Some((self.clone(), plugin.clone())));
+                    return CallSlot(Some((self.clone(), plugin.clone())));
                 }
                 let (sender, slot) = oneshot::channel();
                 state.push(plugin, sender);
@@ -76,26 +77,22 @@ impl Slots {
     /// Hands out what is free.
     fn deal(&self) {
         loop {
-            let next = self.state().next();
+            let next = self.0.lock().next();
             let Some((plugin, waiter)) = next else { return };
-            let slot = Slot(Some((self.clone(), plugin.clone())));
+            let slot = CallSlot(Some((self.clone(), plugin.clone())));
             // Who does not wait any more gives it back.
             if let Err(mut slot) = waiter.send(slot) {
                 slot.0 = None;
-                self.state().release(&plugin);
+                self.0.lock().release(&plugin);
             }
         }
     }
-
-    fn state(&self) -> MutexGuard<'_, State<oneshot::Sender<Slot>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
-impl Drop for Slot {
+impl Drop for CallSlot {
     fn drop(&mut self) {
         if let Some((slots, plugin)) = self.0.take() {
-            slots.state().release(&plugin);
+            slots.0.lock().release(&plugin);
             slots.deal();
         }
     }
@@ -103,7 +100,7 @@ impl Drop for Slot {
 
 /// Who holds slots, and who waits, as `W`.
 #[derive(Debug)]
-struct State<W> {
+struct SlotsState<W> {
     size: usize,
     free: usize,
     members: BTreeMap<Arc<str>, Member<W>>,
@@ -124,7 +121,7 @@ struct Member<W> {
 
 /// How many slots are kept free.
 #[derive(Clone, Copy, Debug)]
-struct Kept {
+struct ReservedSlots {
     /// One for each plugin that has nothing in flight.
     idle: usize,
     /// What plugins have not taken of their shares.
@@ -140,7 +137,7 @@ impl<W> Member<W> {
     }
 }
 
-impl<W> State<W> {
+impl<W> SlotsState<W> {
     fn new(size: usize) -> Self {
         Self {
             size,
@@ -184,7 +181,7 @@ impl<W> State<W> {
         let may = self
             .members
             .get(plugin)
-            .is_some_and(|member| self.may(member, || self.kept()));
+            .is_some_and(|member| self.may(member, || self.reserved()));
         if may {
             self.hold(plugin);
         }
@@ -207,10 +204,12 @@ impl<W> State<W> {
         if self.waiting == 0 || self.free == 0 {
             return None;
         }
-        let kept = self.kept();
-        let waiting = self.members.iter();
-        let waiting = waiting.filter(|(_, member)| !member.calls.is_empty());
-        let waiting = waiting.filter(|(_, member)| self.may(member, || kept));
+        let kept = self.reserved();
+        let waiting = self
+            .members
+            .iter()
+            .filter(|(_, member)| !member.calls.is_empty())
+            .filter(|(_, member)| self.may(member, || kept));
         let (plugin, _) = waiting.min_by(|(_, one), (_, two)| {
             let held = (one.held * two.weight).cmp(&(two.held * one.weight));
             held.then(one.since.cmp(&two.since))
@@ -227,7 +226,7 @@ impl<W> State<W> {
     }
 
     /// Whether one more call of `member` may be in flight.
-    fn may(&self, member: &Member<W>, kept: impl FnOnce() -> Kept) -> bool {
+    fn may(&self, member: &Member<W>, kept: impl FnOnce() -> ReservedSlots) -> bool {
         if self.free == 0 || member.held == 0 {
             return self.free > 0;
         }
@@ -243,7 +242,7 @@ impl<W> State<W> {
     }
 
     /// What is kept free. Of whoever holds a slot, or its share, that is nothing, so all see the same.
-    fn kept(&self) -> Kept {
+    fn reserved(&self) -> ReservedSlots {
         let weights = self.members.values().map(|member| member.weight).sum();
         let right = |member: &Member<W>| member.share(self.size, weights).min(member.most);
         let members = self.members.values();
@@ -251,7 +250,7 @@ impl<W> State<W> {
             let missing = right(member).saturating_sub(member.held);
             (idle + usize::from(member.held == 0), shares + missing)
         });
-        Kept {
+        ReservedSlots {
             idle,
             shares,
             weights,

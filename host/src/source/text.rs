@@ -13,9 +13,10 @@ pub const NOT_A_FILE: &str = "it is not a file";
 /// # Errors
 /// It is not: [`io::ErrorKind::InvalidInput`].
 pub fn is_file(about: &fs::Metadata) -> io::Result<()> {
-    match about.is_file() {
-        true => Ok(()),
-        false => Err(io::Error::new(io::ErrorKind::InvalidInput, NOT_A_FILE)),
+    if about.is_file() {
+        Ok(())
+    } else {
+        Err(io::Error::new(io::ErrorKind::InvalidInput, NOT_A_FILE))
     }
 }
 

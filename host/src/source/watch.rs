@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::sync::mpsc;
 
-use super::folder::{Folder, Reader};
+use super::folder::{Folder, FolderReader};
 use crate::seams::{Either, Notices, Seams, first};
 
 /// How often the folder is looked at without a notice: a folder that was removed and made again, or
@@ -17,7 +17,7 @@ const LOOK: Duration = Duration::from_secs(2);
 const GATHER: Duration = Duration::from_millis(1);
 
 /// A watched config folder.
-pub struct Watch(Where);
+pub struct FolderWatch(Where);
 
 enum Where {
     Files(Box<Files>),
@@ -28,7 +28,7 @@ enum Where {
 /// A folder in the file system.
 struct Files {
     folder: PathBuf,
-    reader: Option<Reader>,
+    reader: Option<FolderReader>,
     notices: Option<Notices>,
     seams: Seams,
     held: Folder,
@@ -36,7 +36,7 @@ struct Files {
     said: Option<String>,
 }
 
-impl Watch {
+impl FolderWatch {
     /// Begins to watch `folder`; answers also what it holds.
     ///
     /// # Errors
@@ -53,7 +53,7 @@ impl Watch {
         if let Some(notices) = &mut notices {
             notices.watch(&[folder.to_owned()].into());
         }
-        let mut reader = Reader::new(folder);
+        let mut reader = FolderReader::new(folder);
         let held = reader.first_look(seams.clock.now())?;
         let files = Files {
             folder: folder.to_owned(),
@@ -112,7 +112,7 @@ impl Files {
             }
             // The last look was lost: everything is as it is.
             None => {
-                let mut reader = Reader::new(&folder);
+                let mut reader = FolderReader::new(&folder);
                 let looked = reader.first_look(now);
                 (reader, looked)
             }

@@ -9,10 +9,10 @@ use jiff::SignedDuration;
 use tokio::time::Instant;
 
 use super::document::{GrantStatus, KeyStatus, Passes, PluginDetails, PluginStatus, Status};
-use super::warnings::{Known, warnings};
+use super::warnings::{WarningInput, warnings};
 use crate::controller::{Archive, ControllerHandles, Record};
 use crate::grants::Unused;
-use crate::metrics::{Meters, Metrics, Stage, Step};
+use crate::metrics::{Interval, Metrics, PluginMetrics, PluginStage};
 use crate::seams::Clock;
 use crate::text::clean;
 
@@ -60,8 +60,7 @@ impl StatusCollector {
 
     /// What is wrong with the host as a whole.
     fn problems(&self) -> Vec<String> {
-        let silence = self.metrics.requests().silence();
-        let silence = silence.map(|(lasts, count)| {
+        let silence = self.metrics.requests().silence().map(|(lasts, count)| {
             let seconds = lasts.as_secs();
             format!("the API server gives no answer: {count} requests in the last {seconds} s")
         });
@@ -112,7 +111,7 @@ impl StatusCollector {
     }
 
     /// That of one plugin.
-    fn plugin(&self, name: &str, meters: &Meters) -> PluginStatus {
+    fn plugin(&self, name: &str, meters: &PluginMetrics) -> PluginStatus {
         let (stage, waiting, history) = (meters.stage(), meters.waiting(), meters.history());
         let about = meters.about();
         let records = self.records.all_of(name);
@@ -122,19 +121,19 @@ impl StatusCollector {
         let refused = meters.refusal();
         let now = self.clock.wall();
         let is_recent = |record: &&Arc<Record>| now.duration_since(record.began) < RECENT;
-        let sum = |of: fn(&Step) -> u32| history.iter().map(|step| u64::from(of(step))).sum();
-        let known = Known {
+        let sum = |of: fn(&Interval) -> u32| history.iter().map(|step| u64::from(of(step))).sum();
+        let known = WarningInput {
             refused: refused.as_deref().map(|why| clean(why, TEXT)),
             is_quarantined: meters.is_quarantined(),
             slowed_down: match &stage {
-                Stage::SlowedDown(why) => Some(clean(why, TEXT)),
-                Stage::Loading
-                | Stage::Refused(_)
-                | Stage::Quarantined(_)
-                | Stage::Waiting(_)
-                | Stage::Syncing
-                | Stage::StandingBy
-                | Stage::Running => None,
+                PluginStage::SlowedDown(why) => Some(clean(why, TEXT)),
+                PluginStage::Loading
+                | PluginStage::Refused(_)
+                | PluginStage::Quarantined(_)
+                | PluginStage::Waiting(_)
+                | PluginStage::Syncing
+                | PluginStage::StandingBy
+                | PluginStage::Running => None,
             },
             waiting,
             hot_loops: sum(|step| step.hot_loops),
@@ -153,11 +152,14 @@ impl StatusCollector {
         took.sort_unstable();
         let minute = history.iter().rev().take(12);
         let message = match &stage {
-            Stage::Refused(why)
-            | Stage::Quarantined(why)
-            | Stage::Waiting(why)
-            | Stage::SlowedDown(why) => Some(clean(why, TEXT)),
-            Stage::Loading | Stage::Syncing | Stage::StandingBy | Stage::Running => None,
+            PluginStage::Refused(why)
+            | PluginStage::Quarantined(why)
+            | PluginStage::Waiting(why)
+            | PluginStage::SlowedDown(why) => Some(clean(why, TEXT)),
+            PluginStage::Loading
+            | PluginStage::Syncing
+            | PluginStage::StandingBy
+            | PluginStage::Running => None,
         };
         PluginStatus {
             name: name.to_owned(),

@@ -108,9 +108,10 @@ impl FromStr for Endpoint {
             let is_http = matches!(uri.scheme_str(), Some("http" | "https"));
             is_http && uri.query().is_none() && is_bare(&uri)
         };
-        match text.parse().is_ok_and(is_url) {
-            true => Ok(Self(text.to_owned())),
-            false => Err(wrong),
+        if text.parse().is_ok_and(is_url) {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(wrong)
         }
     }
 }

@@ -9,7 +9,6 @@
 //! - What is kept counts on the plugin's account.
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::{MutexGuard, PoisonError};
 
 use super::View;
 use crate::bugs::{self, Bug};
@@ -74,15 +73,15 @@ impl View {
     /// # Errors
     /// The plugin's account has no room for it: the run must not write.
     pub fn writes_as(&self, by: &Key, manager: &str) -> Result<(), Exceeded> {
-        if manager == self.outlook.manager {
+        if manager == self.watch_spec.manager {
             return Ok(());
         }
-        self.authors().insert(by, Tag::of_manager(manager))
+        self.authors.lock().insert(by, Tag::of_manager(manager))
     }
 
     /// The primary `by` is gone.
     pub(super) fn forget_author(&self, by: &Key) {
-        self.authors().forget(by);
+        self.authors.lock().forget(by);
     }
 
     /// The keys whose part of an object `change` has changed, or has taken away with the object.
@@ -117,18 +116,14 @@ impl View {
             return BTreeSet::new();
         }
         let mut keys: BTreeSet<Key> = {
-            let authors = self.authors();
+            let authors = self.authors.lock();
             let found = managers.iter().filter_map(|tag| authors.keys.get(tag));
             found.cloned().collect()
         };
-        if managers.contains(&Tag::of_manager(&self.outlook.manager)) {
+        if managers.contains(&Tag::of_manager(&self.watch_spec.manager)) {
             keys.extend(objects.flat_map(|object| self.wakes.owners(&object.metadata)));
         }
         keys
-    }
-
-    fn authors(&self) -> MutexGuard<'_, Authors> {
-        self.authors.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -84,9 +84,10 @@ impl EventMapper {
     /// Why `key` runs after `change`: somebody asked for it, if the change is that of [`REQUESTED`](super::REQUESTED) on
     /// its own object.
     pub(super) fn why(&self, resource: &Resource, change: &Change, key: &Key) -> WakeReason {
-        match self.is_request(resource, change, key) {
-            true => WakeReason::Asked,
-            false => wake_reason::changed(resource, change),
+        if self.is_request(resource, change, key) {
+            WakeReason::Asked
+        } else {
+            wake_reason::changed(resource, change)
         }
     }
 
@@ -106,8 +107,11 @@ impl EventMapper {
         let ours = |api_version: &str, kind: &str| {
             group_of(api_version) == self.primary.group && kind == self.primary.kind
         };
-        let namespace = metadata.key.namespace.as_deref();
-        let namespace = namespace.filter(|_| self.primary.namespaced);
+        let namespace = metadata
+            .key
+            .namespace
+            .as_deref()
+            .filter(|_| self.primary.namespaced);
         let owners = metadata
             .owners
             .iter()
@@ -264,9 +268,10 @@ mod tests {
                 new: asked(new_uid, new),
             };
             let why = |resource: Resource, key: &Key| wakes.0.why(&resource, &change, key);
-            let want = match is_request {
-                true => WakeReason::Asked,
-                false => WakeReason::Changed("Greeting".into(), own.clone()),
+            let want = if is_request {
+                WakeReason::Asked
+            } else {
+                WakeReason::Changed("Greeting".into(), own.clone())
             };
             assert_eq!(why(resource("Greeting"), &own), want, "{old} {new}");
             let other = Key::new(Some("n"), "b");

@@ -135,8 +135,10 @@ async fn calls(
             "passes that change nothing sent {sent} requests"
         );
         if swaps > SETTLES {
-            let spent = passes.iter().take(OBJECTS);
-            let spent = spent.map(|pass| Ok(pass.number("cpu_ms")? * 1e3));
+            let spent = passes
+                .iter()
+                .take(OBJECTS)
+                .map(|pass| Ok(pass.number("cpu_ms")? * 1e3));
             took.extend(spent.collect::<Result<Vec<f64>>>()?);
         }
     }

@@ -1,7 +1,8 @@
 //! How a host stands more and more changes a second.
 
+use parking_lot::Mutex;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
@@ -182,7 +183,7 @@ impl Crowd {
             let (api, name) = (self.api.clone(), name.clone());
             // A change before this one that is not done yet is overtaken, and never seen.
             let wanted = (format!("Hello, {value}!"), Instant::now());
-            self.waiting().wanted.insert(name.clone(), wanted);
+            self.waiting.lock().wanted.insert(name.clone(), wanted);
             let at_once = Arc::clone(&self.at_once);
             asked.spawn(async move {
                 let _turn = at_once.acquire().await;
@@ -194,26 +195,22 @@ impl Crowd {
             asked??;
         }
         let patience = Instant::now() + PATIENCE;
-        while !self.waiting().wanted.is_empty() {
+        while !self.waiting.lock().wanted.is_empty() {
             ensure!(
                 Instant::now() < patience,
                 "{} changes are never done",
-                self.waiting().wanted.len()
+                self.waiting.lock().wanted.len()
             );
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
         running.check()?;
         let (took, used) = (began.elapsed().as_secs_f64(), cpu(running.id())? - before);
-        let mut times = std::mem::take(&mut self.waiting().took);
+        let mut times = std::mem::take(&mut self.waiting.lock().took);
         Ok(KeptUp {
             cpu: used / took,
             a_second: times.len() as f64 / took,
             p99: percentile(&mut times, 99),
         })
-    }
-
-    fn waiting(&self) -> MutexGuard<'_, Waiting> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -234,7 +231,7 @@ async fn look(
             continue;
         };
         let now = Instant::now();
-        let mut waiting = waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut waiting = waiting.lock();
         if let Some((_, since)) = waiting
             .wanted
             .get(name)

@@ -115,22 +115,23 @@ impl Contestant {
             return Ok(Vec::new());
         };
         let program = program(path)?;
-        let commands = match self.is_ours() {
-            true => vec![host(task)],
-            false => task
-                .words
+        let commands = if self.is_ours() {
+            vec![host(task)]
+        } else {
+            task.words
                 .iter()
                 .map(|words| self.peer(words, task))
-                .collect(),
+                .collect()
         };
         let mut all = Vec::new();
         for command in commands {
             let folder = tempfile::tempdir()?;
             let mut words = vec![setting("KUBECONFIG", kubeconfig), program.clone().into()];
             words.extend(command);
-            let metrics = match self.is_ours() {
-                true => Some(free_address()?),
-                false => None,
+            let metrics = if self.is_ours() {
+                Some(free_address()?)
+            } else {
+                None
             };
             if let Some(address) = metrics {
                 words.push(format!("--metrics-bind-address={address}").into());
@@ -156,9 +157,10 @@ impl Contestant {
                 if let Some(refused) = refused.filter(|_| self.is_ours()) {
                     return Ok(Some(Err(anyhow!("a plugin is refused: {refused}"))));
                 }
-                let is_ready = match self.is_ours() {
-                    true => log.matches("all lists are in").count() >= task.plugins,
-                    false => log.lines().any(|line| line == "ready"),
+                let is_ready = if self.is_ours() {
+                    log.matches("all lists are in").count() >= task.plugins
+                } else {
+                    log.lines().any(|line| line == "ready")
                 };
                 Ok(is_ready.then_some(Ok(())))
             });
@@ -176,9 +178,11 @@ impl Contestant {
         let lean = is_lean.then_some("-lean");
         let (workload, more) = words.split_at(words.len().min(1));
         let workload = workload.iter().map(String::as_str);
-        let words = lean.into_iter().chain(workload);
-        let words = words.chain([&*task.namespace]);
-        let words = words.chain(more.iter().map(String::as_str));
+        let words = lean
+            .into_iter()
+            .chain(workload)
+            .chain([&*task.namespace])
+            .chain(more.iter().map(String::as_str));
         words.map(OsString::from).collect()
     }
 }

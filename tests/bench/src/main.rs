@@ -176,17 +176,19 @@ async fn main() -> Result<ExitCode> {
         let table = table::markdown(&results, workload.name, workload.figures);
         println!("\n{}\n\n{table}", workload.title);
     }
-    Ok(match results.has_failures() {
-        true => ExitCode::FAILURE,
-        false => ExitCode::SUCCESS,
+    Ok(if results.has_failures() {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
     })
 }
 
 impl Flags {
     fn wants(&self, workload: &Workload) -> bool {
-        match self.workloads.is_empty() {
-            true => workload.grows == self.scale,
-            false => self.workloads.iter().any(|one| one == workload.name),
+        if self.workloads.is_empty() {
+            workload.grows == self.scale
+        } else {
+            self.workloads.iter().any(|one| one == workload.name)
         }
     }
 

@@ -36,7 +36,7 @@ const fn caught_by(mutant: Mutant) -> &'static [&'static str] {
         Mutant::LeavingObjectsAreSentAsTheyAre => {
             &["watch/label-transitions", "watch/field-transitions-of-pods"]
         }
-        Mutant::InitialEventsEndWithoutAWord => {
+        Mutant::InitialEventsEndUnmarked => {
             &["watch/initial-events", "watch/initial-events-of-nothing"]
         }
         Mutant::TooOldVersionsAreServed => &["watch/too-old-version"],
@@ -57,7 +57,7 @@ const fn caught_by(mutant: Mutant) -> &'static [&'static str] {
         }
         Mutant::UidsComeBack => &["write/recreate-with-uid", "gc/owner-recreated"],
         Mutant::GenerateNameWins => &["write/generate-name"],
-        Mutant::OnlyTheFirstFaultIsTold => {
+        Mutant::OnlyTheFirstFaultIsReported => {
             &["crd/validate-everything-at-once", "builtin/pod-invalid"]
         }
         Mutant::TerminatingNamespacesTakeMore => &["namespaces/terminating"],
@@ -68,9 +68,9 @@ const fn caught_by(mutant: Mutant) -> &'static [&'static str] {
         Mutant::PagesRepeatTheirLastItem => &["list/pages", "list/many-pages"],
         Mutant::NotinWantsTheLabel => &["list/labels-sets"],
         Mutant::TestsOfNothingFail => &["patch/json-test-absent-null"],
-        Mutant::PatchDeleteIsNotHeard => &["patch/strategic-maps"],
+        Mutant::DeleteDirectivesAreIgnored => &["patch/strategic-maps"],
         Mutant::MergedNullsStay => &["patch/merge"],
-        Mutant::VersionsStandAsTheyCome => &["discovery/new-custom-kind"],
+        Mutant::VersionsAreNotSorted => &["discovery/new-custom-kind"],
         Mutant::TypesDoNotSayTheirKind => &["openapi/custom-kinds"],
         Mutant::EventsAreNotTranslated => &["events/two-apis-one-store"],
         Mutant::ColumnsDoNotShowLists => &["crd/printer-column-types"],

@@ -3,9 +3,9 @@
 //! Each is started once the one before it is ready: one that has to wait looks only every second.
 //! A port that someone else took in the meantime is a reason to start over with others.
 
+use parking_lot::Mutex;
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::bail;
@@ -53,7 +53,7 @@ impl Started {
     /// The ids of etcd, the API server and, if there is one, the controller manager.
     pub(crate) fn process_ids(&self) -> Vec<u32> {
         let apiserver = self.apiserver.lock();
-        let apiserver = apiserver.unwrap_or_else(PoisonError::into_inner).id();
+        let apiserver = apiserver.id();
         let manager = self.manager.as_ref().map(Guarded::id);
         [self.etcd.id(), apiserver]
             .into_iter()
@@ -67,7 +67,7 @@ impl Started {
         let start = || Guarded::start(&assets.kube_apiserver, &site.kube_apiserver(), folder);
         {
             let apiserver = self.apiserver.lock();
-            let mut apiserver = apiserver.unwrap_or_else(PoisonError::into_inner);
+            let mut apiserver = apiserver;
             apiserver.kill();
             *apiserver = start()?;
         }

@@ -1,9 +1,10 @@
 //! `windlass dev` as an author runs it: a process of its own, known by the documents that it prints.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -154,7 +155,7 @@ impl Dev {
 }
 
 fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    mutex.lock()
 }
 
 impl Drop for Dev {

@@ -1,7 +1,8 @@
 //! Traces, as a collector gets them.
 
+use parking_lot::Mutex;
 use std::process::Command;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
 use axum::Router;
@@ -48,7 +49,7 @@ impl Collector {
         let Ok(request) = ExportTraceServiceRequest::decode(body) else {
             return StatusCode::BAD_REQUEST;
         };
-        let mut taken = collector.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut taken = collector.0.lock();
         for of_resource in request.resource_spans {
             taken.resources = of_resource.resource.unwrap_or_default().attributes;
             for of_scope in of_resource.scope_spans {
@@ -59,12 +60,12 @@ impl Collector {
     }
 
     fn spans(&self) -> Vec<Span> {
-        let taken = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let taken = self.0.lock();
         taken.spans.clone()
     }
 
     fn resource(&self, key: &str) -> String {
-        let taken = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let taken = self.0.lock();
         attribute(&taken.resources, key)
     }
 

@@ -14,7 +14,7 @@ use windlass_host::flowcontrol::Throttled;
 use windlass_host::grants::Grants;
 use windlass_host::manifest::Limits;
 use windlass_host::object::{Key, Object, finalizer_of};
-use windlass_host::plugin::cluster::{AccessMeans, Call, ClusterAccess, Primary, Writes};
+use windlass_host::plugin::cluster::{AccessMeans, Call, ClusterAccess, Primary, WriteMode};
 use windlass_host::plugin::{
     Action, Called, Cancel, Compiler, LoadError, Plugin, Progress, Request, Sandboxes,
 };
@@ -35,7 +35,7 @@ pub struct House {
     /// What all its plugins share.
     pub sandboxes: Arc<Sandboxes>,
     /// The door to the API server.
-    pub door: Api,
+    pub cluster: Api,
     discovery: Arc<Discovery>,
     events: Recorder,
     seams: Seams,
@@ -50,7 +50,7 @@ pub struct Tenant {
     pub plugin: Plugin,
     /// Stops every call of the plugin: the host is shutting down.
     pub cancel: Cancel,
-    door: Arc<ClusterAccess>,
+    cluster: Arc<ClusterAccess>,
     api: FakeApi,
 }
 
@@ -80,15 +80,15 @@ impl House {
     fn new(api: FakeApi, clock: Clock, spawn: Spawn, threads: usize) -> anyhow::Result<Self> {
         let rng = Rng::seeded(1);
         let seams = Seams { clock, rng, spawn };
-        let door = Api::new(api.client(), seams.clone());
-        let (events, writer) = Recorder::start(door.clone(), &seams, "test");
+        let cluster = Api::new(api.client(), seams.clone());
+        let (events, writer) = Recorder::start(cluster.clone(), &seams, "test");
         let sandboxes = Sandboxes::new(seams.clone(), threads, BUDGET, Compiler::Here);
         Ok(Self {
             sandboxes: sandboxes.map_err(|error| anyhow::anyhow!("{error:#}"))?,
-            discovery: Arc::new(Discovery::new(door.clone(), clock)),
+            discovery: Arc::new(Discovery::new(cluster.clone(), clock)),
             cache: CodeCache::open(&guests::target().join("code"))?,
             api,
-            door,
+            cluster,
             events,
             seams,
             _writer: writer,
@@ -125,17 +125,17 @@ impl House {
         let (version, kind) = (&plugin.description.api_version, &plugin.description.kind);
         let primary = self.discovery.by_kind(version, kind).await?;
         let primary = primary.with_context(|| format!("{kind} of {version} is not served"))?;
-        let view = View::unwatched(plugin.description.outlook(&plugin.name, primary));
+        let view = View::unwatched(plugin.description.watch_spec(&plugin.name, primary));
         let means = AccessMeans {
-            api: self.door.clone(),
+            api: self.cluster.clone(),
             discovery: self.discovery.clone(),
             events: self.events.clone(),
         };
-        let door = ClusterAccess::of(&plugin, grants, Arc::new(view), means, Writes::Sent);
+        let cluster = ClusterAccess::of(&plugin, grants, Arc::new(view), means, WriteMode::Sent);
         Ok(Tenant {
             plugin,
             cancel: Cancel::default(),
-            door: Arc::new(door),
+            cluster: Arc::new(cluster),
             api: self.api.clone(),
         })
     }
@@ -171,7 +171,7 @@ impl Tenant {
         if matches!(called.answer, Ok(Progress::Done)) {
             let finalizer = finalizer_of(&self.plugin.name);
             settle_finalizer(
-                &self.door.api,
+                &self.cluster.api,
                 &primary,
                 &object.metadata,
                 &finalizer,
@@ -184,7 +184,7 @@ impl Tenant {
 
     /// What the plugin waited for, and what it lost.
     pub fn throttled(&self) -> &Throttled {
-        &self.door.throttled
+        &self.cluster.throttled
     }
 
     async fn call(&self, namespace: &str, name: &str) -> anyhow::Result<(Request, Call, Object)> {
@@ -196,7 +196,7 @@ impl Tenant {
         let found = self.api.cluster().get(&target);
         let object = found.map_err(|code| anyhow::anyhow!("{target}: {code}"))?;
         let object = Object::new(&object).context("the primary has no name")?;
-        let resource = self.door.discovery.by_kind(version, kind).await?;
+        let resource = self.cluster.discovery.by_kind(version, kind).await?;
         let resource = resource.context("the primary's kind is not served any more")?;
         let primary = Primary {
             key: Key::new(Some(namespace), name),
@@ -204,9 +204,9 @@ impl Tenant {
             resource: resource.clone(),
         };
         let request = Request {
-            object: self.door.view.show(&resource, &object),
+            object: self.cluster.view.show(&resource, &object),
             attempt: 0,
         };
-        Ok((request, Call::new(self.door.clone(), primary), object))
+        Ok((request, Call::new(self.cluster.clone(), primary), object))
     }
 }

@@ -1,7 +1,8 @@
 //! What the host logs, kept for tests to look at.
 
+use parking_lot::Mutex;
 use std::fmt::Debug;
-use std::sync::{Mutex, Once, PoisonError};
+use std::sync::Once;
 
 use tracing::field::{Field, Visit};
 use tracing::{Event, Level, Subscriber};
@@ -38,7 +39,7 @@ pub fn keep() {
 
 /// The lines about a primary. Tests run at once: each has primaries of its own.
 pub fn about(object: &str) -> Vec<Line> {
-    let lines = LINES.lock().unwrap_or_else(PoisonError::into_inner);
+    let lines = LINES.lock();
     let about = lines.iter().filter(|line| line.object == object);
     about.cloned().collect()
 }
@@ -60,10 +61,7 @@ impl<S: Subscriber> Layer<S> for Keep {
             fields: String::new(),
         };
         event.record(&mut line);
-        LINES
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(line);
+        LINES.lock().push(line);
     }
 }
 

@@ -9,7 +9,7 @@ use std::str::FromStr;
 use anyhow::{Context, bail};
 use windlass_apiserver::faults;
 
-use crate::door::Class;
+use crate::network::Class;
 
 /// Something that goes wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,10 +10,10 @@
 
 pub mod days;
 pub mod deeds;
-pub mod door;
 pub mod fault;
 pub mod kit;
 pub mod logs;
+pub mod network;
 pub mod oracle;
 pub mod panics;
 pub mod replica;

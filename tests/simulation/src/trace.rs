@@ -1,7 +1,8 @@
 //! Everything that happened in a run, in order: requests, log lines, faults, what users did.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::fmt::{self, Display, Formatter};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -118,7 +119,7 @@ impl Trace {
 
     fn held(&self) -> Option<MutexGuard<'_, Vec<Line>>> {
         let lines = self.lines.as_ref()?;
-        Some(lines.lock().unwrap_or_else(PoisonError::into_inner))
+        Some(lines.lock())
     }
 }
 

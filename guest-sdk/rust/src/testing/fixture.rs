@@ -216,8 +216,13 @@ impl Step {
 
     /// The primary of the call, which is of this version.
     pub fn primary(&self, api_version: &str) -> ObjectRef {
-        let title = self.when.reconcile.as_ref().or(self.when.finalize.as_ref());
-        let title = title.map(String::as_str).unwrap_or_default();
+        let title = self
+            .when
+            .reconcile
+            .as_ref()
+            .or(self.when.finalize.as_ref())
+            .map(String::as_str)
+            .unwrap_or_default();
         let (kind, name) = title.split_once('/').unwrap_or((title, ""));
         match name.split_once('/') {
             Some((namespace, name)) => ObjectRef::new(api_version, kind, namespace, name),

@@ -7,7 +7,7 @@
 use serde_json::{Map, Value, json};
 
 use super::decode_type;
-use crate::mutants::{self, Mutant};
+use crate::mutants::mutant;
 
 type Fields = Map<String, Value>;
 
@@ -41,9 +41,11 @@ pub fn convert(object: &mut Value, api_version: &str) {
     let of = |name: &str| fields.get(name).and_then(Value::as_str).unwrap_or_default();
     let type_name = match (of("kind"), of("apiVersion"), api_version) {
         ("Event", "v1", "events.k8s.io/v1") => {
-            if !mutants::is(Mutant::EventsAreNotTranslated) {
-                rename(fields, EVENT.iter().copied());
-            }
+            mutant!(
+                EventsAreNotTranslated,
+                rename(fields, EVENT.iter().copied()),
+                ()
+            );
             "io.k8s.api.events.v1.Event"
         }
         ("Event", "events.k8s.io/v1", "v1") => {

@@ -12,10 +12,10 @@ mod special;
 
 use serde_json::{Map, Value};
 
-use super::catalog;
-use super::structs::{self, Field, Struct};
+use crate::json::type_name;
+use crate::kinds::catalog;
+use crate::kinds::structs::{self, Field, Struct};
 use crate::outline::{Doubled, Place, Step};
-use crate::patch::json_word;
 use crate::registry::Resource;
 use crate::schema::{Kind, Schema, View};
 pub use findings::Findings;
@@ -47,7 +47,7 @@ pub fn decode_in(
     let Some(entry) = entry else {
         return Findings::default();
     };
-    let schema = super::types::schema(&entry.type_name);
+    let schema = crate::kinds::types::schema(&entry.type_name);
     doubled.retain(|doubled| special::looks_into(schema.view(), &doubled.at));
     decode_as(object, &entry.type_name, words, true)
 }
@@ -85,7 +85,7 @@ fn decode_as(
     words: Words,
     keeps_empty_lists: bool,
 ) -> Findings {
-    let schema = super::types::schema(type_name);
+    let schema = crate::kinds::types::schema(type_name);
     let mut decoder = Decoder {
         keeps_empty_lists,
         words,
@@ -298,7 +298,7 @@ impl Decoder {
     fn wrong(&mut self, value: &Value, kind: Kind, go: &str) {
         let misfit = match self.words {
             Words::Json => Misfit::Type {
-                word: json_word(value).to_owned(),
+                word: type_name(value).to_owned(),
                 go: go.to_owned(),
             },
             Words::Maps => Misfit::Said(scalars::not_from_map(value, kind, go)),
@@ -383,7 +383,7 @@ fn zeros<'a>(known: &'a Struct, view: View<'_>) -> &'a Map<String, Value> {
 
 /// The schema of a type that is named in code.
 fn schema_of(type_name: &str) -> Schema {
-    super::types::schema(type_name)
+    crate::kinds::types::schema(type_name)
 }
 
 #[cfg(test)]

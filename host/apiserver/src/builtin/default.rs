@@ -17,7 +17,10 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::{catalog, data, structs, types};
+use crate::kinds::catalog;
+use crate::kinds::data;
+use crate::kinds::structs;
+use crate::kinds::types;
 use crate::registry::Resource;
 use crate::schema::View;
 pub(super) use workloads::TEMPLATES;
@@ -192,11 +195,6 @@ pub(super) fn put(fields: &mut Fields, name: &str, value: impl Into<Value>) {
     if fields.get(name).is_none_or(Value::is_null) {
         fields.insert(name.to_owned(), value.into());
     }
-}
-
-/// A text; empty where there is none.
-pub(super) fn text<'a>(fields: &'a Fields, name: &str) -> &'a str {
-    fields.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
 /// An object in a field.

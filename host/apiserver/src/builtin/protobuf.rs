@@ -17,8 +17,9 @@ use prost::bytes::{Buf, Bytes};
 use prost::encoding::{DecodeContext, WireType, decode_key, decode_varint, skip_field};
 use serde_json::{Map, Value, json};
 
-use super::structs::{self, Field, Struct};
-use super::{catalog, types};
+use crate::kinds::catalog;
+use crate::kinds::structs::{self, Field, Struct};
+use crate::kinds::types;
 use crate::schema::{Kind, View};
 
 const PREFIX: &[u8] = b"k8s\0";

@@ -21,8 +21,9 @@ mod update;
 use http::StatusCode;
 use serde_json::{Map, Value, json};
 
-use super::default::{is_empty, object, put, text};
+use super::default::{is_empty, object, put};
 use super::{decode, default};
+use crate::json::text;
 use crate::registry::Resource;
 use crate::request::User;
 use crate::seams::Rng;

@@ -9,12 +9,10 @@ use serde_json::{Map, Value, json};
 use super::client::{Agent, At, Client, Failed, resource_at};
 use super::feed::{Seen, Thing};
 use super::queue::Queue;
-use crate::budgets;
-use crate::meta;
 use crate::seams::Instant;
 use crate::server::Server;
 use crate::store::Place;
-use crate::write::conditions;
+use crate::{budgets, conditions, meta};
 
 const AGENT: Agent = Agent {
     program: "kube-controller-manager",

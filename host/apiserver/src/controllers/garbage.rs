@@ -18,7 +18,7 @@ use super::client::{Agent, At, Client, Failed, resource_at};
 use super::feed::{Meta, Owner, Seen, Thing};
 use super::queue::Queue;
 use crate::meta::put;
-use crate::mutants::{self, Mutant};
+use crate::mutants::mutant;
 use crate::registry::{Registry, Resource};
 use crate::seams::Instant;
 use crate::server::Server;
@@ -155,9 +155,12 @@ impl Garbage {
             Step::Delete(how) => delete(client, at, &meta, Some(&revision), how),
             Step::Release => client.merge(at, &without(&meta, &revision, FOREGROUND)),
             Step::Orphan => {
-                if !mutants::is(Mutant::OrphansKeepTheirOwner) {
-                    self.orphan(client, &registry, &meta.uid)?;
-                }
+                let owner = &meta.uid;
+                mutant!(
+                    OrphansKeepTheirOwner,
+                    self.orphan(client, &registry, owner)?,
+                    ()
+                );
                 client.merge(at, &without(&meta, &revision, ORPHAN))
             }
         }
@@ -256,7 +259,7 @@ impl Garbage {
         let held = client.held(&place_of(resource, thing, owner));
         let held = held
             .map(|held| Meta::of(&held))
-            .filter(|held| held.uid == owner.uid || mutants::is(Mutant::OwnersAreKnownByName));
+            .filter(|held| mutant!(OwnersAreKnownByName, held.uid == owner.uid, true));
         match held {
             None => Standing::Absent,
             Some(held) if held.ends_with(FOREGROUND) => Standing::Ending,

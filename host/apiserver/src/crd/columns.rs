@@ -3,8 +3,9 @@
 use serde_json::Value;
 
 use super::schema;
-use super::spec::text;
 use crate::field::Path;
+use crate::json::items;
+use crate::json::text_at;
 use crate::status::Cause;
 
 const COLUMN_TYPES: &str = "must be one of boolean,date,integer,number,string";
@@ -19,30 +20,25 @@ const COLUMN_FORMATS: [&str; 8] = [
     "password",
 ];
 
-fn list(value: &Value) -> impl Iterator<Item = (usize, &Value)> {
-    let list = value.as_array().map(Vec::as_slice).unwrap_or_default();
-    list.iter().enumerate()
-}
-
 /// What is wrong with `additionalPrinterColumns`.
 pub(super) fn printed(columns: &Value, at: Path<'_>, causes: &mut Vec<Cause>) {
-    for (index, column) in list(columns) {
+    for (index, column) in items(columns).iter().enumerate() {
         let at = at.index(index);
-        if text(column, "/name").is_empty() {
+        if text_at(column, "/name").is_empty() {
             causes.push(Cause::required(at.child("name"), ""));
         }
-        let kind = text(column, "/type");
+        let kind = text_at(column, "/type");
         if kind.is_empty() {
             causes.push(Cause::required(at.child("type"), COLUMN_TYPES));
         } else if !["boolean", "date", "integer", "number", "string"].contains(&kind) {
             causes.push(Cause::invalid(at.child("type"), &kind.into(), COLUMN_TYPES));
         }
-        let format = text(column, "/format");
+        let format = text_at(column, "/format");
         if !format.is_empty() && !COLUMN_FORMATS.contains(&format) {
             let why = format!("must be one of {}", COLUMN_FORMATS.join(","));
             causes.push(Cause::invalid(at.child("format"), &format.into(), &why));
         }
-        let path = text(column, "/jsonPath");
+        let path = text_at(column, "/jsonPath");
         if path.is_empty() {
             causes.push(Cause::required(at.child("JSONPath"), ""));
         } else {
@@ -73,7 +69,7 @@ pub(super) fn scale(subresources: &Value, at: Path<'_>, causes: &mut Vec<Cause>)
         ("statusReplicasPath", &[".status."]),
         ("labelSelectorPath", &[".spec.", ".status."]),
     ] {
-        let path = text(scale, &format!("/{field}"));
+        let path = text_at(scale, &format!("/{field}"));
         let at = at.child(field);
         if path.is_empty() {
             if under.len() == 1 {
@@ -111,7 +107,7 @@ fn selected(schema: &Value, path: &str, at: Path<'_>, causes: &mut Vec<Cause>) -
     if path == ".metadata" || path.starts_with(".metadata.") {
         invalid("must not point to fields in metadata");
     }
-    if !["string", "boolean", "integer"].contains(&text(found, "/type")) {
+    if !["string", "boolean", "integer"].contains(&text_at(found, "/type")) {
         invalid(
             "must point to a field of type string, boolean or integer. Enum string fields and strings with \
              formats are allowed.",
@@ -136,10 +132,10 @@ pub(super) fn selectable(
         }
     };
     let mut known: Vec<&str> = Vec::new();
-    for (index, field) in list(fields) {
+    for (index, field) in items(fields).iter().enumerate() {
         let at = at.index(index);
         let at = at.child("jsonPath");
-        let path = text(field, "/jsonPath");
+        let path = text_at(field, "/jsonPath");
         if path.is_empty() {
             causes.push(Cause::required(at, ""));
             continue;

@@ -2,8 +2,9 @@
 
 use serde_json::Value;
 
-use super::schema::{entries, is_true};
+use super::schema::is_true;
 use crate::field::Path;
+use crate::json::entries;
 use crate::metadata::coerce::Malformed;
 use crate::schema::prune::prune;
 use crate::schema::{Schema, embedded, rules, validate};

@@ -3,9 +3,9 @@
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-use super::spec::{text, texts};
 use super::{Approval, approval_of, invalid_approval, missing_approval};
 use crate::field::Path;
+use crate::json::{items, text_at, texts};
 use crate::metadata::time::written;
 use crate::names::label_1035;
 use crate::status::Cause;
@@ -23,19 +23,19 @@ pub(super) fn validate(names: &Value, at: Path<'_>, causes: &mut Vec<Cause>) {
         }
     };
     for field in ["plural", "singular"] {
-        let name = text(names, &format!("/{field}"));
+        let name = text_at(names, &format!("/{field}"));
         check(at.child(field), name, name, "");
     }
     for field in ["kind", "listKind"] {
-        let name = text(names, &format!("/{field}"));
+        let name = text_at(names, &format!("/{field}"));
         let hint = "may have mixed case, but should otherwise match: ";
         check(at.child(field), name, &name.to_lowercase(), hint);
     }
-    let list = |field: &str| texts(names.get(field).unwrap_or(&Value::Null)).enumerate();
+    let list = |field: &str| texts(names, field).enumerate();
     for (index, name) in list("shortNames") {
         check(at.child("shortNames").index(index), name, name, "");
     }
-    let (kind, list_kind) = (text(names, "/kind"), text(names, "/listKind"));
+    let (kind, list_kind) = (text_at(names, "/kind"), text_at(names, "/listKind"));
     if !kind.is_empty() && kind == list_kind {
         let why = "kind and listKind may not be the same";
         causes.push(Cause::invalid(at.child("listKind"), &kind.into(), why));
@@ -74,9 +74,9 @@ pub fn accept<'a>(
     let before = condition(crd, "NamesAccepted");
     let status = if is_fine { "True" } else { "False" };
     let unchanged = before.is_some_and(|before| {
-        text(before, "/status") == status
-            && text(before, "/reason") == reason
-            && text(before, "/message") == message
+        text_at(before, "/status") == status
+            && text_at(before, "/reason") == reason
+            && text_at(before, "/message") == message
     });
     if unchanged && same_names(&accepted, has) {
         return None;
@@ -92,7 +92,8 @@ pub fn accept<'a>(
         }
     }
     set(&mut crd, "NamesAccepted", status, (reason, &message), now);
-    let established = condition(&crd, "Established").map(|known| text(known, "/status") == "True");
+    let established =
+        condition(&crd, "Established").map(|known| text_at(known, "/status") == "True");
     match (established, is_fine) {
         (Some(true), _) | (Some(false), false) => {}
         (_, true) => {
@@ -136,7 +137,7 @@ pub fn approve(crd: &Value, now: Timestamp) -> Option<Value> {
         ),
     };
     let kind = "KubernetesAPIApprovalPolicyConformant";
-    if condition(crd, kind).is_some_and(|known| text(known, "/message") == message) {
+    if condition(crd, kind).is_some_and(|known| text_at(known, "/message") == message) {
         return None;
     }
     let mut crd = crd.clone();
@@ -211,7 +212,7 @@ pub fn cleanup(crd: &mut Value, how_far: Cleanup, now: Timestamp) {
 
 /// Whether a condition of a definition is `True`.
 pub fn is_true(crd: &Value, kind: &str) -> bool {
-    condition(crd, kind).is_some_and(|known| text(known, "/status") == "True")
+    condition(crd, kind).is_some_and(|known| text_at(known, "/status") == "True")
 }
 
 /// The names that a group's definitions have.
@@ -227,11 +228,10 @@ impl<'a> Used<'a> {
             return;
         };
         self.resources
-            .extend([text(names, "/plural"), text(names, "/singular")]);
-        self.resources
-            .extend(texts(names.get("shortNames").unwrap_or(&Value::Null)));
+            .extend([text_at(names, "/plural"), text_at(names, "/singular")]);
+        self.resources.extend(texts(names, "shortNames"));
         self.kinds
-            .extend([text(names, "/kind"), text(names, "/listKind")]);
+            .extend([text_at(names, "/kind"), text_at(names, "/listKind")]);
     }
 }
 
@@ -269,7 +269,10 @@ fn judge(wanted: &Value, has: &Value, used: &Used<'_>) -> (Value, Option<Conflic
 /// A name, or each of a list.
 fn each<'a>(names: &'a Value, field: &str) -> impl Iterator<Item = &'a str> {
     let value = names.get(field).unwrap_or(&Value::Null);
-    value.as_str().into_iter().chain(texts(value))
+    value
+        .as_str()
+        .into_iter()
+        .chain(items(value).iter().filter_map(Value::as_str))
 }
 
 fn put(accepted: &mut Map<String, Value>, wanted: &Value, field: &str) {
@@ -302,12 +305,12 @@ fn condition<'a>(crd: &'a Value, kind: &str) -> Option<&'a Value> {
     let conditions = crd.pointer("/status/conditions")?.as_array()?;
     conditions
         .iter()
-        .find(|condition| text(condition, "/type") == kind)
+        .find(|condition| text_at(condition, "/type") == kind)
 }
 
 /// Sets a condition; its time changes only with its status.
 fn set(crd: &mut Value, kind: &str, status: &str, (reason, message): (&str, &str), now: Timestamp) {
-    let before = condition(crd, kind).filter(|before| text(before, "/status") == status);
+    let before = condition(crd, kind).filter(|before| text_at(before, "/status") == status);
     let time = before
         .and_then(|before| before.get("lastTransitionTime"))
         .cloned();
@@ -329,7 +332,7 @@ fn set(crd: &mut Value, kind: &str, status: &str, (reason, message): (&str, &str
     if let Some(conditions) = conditions.as_array_mut() {
         match conditions
             .iter_mut()
-            .find(|known| text(known, "/type") == kind)
+            .find(|known| text_at(known, "/type") == kind)
         {
             Some(known) => *known = condition,
             None => conditions.push(condition),

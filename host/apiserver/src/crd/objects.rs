@@ -10,7 +10,7 @@ use super::scale;
 use crate::field::Path;
 use crate::metadata::coerce::{self, Malformed};
 use crate::metadata::{self, Rules};
-use crate::mutants::{self, Mutant};
+use crate::mutants::mutant;
 use crate::names::label_key;
 use crate::registry::{Origin, Resource};
 use crate::schema::rules::Said;
@@ -60,14 +60,12 @@ pub fn prepare_create(object: &mut Value, resource: &Resource) {
 /// Makes an object ready to replace another: the status stays, and all but metadata and status make a new
 /// generation.
 pub fn prepare_update(new: &mut Value, old: &Value, resource: &Resource) {
-    if has_status(resource) && !mutants::is(Mutant::UpdatesWriteTheStatus) {
+    if mutant!(UpdatesWriteTheStatus, has_status(resource), false) {
         super::keep(new, old, "status");
     }
     let generation = super::generation(old);
-    let mut changed = !same_but_metadata(new, old);
-    if mutants::is(Mutant::GenerationGrowsWithMetadata) {
-        changed = new != old;
-    }
+    let changed = !same_but_metadata(new, old);
+    let changed = mutant!(GenerationGrowsWithMetadata, changed, new != old);
     super::set_generation(new, if changed { generation + 1 } else { generation });
 }
 
@@ -82,13 +80,18 @@ pub fn prepare_status_update(new: &mut Value, old: &Value) {
     put(new, "status", status);
 }
 
+/// What the metadata of a custom kind must be.
+fn rules(resource: &Resource) -> Rules {
+    Rules::custom(&resource.group, &resource.plural, resource.namespaced)
+}
+
 /// What is wrong with an object that is about to be created.
 pub fn validate_create(object: &Value, resource: &Resource) -> Vec<Cause> {
     let mut causes = of_kind(object, resource);
     if !causes.is_empty() {
         return causes;
     }
-    causes.extend(metadata::validate_create(object, Rules::of(resource)));
+    causes.extend(metadata::validate_create(object, rules(resource)));
     let schema = resource.schema();
     if let Some(schema) = schema {
         causes.extend(values(object, None, schema.view(), Path::ROOT));
@@ -111,7 +114,7 @@ pub fn validate_update(new: &Value, old: &Value, resource: &Resource) -> Said {
     if !causes.is_empty() {
         return causes.into();
     }
-    causes.extend(metadata::validate_update(new, old, Rules::of(resource)));
+    causes.extend(metadata::validate_update(new, old, rules(resource)));
     let schema = resource.schema();
     if let Some(schema) = schema {
         causes.extend(values(new, Some(old), schema.view(), Path::ROOT));
@@ -134,7 +137,7 @@ pub fn validate_status_update(new: &Value, old: &Value, resource: &Resource) -> 
     if !causes.is_empty() {
         return causes.into();
     }
-    causes.extend(metadata::validate_update(new, old, Rules::of(resource)));
+    causes.extend(metadata::validate_update(new, old, rules(resource)));
     let schema = resource.schema().map(|schema| schema.view());
     let of_status = schema.and_then(|schema| schema.property("status"));
     if let (Some(schema), Some(status)) = (of_status, new.get("status")) {

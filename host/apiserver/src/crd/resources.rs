@@ -6,27 +6,17 @@ use bytes::Bytes;
 use serde_json::Value;
 
 use super::names::is_true;
-use super::spec::{text, texts, versions};
+use super::spec::versions;
 use super::storage_version;
 use crate::deep;
-use crate::discovery::precedence;
+use crate::discovery::{CUSTOM_VERBS, precedence};
+use crate::json::{text_at, texts};
 use crate::registry::{
     Column, Kept, LazySchema, LazySchemas, Origin, Resource, ScalePaths, Subresource,
 };
 use crate::schema::Schema;
 use crate::{store, table};
 
-/// The verbs of discovery, in the real server's order.
-const VERBS: [&str; 8] = [
-    "delete",
-    "deletecollection",
-    "get",
-    "list",
-    "patch",
-    "create",
-    "update",
-    "watch",
-];
 /// Those of a definition that is going away.
 const LAST_VERBS: [&str; 5] = ["delete", "deletecollection", "get", "list", "watch"];
 
@@ -54,10 +44,12 @@ fn kept(crd: &Value, json: &Bytes) -> Kept {
         .pointer("/metadata/generation")
         .and_then(Value::as_i64)
         .unwrap_or_default();
-    let all = versions(crd).map(|version| text(version, "/name").to_owned());
+    let all = versions(crd).map(|version| text_at(version, "/name").to_owned());
     Kept {
-        definition: (text(crd, "/metadata/uid").to_owned(), generation),
-        since: text(crd, "/metadata/resourceVersion").parse().unwrap_or(0),
+        definition: (text_at(crd, "/metadata/uid").to_owned(), generation),
+        since: text_at(crd, "/metadata/resourceVersion")
+            .parse()
+            .unwrap_or(0),
         versions: all.collect(),
         schemas: LazySchemas::new(json.clone(), schemas),
     }
@@ -83,13 +75,16 @@ fn deprecated(crd: &Value, version: &Value) -> Option<String> {
     if let Some(said) = version.get("deprecationWarning").and_then(Value::as_str) {
         return Some(said.to_owned());
     }
-    let (group, kind) = (text(crd, "/spec/group"), text(crd, "/spec/names/kind"));
-    let name = text(version, "/name");
+    let (group, kind) = (
+        text_at(crd, "/spec/group"),
+        text_at(crd, "/spec/names/kind"),
+    );
+    let name = text_at(version, "/name");
     let warning = format!("{group}/{name} {kind} is deprecated");
     let better = versions(crd)
         .filter(is_served)
         .filter(|other| other.get("deprecated") != Some(&Value::Bool(true)))
-        .map(|other| text(other, "/name"))
+        .map(|other| text_at(other, "/name"))
         .filter(|other| precedence(other, name).is_lt())
         .min_by(|left, right| precedence(left, right));
     Some(match better {
@@ -100,27 +95,31 @@ fn deprecated(crd: &Value, version: &Value) -> Option<String> {
 
 fn resource(crd: &Value, version: &Value, kept: &Arc<Kept>) -> Resource {
     let names = crd.pointer("/status/acceptedNames").unwrap_or(&Value::Null);
-    let list = |field: &str| owned(names.get(field).map(texts).into_iter().flatten());
-    let name = |field: &str| text(names, field).to_owned();
+    let list = |field: &str| owned(texts(names, field));
+    let name = |field: &str| text_at(names, field).to_owned();
     let is_terminating = is_true(crd, "Terminating");
-    let verbs: &[&str] = if is_terminating { &LAST_VERBS } else { &VERBS };
+    let verbs: &[&str] = if is_terminating {
+        &LAST_VERBS
+    } else {
+        &CUSTOM_VERBS
+    };
     Resource {
-        group: text(crd, "/spec/group").to_owned(),
-        version: text(version, "/name").to_owned(),
+        group: text_at(crd, "/spec/group").to_owned(),
+        version: text_at(version, "/name").to_owned(),
         plural: name("/plural"),
         singular: name("/singular"),
         kind: name("/kind"),
         list_kind: name("/listKind"),
         short_names: list("shortNames"),
         categories: list("categories"),
-        namespaced: text(crd, "/spec/scope") == "Namespaced",
+        namespaced: text_at(crd, "/spec/scope") == "Namespaced",
         verbs: owned(verbs.iter().copied()),
         subresources: subresources(crd, version),
         storage: storage_version(crd).unwrap_or_default().to_owned(),
         kept: Some(Arc::clone(kept)),
         deprecated: deprecated(crd, version),
         origin: Origin::Custom {
-            crd: text(crd, "/metadata/name").to_owned(),
+            crd: text_at(crd, "/metadata/name").to_owned(),
             scale: scale(version),
         },
         selectable: selectable(version),
@@ -143,9 +142,9 @@ fn subresources(crd: &Value, version: &Value) -> Vec<Subresource> {
     if there("status") {
         all.push(Subresource {
             name: "status".to_owned(),
-            kind: text(crd, "/status/acceptedNames/kind").to_owned(),
-            group: text(crd, "/spec/group").to_owned(),
-            version: text(version, "/name").to_owned(),
+            kind: text_at(crd, "/status/acceptedNames/kind").to_owned(),
+            group: text_at(crd, "/spec/group").to_owned(),
+            version: text_at(version, "/name").to_owned(),
             verbs: verbs(),
         });
     }
@@ -165,10 +164,10 @@ fn scale(version: &Value) -> Option<ScalePaths> {
     let scale = version
         .pointer("/subresources/scale")
         .filter(|scale| !scale.is_null())?;
-    let selector = text(scale, "/labelSelectorPath");
+    let selector = text_at(scale, "/labelSelectorPath");
     Some(ScalePaths {
-        spec: text(scale, "/specReplicasPath").to_owned(),
-        status: text(scale, "/statusReplicasPath").to_owned(),
+        spec: text_at(scale, "/specReplicasPath").to_owned(),
+        status: text_at(scale, "/statusReplicasPath").to_owned(),
         selector: (!selector.is_empty()).then(|| selector.to_owned()),
     })
 }
@@ -178,7 +177,7 @@ fn selectable(version: &Value) -> Vec<String> {
     let paths = fields
         .into_iter()
         .flatten()
-        .map(|field| text(field, "/jsonPath"));
+        .map(|field| text_at(field, "/jsonPath"));
     owned(paths.map(|path| path.strip_prefix('.').unwrap_or(path)))
 }
 
@@ -200,16 +199,16 @@ fn columns(version: &Value) -> Vec<Column> {
 }
 
 fn column(said: &Value) -> Column {
-    let path = text(said, "/jsonPath");
-    let description = match text(said, "/description") {
+    let path = text_at(said, "/jsonPath");
+    let description = match text_at(said, "/description") {
         "" => format!("Custom resource definition column (in JSONPath format): {path}"),
         description => description.to_owned(),
     };
     let priority = said.get("priority").and_then(Value::as_i64);
     Column {
-        name: text(said, "/name").to_owned(),
-        kind: text(said, "/type").to_owned(),
-        format: text(said, "/format").to_owned(),
+        name: text_at(said, "/name").to_owned(),
+        kind: text_at(said, "/type").to_owned(),
+        format: text_at(said, "/format").to_owned(),
         description,
         priority: priority
             .and_then(|priority| priority.try_into().ok())

@@ -4,6 +4,7 @@
 use http::StatusCode;
 use serde_json::{Map, Value, json};
 
+use crate::json::go_type;
 use crate::registry::{Origin, Resource, ScalePaths};
 use crate::status::shown::plain;
 use crate::status::{Cause, Refusal};
@@ -204,18 +205,6 @@ fn wrong(path: &str, value: &Value, wanted: &str) -> String {
         path.join("."),
         go_type(value)
     )
-}
-
-fn go_type(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "<nil>",
-        Value::Bool(_) => "bool",
-        Value::Number(number) if number.is_f64() => "float64",
-        Value::Number(_) => "int64",
-        Value::String(_) => "string",
-        Value::Array(_) => "[]interface {}",
-        Value::Object(_) => "map[string]interface {}",
-    }
 }
 
 fn set(object: &mut Value, path: &str, value: Value) -> Result<(), Refusal> {

@@ -6,9 +6,9 @@ mod walk;
 
 use serde_json::Value;
 
-use super::spec::text;
 use super::{defaults, shown, structural};
 use crate::field::Path;
+use crate::json::{entries, text_at};
 pub(super) use crate::schema::Pattern;
 use crate::status::Cause;
 use walk::{Inside, Walk};
@@ -41,18 +41,6 @@ const AT_ROOT: [(&str, &str); 22] = [
     ),
     ("x-kubernetes-validations", "XValidations"),
 ];
-
-/// The entries of a map within a schema.
-pub(super) fn entries<'a>(
-    schema: &'a Value,
-    word: &str,
-) -> impl Iterator<Item = (&'a String, &'a Value)> {
-    schema
-        .get(word)
-        .and_then(Value::as_object)
-        .into_iter()
-        .flatten()
-}
 
 /// The items of a list within a schema.
 pub(super) fn parts<'a>(schema: &'a Value, word: &str) -> impl Iterator<Item = &'a Value> {
@@ -134,7 +122,7 @@ pub(super) fn validate(schema: &Value, has_status: bool, at: Path<'_>) -> Vec<Ca
 
 /// With a `status` subresource, only some words may be said at the root.
 fn at_root(schema: &Value, at: Path<'_>) -> Option<Cause> {
-    let kind = text(schema, "/type");
+    let kind = text_at(schema, "/type");
     if !kind.is_empty() && kind != "object" {
         let why = "only \"object\" is allowed as the type at the root of the schema if the status \
                    subresource is enabled";

@@ -5,20 +5,9 @@ use serde_json::Value;
 use super::inner::{Inner, Part};
 use super::{columns, names, schema, shown};
 use crate::field::Path;
+use crate::json::{text_at, texts_at};
 use crate::names::{label_1035, subdomain};
 use crate::status::Cause;
-
-/// A text at a JSON pointer; empty if there is none.
-pub(super) fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {
-    let text = value.pointer(pointer).and_then(Value::as_str);
-    text.unwrap_or_default()
-}
-
-/// The texts of a list.
-pub(super) fn texts(value: &Value) -> impl Iterator<Item = &str> {
-    let list = value.as_array().map(Vec::as_slice).unwrap_or_default();
-    list.iter().filter_map(Value::as_str)
-}
 
 /// The versions of a definition.
 pub(super) fn versions(crd: &Value) -> impl Iterator<Item = &Value> {
@@ -31,10 +20,10 @@ pub(super) fn validate(crd: &Value) -> Vec<Cause> {
     let mut causes = Vec::new();
     let at = Path::new("spec");
     let inner = Inner::of(crd);
-    group(text(crd, "/spec/group"), at, &mut causes);
+    group(text_at(crd, "/spec/group"), at, &mut causes);
     let scopes = ["Cluster", "Namespaced"];
     one_of(
-        text(crd, "/spec/scope"),
+        text_at(crd, "/spec/scope"),
         &scopes,
         at.child("scope"),
         &mut causes,
@@ -56,13 +45,13 @@ pub(super) fn validate(crd: &Value) -> Vec<Cause> {
         parts(&inner, Some(index), &mut causes);
     }
     storage(crd, &inner, at.child("versions"), &mut causes);
-    let first = versions(crd).next().map(|first| text(first, "/name"));
+    let first = versions(crd).next().map(|first| text_at(first, "/name"));
     if let Some(name) = first.filter(|name| !name.is_empty()) {
         label(name, at.child("version"), &mut causes);
     }
     let named = at.child("names");
     for field in ["plural", "singular", "kind", "listKind"] {
-        if text(crd, &format!("/spec/names/{field}")).is_empty() {
+        if text_at(crd, &format!("/spec/names/{field}")).is_empty() {
             causes.push(Cause::required(named.child(field), ""));
         }
     }
@@ -92,10 +81,10 @@ pub(super) fn validate_change(new: &Value, old: &Value) -> Vec<Cause> {
         .into_iter()
         .filter(|_| is_established)
         .chain(always);
-    let changed = fields.filter(|(pointer, _)| text(new, pointer) != text(old, pointer));
+    let changed = fields.filter(|(pointer, _)| text_at(new, pointer) != text_at(old, pointer));
     changed
         .map(|(pointer, field)| {
-            Cause::invalid(field, &text(new, pointer).into(), "field is immutable")
+            Cause::invalid(field, &text_at(new, pointer).into(), "field is immutable")
         })
         .collect()
 }
@@ -130,7 +119,7 @@ fn label(name: &str, at: Path<'_>, causes: &mut Vec<Cause>) {
 }
 
 fn one_version(version: &Value, at: Path<'_>, causes: &mut Vec<Cause>) {
-    label(text(version, "/name"), at.child("name"), causes);
+    label(text_at(version, "/name"), at.child("name"), causes);
     let Some(warning) = version.get("deprecationWarning").and_then(Value::as_str) else {
         return;
     };
@@ -211,7 +200,7 @@ fn parts(inner: &Inner<'_>, version: Option<usize>, causes: &mut Vec<Cause>) {
 /// Exactly one version is the one that objects are kept in, and no two have the same name.
 fn storage(crd: &Value, inner: &Inner<'_>, at: Path<'_>, causes: &mut Vec<Cause>) {
     let names: Vec<&str> = versions(crd)
-        .map(|version| text(version, "/name"))
+        .map(|version| text_at(version, "/name"))
         .collect();
     let is_storage = |version: &&Value| version.get("storage") == Some(&Value::Bool(true));
     let twice = (1..names.len()).any(|at| {
@@ -238,11 +227,11 @@ fn storage(crd: &Value, inner: &Inner<'_>, at: Path<'_>, causes: &mut Vec<Cause>
 
 fn conversion(conversion: Option<&Value>, at: Path<'_>, causes: &mut Vec<Cause>) {
     let Some(conversion) = conversion else { return };
-    let strategy = text(conversion, "/strategy");
+    let strategy = text_at(conversion, "/strategy");
     one_of(strategy, &["None", "Webhook"], at.child("strategy"), causes);
     let client = conversion.pointer("/webhook/clientConfig");
-    let reviews = conversion.pointer("/webhook/conversionReviewVersions");
-    let reviews: Vec<&str> = reviews.map(texts).into_iter().flatten().collect();
+    let reviews = texts_at(conversion, "/webhook/conversionReviewVersions");
+    let reviews: Vec<&str> = reviews.collect();
     let config = at.child("webhookClientConfig");
     let versions = at.child("conversionReviewVersions");
     if strategy != "Webhook" {

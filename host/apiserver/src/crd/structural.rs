@@ -2,9 +2,10 @@
 
 use serde_json::Value;
 
-use super::schema::{Pattern, entries, has, is_true, is_zero, parts, visit};
-use super::spec::text;
+use super::schema::{Pattern, has, is_true, is_zero, parts, visit};
 use crate::field::Path;
+use crate::json::entries;
+use crate::json::text_at;
 use crate::status::Cause;
 
 /// How a place lies in its schema.
@@ -60,7 +61,7 @@ pub(super) fn validate(schema: &Value, at: Path<'_>) -> Vec<Cause> {
 fn place(schema: &Value, level: Level, at: Path<'_>, causes: &mut Vec<Cause>) {
     let items = schema.get("items").filter(|items| !items.is_null());
     match items {
-        None if text(schema, "/type") == "array" => {
+        None if text_at(schema, "/type") == "array" => {
             causes.push(Cause::required(at.child("items"), "must be specified"));
         }
         None => {}
@@ -110,7 +111,7 @@ fn extensions(schema: &Value, at: Path<'_>, causes: &mut Vec<Cause>) {
 
 /// What the type of a place must be.
 fn typed(schema: &Value, level: Level, at: Path<'_>, causes: &mut Vec<Cause>) {
-    let kind = text(schema, "/type");
+    let kind = text_at(schema, "/type");
     let embedded = is_true(schema, "x-kubernetes-embedded-resource");
     let free = is_true(schema, "x-kubernetes-int-or-string")
         || is_true(schema, "x-kubernetes-preserve-unknown-fields");
@@ -157,7 +158,7 @@ fn object(schema: &Value, level: Level, at: Path<'_>, causes: &mut Vec<Cause>) {
     let field = |name: &str| schema.get("properties").and_then(|all| all.get(name));
     let mut demand = |name: &str, kind: &str| {
         let Some(field) = field(name) else { return };
-        let found = text(field, "/type");
+        let found = text_at(field, "/type");
         if is_object && found != kind {
             let at = fields.key(name);
             let why = format!("must be {kind}");
@@ -191,7 +192,7 @@ fn is_int_or_string(schema: &Value) -> bool {
         && found.iter().zip(wanted).all(|(part, kind)| {
             let said = part.as_object().into_iter().flatten();
             let said = said.filter(|(_, value)| !is_zero(value));
-            text(part, "/type") == kind && said.count() == 1
+            text_at(part, "/type") == kind && said.count() == 1
         })
 }
 
@@ -216,7 +217,7 @@ fn value(
     if let Some(not) = schema.get("not").filter(|not| !not.is_null()) {
         nested(not, false, at.child("not"), causes);
     }
-    let pattern = text(schema, "/pattern");
+    let pattern = text_at(schema, "/pattern");
     if let Err(why) = Pattern::new(pattern).matches("") {
         let why = format!("must be a valid regular expression, but isn't: {why}");
         causes.push(Cause::invalid(at.child("pattern"), &pattern.into(), &why));

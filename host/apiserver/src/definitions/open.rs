@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::fields::{self, Set, Writer};
 use crate::meta;
-use crate::server::Server;
+use crate::registry::Served;
 use crate::store::{Entry, Write};
 
 /// Who writes the status of definitions.
@@ -59,15 +60,15 @@ impl Open {
 
     /// Writes a new status, if there is one; says whether nobody else wrote first. Who did has it followed
     /// in its turn.
-    pub(super) fn write(&mut self, server: &Server, new: Option<Value>) -> bool {
+    pub(super) fn write(&mut self, served: &Served, new: Option<Value>, now: Timestamp) -> bool {
         let Some(new) = new else {
             return true;
         };
         // The versions are the same before and after: nobody's fields change there.
-        let mut new = owned(server, &self.head, new);
+        let mut new = owned(served, &self.head, new, now);
         let whole = with_versions(new.clone(), self.versions.clone());
         let (key, expected) = (self.entry.key.clone(), Some(self.entry.revision));
-        let written = server
+        let written = served
             .store()
             .write(&super::place(), key, expected, Write::Put(whole));
         let Ok(entry) = written else {
@@ -88,7 +89,7 @@ fn with_versions(mut head: Value, versions: Option<Value>) -> Value {
 }
 
 /// The new definition with its managedFields.
-fn owned(server: &Server, old: &Value, new: Value) -> Value {
+fn owned(served: &Served, old: &Value, new: Value, now: Timestamp) -> Value {
     let writer = Writer {
         manager: MANAGER,
         api_version: API_VERSION,
@@ -96,10 +97,10 @@ fn owned(server: &Server, old: &Value, new: Value) -> Value {
         versions: &[API_VERSION],
         schemas: &[],
         subresource: "status",
-        now: server.seams().clock.wall(),
+        now,
     };
     let anything = crate::schema::anything();
-    let registry = server.registry();
+    let registry = served.registry();
     let resource = registry.find("apiextensions.k8s.io", "v1", "customresourcedefinitions");
     let schema = resource
         .and_then(|resource| resource.schema())

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-use crate::mutants::{self, Mutant};
+use crate::mutants::mutant;
 use crate::registry::{Origin, Registry, Resource};
 
 /// A group with its versions, the preferred one first.
@@ -38,9 +38,7 @@ pub fn groups(registry: &Registry) -> Vec<Group<'_>> {
             let custom = groups.get_mut(own..).unwrap_or_default();
             custom.sort_by_key(|group| group.name);
             for group in custom {
-                if mutants::is(Mutant::VersionsStandAsTheyCome) {
-                    continue;
-                }
+                mutant!(VersionsAreNotSorted, continue);
                 group
                     .versions
                     .sort_by(|left, right| precedence(left, right));

@@ -5,7 +5,7 @@ use std::sync::{LazyLock, OnceLock};
 
 use serde_json::{Map, Value};
 
-use crate::builtin;
+use crate::kinds::{catalog, structs, types};
 
 /// The fields of a struct.
 #[derive(Debug)]
@@ -113,7 +113,7 @@ const ANSWERS: [(&str, &str); 11] = [
 
 static SOURCES: LazyLock<HashMap<&'static str, Source>> = LazyLock::new(|| {
     let others = OTHERS.iter().map(|(name, _)| *name);
-    let names = builtin::structs::names().chain(others);
+    let names = structs::names().chain(others);
     let source = |name| Source {
         name,
         read: OnceLock::new(),
@@ -134,7 +134,7 @@ static KINDS: LazyLock<Kinds> = LazyLock::new(|| {
                 .push((version, source));
         }
     };
-    for (version, kind, type_name) in builtin::catalog::kinds() {
+    for (version, kind, type_name) in catalog::kinds() {
         add(version, kind, SOURCES.get(type_name));
     }
     for (version, kind) in ANSWERS {
@@ -241,8 +241,8 @@ fn written(fields: &'static str) -> Vec<Field> {
 }
 
 fn captured(type_name: &'static str) -> Vec<Field> {
-    let schema = builtin::types::schema(type_name);
-    let fields = builtin::structs::of(type_name).map(|known| known.fields());
+    let schema = types::schema(type_name);
+    let fields = structs::of(type_name).map(|known| known.fields());
     let fields = fields.unwrap_or_default().iter().filter_map(|field| {
         let mut view = schema.view().property(field.name)?;
         let mut is_map = false;

@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::managers::{Manager, Operation, Owned};
 use super::set::Set;
+use crate::json::text;
 use crate::status::shown::quoted;
 
 /// Why `managedFields` cannot be read.
@@ -51,11 +52,6 @@ pub(super) fn read(index: usize, entry: &Value) -> Result<(Manager, Owned), NoMa
         time: text(entry, "time").parse().ok(),
     };
     Ok((manager, owned))
-}
-
-fn text<'a>(entry: &'a Value, name: &str) -> &'a str {
-    let text = entry.get(name).and_then(Value::as_str);
-    text.unwrap_or_default()
 }
 
 /// Writes an entry; times are whole seconds.

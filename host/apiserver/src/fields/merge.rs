@@ -10,7 +10,7 @@ use serde_json::{Map as Fields, Value};
 
 use super::path::PathElement;
 use super::types::{List, Map, Part, Type, fields, items};
-use crate::mutants::{self, Mutant};
+use crate::mutants::mutant;
 
 /// Merges `config` into `live`.
 pub(super) fn merge(live: &Value, config: &Value, ty: Type<'_>) -> Value {
@@ -145,10 +145,12 @@ impl<'v, 'a> Zipper<'v, 'a> {
     fn take(&mut self, step: &'v PathElement, item: &Value) {
         self.taken.insert(step);
         self.merged.push(match self.known.get(step) {
-            Some(live) if !mutants::is(Mutant::ItemsAreReplaced) => {
-                merge(live, item, self.list.items())
-            }
-            _ => item.clone(),
+            Some(live) => mutant!(
+                ItemsAreReplaced,
+                merge(live, item, self.list.items()),
+                item.clone()
+            ),
+            None => item.clone(),
         });
     }
 }

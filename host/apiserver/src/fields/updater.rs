@@ -12,7 +12,7 @@ use super::reconcile::reconcile;
 use super::set::Set;
 use super::types::Type;
 use super::walk::field_set;
-use crate::mutants::{self, Mutant};
+use crate::mutants::mutant;
 use crate::schema::Schema;
 
 /// A field that another manager owns.
@@ -71,15 +71,17 @@ impl Change<'_> {
             time: before.as_ref().and_then(|before| before.time),
         };
         let given_up = before.filter(|before| !before.set.difference(&owned.set).is_empty());
-        let given_up = given_up.filter(|_| !mutants::is(Mutant::AppliedFieldsAreNeverRemoved));
+        let given_up = mutant!(AppliedFieldsAreNeverRemoved, given_up, None);
         managers.0.insert(applier.clone(), owned);
         let merged = merge(self.live, config, self.ty);
         let object = match given_up {
             Some(before) => {
-                let mut owned = managers.by_version(&before.api_version);
-                if mutants::is(Mutant::SharedFieldsAreRemoved) {
-                    owned = vec![field_set(config, self.ty)];
-                }
+                let owned = managers.by_version(&before.api_version);
+                let owned = mutant!(
+                    SharedFieldsAreRemoved,
+                    owned,
+                    vec![field_set(config, self.ty)]
+                );
                 prune(&merged, &before.set, &owned, self.ty)
             }
             None => merged,
@@ -91,9 +93,11 @@ impl Change<'_> {
                 return Err(conflicts);
             }
         }
-        if !mutants::is(Mutant::ForceLeavesTheOldOwner) {
-            settle(&mut managers, &changes, Some(applier));
-        }
+        mutant!(
+            ForceLeavesTheOldOwner,
+            settle(&mut managers, &changes, Some(applier)),
+            ()
+        );
         Ok(Applied {
             object: (!equal(self.live, &object)).then_some(object),
             managers,

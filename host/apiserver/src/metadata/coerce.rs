@@ -5,6 +5,7 @@ use serde_json::{Map, Number, Value};
 
 use super::time;
 use crate::field::Path;
+use crate::json::type_name;
 
 /// What a field holds.
 #[derive(Clone, Copy)]
@@ -114,7 +115,7 @@ pub fn coerce(
         other => {
             return Err(format!(
                 "json: cannot unmarshal {} into Go value of type v1.ObjectMeta",
-                type_of(&other)
+                type_name(&other)
             ));
         }
     };
@@ -203,7 +204,7 @@ struct Place<'a> {
 
 impl Place<'_> {
     fn wrong(self, value: &Value, into: &str) -> String {
-        let (what, of, below) = (type_of(value), self.of.name, self.below);
+        let (what, of, below) = (type_name(value), self.of.name, self.below);
         format!("json: cannot unmarshal {what} into Go struct field {of}.{below} of type {into}")
     }
 }
@@ -257,18 +258,6 @@ fn integer(number: &Number) -> Option<i64> {
     number
         .as_i64()
         .or_else(|| number.as_f64().filter(whole).map(|float| float as i64))
-}
-
-/// A JSON type in Go's words.
-fn type_of(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "bool",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
-    }
 }
 
 #[cfg(test)]

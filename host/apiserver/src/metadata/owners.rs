@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::field::Path;
+use crate::json::text;
 use crate::status::Cause;
 use crate::status::shown::json;
 
@@ -78,9 +79,4 @@ fn shown(reference: &Value) -> String {
         Some(format!("\"{field}\":{value}"))
     });
     format!("{{{}}}", fields.collect::<Vec<_>>().join(","))
-}
-
-fn text<'a>(reference: &'a Value, field: &str) -> &'a str {
-    let text = reference.get(field).and_then(Value::as_str);
-    text.unwrap_or_default()
 }

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::schemas::{Names, REFERENCE, Types, meta};
-use crate::mutants::{self, Mutant};
+use crate::mutants::mutant;
 use crate::registry::Resource;
 
 const SCALE: &str = "io.k8s.api.autoscaling.v1.Scale";
@@ -81,10 +81,12 @@ fn object(resource: &Resource, version: Option<&Value>, adjust: Option<Adjust>) 
             meta.chain([("metadata".to_owned(), object_meta())]),
         );
     }
-    if !mutants::is(Mutant::TypesDoNotSayTheirKind) {
-        let kind = group_version_kind(resource, &resource.kind);
-        schema.insert("x-kubernetes-group-version-kind".to_owned(), kind);
-    }
+    let kind = group_version_kind(resource, &resource.kind);
+    schema.insert("x-kubernetes-group-version-kind".to_owned(), kind);
+    mutant!(
+        TypesDoNotSayTheirKind,
+        schema.remove("x-kubernetes-group-version-kind")
+    );
     add_selectable(&mut schema, version);
     Value::Object(schema)
 }

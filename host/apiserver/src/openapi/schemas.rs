@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
-use crate::builtin::catalog;
-use crate::builtin::types::{Texts, openapi};
+use crate::kinds::catalog;
+use crate::kinds::types::{Texts, openapi};
 use crate::registry::Resource;
 
 pub(super) const REFERENCE: &str = "#/components/schemas/";

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use serde_json::Value;
 
+use crate::json::go_type;
 pub use crate::status::shown::plain as display;
 
 /// A list as `%v` prints it.
@@ -29,12 +30,7 @@ pub(super) fn display_as_string(value: &Value) -> String {
 pub(super) fn type_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "%!s(<nil>)",
-        Value::Bool(_) => "bool",
-        Value::Number(number) if number.is_f64() => "float64",
-        Value::Number(_) => "int64",
-        Value::String(_) => "string",
-        Value::Array(_) => "[]interface {}",
-        Value::Object(_) => "map[string]interface {}",
+        value => go_type(value),
     }
 }
 

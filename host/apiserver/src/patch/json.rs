@@ -10,7 +10,7 @@ mod places;
 use http::StatusCode;
 use serde_json::{Map, Value};
 
-use super::json_word;
+use crate::json::type_name;
 use crate::status::Refusal;
 pub use document::Undone;
 use document::{depth, patched};
@@ -100,7 +100,7 @@ struct Operation<'a> {
 
 fn decode(patch: &Value) -> Result<Vec<Operation<'_>>, Refusal> {
     let wrong = |value: &Value, what: &str| {
-        let word = json_word(value);
+        let word = type_name(value);
         Refusal::bad_request(format!(
             "error decoding patch: json: cannot unmarshal {word} into Go {what}"
         ))

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::not_an_object;
-use crate::mutants::{self, Mutant};
+use crate::mutants::mutant;
 use crate::status::Refusal;
 
 /// Applies a merge patch.
@@ -27,7 +27,11 @@ pub fn merge(object: &Value, patch: &Value) -> Result<Value, Refusal> {
 fn merge_fields(into: &mut Map<String, Value>, patch: &Map<String, Value>) {
     for (name, value) in patch {
         match (into.get_mut(name), value) {
-            (_, Value::Null) if !mutants::is(Mutant::MergedNullsStay) => {
+            (_, Value::Null) => {
+                mutant!(MergedNullsStay, {
+                    into.insert(name.clone(), Value::Null);
+                    continue;
+                });
                 into.remove(name);
             }
             (Some(Value::Object(current)), Value::Object(patch)) => merge_fields(current, patch),

@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 
 use super::golang::{display, display_as_string, type_of};
 use super::not_an_object;
-use crate::mutants::{self, Mutant};
+use crate::mutants::mutant;
 use crate::schema::View;
 use crate::status::Refusal;
 use lists::merge_lists;
@@ -99,8 +99,7 @@ fn merge_fields(
     if let Some(directive) = patch.remove(DIRECTIVE) {
         return match directive.as_str() {
             Some("replace") => Ok(patch),
-            Some("delete") if mutants::is(Mutant::PatchDeleteIsNotHeard) => Ok(original),
-            Some("delete") => Ok(Map::new()),
+            Some("delete") => Ok(mutant!(DeleteDirectivesAreIgnored, Map::new(), original)),
             _ => {
                 patch.insert(DIRECTIVE.to_owned(), directive.clone());
                 Err(Problem::unknown_directive(&directive, &patch))

@@ -7,19 +7,19 @@ use kube_cel::cel::extractors::This;
 use kube_cel::cel::objects::Opaque;
 use kube_cel::cel::{Context, ExecutionError, Value as Cel};
 
-use super::admission::Admission;
 use crate::rbac::attributes::Objects;
-use crate::rbac::{Asked, Attributes, Decision};
+use crate::rbac::{Asked, Attributes, Authorizer, Decision};
 use crate::request::User;
-use crate::server::Server;
+use crate::store::Store;
 
 /// The name of what asks about the object of the request.
-pub(super) const REQUEST_RESOURCE: &str = "authorizer.requestResource";
+pub(crate) const REQUEST_RESOURCE: &str = "authorizer.requestResource";
 
 /// A question that is being put together.
 #[derive(Clone, Debug)]
 struct Question {
-    server: Server,
+    authorizer: Arc<Authorizer>,
+    store: Store,
     user: User,
     about: About,
 }
@@ -57,23 +57,21 @@ impl Opaque for Decided {
 
 type Answer = Result<Cel, ExecutionError>;
 
-/// The values of `authorizer` and `authorizer.requestResource` for a request.
-pub(super) fn values(admission: &Admission<'_>) -> [(&'static str, Cel); 2] {
-    let call = admission.call;
+/// The values of `authorizer` and `authorizer.requestResource` for a request of a user about some objects.
+pub(crate) fn values(
+    authorizer: &Arc<Authorizer>,
+    store: &Store,
+    user: &User,
+    objects: Objects,
+) -> [(&'static str, Cel); 2] {
     let question = |about| {
         let question = Question {
-            server: call.server.clone(),
-            user: call.request.user.clone(),
+            authorizer: Arc::clone(authorizer),
+            store: store.clone(),
+            user: user.clone(),
             about,
         };
         Cel::Opaque(Arc::new(question))
-    };
-    let objects = Objects {
-        group: call.resource.group.clone(),
-        plural: call.resource.plural.clone(),
-        subresource: admission.subresource().to_owned(),
-        namespace: admission.namespace().to_owned(),
-        name: admission.name().to_owned(),
     };
     [
         ("authorizer", question(About::Nothing)),
@@ -85,7 +83,7 @@ pub(super) fn values(admission: &Admission<'_>) -> [(&'static str, Cel); 2] {
 }
 
 /// Adds the functions.
-pub(super) fn register(context: &mut Context<'static>) {
+pub(crate) fn register(context: &mut Context<'static>) {
     context.add_function("path", path);
     context.add_function("group", group);
     context.add_function("resource", resource);
@@ -169,15 +167,7 @@ fn selector(This(this): This<Cel>, _selector: Arc<String>) -> Answer {
 fn service_account(This(this): This<Cel>, namespace: Arc<String>, name: Arc<String>) -> Answer {
     let question = question(&this)?;
     let (namespace, name) = (Arc::unwrap_or_clone(namespace), Arc::unwrap_or_clone(name));
-    let user = User {
-        name: format!("system:serviceaccount:{namespace}:{name}"),
-        groups: vec![
-            "system:serviceaccounts".to_owned(),
-            format!("system:serviceaccounts:{namespace}"),
-            "system:authenticated".to_owned(),
-        ],
-        ..User::default()
-    };
+    let user = User::service_account(&namespace, &name);
     Ok(Cel::Opaque(Arc::new(Question { user, ..question })))
 }
 
@@ -191,8 +181,7 @@ fn check(This(this): This<Cel>, verb: Arc<String>) -> Answer {
         verb: Arc::unwrap_or_clone(verb),
         asked,
     };
-    let server = &question.server;
-    let decision = server.authorizer().decide(server.store(), &attributes);
+    let decision = question.authorizer.decide(&question.store, &attributes);
     Ok(Cel::Opaque(Arc::new(Decided(decision))))
 }
 

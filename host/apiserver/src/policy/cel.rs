@@ -17,22 +17,22 @@ use kube_cel::cel::parser::Expression;
 use kube_cel::cel::{Context, ExecutionError, Value as Cel};
 use serde_json::Value;
 
-pub(super) use json::json;
+pub(crate) use json::json;
 
 use super::authorizer;
 use crate::schema::rules::{self, Budget, Names, Outcome};
 
 /// An expression that can be run.
 #[derive(Clone, Debug)]
-pub(super) struct Program {
+pub(crate) struct Program {
     /// As it was written.
-    pub(super) text: String,
+    pub(crate) text: String,
     compiled: Result<Expression, String>,
 }
 
 impl Program {
     /// Compiles an expression.
-    pub(super) fn new(text: &str) -> Self {
+    pub(crate) fn new(text: &str) -> Self {
         let compiled = rules::roomy(text, || {
             let mut expression = rules::compile(text)?;
             rewrite::fields(&mut expression);
@@ -45,7 +45,7 @@ impl Program {
     }
 
     /// Compiles an expression that makes objects.
-    pub(super) fn making(text: &str) -> Self {
+    pub(crate) fn making(text: &str) -> Self {
         let mut wrong = None;
         let compiled = rules::compile_after(text, |expression| {
             wrong = rewrite::mismatch(expression);
@@ -65,7 +65,7 @@ impl Program {
     ///
     /// # Errors
     /// Why it comes to nothing, in the real server's words.
-    pub(super) fn run(&self, frame: &Frame, budget: &mut Budget) -> Result<Cel, Failure> {
+    pub(crate) fn run(&self, frame: &Frame, budget: &mut Budget) -> Result<Cel, Failure> {
         let expression = match &self.compiled {
             Ok(expression) => expression,
             Err(why) => return Err(Failure::Wrong(format!("compilation error: {why}"))),
@@ -85,7 +85,7 @@ impl Program {
 
 /// Why an expression comes to nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Failure {
+pub(crate) enum Failure {
     /// It is wrong, or it fails.
     Wrong(String),
     /// All expressions cost too much together, so that no more are asked.
@@ -94,7 +94,7 @@ pub(super) enum Failure {
 
 impl Failure {
     /// In the real server's words.
-    pub(super) fn told(self) -> String {
+    pub(crate) fn told(self) -> String {
         match self {
             Self::Wrong(why) | Self::Overspent(why) => why,
         }
@@ -103,17 +103,17 @@ impl Failure {
 
 /// A variable that a policy declares.
 #[derive(Clone, Debug)]
-pub(super) struct Variable {
+pub(crate) struct Variable {
     program: Program,
     /// Whether the real server knows no type of it.
     dynamic: bool,
 }
 
 /// Variables that a policy declares, by their names.
-pub(super) type Variables = BTreeMap<String, Variable>;
+pub(crate) type Variables = BTreeMap<String, Variable>;
 
 /// Compiles variables, in the order in which they are declared.
-pub(super) fn variables<'a>(all: impl Iterator<Item = (&'a str, &'a str)>) -> Variables {
+pub(crate) fn variables<'a>(all: impl Iterator<Item = (&'a str, &'a str)>) -> Variables {
     let mut variables = Variables::new();
     for (name, text) in all {
         let program = Program::new(text);
@@ -137,7 +137,7 @@ const DYNAMIC: [&str; 3] = ["object", "oldObject", "params"];
 
 /// What expressions see.
 #[derive(Debug)]
-pub(super) struct Frame {
+pub(crate) struct Frame {
     names: Vec<(&'static str, Cel)>,
     variables: Arc<Variables>,
     done: RefCell<BTreeMap<String, Result<Cel, ExecutionError>>>,
@@ -147,7 +147,7 @@ pub(super) struct Frame {
 
 impl Frame {
     /// With these names, and the variables of a policy.
-    pub(super) fn new(names: Vec<(&'static str, Cel)>, variables: &Arc<Variables>) -> Self {
+    pub(crate) fn new(names: Vec<(&'static str, Cel)>, variables: &Arc<Variables>) -> Self {
         Self {
             names,
             variables: Arc::clone(variables),
@@ -157,7 +157,7 @@ impl Frame {
     }
 
     /// The same, with variables that are still to be worked out.
-    pub(super) fn again(&self) -> Self {
+    pub(crate) fn again(&self) -> Self {
         Self::new(self.names.clone(), &self.variables)
     }
 
@@ -223,7 +223,7 @@ fn key(text: &str) -> Key {
 }
 
 /// JSON as expressions see it.
-pub(super) fn value(json: &Value) -> Cel {
+pub(crate) fn value(json: &Value) -> Cel {
     match json {
         Value::Null => Cel::Null,
         Value::Bool(yes) => Cel::Bool(*yes),

@@ -5,36 +5,37 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
 
+use super::GROUP;
 use super::cel::{self, Program, Variables};
-use super::{GROUP, at, list, text};
+use crate::json::{get, list, text};
 use crate::meta;
 use crate::store::{Entry, Place, Store};
 
 /// A policy.
 #[derive(Debug)]
-pub(super) struct Policy {
-    pub(super) name: String,
+pub(crate) struct Policy {
+    pub(crate) name: String,
     /// `matchConstraints`.
-    pub(super) constraints: Value,
+    pub(crate) constraints: Value,
     /// `paramKind`; null where there is none.
-    pub(super) param_kind: Value,
+    pub(crate) param_kind: Value,
     /// Whether a request is denied when the policy cannot be asked.
-    pub(super) fails: bool,
-    pub(super) variables: Arc<Variables>,
-    pub(super) conditions: Vec<Program>,
-    pub(super) validations: Vec<Validation>,
+    pub(crate) fails: bool,
+    pub(crate) variables: Arc<Variables>,
+    pub(crate) conditions: Vec<Program>,
+    pub(crate) validations: Vec<Validation>,
     /// The values of audit annotations.
-    pub(super) annotations: Vec<Program>,
-    pub(super) mutations: Vec<Mutation>,
+    pub(crate) annotations: Vec<Program>,
+    pub(crate) mutations: Vec<Mutation>,
     /// Whether it may be asked once more about one request.
-    pub(super) again: bool,
+    pub(crate) again: bool,
 }
 
 /// One mutation of a policy.
 #[derive(Debug)]
-pub(super) struct Mutation {
-    pub(super) program: Program,
-    pub(super) patch: Patch,
+pub(crate) struct Mutation {
+    pub(crate) program: Program,
+    pub(crate) patch: Patch,
 }
 
 /// What a mutation makes.
@@ -48,29 +49,29 @@ pub(crate) enum Patch {
 
 /// One validation of a policy.
 #[derive(Debug)]
-pub(super) struct Validation {
-    pub(super) program: Program,
-    pub(super) message: String,
-    pub(super) message_program: Option<Program>,
+pub(crate) struct Validation {
+    pub(crate) program: Program,
+    pub(crate) message: String,
+    pub(crate) message_program: Option<Program>,
     /// Such as `Forbidden`; empty where it is not said.
-    pub(super) reason: String,
+    pub(crate) reason: String,
 }
 
 /// A binding of a policy.
 #[derive(Debug)]
-pub(super) struct Binding {
-    pub(super) name: String,
+pub(crate) struct Binding {
+    pub(crate) name: String,
     /// `matchResources`; null where there are none.
-    pub(super) resources: Value,
+    pub(crate) resources: Value,
     /// `paramRef`; null where there is none.
-    pub(super) param_ref: Value,
+    pub(crate) param_ref: Value,
     /// `validationActions`.
-    pub(super) actions: Vec<String>,
+    pub(crate) actions: Vec<String>,
     policy: String,
 }
 
 /// A policy with its bindings.
-pub(super) type Hook = (Arc<Policy>, Vec<Arc<Binding>>);
+pub(crate) type Hook = (Arc<Policy>, Vec<Arc<Binding>>);
 
 /// The policies and bindings of a server as they are asked, until they change.
 #[derive(Debug, Default)]
@@ -81,7 +82,7 @@ pub(crate) struct Policies {
 
 impl Policies {
     /// All policies that are bound, and their bindings, each in the order of their names.
-    pub(super) fn hooks(
+    pub(crate) fn hooks(
         &self,
         store: &Store,
         plural: &'static str,
@@ -172,7 +173,7 @@ fn listed(store: &Store, plural: &str) -> Vec<Arc<Entry>> {
 
 impl Policy {
     fn of(object: &Value) -> Self {
-        let spec = at(object, "spec");
+        let spec = get(object, "spec");
         let programs = |field: &str, expression: &str| -> Vec<Program> {
             let all = list(spec, field).iter();
             all.map(|one| Program::new(text(one, expression))).collect()
@@ -182,8 +183,8 @@ impl Policy {
             variables.map(|variable| (text(variable, "name"), text(variable, "expression")));
         Self {
             name: meta::text(object, "name").to_owned(),
-            constraints: at(spec, "matchConstraints").clone(),
-            param_kind: at(spec, "paramKind").clone(),
+            constraints: get(spec, "matchConstraints").clone(),
+            param_kind: get(spec, "paramKind").clone(),
             fails: text(spec, "failurePolicy") != "Ignore",
             variables: Arc::new(cel::variables(variables)),
             conditions: programs("matchConditions", "expression"),
@@ -216,7 +217,7 @@ impl Mutation {
             "JSONPatch" => ("jsonPatch", Patch::Json),
             _ => ("applyConfiguration", Patch::Apply),
         };
-        let expression = text(at(written, field), "expression");
+        let expression = text(get(written, field), "expression");
         Self {
             program: Program::making(expression),
             patch,
@@ -226,12 +227,12 @@ impl Mutation {
 
 impl Binding {
     fn of(object: &Value) -> Self {
-        let spec = at(object, "spec");
+        let spec = get(object, "spec");
         let actions = list(spec, "validationActions").iter();
         Self {
             name: meta::text(object, "name").to_owned(),
-            resources: at(spec, "matchResources").clone(),
-            param_ref: at(spec, "paramRef").clone(),
+            resources: get(spec, "matchResources").clone(),
+            param_ref: get(spec, "paramRef").clone(),
             actions: actions
                 .filter_map(|action| action.as_str().map(str::to_owned))
                 .collect(),

@@ -2,14 +2,11 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use serde_json::Value;
-
 use super::escalation::{self, Grant};
 use super::policy::Rights;
 use super::{Attributes, Decision, Policy, is_master};
 use crate::options::Authorization;
 use crate::request::User;
-use crate::server::Call;
 use crate::status::Refusal;
 use crate::store::{Events, Place, Store};
 
@@ -77,29 +74,14 @@ impl Authorizer {
     ///
     /// # Errors
     /// 403 if not.
-    pub fn allow_grant(
-        &self,
-        call: &Call<'_>,
-        new: &Value,
-        old: Option<&Value>,
-    ) -> Result<(), Refusal> {
-        let plural = &call.resource.plural;
-        let user = &call.request.user;
+    pub fn allow_grant(&self, store: &Store, grant: Grant<'_>) -> Result<(), Refusal> {
         if self.mode == Authorization::AlwaysAllow
-            || is_master(user)
-            || !escalation::applies(&call.resource.group, plural)
+            || is_master(grant.user)
+            || !escalation::applies(grant.group, grant.plural)
         {
             return Ok(());
         }
-        let grant = Grant {
-            user,
-            plural,
-            namespace: call.target.namespace.as_deref().unwrap_or_default(),
-            name: call.target.name.as_deref().unwrap_or_default(),
-            new,
-            old,
-        };
-        escalation::check(&self.policy(call.server.store()), grant)
+        escalation::check(&self.policy(store), grant)
     }
 
     /// What roles and bindings say; nothing where nobody asks them.

@@ -19,6 +19,8 @@ const GROUP: &str = "rbac.authorization.k8s.io";
 pub struct Grant<'a> {
     /// Who writes.
     pub user: &'a User,
+    /// The group of the resource.
+    pub group: &'a str,
     /// The plural, such as `roles`.
     pub plural: &'a str,
     /// The namespace of the path; empty where there is none.
@@ -199,6 +201,7 @@ mod tests {
         let user = ann();
         let grant = Grant {
             user: &user,
+            group: GROUP,
             plural,
             namespace: if plural.starts_with("cluster") {
                 ""

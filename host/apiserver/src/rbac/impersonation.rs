@@ -7,7 +7,7 @@
 mod headers;
 
 use super::{Attributes, Decision, MASTERS};
-use crate::mutants::{self, Mutant};
+use crate::mutants::mutant;
 use crate::request::User;
 use crate::status::Refusal;
 pub use headers::wanted;
@@ -92,9 +92,10 @@ impl Mode {
             })?;
         }
         let mut user = wanted.clone();
-        if mutants::is(Mutant::ImpersonatorsKeepTheirGroups) {
-            user.groups.extend(asked.user.groups.clone());
-        }
+        mutant!(
+            ImpersonatorsKeepTheirGroups,
+            user.groups.extend(asked.user.groups.clone())
+        );
         self.allow_name(asked, &mut user, allow)?;
         if !wanted.uid.is_empty() {
             allow(

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::attributes::{Asked, Attributes};
-use crate::mutants::{self, Mutant};
+use crate::mutants::mutant;
 
 /// A rule: these verbs on these resources, or on these paths.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
@@ -82,7 +82,7 @@ impl Rule {
 
     fn has_resource(&self, plural: &str, subresource: &str) -> bool {
         let is_own = subresource.is_empty();
-        let combined = if is_own || mutants::is(Mutant::SubresourcesNeedNoRightOfTheirOwn) {
+        let combined = if mutant!(SubresourcesNeedNoRightOfTheirOwn, is_own, true) {
             plural.to_owned()
         } else {
             format!("{plural}/{subresource}")

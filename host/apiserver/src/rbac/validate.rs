@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 
+use crate::json::{list_at, text};
 use crate::names;
+use crate::selector::requirement;
 use crate::status::Cause;
 
 const GROUP: &str = "rbac.authorization.k8s.io";
@@ -15,24 +17,9 @@ pub fn causes(new: &Value, old: Option<&Value>, plural: &str) -> Vec<Cause> {
     }
 }
 
-fn text<'a>(object: &'a Value, field: &str) -> &'a str {
-    object
-        .get(field)
-        .and_then(Value::as_str)
-        .unwrap_or_default()
-}
-
-fn list<'a>(object: &'a Value, at: &str) -> &'a [Value] {
-    object
-        .pointer(at)
-        .and_then(Value::as_array)
-        .map(Vec::as_slice)
-        .unwrap_or_default()
-}
-
 fn role(role: &Value, namespaced: bool) -> Vec<Cause> {
     let mut causes = Vec::new();
-    for (index, rule) in list(role, "/rules").iter().enumerate() {
+    for (index, rule) in list_at(role, "/rules").iter().enumerate() {
         self::rule(rule, namespaced, &format!("rules[{index}]"), &mut causes);
     }
     if role
@@ -40,7 +27,7 @@ fn role(role: &Value, namespaced: bool) -> Vec<Cause> {
         .is_some_and(|rule| !rule.is_null())
     {
         let at = "aggregationRule.clusterRoleSelectors";
-        let selectors = list(role, "/aggregationRule/clusterRoleSelectors");
+        let selectors = list_at(role, "/aggregationRule/clusterRoleSelectors");
         if selectors.is_empty() {
             let why = "at least one clusterRoleSelector required if aggregationRule is non-nil";
             causes.push(Cause::required(at, why));
@@ -57,7 +44,7 @@ fn role(role: &Value, namespaced: bool) -> Vec<Cause> {
 }
 
 fn rule(rule: &Value, namespaced: bool, at: &str, causes: &mut Vec<Cause>) {
-    let none = |field: &str| list(rule, &format!("/{field}")).is_empty();
+    let none = |field: &str| list_at(rule, &format!("/{field}")).is_empty();
     if none("verbs") {
         let why = "verbs must contain at least one value";
         causes.push(Cause::required(format!("{at}.verbs"), why));
@@ -109,7 +96,7 @@ pub(crate) fn selector(selector: &Value, at: &str) -> Vec<Cause> {
                 .map(|why| Cause::invalid(field.clone(), value, why)),
         );
     }
-    for (index, expression) in list(selector, "/matchExpressions").iter().enumerate() {
+    for (index, expression) in list_at(selector, "/matchExpressions").iter().enumerate() {
         causes.extend(requirement(
             expression,
             &format!("{at}.matchExpressions[{index}]"),
@@ -121,43 +108,14 @@ pub(crate) fn selector(selector: &Value, at: &str) -> Vec<Cause> {
 /// What is wrong with one requirement of a label selector.
 fn requirement(expression: &Value, at: &str) -> Vec<Cause> {
     let operator = text(expression, "operator");
-    let none = list(expression, "/values").is_empty();
-    let mut causes = Vec::new();
-    match (operator, none) {
-        ("In" | "NotIn", false) | ("Exists" | "DoesNotExist", true) => {}
-        ("In" | "NotIn", true) => {
-            let why = "must be specified when `operator` is 'In' or 'NotIn'";
-            causes.push(Cause::required(format!("{at}.values"), why));
-        }
-        ("Exists" | "DoesNotExist", false) => {
-            let why = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'";
-            causes.push(Cause::forbidden(format!("{at}.values"), why));
-        }
-        _ => {
-            let why = "not a valid selector operator";
-            causes.push(Cause::invalid(
-                format!("{at}.operator"),
-                &json!(operator),
-                why,
-            ));
-        }
-    }
-    let key = text(expression, "key");
-    let wrong = names::label_key(key);
-    causes.extend(
-        wrong
-            .iter()
-            .map(|why| Cause::invalid(format!("{at}.key"), &json!(key), why)),
-    );
-    for (index, value) in list(expression, "/values").iter().enumerate() {
-        let wrong = names::label_value(value.as_str().unwrap_or_default());
-        let field = format!("{at}.values[{index}]");
-        causes.extend(
-            wrong
-                .iter()
-                .map(|why| Cause::invalid(field.clone(), value, why)),
-        );
-    }
+    let known = ["In", "NotIn", "Exists", "DoesNotExist"].contains(&operator);
+    let unknown = || {
+        let why = "not a valid selector operator";
+        Cause::invalid(format!("{at}.operator"), &json!(operator), why)
+    };
+    let mut causes = Vec::from_iter((!known).then(unknown));
+    causes.extend(requirement::validate_values(expression, at));
+    causes.extend(requirement::validate_names(expression, at));
     causes
 }
 
@@ -199,7 +157,7 @@ fn binding(new: &Value, old: Option<&Value>, namespaced: bool) -> Vec<Cause> {
             .iter()
             .map(|why| Cause::invalid("roleRef.name", &json!(name), why)),
     );
-    for (index, subject) in list(new, "/subjects").iter().enumerate() {
+    for (index, subject) in list_at(new, "/subjects").iter().enumerate() {
         self::subject(
             subject,
             namespaced,

@@ -6,8 +6,8 @@ use serde_json::{Map, Value};
 use windlass_yaml::untyped::{Notation, Seed, float};
 
 use super::golang;
+use crate::json::type_name;
 use crate::outline::{self, Doubled, Step};
-use crate::patch::json_word;
 use crate::status::Refusal;
 
 /// Deeper than this nothing is read: the real server's JSON decoder has the same limit.
@@ -121,7 +121,7 @@ pub fn type_error(value: &Value) -> Option<String> {
         Value::Null => return None,
         Value::Object(fields) => fields,
         other => {
-            let word = json_word(other);
+            let word = type_name(other);
             return within(
                 word,
                 "value of type struct { APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind \
@@ -134,7 +134,7 @@ pub fn type_error(value: &Value) -> Option<String> {
             None | Some(Value::Null | Value::String(_)) => {}
             Some(other) => {
                 return within(
-                    json_word(other),
+                    type_name(other),
                     &format!("struct field .{field} of type string"),
                 );
             }

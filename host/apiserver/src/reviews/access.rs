@@ -2,30 +2,10 @@
 
 use serde_json::Value;
 
+use crate::json::{list_at, text_at, texts_at};
 use crate::rbac::Attributes;
 use crate::request::User;
 use crate::selector::{FieldSelector, LabelSelector};
-
-fn text<'a>(object: &'a Value, at: &str) -> &'a str {
-    object
-        .pointer(at)
-        .and_then(Value::as_str)
-        .unwrap_or_default()
-}
-
-fn list<'a>(object: &'a Value, at: &str) -> &'a [Value] {
-    object
-        .pointer(at)
-        .and_then(Value::as_array)
-        .map(Vec::as_slice)
-        .unwrap_or_default()
-}
-
-fn texts(object: &Value, at: &str) -> Vec<String> {
-    let all = list(object, at).iter();
-    all.filter_map(|text| text.as_str().map(str::to_owned))
-        .collect()
-}
 
 /// Of whom a question is.
 pub(super) fn user(spec: &Value) -> User {
@@ -35,11 +15,16 @@ pub(super) fn user(spec: &Value) -> User {
         .into_iter()
         .flatten();
     User {
-        name: text(spec, "/user").to_owned(),
-        groups: texts(spec, "/groups"),
-        uid: text(spec, "/uid").to_owned(),
+        name: text_at(spec, "/user").to_owned(),
+        groups: texts_at(spec, "/groups").map(str::to_owned).collect(),
+        uid: text_at(spec, "/uid").to_owned(),
         extra: extra
-            .map(|(key, values)| (key.clone(), texts(values, "")))
+            .map(|(key, values)| {
+                (
+                    key.clone(),
+                    texts_at(values, "").map(str::to_owned).collect(),
+                )
+            })
             .collect(),
     }
 }
@@ -50,10 +35,10 @@ pub(super) fn attributes(user: User, spec: &Value) -> Attributes {
         .get("resourceAttributes")
         .filter(|asked| !asked.is_null())
     else {
-        let asked = |field: &str| text(spec, &format!("/nonResourceAttributes/{field}"));
+        let asked = |field: &str| text_at(spec, &format!("/nonResourceAttributes/{field}"));
         return Attributes::path(user, asked("verb"), asked("path"));
     };
-    let part = |at: &str| text(asked, at);
+    let part = |at: &str| text_at(asked, at);
     Attributes::resource(user, part("/verb"), part("/group"), part("/resource"))
         .of_subresource(part("/subresource"))
         .in_namespace(part("/namespace"))
@@ -77,8 +62,8 @@ pub(super) fn ignored(spec: &Value) -> Vec<String> {
 /// How much of a selector is ignored; nothing if none of it is.
 fn understood(name: &str, selector: &Value) -> Option<&'static str> {
     let is_field = name == "fieldSelector";
-    let raw = text(selector, "/rawSelector");
-    let requirements = list(selector, "/requirements");
+    let raw = text_at(selector, "/rawSelector");
+    let requirements = list_at(selector, "/requirements");
     if requirements.is_empty() {
         let parses = if is_field {
             FieldSelector::parse(raw).is_ok()
@@ -87,8 +72,8 @@ fn understood(name: &str, selector: &Value) -> Option<&'static str> {
         };
         return (!parses).then_some("ignored");
     }
-    let fits = |requirement: &&Value| match text(requirement, "/operator") {
-        "In" | "NotIn" => !is_field || list(requirement, "/values").len() == 1,
+    let fits = |requirement: &&Value| match text_at(requirement, "/operator") {
+        "In" | "NotIn" => !is_field || list_at(requirement, "/values").len() == 1,
         "Exists" | "DoesNotExist" => !is_field,
         _ => false,
     };

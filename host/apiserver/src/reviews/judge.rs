@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 
+use crate::json::{list, text};
 use crate::meta;
-use crate::names;
+use crate::selector::requirement;
 use crate::status::Cause;
 
 /// What is wrong with a question of this resource.
@@ -66,21 +67,6 @@ pub(super) fn causes(review: &Value, plural: &str) -> Vec<Cause> {
     causes
 }
 
-fn text<'a>(object: &'a Value, field: &str) -> &'a str {
-    object
-        .get(field)
-        .and_then(Value::as_str)
-        .unwrap_or_default()
-}
-
-fn list<'a>(object: &'a Value, field: &str) -> &'a [Value] {
-    object
-        .get(field)
-        .and_then(Value::as_array)
-        .map(Vec::as_slice)
-        .unwrap_or_default()
-}
-
 /// A path and verb as the real server shows its own form of them.
 fn in_go(path: &Value) -> Value {
     json!({ "Path": text(path, "path"), "Verb": text(path, "verb") })
@@ -125,48 +111,17 @@ fn selector(
     }
 }
 
-/// Values are there where the operator wants them, and only there.
-fn values(requirement: &Value, at: &str) -> Option<Cause> {
-    let field = format!("{at}.values");
-    let none = list(requirement, "values").is_empty();
-    match (text(requirement, "operator"), none) {
-        ("In" | "NotIn", true) => {
-            let why = "must be specified when `operator` is 'In' or 'NotIn'";
-            Some(Cause::required(field, why))
-        }
-        ("Exists" | "DoesNotExist", false) => {
-            let why = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'";
-            Some(Cause::forbidden(field, why))
-        }
-        _ => None,
-    }
-}
-
 fn field_requirement(requirement: &Value, at: &str) -> Vec<Cause> {
     let nameless = text(requirement, "key").is_empty();
     let key = nameless.then(|| Cause::required(format!("{at}.key"), "must be specified"));
-    key.into_iter().chain(values(requirement, at)).collect()
+    key.into_iter()
+        .chain(requirement::validate_values(requirement, at))
+        .collect()
 }
 
 fn label_requirement(requirement: &Value, at: &str) -> Vec<Cause> {
-    let mut causes: Vec<Cause> = values(requirement, at).into_iter().collect();
-    let key = text(requirement, "key");
-    let field = format!("{at}.key");
-    let wrong = names::label_key(key);
-    causes.extend(
-        wrong
-            .iter()
-            .map(|why| Cause::invalid(field.clone(), &json!(key), why)),
-    );
-    for (index, value) in list(requirement, "values").iter().enumerate() {
-        let wrong = names::label_value(value.as_str().unwrap_or_default());
-        let field = format!("{at}.values[{index}]");
-        causes.extend(
-            wrong
-                .iter()
-                .map(|why| Cause::invalid(field.clone(), value, why)),
-        );
-    }
+    let mut causes = Vec::from_iter(requirement::validate_values(requirement, at));
+    causes.extend(requirement::validate_names(requirement, at));
     causes
 }
 

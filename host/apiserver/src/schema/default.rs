@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::View;
-use crate::mutants::{self, Mutant};
+use crate::mutants::mutant;
 
 /// Takes away each `null` that the schema does not allow and has no default for.
 ///
@@ -46,9 +46,8 @@ pub fn default(value: &mut Value, schema: View<'_>) {
             for (name, value) in fields {
                 if let Some(field) = schema.property(name) {
                     self::default(value, field);
-                } else if let Some(entry) = schema.values()
-                    && !mutants::is(Mutant::ValuesOfMapsAreNotDefaulted)
-                {
+                } else if let Some(entry) = schema.values() {
+                    mutant!(ValuesOfMapsAreNotDefaulted, continue);
                     fill(value, entry);
                     self::default(value, entry);
                 }

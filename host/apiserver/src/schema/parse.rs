@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::{Constraints, Kind, ListKind, MapKind, Node, PatchStrategy, Pattern, Rules};
+use crate::json::list;
 
 /// Deeper than this no schema of Kubernetes goes.
 const MAX_DEPTH: usize = 200;
@@ -195,11 +196,6 @@ fn count(schema: &Map<String, Value>, word: &str) -> Option<u64> {
 
 fn number(schema: &Map<String, Value>, word: &str) -> Option<serde_json::Number> {
     schema.get(word).and_then(Value::as_number).cloned()
-}
-
-fn list<'a>(schema: &'a Map<String, Value>, word: &str) -> &'a [Value] {
-    let found = schema.get(word).and_then(Value::as_array);
-    found.map(Vec::as_slice).unwrap_or_default()
 }
 
 fn texts(schema: &Map<String, Value>, word: &str) -> Vec<String> {

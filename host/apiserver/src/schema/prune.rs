@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::View;
 use crate::field::Path;
-use crate::mutants::{self, Mutant};
+use crate::mutants::mutant;
 
 /// What every object has beside what its schema says.
 const META: [&str; 3] = ["apiVersion", "kind", "metadata"];
@@ -62,8 +62,8 @@ fn drop_unknown(
             }
             known
         }),
-        Value::Array(_) if mutants::is(Mutant::ItemsAreNotPruned) => {}
         Value::Array(items) => {
+            mutant!(ItemsAreNotPruned, return);
             let schema = schema.and_then(|schema| schema.items());
             for (index, item) in items.iter_mut().enumerate() {
                 below(item, schema, at.index(index), unknown);

@@ -36,7 +36,7 @@ pub(crate) use values::RESERVED;
 use super::validate::ratchet::{Pair, correlated};
 use super::{Node, View};
 use crate::field::Path;
-use crate::mutants::{self, Mutant};
+use crate::mutants::mutant;
 use crate::status::Cause;
 use compiled::{Answer, Rule};
 
@@ -174,10 +174,10 @@ fn walk(new: &Value, old: Option<&Value>, place: Place<'_>, past: Past<'_>, judg
             };
             let before = old.and_then(Value::as_array).map(Vec::as_slice);
             for (index, item) in items.iter().enumerate() {
-                let mut old = before.and_then(|before| correlated(before, item, place.schema));
-                if mutants::is(Mutant::ItemsAreComparedByTheirPlace) {
-                    old = before.and_then(|before| before.get(index));
-                }
+                let old = before.and_then(|before| {
+                    mutant!(ItemsAreComparedByTheirPlace, return before.get(index));
+                    correlated(before, item, place.schema)
+                });
                 let at = place.at.index(index);
                 walk(item, old, Place { schema, at }, past.index(index), judged);
             }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::BadSelector;
 use super::lexer::{Token, Word, words};
-use crate::mutants::{self, Mutant};
+use crate::mutants::mutant;
 use crate::store::Labels;
 
 /// A selector over labels. The default one selects all.
@@ -94,10 +94,10 @@ impl LabelSelector {
                 Demand::Exists => held.is_some(),
                 Demand::Absent => held.is_none(),
                 Demand::In(values) => held.is_some_and(|held| values.contains(held)),
-                Demand::NotIn(_) if mutants::is(Mutant::NotinWantsTheLabel) && held.is_none() => {
-                    false
-                }
-                Demand::NotIn(values) => held.is_none_or(|held| !values.contains(held)),
+                Demand::NotIn(values) => match held {
+                    Some(held) => !values.contains(held),
+                    None => mutant!(NotinWantsTheLabel, true, false),
+                },
                 Demand::Above(than) => number().is_some_and(|held| held > *than),
                 Demand::Below(than) => number().is_some_and(|held| held < *than),
             }

@@ -7,7 +7,7 @@ use super::bell::{Bell, Listener};
 use super::entry::{Entry, Key};
 use super::past::Past;
 use super::{Place, Store};
-use crate::mutants::{self, Mutant};
+use crate::mutants::mutant;
 
 #[derive(Debug, Default)]
 pub(super) struct Table {
@@ -137,7 +137,7 @@ impl Table {
 
     pub(super) fn follow(&self, revision: u64) -> Result<Listener, Gone> {
         let earliest = self.past.begins().max(self.begins);
-        if revision < earliest && !mutants::is(Mutant::TooOldVersionsAreServed) {
+        if mutant!(TooOldVersionsAreServed, revision < earliest, false) {
             return Err(Gone);
         }
         let mut changed = self.bell.listen();

@@ -5,7 +5,7 @@ use serde_json::{Number, Value};
 
 use super::{Cells, age};
 use crate::json_path::Path;
-use crate::mutants::{self, Mutant};
+use crate::mutants::mutant;
 use crate::registry::{Column, Resource};
 use crate::status::shown::{json, plain};
 
@@ -58,8 +58,10 @@ pub(super) fn cell(kind: &str, path: &Path, object: &Value, now: Timestamp) -> V
     };
     match (kind, value) {
         ("string", Value::Null) => "<no value>".into(),
-        ("string", Value::Array(_)) if mutants::is(Mutant::ColumnsDoNotShowLists) => Value::Null,
-        ("string", Value::Array(_) | Value::Object(_)) => json(value).into(),
+        ("string", Value::Array(_)) => {
+            mutant!(ColumnsDoNotShowLists, json(value).into(), Value::Null)
+        }
+        ("string", Value::Object(_)) => json(value).into(),
         ("string", value) => plain(value).into(),
         ("integer", Value::Number(number)) => whole(number).into(),
         ("number", Value::Number(number)) => number.as_f64().into(),

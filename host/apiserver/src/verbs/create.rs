@@ -1,10 +1,10 @@
 //! Create.
 
 use crate::answer::Answer;
+use crate::call::Call;
 use crate::meta;
 use crate::request::decode;
 use crate::request::options::{WriteKind, WriteOptions};
-use crate::server::Call;
 use crate::status::Refusal;
 use crate::write::{Part, Writing, accept};
 

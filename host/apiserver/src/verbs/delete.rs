@@ -8,17 +8,16 @@ use http::StatusCode;
 use serde_json::{Value, json};
 
 use super::read;
+use crate::admission::{self, Admission};
 use crate::answer::Answer;
-use crate::meta;
-use crate::mutants::{self, Mutant};
-use crate::policy::{self, Admission};
-use crate::present;
+use crate::call::Call;
+use crate::mutants::mutant;
 use crate::request::options::{DeleteOptions, ListOptions};
 use crate::request::route::Verb;
-use crate::server::Call;
 use crate::status::Refusal;
 use crate::store::{Entry, Key, Write};
 use crate::strategy::Strategy;
+use crate::{meta, present};
 use decide::{Step, next};
 use std::sync::Arc;
 
@@ -115,10 +114,10 @@ pub fn one(call: &Call<'_>, key: &Key, options: &DeleteOptions) -> Result<Delete
         return Err(Refusal::forbidden(call.named(), &key.name, why));
     }
     for _ in 0..TRIES {
-        let held = call.server.store().get(&call.place, key);
+        let held = call.state.store().get(&call.place, key);
         let held = held.ok_or_else(|| Refusal::not_found(call.named(), &key.name))?;
         let old = present::value(call.resource, &held);
-        let now = call.server.seams().clock.wall();
+        let now = call.state.seams().clock.wall();
         let step = if first::applies(call.resource) {
             first::preconditions(call.resource, &old, options)?;
             first::next(call.resource, &old, options, now)
@@ -128,7 +127,7 @@ pub fn one(call: &Call<'_>, key: &Key, options: &DeleteOptions) -> Result<Delete
         };
         // An eviction is admitted as such.
         if matches!(call.verb, Verb::Delete | Verb::DeleteCollection) {
-            policy::validate(&Admission::delete(call, options, &old))?;
+            admission::validate(&Admission::delete(call, options, &old))?;
         }
         let strategy = Strategy::of(call.resource);
         let step = step.unwrap_or_else(|| next(&old, options, strategy, &meta::time(now)));
@@ -149,9 +148,7 @@ fn take(
 ) -> Option<Deleted> {
     let write = |held: &Entry, write| {
         let key = held.key.clone();
-        call.server
-            .write(call, key, Some(held.revision), write)
-            .ok()
+        call.write(key, Some(held.revision), write).ok()
     };
     let put = |object: &Value| Write::Put(crate::convert::to_stored(object.clone(), call.resource));
     let (object, gone) = match step {
@@ -170,7 +167,7 @@ fn take(
                 if let Some(gone) = write(&last, Write::Delete(last.value())) {
                     break (present::value(call.resource, &gone), true);
                 }
-                last = call.server.store().get(&call.place, &held.key)?;
+                last = call.state.store().get(&call.place, &held.key)?;
             }
         }
         Step::Go => {
@@ -186,9 +183,8 @@ fn preconditions(call: &Call<'_>, old: &Value, options: &DeleteOptions) -> Resul
     // The real server says the kind where it usually says the plural.
     let kind = call.kind();
     let uid = meta::text(old, "uid");
-    if let Some(wanted) = options.uid.as_deref().filter(|wanted| *wanted != uid)
-        && !mutants::is(Mutant::DeletionsIgnoreTheUid)
-    {
+    let differs = |wanted: &&str| mutant!(DeletionsIgnoreTheUid, *wanted != uid, false);
+    if let Some(wanted) = options.uid.as_deref().filter(differs) {
         let why = format!(
             "the UID in the precondition ({wanted}) does not match the UID in record ({uid}). The \
              object might have been deleted and then recreated"

@@ -13,7 +13,7 @@ use crate::openapi::{CrdVersion, v2};
 use crate::registry::Registry;
 use crate::request::Request;
 use crate::request::accept::{self, Form, Missing};
-use crate::server::Server;
+use crate::state::State;
 use crate::status::Refusal;
 use crate::store::Key;
 use crate::{definitions, discovery, openapi};
@@ -26,14 +26,14 @@ const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGrou
 ///
 /// # Errors
 /// 404 if there is nothing at that path.
-pub fn answer(server: &Server, request: &Request, parts: &[String]) -> Result<Answer, Refusal> {
+pub fn answer(state: &State, request: &Request, parts: &[String]) -> Result<Answer, Refusal> {
     if !matches!(request.method, Method::GET | Method::HEAD) {
         return Err(Refusal::method_not_allowed());
     }
-    let registry = server.registry();
+    let registry = state.registry();
     let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
     let ok = StatusCode::OK;
-    let crds = |crd: &str, version: &str| crd_version(server, crd, version);
+    let crds = |crd: &str, version: &str| crd_version(state, crd, version);
     let document = |group: &str, version: &str| {
         let etag = openapi::version_hash(&registry, group, version);
         let make = || openapi::document(&registry, group, version, &crds);
@@ -45,9 +45,9 @@ pub fn answer(server: &Server, request: &Request, parts: &[String]) -> Result<An
             let paths = json!({ "paths": about::paths(&registry) });
             return Ok(Answer::indented(ok, &paths, Part::PLAIN));
         }
-        ["flagz"] => return Ok(about::flags(server)),
+        ["flagz"] => return Ok(about::flags(state)),
         ["statusz"] => return Ok(about::status()),
-        ["metrics"] => return Ok(about::metrics(server)),
+        ["metrics"] => return Ok(about::metrics(state)),
         [".well-known", "openid-configuration"] => {
             return Ok(Answer::document(ok, &about::issuer(request)));
         }
@@ -152,8 +152,8 @@ fn without_body(code: StatusCode) -> Answer {
 }
 
 /// `spec.versions[i]` of a CRD.
-fn crd_version(server: &Server, crd: &str, version: &str) -> Option<Value> {
-    let held = server
+fn crd_version(state: &State, crd: &str, version: &str) -> Option<Value> {
+    let held = state
         .store()
         .get(&definitions::place(), &Key::new("", crd))?
         .value();

@@ -5,17 +5,17 @@ use serde_json::{Value, json};
 
 use crate::answer::Answer;
 use crate::builtin::Words;
+use crate::call::Call;
 use crate::fields::{self, OnConflict};
-use crate::meta;
+use crate::json::type_name;
 use crate::outline::Doubled;
-use crate::patch;
 use crate::registry::Origin;
 use crate::request::decode::{self, Decoded};
 use crate::request::options::{FieldValidation, WriteKind, WriteOptions};
 use crate::request::yaml;
-use crate::server::Call;
 use crate::status::{Cause, Named, Refusal};
 use crate::write::{Part, Wanted, Writing, accept};
+use crate::{meta, patch};
 
 /// A form of a patch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -155,7 +155,7 @@ pub fn configuration(call: &Call<'_>) -> Result<Decoded, Refusal> {
             other => Err(format!(
                 "error unmarshaling JSON: while decoding JSON: json: cannot unmarshal {} into Go value \
                  of type map[string]interface {{}}",
-                patch::json_word(other)
+                type_name(other)
             )),
         })
         .map_err(|why| Refusal::bad_request(format!("error decoding YAML: {why}")))

@@ -8,12 +8,12 @@ use http::StatusCode;
 use serde_json::{Value, json};
 
 use crate::answer::Answer;
-use crate::mutants::{self, Mutant};
+use crate::call::Call;
+use crate::mutants::mutant;
 use crate::present::{self, Page};
 use crate::registry::{Origin, Resource};
 use crate::request::options::{ListOptions, too_large_version};
 use crate::request::{decode, golang};
-use crate::server::Call;
 use crate::status::{Cause, Refusal};
 use crate::store::{Entry, Gone, Snapshot};
 
@@ -75,11 +75,7 @@ pub fn page(call: &Call<'_>, options: &ListOptions) -> Result<(Vec<Arc<Entry>>, 
                 .last()
                 .map(|last| relative(last, namespace))
                 .unwrap_or_default();
-            let after = if mutants::is(Mutant::PagesRepeatTheirLastItem) {
-                last
-            } else {
-                format!("{last}\0")
-            };
+            let after = mutant!(PagesRepeatTheirLastItem, format!("{last}\0"), last);
             page.next = Some(token(snapshot.revision, &after));
             page.remaining = plain.then(|| 1 + rest.count() as u64);
             break;
@@ -110,7 +106,7 @@ fn relative(entry: &Entry, namespace: Option<&str>) -> String {
 }
 
 fn snapshot(call: &Call<'_>, options: &ListOptions) -> Result<(Snapshot, Option<String>), Refusal> {
-    let store = call.server.store();
+    let store = call.state.store();
     let namespace = call.target.namespace.as_deref();
     if !options.continue_token.is_empty() {
         let (revision, start) = start(&options.continue_token)?;
@@ -166,7 +162,7 @@ pub fn unreadable(cause: &Cause) -> Refusal {
 /// # Errors
 /// 504 if it has not.
 pub fn reached(call: &Call<'_>, wanted: u64) -> Result<(), Refusal> {
-    let current = call.server.store().revision();
+    let current = call.state.store().revision();
     if wanted > current {
         return Err(too_large_version(wanted, current));
     }

@@ -1,8 +1,8 @@
 //! Update: PUT of a whole object.
 
 use crate::answer::Answer;
+use crate::call::Call;
 use crate::request::options::{WriteKind, WriteOptions};
-use crate::server::Call;
 use crate::status::Refusal;
 use crate::write::{Part, Wanted, Writing, accept};
 

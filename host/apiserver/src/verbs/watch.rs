@@ -19,19 +19,16 @@ use serde_json::{Value, json};
 use super::read;
 use crate::answer::Answer;
 use crate::body::Body;
-use crate::deep;
-use crate::encode;
-use crate::faults;
-use crate::meta;
-use crate::mutants::{self, Mutant};
+use crate::call::Call;
+use crate::mutants::mutant;
 use crate::present::{self, Look};
 use crate::registry::Resource;
 use crate::request::accept::Form;
 use crate::request::options::ListOptions;
 use crate::seams::Clock;
-use crate::server::Call;
 use crate::status::Refusal;
 use crate::store::{Change, Entry, Event, Events, Gone};
+use crate::{deep, encode, faults, meta};
 
 /// How often a quiet watch says how far it is.
 const BOOKMARKS: Duration = Duration::from_secs(60);
@@ -51,7 +48,7 @@ pub fn watch(call: &Call<'_>) -> Result<Answer, Refusal> {
     options.watch_by_path(call.target.name.as_deref())?;
     let wanted =
         read::version(&options.resource_version).map_err(|cause| read::unreadable(&cause))?;
-    let seams = call.server.seams();
+    let seams = call.state.seams();
     let lasts = match options.timeout_seconds {
         Some(seconds) if seconds > 0 => Duration::from_secs(seconds.unsigned_abs()),
         _ => Duration::from_secs(LASTS + seams.rng.of(|| "watch".to_owned()).below(LASTS)),
@@ -81,10 +78,8 @@ async fn sleep(clock: Clock, duration: Duration) {
 }
 
 fn bookmark_timer(clock: &Clock, options: &ListOptions, lasts: Duration) -> Option<Timer> {
-    let mut before_end = lasts.checked_sub(BEFORE_END);
-    if mutants::is(Mutant::TheLastBookmarkIsLeftOut) {
-        before_end = Some(BOOKMARKS);
-    }
+    let before_end = lasts.checked_sub(BEFORE_END);
+    let before_end = mutant!(TheLastBookmarkIsLeftOut, before_end, Some(BOOKMARKS));
     let next = before_end.map_or(Duration::ZERO, |before| before.min(BOOKMARKS));
     options
         .bookmarks
@@ -112,12 +107,10 @@ struct Watch {
 impl Watch {
     /// Finds where to begin, and what the client has to know before.
     fn begin(&mut self, call: &Call<'_>, wanted: u64) {
-        let store = call.server.store();
+        let store = call.state.store();
         let initial = self.options.send_initial.unwrap_or(false);
         let mut from = wanted;
-        if mutants::is(Mutant::WatchesBeginOneVersionEarlier) {
-            from = from.saturating_sub(1);
-        }
+        mutant!(WatchesBeginOneVersionEarlier, from = from.saturating_sub(1));
         if initial || wanted == 0 {
             if wanted > store.revision() {
                 let current = store.revision();
@@ -225,10 +218,11 @@ impl Watch {
             (false, true) => self.send("ADDED", &event.entry),
             (true, true) => self.send("MODIFIED", &event.entry),
             (true, false) if event.change == Change::Deleted => self.send("DELETED", &event.entry),
-            (true, false) if mutants::is(Mutant::LeavingObjectsAreSentAsTheyAre) => {
-                self.send("DELETED", &event.entry);
-            }
             (true, false) => {
+                mutant!(
+                    LeavingObjectsAreSentAsTheyAre,
+                    return self.send("DELETED", &event.entry)
+                );
                 // It leaves the selection: the client gets it as it last saw it.
                 if let Some(before) = &event.before {
                     let left = before.at_revision(event.entry.revision);
@@ -258,7 +252,7 @@ impl Watch {
 
     fn send_bookmark(&mut self, initial_end: bool) {
         let mut metadata = json!({ "resourceVersion": self.revision.to_string() });
-        if initial_end && !mutants::is(Mutant::InitialEventsEndWithoutAWord) {
+        if mutant!(InitialEventsEndUnmarked, initial_end, false) {
             meta::put(&mut metadata, "annotations", json!({ INITIAL_END: "true" }));
         }
         let mut object = json!({

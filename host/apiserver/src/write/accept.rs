@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 use super::kind::{Kind, Sent};
 use super::sent::{self, Expected};
 use crate::builtin::Words;
+use crate::call::Call;
 use crate::meta;
 use crate::outline::Doubled;
 use crate::registry::{Origin, Resource};
@@ -12,7 +13,6 @@ use crate::request::decode::{self, Decoded, Format};
 use crate::request::options::FieldValidation;
 use crate::request::yaml;
 use crate::schema::{default, prune};
-use crate::server::Call;
 use crate::status::Refusal;
 
 /// An object that a client means.
@@ -219,7 +219,7 @@ fn other_kind(call: &Call<'_>, kind: &str, version: &str) -> Option<String> {
         kind
     };
     let version = if version.is_empty() { &own } else { version };
-    let registry = call.server.registry();
+    let registry = call.state.registry();
     let found = registry.of_kind(version, kind);
     match found.filter(|found| found.origin == Origin::BuiltIn) {
         Some(found) if found.place() == resource.place() => None,

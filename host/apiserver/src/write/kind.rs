@@ -11,9 +11,8 @@ use crate::outline::Doubled;
 use crate::registry::{Origin, Resource};
 use crate::schema::rules::Said;
 use crate::seams::Rng;
-use crate::server::Server;
 use crate::status::{Cause, Named, Refusal};
-use crate::store::{Key, Place};
+use crate::store::{Key, Place, Store};
 use crate::{definitions, metadata};
 
 type Step = Result<(), Refusal>;
@@ -26,7 +25,7 @@ struct Around {
 }
 
 fn around(object: &Value, writing: &Writing<'_>) -> Around {
-    let now = writing.call.server.seams().clock.wall();
+    let now = writing.call.state.seams().clock.wall();
     Around {
         namespace: meta::text(object, "namespace").to_owned(),
         now: meta::time(now),
@@ -35,30 +34,32 @@ fn around(object: &Value, writing: &Writing<'_>) -> Around {
 }
 
 fn built_in<'a>(writing: &'a Writing<'_>, around: &'a Around) -> builtin::Write<'a> {
-    let server = writing.call.server;
     builtin::Write {
         resource: writing.call.resource,
         namespace: &around.namespace,
         now: &around.now,
         rng: &around.rng,
-        cluster: server,
+        cluster: writing.call.state.store(),
         user: &writing.call.request.user,
         is_dry_run: writing.options.dry_run,
     }
 }
 
-impl builtin::Cluster for Server {
+impl builtin::Cluster for Store {
     fn get(&self, resource: Named<'_>, namespace: &str, name: &str) -> Option<Value> {
-        let held = self
-            .store()
-            .get(&place(resource), &Key::new(namespace, name))?;
+        let held = self.get(&place(resource), &Key::new(namespace, name))?;
         Some(held.value())
     }
 
     fn list(&self, resource: Named<'_>) -> Vec<Value> {
-        let entries = self.store().list(&place(resource), None).entries;
+        let entries = self.list(&place(resource), None).entries;
         entries.iter().map(|entry| entry.value()).collect()
     }
+}
+
+/// What the metadata of a built-in kind must be.
+fn built_in_rules(resource: &Resource) -> metadata::Rules {
+    metadata::Rules::built_in(&resource.group, &resource.plural, resource.namespaced)
 }
 
 fn place(resource: Named<'_>) -> Place {
@@ -177,7 +178,7 @@ impl Kind {
             Self::Custom => objects::validate_create(object, resource),
             Self::Definition => crd::validate_create(object),
             Self::BuiltIn => {
-                let rules = metadata::Rules::of(resource);
+                let rules = built_in_rules(resource);
                 let mut causes = metadata::validate_create(object, rules);
                 causes.extend(builtin::validate_create(object, resource));
                 causes
@@ -199,7 +200,7 @@ impl Kind {
             (Self::Definition, Part::Status) => crd::validate_status_update(new, old).into(),
             (Self::Definition, _) => crd::validate_update(new, old).into(),
             (Self::BuiltIn, _) => {
-                let rules = metadata::Rules::of(resource);
+                let rules = built_in_rules(resource);
                 let mut causes = metadata::validate_update(new, old, rules);
                 if part == Part::Status && namespaces::is_namespace(resource) {
                     causes.extend(namespaces::phase(new));

@@ -4,7 +4,8 @@
 use serde_json::Value;
 
 use super::{Part, Writing, accept};
-use crate::policy::{self, Admission, Patch};
+use crate::admission::{self, Admission};
+use crate::policy::Patch;
 use crate::status::Refusal;
 
 impl Writing<'_> {
@@ -16,7 +17,7 @@ impl Writing<'_> {
         let resource = self.call.resource;
         let sent = object.clone();
         let admission = Admission::write(self.call, self.options, &sent, old);
-        policy::mutate(&admission, object, |object, patch| match patch {
+        admission::mutate(&admission, object, |object, patch| match patch {
             Patch::Apply => accept::mutated(object, resource),
             Patch::Json => accept::patched_by_policy(object, resource),
         })
@@ -30,11 +31,11 @@ impl Writing<'_> {
         old: Option<&Value>,
         sent_name: &str,
     ) -> Result<(), Refusal> {
-        policy::allow(self.call, object, old)?;
+        admission::allow(self.call, object, old)?;
         if self.part == Part::Scale {
             return Ok(());
         }
-        policy::validate(&Admission {
+        admission::validate(&Admission {
             sent_name,
             ..Admission::write(self.call, self.options, object, old)
         })

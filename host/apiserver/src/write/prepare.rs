@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::kind::Kind;
 use super::{MODIFIED, Writing, namespaces};
 use crate::meta;
-use crate::mutants::{self, Mutant};
+use crate::mutants::mutant;
 use crate::registry::Origin;
 use crate::request::golang;
 use crate::request::route::Verb;
@@ -17,19 +17,22 @@ const LONGEST_PREFIX: usize = 63 - 5;
 /// Completes and judges a new object; notes what the client should know.
 pub(super) fn create(writing: &Writing<'_>, object: &mut Value) -> Result<(), Refusal> {
     let call = writing.call;
-    let seams = call.server.seams();
+    let seams = call.state.seams();
     let generate = meta::text(object, "generateName").to_owned();
     let nameless = meta::text(object, "name").is_empty();
-    if !generate.is_empty() && (nameless || mutants::is(Mutant::GenerateNameWins)) {
+    if !generate.is_empty() && mutant!(GenerateNameWins, nameless, true) {
         let prefix: String = generate.chars().take(LONGEST_PREFIX).collect();
         meta::set_text(object, "name", &format!("{prefix}{}", seams.rng.suffix()));
     }
     meta::set_text(object, "creationTimestamp", &meta::time(seams.clock.wall()));
-    let mut uid = writing.rng(object).uid();
-    if mutants::is(Mutant::UidsComeBack) {
-        let length = meta::text(object, "name").len();
-        uid = format!("00000000-0000-4000-8000-{length:012x}");
-    }
+    let uid = mutant!(
+        UidsComeBack,
+        writing.rng(object).uid(),
+        format!(
+            "00000000-0000-4000-8000-{:012x}",
+            meta::text(object, "name").len()
+        )
+    );
     meta::set_text(object, "uid", &uid);
     let kind = Kind::of(call.resource);
     kind.prepare_create(object, writing)?;
@@ -84,8 +87,8 @@ pub(super) fn preconditions(
         // The real server names the resource here, not the kind.
         return Err(Refusal::invalid(call.named(), name, vec![cause]));
     }
-    let same = Ok(wanted) == golang::parse_uint(held);
-    if !same && !mutants::is(Mutant::UpdatesIgnoreTheVersion) {
+    let stale = Ok(wanted) != golang::parse_uint(held);
+    if mutant!(UpdatesIgnoreTheVersion, stale, false) {
         return Err(Refusal::conflict(call.named(), name, MODIFIED));
     }
     Ok(())
@@ -126,13 +129,15 @@ pub(super) fn update(
     Ok(())
 }
 
-fn invalid(writing: &Writing<'_>, object: &Value, mut causes: Vec<Cause>) -> Result<(), Refusal> {
+fn invalid(writing: &Writing<'_>, object: &Value, causes: Vec<Cause>) -> Result<(), Refusal> {
     if causes.is_empty() {
         return Ok(());
     }
-    if mutants::is(Mutant::OnlyTheFirstFaultIsTold) {
-        causes.truncate(1);
-    }
+    let causes = mutant!(
+        OnlyTheFirstFaultIsReported,
+        causes,
+        causes.into_iter().take(1).collect()
+    );
     let call = writing.call;
     // A custom resource is of the kind that it says.
     let said = object.get("kind").and_then(Value::as_str);
@@ -148,8 +153,11 @@ fn invalid(writing: &Writing<'_>, object: &Value, mut causes: Vec<Cause>) -> Res
 pub(super) fn goes_away(object: &Value, old: &Value) -> bool {
     let waits = meta::number(old, "deletionGracePeriodSeconds").unwrap_or(0) > 0;
     meta::is_deleting(old)
-        && !mutants::is(Mutant::ObjectsOutliveTheirLastFinalizer)
-        && meta::finalizers(object).is_empty()
+        && mutant!(
+            ObjectsOutliveTheirLastFinalizer,
+            meta::finalizers(object).is_empty(),
+            false
+        )
         && !waits
         && !(object.get("kind").and_then(Value::as_str) == Some("Namespace")
             && namespaces::has_contents(object))

@@ -4,10 +4,10 @@
 use serde_json::Value;
 
 use crate::builtin;
+use crate::call::Call;
 use crate::registry::Origin;
 use crate::request::decode::{self, Again, Decoded, Format};
 use crate::request::{golang, yaml};
-use crate::server::Call;
 use crate::status::Refusal;
 
 /// The kind that a body should have.
@@ -158,7 +158,7 @@ pub fn other_version(said: &str, wanted: &str) -> Refusal {
 /// Why an object (its version and kind) cannot become another kind (its group and kind).
 pub fn unconvertible(call: &Call<'_>, from: (&str, &str), to: (&str, &str)) -> String {
     let (version, kind) = from;
-    let registry = call.server.registry();
+    let registry = call.state.registry();
     let known = registry.of_kind(version, kind);
     if known.is_none_or(|known| known.origin != Origin::BuiltIn) {
         return unregistered(kind, version);

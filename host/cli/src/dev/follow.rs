@@ -141,7 +141,7 @@ impl Follower {
         for file in documents.iter().chain(&sources) {
             let file = file.strip_prefix(self.target.folder()).unwrap_or(file);
             let file = file.display().to_string();
-            self.teller.tell(&News::Changed { file });
+            self.teller.print(&News::Changed { file });
         }
         let mut again = !sources.is_empty();
         if !documents.is_empty() {
@@ -169,7 +169,7 @@ impl Follower {
                 }
             }
             Ok((version, false)) => {
-                self.teller.tell(&News::Same {
+                self.teller.print(&News::Same {
                     plugin: version.candidate.document.name.clone(),
                     digest: version.made.digest.to_string(),
                 });
@@ -187,7 +187,7 @@ impl Follower {
             inputs.leave_out(&file);
             self.state.held.sources.remove(&file);
             let file = file.display().to_string();
-            self.teller.tell(&News::Unwatched { file });
+            self.teller.print(&News::Unwatched { file });
         }
     }
 
@@ -197,7 +197,7 @@ impl Follower {
             seams: self.host.seams.clone(),
         };
         let begins = |command: &str| {
-            self.teller.tell(&News::Building {
+            self.teller.print(&News::Building {
                 command: command.to_owned(),
             });
         };
@@ -228,13 +228,13 @@ impl Follower {
             ..
         } = version;
         let [built, granted] = news;
-        self.teller.tell(&built);
+        self.teller.print(&built);
         for news in applied {
             self.state.refused |= matches!(news, News::NotApplied { .. });
-            self.teller.tell(&news);
+            self.teller.print(&news);
         }
         if self.state.granted.as_ref() != Some(&granted) {
-            self.teller.tell(&granted);
+            self.teller.print(&granted);
             self.state.granted = Some(granted);
         }
         let name = candidate.document.name.clone();
@@ -277,7 +277,7 @@ impl Follower {
 
     fn failed(&self, message: String) {
         let runs_on = self.state.asked.is_some();
-        self.teller.tell(&News::BuildFailed { message, runs_on });
+        self.teller.print(&News::BuildFailed { message, runs_on });
     }
 }
 

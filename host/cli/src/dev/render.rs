@@ -91,7 +91,7 @@ pub async fn render(flags: RenderFlags, threads: usize, seams: Seams) -> anyhow:
         rng: Rng::seeded(1),
         ..seams.clone()
     };
-    let means = Means {
+    let means = HostDependencies {
         api: Api::new(kube::Client::new(server.clone(), HOME), repeatable),
         namespace: HOME.to_owned(),
         cache: code_cache(flags.code_cache.clone())?,
@@ -112,12 +112,12 @@ pub async fn render(flags: RenderFlags, threads: usize, seams: Seams) -> anyhow:
         seams: seams.clone(),
     };
     let made = target.make(&maker, |command| {
-        let _ = say(Tone::Good, "Building", command);
+        let _ = print_status(Tone::Good, "Building", command);
     });
     // A component may carry the kinds of the objects.
     let version = target.version(made.await?, host).await?;
     for news in &version.applied {
-        said(news)?;
+        print(news)?;
     }
     put(objects, &server, host).await?;
     let function = if flags.finalize {
@@ -168,9 +168,10 @@ fn given(flags: &RenderFlags, target: &Target) -> anyhow::Result<Vec<Wanted>> {
 
 fn read(path: &Path) -> anyhow::Result<Vec<Wanted>> {
     let mut text = String::new();
-    match path == Path::new("-") {
-        true => stdin().lock().read_to_string(&mut text),
-        false => std::fs::File::open(path).and_then(|mut file| file.read_to_string(&mut text)),
+    if path == Path::new("-") {
+        stdin().lock().read_to_string(&mut text)
+    } else {
+        std::fs::File::open(path).and_then(|mut file| file.read_to_string(&mut text))
     }
     .with_context(|| format!("cannot read {}", path.display()))?;
     objects(path, &text).map_err(anyhow::Error::msg)
@@ -196,12 +197,12 @@ async fn put(wanted: Vec<Wanted>, server: &Server, host: &Host) -> anyhow::Resul
                 Err(no) => refused(&wanted, &format!("{}: {}", wanted.title(), no.message)),
             }
         };
-        said(&news)?;
+        print(&news)?;
     }
     Ok(())
 }
 
-fn said(applied: &News) -> anyhow::Result<()> {
+fn print(applied: &News) -> anyhow::Result<()> {
     if let News::NotApplied { file, message } = applied {
         bail!("{file}: {message}");
     }
@@ -249,7 +250,11 @@ async fn call(
     object: &Object,
     function: Function,
 ) -> Rendered {
-    let view = View::unwatched(plugin.description.outlook(&plugin.name, resource.clone()));
+    let view = View::unwatched(
+        plugin
+            .description
+            .watch_spec(&plugin.name, resource.clone()),
+    );
     let grants = &version.candidate.document.grants;
     let dry_run = host.dry_run((plugin, grants), view, (resource, object), function);
     let DryRun {
@@ -263,9 +268,10 @@ async fn call(
         Err(error) => {
             let output = output.trim();
             let cause = Chain(&error).to_string();
-            let whole = match output.is_empty() {
-                true => cause,
-                false => format!("{cause}: {output}"),
+            let whole = if output.is_empty() {
+                cause
+            } else {
+                format!("{cause}: {output}")
             };
             ("failed".to_owned(), Some(clean(&whole, TEXT)))
         }

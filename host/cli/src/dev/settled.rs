@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::names::Names;
 use windlass_host::controller::Record;
 use windlass_host::hosting::Host;
-use windlass_host::metrics::Stage;
+use windlass_host::metrics::PluginStage;
 use windlass_host::object::Key;
 
 /// How often it is looked for.
@@ -61,7 +61,10 @@ fn at_rest(host: &Host, plugins: &Names) -> bool {
         let meters = host.metrics.of(plugin);
         let waiting = meters.waiting();
         // What is refused does not move by itself.
-        if matches!(meters.stage(), Stage::Refused(_) | Stage::Quarantined(_)) {
+        if matches!(
+            meters.stage(),
+            PluginStage::Refused(_) | PluginStage::Quarantined(_)
+        ) {
             return true;
         }
         let is_idle = waiting.normal + waiting.low + waiting.running == 0;
@@ -92,7 +95,7 @@ fn rest(host: &Host, plugins: &Names) -> Rest {
     for plugin in plugins.all() {
         let meters = host.metrics.of(&plugin);
         let held = match meters.stage() {
-            Stage::Refused(why) | Stage::Quarantined(why) => Some(why),
+            PluginStage::Refused(why) | PluginStage::Quarantined(why) => Some(why),
             _ => meters.refusal(),
         };
         rest.failed
@@ -137,7 +140,7 @@ pub(super) fn busiest(host: &Host, plugins: &Names) -> Vec<String> {
 /// What one of them did.
 fn busy(kind: &str, times: usize, last: &Record) -> String {
     let mut text = format!("{kind} {}: {times} passes", last.key);
-    if let Some(why) = last.whys.first.first() {
+    if let Some(why) = last.reasons.first.first() {
         text.push_str(&format!("; the last one since {why}"));
     }
     let wrote = last

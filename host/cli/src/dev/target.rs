@@ -54,9 +54,10 @@ impl Target {
     pub(crate) fn open(path: &Path) -> anyhow::Result<Self> {
         let about =
             fs::metadata(path).with_context(|| format!("cannot read {}", path.display()))?;
-        match about.is_dir() {
-            true => Ok(Self::Project(Box::new(Project::open(path)?))),
-            false => Ok(Self::Component(path.to_owned())),
+        if about.is_dir() {
+            Ok(Self::Project(Box::new(Project::open(path)?)))
+        } else {
+            Ok(Self::Component(path.to_owned()))
         }
     }
 
@@ -180,7 +181,7 @@ impl Target {
             },
             News::Granted {
                 plugin: document.name.clone(),
-                needs: grant::told(description),
+                needs: grant::need_lines(description),
                 powerful: grant::powerful(description),
                 missing,
                 add: to_grant.iter().map(|grant| entries([grant])).collect(),
@@ -192,7 +193,7 @@ impl Target {
             Self::Project(_) => &document.grants,
             Self::Component(_) => &grant::status(primary.as_ref()),
         };
-        let grants = grant::asked(granted, description, primary.as_ref());
+        let grants = grant::requested_grants(granted, description, primary.as_ref());
         let text: Arc<str> = match self {
             Self::Project(project) => project.text.as_str().into(),
             Self::Component(_) => "".into(),

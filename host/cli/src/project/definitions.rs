@@ -40,8 +40,10 @@ impl Definitions {
                 .is_some_and(|end| end == "yaml" || end == "yml");
             let text = if is_yaml { text_of(&path).ok() } else { None };
             let objects = text.and_then(|text| objects(&path, &text).ok());
-            let definitions = objects.into_iter().flatten();
-            let definitions = definitions.filter_map(|object| object.definition());
+            let definitions = objects
+                .into_iter()
+                .flatten()
+                .filter_map(|object| object.definition());
             all.extend(definitions.filter_map(|definition| read(&definition)));
         }
         Ok(Self(all))

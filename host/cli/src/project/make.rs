@@ -20,10 +20,10 @@ use windlass_host::error::Chain;
 use windlass_host::manifest::line_of_grant;
 use windlass_host::plugin::{Describe, Description, Plugin};
 use windlass_host::rbac::is_watched;
-use windlass_host::screen::{Tone, say};
-use windlass_host::seams::{Ended, Rng, Seams};
+use windlass_host::screen::{Tone, print_status};
+use windlass_host::seams::{ChildExit, Rng, Seams};
 use windlass_host::source::{is_packed_name, packed, read_file};
-use windlass_host::text::spell;
+use windlass_host::text::format_duration;
 
 /// What installs the packages of a project in JavaScript.
 const PACKAGES: &str = "npm install --no-audit --no-fund --no-progress";
@@ -103,10 +103,10 @@ impl Maker {
         let ended = self.seams.spawn.shell(command, folder).await;
         let ended = ended.with_context(|| format!("cannot start `{command}`"))?;
         let how = match ended {
-            Ended::Code(0) => return Ok(()),
-            Ended::Code(code) => format!("exit code {code}"),
-            Ended::Signal(signal) => format!("signal {signal}"),
-            Ended::Late => "it took too long".to_owned(),
+            ChildExit::Code(0) => return Ok(()),
+            ChildExit::Code(code) => format!("exit code {code}"),
+            ChildExit::Signal(signal) => format!("signal {signal}"),
+            ChildExit::Late => "it took too long".to_owned(),
         };
         Err(Failed::Command(command.to_owned(), how))
     }
@@ -136,10 +136,10 @@ pub async fn build(flags: BuildFlags, threads: usize, seams: Seams) -> anyhow::R
         plugin.description.version,
         made.bytes.len().div_ceil(1024),
         made.digest,
-        spell(made.took),
+        format_duration(made.took),
         document.component.display(),
     );
-    say(Tone::Good, "Built", &text)?;
+    print_status(Tone::Good, "Built", &text)?;
     check_grants(&project, &plugin.description)
 }
 
@@ -157,7 +157,7 @@ pub(super) async fn described(
         seams: seams.clone(),
     };
     let made = maker.make(project, |command| {
-        let _ = say(Tone::Good, "Building", command);
+        let _ = print_status(Tone::Good, "Building", command);
     });
     let made = made.await?;
     let describe = Describe::new(code_cache, threads, seams)?;
@@ -196,7 +196,7 @@ fn check_grants(project: &Project, description: &Description) -> anyhow::Result<
         Err(problem) => (vec![problem], Vec::new()),
     };
     for note in notes {
-        say(Tone::Warning, "Grants", &format!("{file}: {note}"))?;
+        print_status(Tone::Warning, "Grants", &format!("{file}: {note}"))?;
     }
     let problems = problems.into_iter();
     refused.extend(problems.map(|problem| format!("{file}: {problem}")));
@@ -215,9 +215,10 @@ fn put(project: &Project, made: &Made, rng: &Rng) -> anyhow::Result<Option<usize
         return Ok(None);
     }
     let draft = component.with_extension(format!("{:016x}", rng.number()));
-    let bytes = match is_packed {
-        true => packed(&made.bytes).map(Cow::Owned),
-        false => Ok(Cow::Borrowed(&*made.bytes)),
+    let bytes = if is_packed {
+        packed(&made.bytes).map(Cow::Owned)
+    } else {
+        Ok(Cow::Borrowed(&*made.bytes))
     };
     let written = bytes.and_then(|bytes| {
         fs::write(&draft, &bytes)?;

@@ -14,10 +14,10 @@ use super::make::described;
 use edit::{INDENT, with_grants};
 use windlass_host::grants::{Grant, block};
 use windlass_host::manifest;
-use windlass_host::needs::{Places, Readiness};
+use windlass_host::needs::{CoverageQuery, Readiness};
 use windlass_host::plugin::Description;
 use windlass_host::rbac::primary_plural;
-use windlass_host::screen::{Tone, say};
+use windlass_host::screen::{Tone, print_status};
 use windlass_host::seams::Seams;
 use windlass_host::source::change_text;
 use windlass_host::text::shell_word;
@@ -38,13 +38,13 @@ pub async fn grants(flags: GrantsFlags, threads: usize, seams: Seams) -> anyhow:
     let file = project.document.file.display();
     if to_grant.is_empty() {
         let text = format!("{file} grants all that the plugin needs");
-        say(Tone::Good, "Granted", &text)?;
+        print_status(Tone::Good, "Granted", &text)?;
     } else if flags.write {
         let text = added(&project, &to_grant)?;
         let changed = change_text(&project.document.file, &project.text, &text);
         changed.with_context(|| format!("cannot write {file}"))?;
         let text = format!("{file}  rules: {}", to_grant.len());
-        say(Tone::Good, "Added", &text)?;
+        print_status(Tone::Good, "Added", &text)?;
     } else {
         let text = block(&to_grant, INDENT);
         stdout().lock().write_all(text.as_bytes())?;
@@ -55,9 +55,10 @@ pub async fn grants(flags: GrantsFlags, threads: usize, seams: Seams) -> anyhow:
 /// The command that adds what is missing to the document in `folder`.
 pub fn grants_command(folder: &Path) -> String {
     let command = "windlass grants --write";
-    match folder == Path::new(".") {
-        true => command.to_owned(),
-        false => format!("{command} {}", shell_word(&folder.display().to_string())),
+    if folder == Path::new(".") {
+        command.to_owned()
+    } else {
+        format!("{command} {}", shell_word(&folder.display().to_string()))
     }
 }
 
@@ -70,7 +71,7 @@ pub(super) fn readiness(
     let grants = &project.document.grants;
     let plural = plural(project, description, own);
     let plural = plural.unwrap_or_else(|_| description.likely_plural());
-    let places = Places {
+    let places = CoverageQuery {
         primary: own.kind(description.group(), &plural),
         is_cluster_scoped: &|group, plural| own.is_cluster_scoped(group, plural),
     };
@@ -199,7 +200,7 @@ mod tests {
         let to_grant = readiness(&project, &description, &own).to_grant.unwrap();
         let text = added(&project, &to_grant).unwrap();
         let read = manifest::parse(&project.document.file, &text).unwrap();
-        let places = Places {
+        let places = CoverageQuery {
             primary: own.kind("x.dev", "ixes"),
             is_cluster_scoped: &|group, plural| own.is_cluster_scoped(group, plural),
         };

@@ -1,6 +1,6 @@
 //! What a queue knows of one key, and how many keys are what.
 
-use super::Note;
+use super::Payload;
 
 /// What is known of a key.
 #[derive(Debug)]
@@ -46,7 +46,7 @@ impl<T, N: Default> Default for Entry<T, N> {
     }
 }
 
-impl<T, N: Note> Entry<T, N> {
+impl<T, N: Payload> Entry<T, N> {
     /// Answers when it was due.
     pub(super) fn forget_delay(&mut self) -> Option<T> {
         self.delayed_low = false;

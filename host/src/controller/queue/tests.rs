@@ -1,7 +1,7 @@
 use super::*;
 use std::collections::BTreeMap;
 
-impl<K: Clone + Ord + Hash, T: Copy + Ord, N: Note> Queue<K, T, N> {
+impl<K: Clone + Ord + Hash, T: Copy + Ord, N: Payload> Queue<K, T, N> {
     /// Ends the run of a key, if it is known.
     fn done(&mut self, key: &K) {
         if let Some(handle) = self.find(key) {

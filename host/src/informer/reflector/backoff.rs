@@ -13,12 +13,12 @@ const SAID: Duration = Duration::from_secs(600);
 
 /// The delays of one reflector.
 #[derive(Debug, Default)]
-pub(super) struct Backoff {
+pub(super) struct ReflectorBackoff {
     last: Option<(Instant, Duration)>,
     said: Option<(Instant, String)>,
 }
 
-impl Backoff {
+impl ReflectorBackoff {
     /// The delay after a failure at `now`.
     pub(super) fn failed(&mut self, now: Instant) -> Duration {
         let again = |(at, delay): (Instant, Duration)| {
@@ -61,7 +61,7 @@ mod tests {
     async fn delays_double_up_to_thirty_seconds_and_begin_anew_after_an_event_or_two_good_minutes()
     {
         let clock = Clock::system();
-        let mut backoff = Backoff::default();
+        let mut backoff = ReflectorBackoff::default();
         let mut delays = Vec::new();
         for _ in 0..8 {
             let delay = backoff.failed(clock.now());
@@ -79,7 +79,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn the_same_is_not_said_all_the_time() {
         let clock = Clock::system();
-        let mut backoff = Backoff::default();
+        let mut backoff = ReflectorBackoff::default();
         assert!(backoff.says("a", clock.now()));
         assert!(!backoff.says("a", clock.now()));
         assert!(backoff.says("b", clock.now()));

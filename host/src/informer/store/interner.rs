@@ -15,15 +15,15 @@ const FEW: usize = 256;
 /// The parts of the objects of one store.
 #[derive(Debug, Default)]
 pub(super) struct Interner {
-    namespaces: Parts<str>,
-    finalizers: Parts<Vec<String>>,
-    labels: Parts<BTreeMap<String, String>>,
-    owners: Parts<Vec<Owner>>,
+    namespaces: InternedParts<str>,
+    finalizers: InternedParts<Vec<String>>,
+    labels: InternedParts<BTreeMap<String, String>>,
+    owners: InternedParts<Vec<Owner>>,
     packer: TextCompressor,
 }
 
 #[derive(Debug)]
-struct Parts<T: ?Sized> {
+struct InternedParts<T: ?Sized> {
     held: HashSet<Arc<T>>,
     /// At this size it is looked which ones are in use.
     full: usize,
@@ -53,7 +53,7 @@ impl Interner {
     }
 }
 
-impl<T: ?Sized> Default for Parts<T> {
+impl<T: ?Sized> Default for InternedParts<T> {
     fn default() -> Self {
         Self {
             held: HashSet::new(),
@@ -62,7 +62,7 @@ impl<T: ?Sized> Default for Parts<T> {
     }
 }
 
-impl<T: Eq + Hash + ?Sized> Parts<T> {
+impl<T: Eq + Hash + ?Sized> InternedParts<T> {
     fn share(&mut self, part: &mut Arc<T>) {
         if let Some(held) = self.held.get(part) {
             *part = held.clone();

@@ -23,8 +23,8 @@ fn definition(scope: &str, versions: &[&str]) -> Value {
     })
 }
 
-pub(crate) fn things() -> Watched {
-    Watched {
+pub(crate) fn things() -> InformerKey {
+    InformerKey {
         resource: Resource {
             group: "x.dev".into(),
             version: "v1".into(),
@@ -60,10 +60,10 @@ async fn a_kind_that_is_not_served_counts_as_empty_and_is_waited_for() {
     let world = World::new();
     let (things, ears) = world.subscribe(things());
     world.within(things.synced()).await;
-    assert_eq!(things.phase(), Phase::Absent);
+    assert_eq!(things.phase(), InformerPhase::Absent);
     world.define("Namespaced", &["v1"]).await;
     world.thing("a").await;
-    world.within(things.reached(Phase::Synced)).await;
+    world.within(things.reached(InformerPhase::Synced)).await;
     assert_eq!(ears.told(), "+a");
 }
 
@@ -76,12 +76,12 @@ async fn a_crd_deleted_while_watched_takes_its_objects_along_and_may_come_back()
     world.within(things.synced()).await;
     assert_eq!(ears.told(), "+a");
     world.undefine().await;
-    world.within(things.reached(Phase::Absent)).await;
+    world.within(things.reached(InformerPhase::Absent)).await;
     assert_eq!(ears.told(), "-a~");
     assert_eq!(things.objects(), 0);
     world.define("Namespaced", &["v1"]).await;
     world.thing("b").await;
-    world.within(things.reached(Phase::Synced)).await;
+    world.within(things.reached(InformerPhase::Synced)).await;
     assert_eq!(ears.told(), "+b");
 }
 
@@ -90,7 +90,7 @@ async fn a_crd_that_comes_back_with_another_scope_is_another_kind() {
     let world = World::new();
     world.define("Namespaced", &["v1"]).await;
     world.thing("a").await;
-    let everywhere = Watched {
+    let everywhere = InformerKey {
         namespace: None,
         ..things()
     };
@@ -104,7 +104,7 @@ async fn a_crd_that_comes_back_with_another_scope_is_another_kind() {
     }
     let body = json!({ "apiVersion": "x.dev/v1", "kind": "Thing", "metadata": { "name": "b" } });
     world.send("POST", "/apis/x.dev/v1/things", &body).await;
-    world.within(things.reached(Phase::Absent)).await;
+    world.within(things.reached(InformerPhase::Absent)).await;
     assert_eq!((ears.told(), things.objects()), ("+a -a~".into(), 0));
 }
 
@@ -128,7 +128,7 @@ async fn a_barrier_passes_an_absent_kind_and_waits_for_one_that_has_come() {
     let world = World::new();
     let (things, _) = world.subscribe(things());
     world.within(things.barrier()).await;
-    assert_eq!(things.phase(), Phase::Absent);
+    assert_eq!(things.phase(), InformerPhase::Absent);
     world.define("Namespaced", &["v1"]).await;
     world.thing("a").await;
     // So long discovery believes that something is absent.
@@ -136,11 +136,11 @@ async fn a_barrier_passes_an_absent_kind_and_waits_for_one_that_has_come() {
     world.within(things.barrier()).await;
     assert_eq!(things.objects(), 1);
     world.undefine().await;
-    world.within(things.reached(Phase::Absent)).await;
+    world.within(things.reached(InformerPhase::Absent)).await;
     // Its lists are another kind's.
     world.define("Cluster", &["v1"]).await;
     let body = json!({ "apiVersion": "x.dev/v1", "kind": "Thing", "metadata": { "name": "b" } });
     world.send("POST", "/apis/x.dev/v1/things", &body).await;
     world.within(things.barrier()).await;
-    assert_eq!(things.phase(), Phase::Absent);
+    assert_eq!(things.phase(), InformerPhase::Absent);
 }

@@ -30,16 +30,16 @@ async fn all_share_one_informer_and_the_last_one_stops_it() {
 #[tokio::test(start_paused = true)]
 async fn each_selector_and_namespace_has_an_informer_of_its_own() {
     let world = World::new();
-    let everywhere = Watched {
+    let everywhere = InformerKey {
         namespace: None,
         ..config_maps()
     };
-    let selected = Watched {
+    let selected = InformerKey {
         label_selector: Some("app=a".into()),
         ..config_maps()
     };
-    let all = [config_maps(), everywhere, selected.clone(), selected];
-    let all = all.map(|watched| world.subscribe(watched));
+    let all = [config_maps(), everywhere, selected.clone(), selected]
+        .map(|watched| world.subscribe(watched));
     assert_eq!(world.informers.count(), 3);
     drop(all);
     assert_eq!(world.informers.count(), 0);
@@ -92,7 +92,7 @@ async fn a_subscriber_may_leave_while_it_hears() {
     let world = World::new();
     let held: Arc<Mutex<Option<Subscription>>> = Arc::default();
     let dropped = Arc::clone(&held);
-    let heard = Box::new(move |_: Notification<'_>| drop(dropped.lock().unwrap().take()));
+    let heard = Box::new(move |_: Notification<'_>| drop(dropped.lock().take()));
     let subscription = world.informers.subscribe(
         config_maps(),
         Fields::default(),
@@ -100,7 +100,7 @@ async fn a_subscriber_may_leave_while_it_hears() {
         &Account::unlimited(),
     );
     world.within(subscription.synced()).await;
-    *held.lock().unwrap() = Some(subscription);
+    *held.lock() = Some(subscription);
     world.create("a").await;
     world.wait(SECOND).await;
     assert_eq!(world.informers.count(), 0);
@@ -113,7 +113,7 @@ async fn only_the_metadata_of_objects_with_the_finalizer_is_kept() {
     let body =
         json!({ "metadata": { "name": "b", "finalizers": ["x.dev/f"] }, "data": { "k": "v" } });
     world.send("POST", MAPS, &body).await;
-    let (maps, ears) = world.subscribe(Watched {
+    let (maps, ears) = world.subscribe(InformerKey {
         finalizer: Some("x.dev/f".into()),
         ..config_maps()
     });

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use super::{CapturedWrites, ClusterAccess, Writes};
+use super::{CapturedWrites, ClusterAccess, WriteMode};
 use crate::api::{Api, Discovery};
 use crate::events::Recorder;
 use crate::flowcontrol::Throttled;
 use crate::grants::{Grants, Used};
-use crate::plugin::{HostCalls, Measures, Plugin};
+use crate::plugin::{CustomMetrics, HostCalls, Plugin};
 use crate::view::View;
 
 /// What the accesses of all plugins have in common.
@@ -27,7 +27,7 @@ impl ClusterAccess {
         grants: Grants,
         view: Arc<View>,
         means: AccessMeans,
-        writes: Writes,
+        writes: WriteMode,
     ) -> Self {
         let AccessMeans {
             api,
@@ -41,13 +41,13 @@ impl ClusterAccess {
             grants,
             used: Used::default(),
             calls: HostCalls::default(),
-            measures: Measures::default(),
+            custom_metrics: CustomMetrics::default(),
             throttled: Throttled::default(),
             view,
             events,
             account: plugin.account().clone(),
             writes,
-            sheet: CapturedWrites::default(),
+            captured: CapturedWrites::default(),
         }
     }
 }

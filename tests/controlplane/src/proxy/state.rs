@@ -3,8 +3,9 @@
 //! - One lock covers all three, so a request that comes after a kill point finds the host dying.
 //! - Nobody waits while holding it.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use hyper::{HeaderMap, Method, Request, header};
 use tokio::sync::watch;
@@ -253,7 +254,7 @@ impl Shared {
 
     fn state(&self) -> MutexGuard<'_, State> {
         // Every change under the lock is whole even if a rule's closure panicked.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

@@ -8,8 +8,9 @@
 
 mod finalizers;
 
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
 use finalizers::Finalizers;
@@ -162,7 +163,7 @@ impl Stage {
         let victim = host.clone();
         proxy.on_kill(move || {
             // Dropping a host kills it, and waits until it is dead.
-            drop(victim.lock().unwrap_or_else(PoisonError::into_inner).take());
+            drop(victim.lock().take());
         });
         let stage = Self {
             host,
@@ -179,12 +180,12 @@ impl Stage {
         // Always the same: the lease is its own already.
         let identity = &["--identity=crash"];
         let host = Host::run(folder, kubeconfig, &self.cluster.namespace, identity)?;
-        *self.host.lock().unwrap_or_else(PoisonError::into_inner) = Some(host);
+        *self.host.lock() = Some(host);
         Ok(())
     }
 
     fn host(&self) -> Result<Host> {
-        let host = self.host.lock().unwrap_or_else(PoisonError::into_inner);
+        let host = self.host.lock();
         host.clone().context("the host is dead")
     }
 

@@ -265,9 +265,10 @@ fn what_is_wrong_is_one_clear_error_and_changes_nothing() -> Result<()> {
     for (fixture, want) in cases {
         let home = relay(fixture)?;
         // What is wrong is not taken over.
-        let arguments: &[&str] = match fixture.contains("trap") {
-            true => &["--update"],
-            false => &[],
+        let arguments: &[&str] = if fixture.contains("trap") {
+            &["--update"]
+        } else {
+            &[]
         };
         let failed = test(home.path(), arguments)?;
         let said = said(&failed);

@@ -1,10 +1,11 @@
 //! Informers whose watches break all the time, while many clients write: in the end their stores are as the
 //! server's lists, and nobody ever heard of an older version after a newer one.
 
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
@@ -20,7 +21,7 @@ use windlass_e2e::{
 use windlass_host::api::{Discovery, Resource};
 use windlass_host::connect::ClusterFlags;
 use windlass_host::connect::connect;
-use windlass_host::informer::{Informers, Notification, Settings, Subscription, Watched};
+use windlass_host::informer::{InformerKey, Informers, Notification, Settings, Subscription};
 use windlass_host::memory::Account;
 use windlass_host::object::{Fields, Key, Object};
 use windlass_host::seams::{Clock, Rng, Seams, Spawn};
@@ -191,7 +192,7 @@ async fn write(maps: &Api<ConfigMap>, dice: &mut fastrand::Rng) -> Result<bool> 
 
 impl Informed {
     pub(crate) fn start(informers: &Informers, namespace: &str, selector: &str) -> Self {
-        let watched = Watched {
+        let watched = InformerKey {
             resource: Resource {
                 group: String::new(),
                 version: "v1".to_owned(),
@@ -207,11 +208,7 @@ impl Informed {
         };
         let told = Arc::<Mutex<Told>>::default();
         let ears = Arc::clone(&told);
-        let heard = move |news: Notification<'_>| {
-            ears.lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .hear(news)
-        };
+        let heard = move |news: Notification<'_>| ears.lock().hear(news);
         let subscription = informers.subscribe(
             watched,
             Fields::default(),
@@ -223,10 +220,6 @@ impl Informed {
             subscription,
             told,
         }
-    }
-
-    fn told(&self) -> MutexGuard<'_, Told> {
-        self.told.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits until the store is as the server's list, and judges what was told on the way.
@@ -259,7 +252,7 @@ impl Informed {
             Ok(Some(()))
         })
         .await?;
-        let told = self.told();
+        let told = self.told.lock();
         ensure!(told.wrong.is_empty(), "what was told: {:#?}", told.wrong);
         ensure!(told.held == listed, "what was told does not add up");
         ensure!(listed.len() > 10, "there are only {} objects", listed.len());

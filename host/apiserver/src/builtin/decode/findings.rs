@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use super::Words;
 use super::scalars::Misfit;
-use crate::builtin::structs::Field;
+use crate::kinds::structs::Field;
 use crate::outline::{Doubled, Mention, Outline, Place, Step};
 
 /// Problems of a strict decoder, at most (sigs.k8s.io/json `kubernetes_patch.go`).

@@ -5,8 +5,8 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Number, Value};
 
 use crate::builtin::quantity;
+use crate::json::type_name;
 use crate::metadata::time;
-use crate::patch::json_word;
 use crate::schema::Kind;
 
 /// Why a value does not fit.
@@ -28,7 +28,7 @@ impl Misfit {
     pub(super) fn of(value: &Value, go: &str) -> Self {
         let word = match value {
             Value::Number(number) => format!("number {number}"),
-            other => json_word(other).to_owned(),
+            other => type_name(other).to_owned(),
         };
         Self::Type {
             word,
@@ -100,7 +100,7 @@ pub(super) fn bytes(value: &mut Value) -> Result<(), Misfit> {
         Value::Array(items) => items.iter().map(byte).collect::<Result<_, _>>()?,
         other => {
             return Err(Misfit::Type {
-                word: json_word(other).to_owned(),
+                word: type_name(other).to_owned(),
                 go: "[]byte".to_owned(),
             });
         }
@@ -143,7 +143,7 @@ pub(super) enum Precision {
 pub(super) fn time(value: &mut Value, precision: Precision) -> Result<(), Misfit> {
     let Value::String(text) = &*value else {
         return Err(Misfit::Type {
-            word: json_word(value).to_owned(),
+            word: type_name(value).to_owned(),
             go: "string".to_owned(),
         });
     };

@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use super::image::pull_policy;
-use super::{Fields, is_empty, object, objects, put, text};
+use super::{Fields, is_empty, object, objects, put};
+use crate::json::text;
 
 const CONTAINERS: [&str; 2] = ["containers", "initContainers"];
 /// Resources that a pod as a whole may ask for.

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{Fields, is_empty, object, put, text};
+use super::{Fields, is_empty, object, put};
+use crate::json::text;
 
 /// A network policy is about what comes in, and about what goes out if it says anything about it.
 pub(super) fn network_policy(spec: &mut Fields) {

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{Fields, is_empty, object, put, text};
+use super::{Fields, is_empty, object, put};
+use crate::json::text;
 
 /// A rolling update has parameters; other strategies have none.
 pub(super) fn rolling_update(strategy: &mut Fields) {

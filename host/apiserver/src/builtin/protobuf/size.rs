@@ -5,10 +5,11 @@
 use prost::encoding::{encoded_len_varint, key_len};
 use serde_json::{Map, Value};
 
-use super::super::structs::{self, Field, Struct};
-use super::super::{catalog, types};
 use super::special::{self, Message};
 use super::{MAX_DEPTH, PREFIX};
+use crate::kinds::catalog;
+use crate::kinds::structs::{self, Field, Struct};
+use crate::kinds::types;
 use crate::registry::Resource;
 use crate::schema::{Kind, View};
 

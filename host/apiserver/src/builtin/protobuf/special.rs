@@ -6,7 +6,7 @@ use prost::encoding::{WireType, decode_key, decode_varint};
 use serde_json::{Value, json};
 
 use super::{Problem, length_delimited, message, skip, text};
-use crate::builtin::types;
+use crate::kinds::types;
 
 const QUANTITY: &str = "io.k8s.apimachinery.pkg.api.resource.Quantity";
 const TIME: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.Time";

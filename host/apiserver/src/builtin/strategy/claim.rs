@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use super::{Fields, is_empty, object, text};
+use super::{Fields, is_empty, object};
+use crate::json::text;
 
 /// Keeps what is known of both fields, and copies one to the other (`PrepareForCreate`, `PrepareForUpdate`).
 pub(super) fn sources(claim: &mut Fields, old: Option<&Fields>) {

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{Fields, is_empty, object, put, text};
+use super::{Fields, is_empty, object, put};
+use crate::json::text;
 
 const NAME_LABELS: [&str; 2] = ["batch.kubernetes.io/job-name", "job-name"];
 const UID_LABELS: [&str; 2] = ["batch.kubernetes.io/controller-uid", "controller-uid"];

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{Fields, Write, is_empty, object, priority, put, qos, runtime, text};
+use super::{Fields, Write, is_empty, object, priority, put, qos, runtime};
+use crate::json::text;
 use crate::status::{Named, Refusal};
 
 const TOKEN_VOLUME: &str = "kube-api-access-";

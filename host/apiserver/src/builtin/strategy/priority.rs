@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{Fields, Write, object, text};
+use super::{Fields, Write, object};
+use crate::json::text;
 use crate::status::{Named, Refusal};
 
 const CLASSES: Named<'_> = Named {

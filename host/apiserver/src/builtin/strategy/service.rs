@@ -8,9 +8,10 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::{Fields, Write, fault, is_empty, put, text};
+use super::{Fields, Write, fault, is_empty, put};
 use crate::builtin::default::objects;
 use crate::builtin::validate::validate_service_addresses;
+use crate::json::text;
 use crate::status::{Cause, Named, Refusal};
 
 pub(super) use update::drop_dependent;

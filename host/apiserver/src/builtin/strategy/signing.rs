@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{Fields, Write, object, put, text};
+use super::{Fields, Write, object, put};
+use crate::json::text;
 
 /// Who decides about a request sees who made it, and nobody decides beforehand.
 pub(super) fn create(request: &mut Fields, write: Write<'_>) {

@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::json::text;
+
 /// All tolerations but those that another one covers.
 pub(super) fn merged(all: &[&Value]) -> Vec<Value> {
     let mut merged: Vec<Value> = Vec::new();
@@ -44,11 +46,6 @@ fn covers(wide: &Value, narrow: &Value) -> bool {
         "Exists" => true,
         _ => false,
     }
-}
-
-fn text<'a>(toleration: &'a Value, field: &str) -> &'a str {
-    let held = toleration.get(field).and_then(Value::as_str);
-    held.unwrap_or_default()
 }
 
 fn seconds(toleration: &Value) -> Option<i64> {

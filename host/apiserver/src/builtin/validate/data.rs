@@ -4,6 +4,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
 use super::spot::{Causes, Spot};
+use crate::json::type_name;
 use crate::request::golang;
 use crate::status::Cause;
 
@@ -113,7 +114,7 @@ fn json(value: &Spot<'_>, causes: &mut Causes) {
     let text = decoded(value);
     let word = match serde_json::from_slice(&text) {
         Ok(serde_json::Value::Object(_) | serde_json::Value::Null) => return,
-        Ok(other) => crate::patch::json_word(&other),
+        Ok(other) => type_name(&other),
         Err(_) => "",
     };
     let why = golang::json_error(&text).unwrap_or_else(|| {

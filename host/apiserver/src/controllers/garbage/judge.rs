@@ -2,7 +2,7 @@
 //! (kubernetes `pkg/controller/garbagecollector/garbagecollector.go`).
 
 use crate::controllers::feed::Meta;
-use crate::mutants::{self, Mutant};
+use crate::mutants::mutant;
 
 pub(super) const ORPHAN: &str = "orphan";
 pub(super) const FOREGROUND: &str = "foregroundDeletion";
@@ -59,7 +59,7 @@ pub(super) fn ending(meta: &Meta, has_blocking: bool) -> Step {
     if meta.has(ORPHAN) {
         return Step::Orphan;
     }
-    let waits = has_blocking && !mutants::is(Mutant::OwnersDoNotWaitForTheirDependents);
+    let waits = mutant!(OwnersDoNotWaitForTheirDependents, has_blocking, false);
     match (meta.has(FOREGROUND), waits) {
         (false, _) => Step::Leave,
         (true, true) => Step::Wait,

@@ -5,8 +5,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::contents::Emptied;
-use crate::meta;
-use crate::write::conditions;
+use crate::{conditions, meta};
 
 /// A condition's type, status, reason and message.
 type Condition = (&'static str, &'static str, &'static str, String);

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::MANAGER;
 use crate::controllers::client::{At, Client, Failed, core};
+use crate::json::text;
 use crate::meta;
 use crate::server::Server;
 use crate::store::Key;
@@ -30,13 +31,6 @@ const CONDITIONS: [(&str, &str, &str); 6] = [
     ("PIDPressure", "True", "node.kubernetes.io/pid-pressure"),
 ];
 
-fn text<'a>(object: &'a Value, field: &str) -> &'a str {
-    object
-        .get(field)
-        .and_then(Value::as_str)
-        .unwrap_or_default()
-}
-
 /// The taints that a node should have, unless it has them.
 fn taints(node: &Value, now: Timestamp) -> Option<Vec<Value>> {
     let conditions = node.pointer("/status/conditions").and_then(Value::as_array);
@@ -54,12 +48,12 @@ fn taints(node: &Value, now: Timestamp) -> Option<Vec<Value>> {
     }
     let held = node.pointer("/spec/taints").and_then(Value::as_array);
     let held = held.map(Vec::as_slice).unwrap_or_default();
-    let is_own = |taint: &&Value| {
+    let is_own = |taint: &Value| {
         let key = text(taint, "key");
         let known = key == CORDON || CONDITIONS.iter().any(|(_, _, known)| *known == key);
         known && text(taint, "effect") == EFFECT
     };
-    let own: Vec<&str> = { held.iter().filter(is_own) }
+    let own: Vec<&str> = { held.iter().filter(|taint| is_own(taint)) }
         .map(|taint| text(taint, "key"))
         .collect();
     let added = wanted.iter().filter(|key| !own.contains(key));

@@ -8,9 +8,9 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::NAME;
-use crate::meta;
+use crate::json::{list_at, text_at};
 use crate::options::Options;
-use crate::write::conditions;
+use crate::{conditions, meta};
 
 /// What a pod needs next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -35,29 +35,17 @@ pub(super) enum Step {
     Remove,
 }
 
-fn text<'a>(object: &'a Value, at: &str) -> &'a str {
-    object
-        .pointer(at)
-        .and_then(Value::as_str)
-        .unwrap_or_default()
-}
-
-fn list<'a>(object: &'a Value, at: &str) -> &'a [Value] {
-    object
-        .pointer(at)
-        .and_then(Value::as_array)
-        .map(Vec::as_slice)
-        .unwrap_or_default()
-}
-
 /// What a pod needs next.
 pub(super) fn next(pod: &Value) -> Step {
-    let phase = text(pod, "/status/phase");
+    let phase = text_at(pod, "/status/phase");
     let ended = matches!(phase, "Succeeded" | "Failed");
-    match text(pod, "/spec/nodeName") {
+    match text_at(pod, "/spec/nodeName") {
         "" => {
-            let other = !matches!(text(pod, "/spec/schedulerName"), "" | "default-scheduler");
-            let held = !list(pod, "/spec/schedulingGates").is_empty();
+            let other = !matches!(
+                text_at(pod, "/spec/schedulerName"),
+                "" | "default-scheduler"
+            );
+            let held = !list_at(pod, "/spec/schedulingGates").is_empty();
             if meta::is_deleting(pod) || other || held || ended {
                 Step::Leave
             } else {
@@ -79,7 +67,7 @@ pub(super) fn next(pod: &Value) -> Step {
             match phase {
                 "Running" if is_current(pod) => Step::Leave,
                 "Running" => Step::Refresh,
-                _ if text(pod, "/status/startTime").is_empty() => Step::Admit,
+                _ if text_at(pod, "/status/startTime").is_empty() => Step::Admit,
                 _ => Step::Start,
             }
         }
@@ -89,7 +77,7 @@ pub(super) fn next(pod: &Value) -> Step {
 
 /// Whether a pod's containers have ended for good.
 pub(super) fn has_ended(pod: &Value) -> bool {
-    matches!(text(pod, "/status/phase"), "Succeeded" | "Failed")
+    matches!(text_at(pod, "/status/phase"), "Succeeded" | "Failed")
 }
 
 /// What a pod needs next, and how long that takes; nothing if it is done at once.
@@ -113,7 +101,7 @@ pub(super) fn timed(pod: &Value, options: &Options, now: Timestamp) -> (Step, Op
 /// How a running pod that nobody deletes comes to its end: those of Jobs when their work is done, and any that
 /// has a deadline when that has passed, whatever comes first.
 fn end(pod: &Value, options: &Options) -> Option<Step> {
-    let runs = text(pod, "/spec/nodeName") == NAME && text(pod, "/status/phase") == "Running";
+    let runs = text_at(pod, "/spec/nodeName") == NAME && text_at(pod, "/status/phase") == "Running";
     if !runs || meta::is_deleting(pod) {
         return None;
     }
@@ -134,7 +122,7 @@ fn deadline(pod: &Value) -> Option<Duration> {
 
 /// How long a pod may still be active.
 fn remaining(pod: &Value, now: Timestamp) -> Duration {
-    let started: Option<Timestamp> = text(pod, "/status/startTime").parse().ok();
+    let started: Option<Timestamp> = text_at(pod, "/status/startTime").parse().ok();
     let active = started.map(|started| now.duration_since(started));
     let active = active.and_then(|active| Duration::try_from(active).ok());
     let deadline = deadline(pod).unwrap_or_default();
@@ -142,12 +130,12 @@ fn remaining(pod: &Value, now: Timestamp) -> Duration {
 }
 
 fn is_of_job(pod: &Value) -> bool {
-    let owners = list(pod, "/metadata/ownerReferences").iter();
+    let owners = list_at(pod, "/metadata/ownerReferences").iter();
     let mut controllers =
         owners.filter(|owner| owner.get("controller") == Some(&Value::Bool(true)));
-    let ends = matches!(text(pod, "/spec/restartPolicy"), "Never" | "OnFailure");
+    let ends = matches!(text_at(pod, "/spec/restartPolicy"), "Never" | "OnFailure");
     ends && controllers.any(|owner| {
-        text(owner, "/kind") == "Job" && text(owner, "/apiVersion").starts_with("batch/")
+        text_at(owner, "/kind") == "Job" && text_at(owner, "/apiVersion").starts_with("batch/")
     })
 }
 
@@ -163,10 +151,10 @@ fn is_current(pod: &Value) -> bool {
 
 /// Whether everything says that the pod is ready that has a say in it.
 fn gates_are_open(pod: &Value) -> bool {
-    let gates = list(pod, "/spec/readinessGates");
+    let gates = list_at(pod, "/spec/readinessGates");
     gates
         .iter()
-        .all(|gate| conditions::is_true(pod, text(gate, "/conditionType")))
+        .all(|gate| conditions::is_true(pod, text_at(gate, "/conditionType")))
 }
 
 #[cfg(test)]

@@ -17,11 +17,10 @@ use serde_json::{Value, json};
 use super::{NAME, SCHEDULER, leases, pods};
 use crate::controllers::client::{At, Client, Failed, core};
 use crate::controllers::feed::Thing;
-use crate::meta;
 use crate::registry::Registry;
 use crate::server::Server;
 use crate::store::Key;
-use crate::write::conditions;
+use crate::{conditions, meta};
 use demand::{Demand, Usage};
 use fit::{Machine, Misfit};
 

@@ -5,14 +5,14 @@ use serde_json::Value;
 
 use super::walk::Walk;
 use super::{has, is_true, parts};
-use crate::crd::spec::{text, texts};
 use crate::field::Path;
+use crate::json::{items, text_at, texts};
 use crate::status::Cause;
 
 impl Walk {
     /// A word that belongs to a type, on a schema that has not that type.
     fn wrong_type(&mut self, schema: &Value, word: &str, wanted: &str, at: Path<'_>) -> bool {
-        let kind = text(schema, "/type");
+        let kind = text_at(schema, "/type");
         if !has(schema, word) || kind == wanted {
             return false;
         }
@@ -46,14 +46,14 @@ impl Walk {
         let wrong = self.wrong_type(schema, word, "array", at);
         if let Some(items) = schema.get("items").filter(|items| items.is_object())
             && !wrong
-            && text(schema, "/x-kubernetes-list-type") == "set"
+            && text_at(schema, "/x-kubernetes-list-type") == "set"
         {
             let null = Value::Null;
             let own = items.get(word).unwrap_or(&null);
             let why = "must be atomic as item of a list with x-kubernetes-list-type=set";
             let at = at.child("items");
-            let atomic = |word: &str| text(items, &format!("/{word}")) == "atomic";
-            match text(items, "/type") {
+            let atomic = |word: &str| text_at(items, &format!("/{word}")) == "atomic";
+            match text_at(items, "/type") {
                 "array" if !own.is_null() && !atomic(word) => {
                     self.invalid(at.child(word), own, why)
                 }
@@ -70,8 +70,8 @@ impl Walk {
     pub(super) fn list_map(&mut self, schema: &Value, at: Path<'_>) {
         let null = Value::Null;
         let keys = schema.get("x-kubernetes-list-map-keys").unwrap_or(&null);
-        let names: Vec<&str> = texts(keys).collect();
-        let list_type = text(schema, "/x-kubernetes-list-type");
+        let names: Vec<&str> = items(keys).iter().filter_map(Value::as_str).collect();
+        let list_type = text_at(schema, "/x-kubernetes-list-type");
         let at_type = at.child("x-kubernetes-list-type");
         let at_keys = at.child("x-kubernetes-list-map-keys");
         let why = "must be map if x-kubernetes-list-map-keys is non-empty";
@@ -94,7 +94,7 @@ impl Walk {
             self.causes.push(Cause::required(items_at, why));
             return;
         };
-        let kind = text(items, "/type");
+        let kind = text_at(items, "/type");
         if kind != "object" {
             let why = "must be object if parent array's x-kubernetes-list-type is map";
             self.invalid(items_at.child("type"), &kind.into(), why);
@@ -115,7 +115,7 @@ impl Walk {
                     keys,
                     "entries must all be names of item properties",
                 ),
-                Some(key) if ["array", "object"].contains(&text(key, "/type")) => {
+                Some(key) if ["array", "object"].contains(&text_at(key, "/type")) => {
                     let key = fields.key(name);
                     let why =
                         "must be a scalar type if parent array's x-kubernetes-list-type is map";
@@ -131,7 +131,7 @@ impl Walk {
 
     /// What the items of sets and maps may not be.
     pub(super) fn list_items(&mut self, schema: &Value, at: Path<'_>) {
-        let list_type = text(schema, "/x-kubernetes-list-type");
+        let list_type = text_at(schema, "/x-kubernetes-list-type");
         let Some(items) = schema.get("items").filter(|items| items.is_object()) else {
             return;
         };
@@ -143,10 +143,8 @@ impl Walk {
             let why = format!("cannot be nullable when x-kubernetes-list-type is {list_type}");
             self.forbid(at.child("nullable"), &why);
         }
-        let keys = schema
-            .get("x-kubernetes-list-map-keys")
-            .filter(|_| list_type == "map");
-        for name in keys.map(texts).into_iter().flatten() {
+        let keys = texts(schema, "x-kubernetes-list-map-keys").filter(|_| list_type == "map");
+        for name in keys {
             let Some(key) = items.get("properties").and_then(|all| all.get(name)) else {
                 continue;
             };

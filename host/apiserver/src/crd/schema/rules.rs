@@ -5,9 +5,9 @@ use serde_json::Value;
 use super::walk::{Inside, Walk};
 use super::{follow, parts};
 use crate::crd::shown;
-use crate::crd::spec::text;
 use crate::crd::structural::unsupported;
 use crate::field::Path;
+use crate::json::text_at;
 use crate::schema::rules::{self, Wanted};
 use crate::schema::{Schema, View};
 use crate::status::Cause;
@@ -37,13 +37,13 @@ impl Walk {
     }
 
     fn compiles(&mut self, rule: &Value, schema: View<'_>, inside: Inside<'_>, at: Path<'_>) {
-        let of = text(rule, "/rule");
+        let of = text_at(rule, "/rule");
         if let Some(why) = rules::fault(of, schema, inside.is_root, Wanted::Bool) {
             let cause = Cause::invalid_as(at.child("rule"), &shown::rule(rule), &why);
             self.of_rules.push(cause);
             return;
         }
-        let message = text(rule, "/messageExpression");
+        let message = text_at(rule, "/messageExpression");
         let wrong = || rules::fault(message, schema, inside.is_root, Wanted::Text);
         if let Some(why) = (!message.is_empty()).then(wrong).flatten() {
             let at = at.child("messageExpression");
@@ -67,7 +67,7 @@ impl Walk {
     }
 
     fn rule(&mut self, schema: &Value, rule: &Value, at: Path<'_>) {
-        let said = |word: &str| text(rule, word);
+        let said = |word: &str| text_at(rule, word);
         let (text, message) = (said("/rule").trim(), said("/message"));
         let breaks = |text: &str| text.contains(['\n', '\r']);
         if text.is_empty() {

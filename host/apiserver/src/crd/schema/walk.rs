@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::{entries, has, is_true, is_zero, parts};
-use crate::crd::spec::text;
 use crate::field::Path;
+use crate::json::text_at;
 use crate::status::Cause;
 
 const META: [&str; 3] = ["apiVersion", "kind", "metadata"];
@@ -75,7 +75,7 @@ impl Walk {
 
     /// Words that may not be said, or not like this.
     fn words(&mut self, schema: &Value, inside: Inside<'_>, at: Path<'_>) {
-        let kind = text(schema, "/type");
+        let kind = text_at(schema, "/type");
         if !kind.is_empty() && !TYPES.contains(&kind) {
             let types: Vec<String> = TYPES.iter().map(|kind| (*kind).to_owned()).collect();
             self.causes
@@ -161,7 +161,7 @@ impl Walk {
         self.fields(schema, inside, at);
         self.alternatives(schema, inner, at);
         if let Some(items) = schema.get("items").filter(|items| items.is_object()) {
-            let correlated = text(schema, "/x-kubernetes-list-type") == "map";
+            let correlated = text_at(schema, "/x-kubernetes-list-type") == "map";
             let no_old_self = inner.no_old_self.or_else(|| (!correlated).then_some(at));
             self.place(
                 items,
@@ -185,7 +185,7 @@ impl Walk {
             let all = at.child("properties");
             let at_top = format!("in top-level {name}");
             let mut inner = inner;
-            if text(schema, "/x-kubernetes-map-type") == "atomic" {
+            if text_at(schema, "/x-kubernetes-map-type") == "atomic" {
                 inner.no_old_self = inner.no_old_self.or(Some(at));
             }
             if is_object && META.contains(&name.as_str()) {

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::Part;
+use crate::json::list;
 use message::Message;
 
 /// The parts of a document, written.
@@ -94,7 +95,7 @@ fn path(value: &Value) -> Vec<u8> {
             item.bytes(field, &operation(found));
         }
     }
-    for parameter in items(value, "parameters") {
+    for parameter in list(value, "parameters") {
         item.bytes(9, &parameter_or_reference(parameter));
     }
     item.done()
@@ -107,7 +108,7 @@ fn operation(value: &Value) -> Vec<u8> {
     message.text_at(5, value, "operationId");
     message.texts_at(6, value, "produces");
     message.texts_at(7, value, "consumes");
-    for parameter in items(value, "parameters") {
+    for parameter in list(value, "parameters") {
         message.bytes(8, &parameter_or_reference(parameter));
     }
     if let Some(Value::Object(all)) = value.get("responses") {
@@ -215,7 +216,7 @@ fn schema(value: &Value) -> Vec<u8> {
         message.count_at(field, value, word);
     }
     message.texts_at(19, value, "required");
-    for allowed in items(value, "enum") {
+    for allowed in list(value, "enum") {
         message.any(20, allowed);
     }
     match value.get("additionalProperties") {
@@ -257,11 +258,6 @@ fn one(value: &Value) -> Vec<u8> {
     let mut message = Message::default();
     message.bytes(1, &schema(value));
     message.done()
-}
-
-fn items<'a>(value: &'a Value, word: &str) -> impl Iterator<Item = &'a Value> {
-    let list = value.get(word).and_then(Value::as_array);
-    list.into_iter().flatten()
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::mutants::{self, Mutant};
+use crate::mutants::mutant;
 
 /// What Go's library says of what is not there.
 pub(super) const MISSING: &str = "missing value";
@@ -22,7 +22,7 @@ pub(super) fn found<'a>(holder: &'a Value, key: &str) -> Result<&'a Value, Strin
             items.get(index).ok_or_else(|| MISSING.to_owned())
         }
         holder => {
-            let absent = (!mutants::is(Mutant::TestsOfNothingFail)).then_some(&Value::Null);
+            let absent = mutant!(TestsOfNothingFail, Some(&Value::Null), None);
             let held = holder.get(key).or(absent);
             held.ok_or_else(|| MISSING.to_owned())
         }

@@ -12,7 +12,7 @@ use crate::schema::rules;
 ///
 /// # Errors
 /// If it is nothing that JSON has.
-pub(in crate::policy) fn json(value: &Cel) -> Result<Value, String> {
+pub(crate) fn json(value: &Cel) -> Result<Value, String> {
     Ok(match value {
         Cel::Null => Value::Null,
         Cel::Bool(yes) => Value::Bool(*yes),

@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use crate::mutants::{self, Mutant};
+use crate::mutants::mutant;
 use crate::schema::{ListKind, View};
 
 /// A value, and what was in its place before.
@@ -36,9 +36,7 @@ impl<'a> Pair<'a> {
 
     /// Whether nothing has changed, as far as the schema reaches.
     pub(crate) fn is_unchanged(&self) -> bool {
-        if mutants::is(Mutant::OldFaultsAreNotForgiven) {
-            return false;
-        }
+        mutant!(OldFaultsAreNotForgiven, return false);
         match (self.new, self.old) {
             (Value::Array(new), Value::Array(old)) => {
                 let is_map = matches!(self.schema.list(), ListKind::Map(_));

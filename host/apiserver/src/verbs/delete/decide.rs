@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::meta;
-use crate::mutants::{self, Mutant};
+use crate::mutants::mutant;
 use crate::request::options::{DeleteOptions, Propagation};
 use crate::strategy::{Dependents, Strategy};
 
@@ -115,8 +115,10 @@ fn finalizers(old: &Value, options: &DeleteOptions, dependents: Dependents) -> V
         ),
         (None, None) if has(ORPHAN) => (true, false),
         (None, None) if has(FOREGROUND) => (false, true),
-        (None, None) if mutants::is(Mutant::DependentsStayByDefault) => (true, false),
-        (None, None) => (dependents == Dependents::Orphaned, false),
+        (None, None) => {
+            let stay = dependents == Dependents::Orphaned;
+            (mutant!(DependentsStayByDefault, stay, true), false)
+        }
     };
     let ours = |name: &String| name == ORPHAN || name == FOREGROUND;
     let mut all: Vec<String> = held.iter().filter(|name| !ours(name)).cloned().collect();

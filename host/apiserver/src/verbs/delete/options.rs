@@ -3,9 +3,9 @@
 use serde_json::Value;
 
 use crate::builtin;
+use crate::call::Call;
 use crate::request::options::DeleteOptions;
 use crate::request::{decode, yaml};
-use crate::server::Call;
 use crate::status::Refusal;
 use crate::write::sent;
 

@@ -9,7 +9,7 @@ use crate::answer::Answer;
 use crate::options::Authorization;
 use crate::registry::Registry;
 use crate::request::Request;
-use crate::server::Server;
+use crate::state::State;
 use crate::tokens::AUDIENCE;
 
 /// The Kubernetes version that this server behaves as.
@@ -90,8 +90,8 @@ pub(super) fn issuer(request: &Request) -> Value {
 }
 
 /// `/flagz` in plain text (apiserver `pkg/server/flagz/textserializer.go`).
-pub(super) fn flags(server: &Server) -> Answer {
-    let mode = match server.options().authorization {
+pub(super) fn flags(state: &State) -> Answer {
+    let mode = match state.options().authorization {
         Authorization::Rbac => "RBAC",
         Authorization::AlwaysAllow => "AlwaysAllow",
     };
@@ -116,19 +116,19 @@ fn page(name: &str, text: &str) -> Answer {
 }
 
 /// How many objects there are, and which version this is, in the text format of Prometheus.
-pub(super) fn metrics(server: &Server) -> Answer {
+pub(super) fn metrics(state: &State) -> Answer {
     let mut text =
         "# HELP apiserver_resource_objects [ALPHA] Number of stored objects at the time of last \
          check split by kind.\n# TYPE apiserver_resource_objects gauge\n"
             .to_owned();
-    let registry = server.registry();
+    let registry = state.registry();
     let mut counted = BTreeSet::new();
     for resource in registry.all() {
         let place = resource.place();
         if !resource.has_verb("list") || !counted.insert(place.clone()) {
             continue;
         }
-        let count = server.store().list(&place, None).entries.len();
+        let count = state.store().list(&place, None).entries.len();
         let (group, plural) = (&place.group, &place.plural);
         text +=
             &format!("apiserver_resource_objects{{group={group:?},resource={plural:?}}} {count}\n");

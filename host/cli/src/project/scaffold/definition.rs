@@ -68,9 +68,10 @@ impl Definition {
             check_text(name).map_err(|wrong| anyhow!("{shown}: {wrong}"))?;
         }
         let fields = fields(&schema);
-        let fields = match fields.is_empty() {
-            true => String::new(),
-            false => serde_saphyr::to_string(&fields).map_err(|error| anyhow!("{error}"))?,
+        let fields = if fields.is_empty() {
+            String::new()
+        } else {
+            serde_saphyr::to_string(&fields).map_err(|error| anyhow!("{error}"))?
         };
         Ok(Self { text, kind, fields })
     }
@@ -177,13 +178,19 @@ fn a_number(schema: &Value) -> Value {
     let step = bound("multipleOf")
         .filter(|step| *step > 0.0)
         .unwrap_or(1.0);
-    let least = bound("minimum").map(|least| match is("exclusiveMinimum") {
-        true => least + step,
-        false => least,
+    let least = bound("minimum").map(|least| {
+        if is("exclusiveMinimum") {
+            least + step
+        } else {
+            least
+        }
     });
-    let most = bound("maximum").map(|most| match is("exclusiveMaximum") {
-        true => most - step,
-        false => most,
+    let most = bound("maximum").map(|most| {
+        if is("exclusiveMaximum") {
+            most - step
+        } else {
+            most
+        }
     });
     let mut number = 1.0_f64.max(least.unwrap_or(1.0));
     number = number.min(most.unwrap_or(number));

@@ -113,9 +113,10 @@ impl<'a> Words<'a> {
             .extension()
             .is_some_and(|end| end == "rs" || end == "js");
         let named = self.replaced(&path.to_string_lossy(), false, "");
-        let indent = match path.starts_with("tests") {
-            true => "      ",
-            false => "",
+        let indent = if path.starts_with("tests") {
+            "      "
+        } else {
+            ""
         };
         (named.into(), self.replaced(text, is_source, indent))
     }

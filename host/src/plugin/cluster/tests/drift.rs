@@ -26,15 +26,15 @@ async fn write(world: &World, name: &str, by: By, data: &Value) {
         }
     };
     answer.unwrap();
-    world.door.view.ends(&call.primary().key);
-    world.door.view.settles(&call.primary().key);
+    world.cluster.view.ends(&call.primary().key);
+    world.cluster.view.settles(&call.primary().key);
 }
 
 /// The names of those who were woken since the last time.
 async fn woken(world: &World) -> Vec<String> {
     let maps = world.resource("v1", "ConfigMap").await;
     world.refresh(&maps).await;
-    let mut woken = std::mem::take(&mut *world.woken.lock().unwrap());
+    let mut woken = std::mem::take(&mut *world.woken.lock());
     woken.sort();
     woken.dedup();
     woken.iter().map(|key| key.name.to_string()).collect()
@@ -146,7 +146,7 @@ async fn a_key_that_is_gone_is_not_run_for_what_it_left_and_takes_no_memory() {
     write(&world, "ada", By::Apply, &json!({ "a": "1" })).await;
     assert!(account.used() > before, "its manager is remembered");
     let ada = world.call().await.primary().key.clone();
-    world.door.view.forgets(&ada);
+    world.cluster.view.forgets(&ada);
     assert_eq!(account.used(), before);
     woken(&world).await;
     somebody_sets(&world, &json!({ "a": "2" })).await;

@@ -2,8 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::{Fields, is_empty, put, text};
+use super::{Fields, is_empty, put};
 use crate::addresses;
+use crate::json::list;
+use crate::json::text;
 use crate::status::Cause;
 
 /// Who does not say a policy keeps the one that was there, or gets one.
@@ -75,18 +77,13 @@ fn of_policy(spec: &Fields, why: &str) -> Cause {
     Cause::invalid("spec.ipFamilyPolicy", &policy.into(), why)
 }
 
-fn list(spec: &Fields, field: &str) -> Vec<Value> {
-    let held = spec.get(field).and_then(Value::as_array);
-    held.cloned().unwrap_or_default()
-}
-
 /// The policy says whether the second address and family go.
 fn release(spec: &mut Fields, old: &Fields, causes: &mut Vec<Cause>) {
     let is_single = text(spec, "ipFamilyPolicy") == "SingleStack";
     for (field, one) in [("clusterIPs", "cluster IP"), ("ipFamilies", "IP family")] {
         let (wanted, held) = (list(spec, field), list(old, field));
         if is_single && wanted == held && wanted.len() > 1 {
-            let first: Vec<Value> = wanted.into_iter().take(1).collect();
+            let first: Vec<Value> = wanted.iter().take(1).cloned().collect();
             spec.insert(field.to_owned(), first.into());
         } else if !is_single && !wanted.is_empty() && wanted.len() < held.len() {
             let why = format!("must be 'SingleStack' to release the secondary {one}");
@@ -98,7 +95,7 @@ fn release(spec: &mut Fields, old: &Fields, causes: &mut Vec<Cause>) {
 /// An address tells its family.
 fn infer(spec: &mut Fields, causes: &mut Vec<Cause>) {
     let all = list(spec, "clusterIPs");
-    let mut families = list(spec, "ipFamilies");
+    let mut families = list(spec, "ipFamilies").to_vec();
     for (index, address) in all.iter().enumerate().skip(families.len()) {
         match address.as_str().unwrap_or_default() {
             "None" => break,
@@ -116,7 +113,7 @@ fn infer(spec: &mut Fields, causes: &mut Vec<Cause>) {
 }
 
 fn set_free(spec: &mut Fields, is_single: bool) {
-    let mut families = list(spec, "ipFamilies");
+    let mut families = list(spec, "ipFamilies").to_vec();
     if families.is_empty() {
         families.push("IPv4".into());
     }

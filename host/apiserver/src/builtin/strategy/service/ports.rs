@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::{Fields, Write, fault, needs_health_port, objects, text};
+use super::{Fields, Write, fault, needs_health_port, objects};
+use crate::json::text;
 use crate::status::{Cause, Refusal};
 
 const PORTS: std::ops::RangeInclusive<u64> = 30_000..=32_767;

@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use super::super::object;
-use super::{Fields, is_empty, needs_address, needs_health_port, objects, ports, text};
+use super::{Fields, is_empty, needs_address, needs_health_port, objects, ports};
+use crate::json::text;
 
 /// Whether a service of some type needs a field.
 type Needs = fn(&Fields) -> bool;
@@ -65,7 +66,7 @@ fn keep_ports(spec: &mut Fields, old: &Fields) {
     let given = ports::of_nodes(spec);
     for port in objects(spec, "ports").filter(|port| ports::of_node(port) == 0) {
         let mut same = before.iter().rev();
-        let same = same.find(|held| text(held, "name") == text(port, "name"));
+        let same = same.find(|held| text(**held, "name") == text(port, "name"));
         let number = same.map_or(0, |held| ports::of_node(held));
         if number != 0 && !given.contains(&number) {
             port.insert("nodePort".to_owned(), number.into());

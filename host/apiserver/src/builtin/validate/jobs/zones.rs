@@ -2,8 +2,8 @@
 
 use std::sync::LazyLock;
 
-use crate::builtin::data;
 use crate::builtin::validate::spot::{Causes, Spot};
+use crate::kinds::data;
 
 static ZONES: LazyLock<String> = LazyLock::new(|| data::unpack(data::ZONES));
 

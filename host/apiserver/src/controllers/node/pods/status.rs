@@ -3,10 +3,10 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::{gates_are_open, list, text};
+use super::gates_are_open;
 use crate::controllers::node::machine;
-use crate::meta;
-use crate::write::conditions;
+use crate::json::{list_at, text_at};
+use crate::{conditions, meta};
 
 /// The address of a pod.
 #[derive(Clone, Debug)]
@@ -15,15 +15,15 @@ pub(in crate::controllers::node) struct Address(pub(in crate::controllers::node)
 /// A pod that the node has accepted, and that does not run yet.
 pub(in crate::controllers::node) fn admitted(mut pod: Value, now: Timestamp) -> Value {
     let waiting = "PodInitializing";
-    let reason = if list(&pod, "/spec/initContainers").is_empty() {
+    let reason = if list_at(&pod, "/spec/initContainers").is_empty() {
         "ContainerCreating"
     } else {
         waiting
     };
     let waits = |container: &Value, reason: &str| {
         json!({
-            "name": text(container, "/name"),
-            "image": text(container, "/image"),
+            "name": text_at(container, "/name"),
+            "image": text_at(container, "/image"),
             "imageID": "",
             "lastState": {},
             "ready": false,
@@ -78,9 +78,9 @@ pub(in crate::controllers::node) fn running(
     };
     let started = meta::time(now);
     let common = |container: &Value, state: Value| {
-        let image = text(container, "/image");
+        let image = text_at(container, "/image");
         json!({
-            "name": text(container, "/name"),
+            "name": text_at(container, "/name"),
             "image": image,
             "imageID": format!("{image}@sha256:{}", digest()),
             "containerID": format!("windlass://{}", digest()),
@@ -94,11 +94,11 @@ pub(in crate::controllers::node) fn running(
     let runs =
         |container: &Value| common(container, json!({ "running": { "startedAt": started } }));
     let (main, init) = statuses(&pod, runs, |container| {
-        if text(container, "/restartPolicy") == "Always" {
+        if text_at(container, "/restartPolicy") == "Always" {
             return runs(container);
         }
         let mut status = common(container, Value::Null);
-        let ended = ended(text(&status, "/containerID"), &started, &started);
+        let ended = ended(text_at(&status, "/containerID"), &started, &started);
         meta::put(&mut status, "state", ended);
         meta::put(&mut status, "started", false);
         status
@@ -134,16 +134,16 @@ pub(in crate::controllers::node) fn refreshed(mut pod: Value, now: Timestamp) ->
 /// A pod whose containers have ended because it is deleted, or because their work is done.
 pub(in crate::controllers::node) fn stopped(mut pod: Value, now: Timestamp) -> Value {
     let now_text = meta::time(now);
-    let held = list(&pod, "/status/containerStatuses").iter();
+    let held = list_at(&pod, "/status/containerStatuses").iter();
     let main = held.map(|status| {
         let mut status = status.clone();
-        let started = text(&status, "/state/running/startedAt");
+        let started = text_at(&status, "/state/running/startedAt");
         let started = if started.is_empty() {
             &now_text
         } else {
             started
         };
-        let ended = ended(text(&status, "/containerID"), started, &now_text);
+        let ended = ended(text_at(&status, "/containerID"), started, &now_text);
         meta::put(&mut status, "state", ended);
         meta::put(&mut status, "ready", false);
         meta::put(&mut status, "started", false);
@@ -167,7 +167,7 @@ pub(in crate::controllers::node) fn expired(pod: Value, now: Timestamp) -> Value
     put(&mut pod, "reason", "DeadlineExceeded".into());
     let why = "Pod was active on the node longer than the specified deadline";
     put(&mut pod, "message", why.into());
-    let held = list(&pod, "/status/containerStatuses").iter();
+    let held = list_at(&pod, "/status/containerStatuses").iter();
     let main = held.map(|status| {
         let mut status = status.clone();
         if let Some(ended) = status.pointer_mut("/state/terminated") {
@@ -200,9 +200,9 @@ fn statuses(
     main: impl Fn(&Value) -> Value,
     init: impl Fn(&Value) -> Value,
 ) -> (Vec<Value>, Vec<Value>) {
-    let mut main: Vec<Value> = list(pod, "/spec/containers").iter().map(main).collect();
-    main.sort_by_key(|status| text(status, "/name").to_owned());
-    let init = list(pod, "/spec/initContainers").iter().map(init);
+    let mut main: Vec<Value> = list_at(pod, "/spec/containers").iter().map(main).collect();
+    main.sort_by_key(|status| text_at(status, "/name").to_owned());
+    let init = list_at(pod, "/spec/initContainers").iter().map(init);
     (main, init.collect())
 }
 
@@ -214,9 +214,9 @@ fn put_containers(pod: &mut Value, main: Vec<Value>, init: Vec<Value>) {
 }
 
 fn names(pod: &Value, at: &str) -> String {
-    let names: Vec<&str> = list(pod, at)
+    let names: Vec<&str> = list_at(pod, at)
         .iter()
-        .map(|container| text(container, "/name"))
+        .map(|container| text_at(container, "/name"))
         .collect();
     names.join(" ")
 }
@@ -268,18 +268,18 @@ mod tests {
         let runs = running(accepted, &Address("10.244.0.1".to_owned()), || 7, now);
         assert_eq!(next(&runs), Step::Leave);
         assert!(conditions::is_true(&runs, "Ready"));
-        let names: Vec<&str> = list(&runs, "/status/containerStatuses")
+        let names: Vec<&str> = list_at(&runs, "/status/containerStatuses")
             .iter()
-            .map(|held| text(held, "/name"))
+            .map(|held| text_at(held, "/name"))
             .collect();
         assert_eq!(names, ["a", "b"]);
         let late = expired(runs.clone(), now);
-        assert_eq!(text(&late, "/status/phase"), "Failed");
-        assert_eq!(text(&late, "/status/reason"), "DeadlineExceeded");
+        assert_eq!(text_at(&late, "/status/phase"), "Failed");
+        assert_eq!(text_at(&late, "/status/reason"), "DeadlineExceeded");
         let ended = "/status/containerStatuses/0/state/terminated/exitCode";
         assert_eq!(late.pointer(ended), Some(&json!(137)));
         let ends = stopped(runs, now);
-        assert_eq!(text(&ends, "/status/phase"), "Succeeded");
+        assert_eq!(text_at(&ends, "/status/phase"), "Succeeded");
         assert!(!conditions::is_true(&ends, "Ready"));
     }
 

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::builtin::quantity::Amount;
 use crate::builtin::resources;
+use crate::json::list_at;
 
 /// One of something, in billionths.
 pub(super) const ONE: i128 = 1_000_000_000;
@@ -37,10 +38,6 @@ fn amount(value: &Value) -> Option<i128> {
     }
 }
 
-fn list<'a>(value: &'a Value, at: &str) -> impl Iterator<Item = &'a Value> {
-    { value.pointer(at).and_then(Value::as_array).into_iter() }.flatten()
-}
-
 /// How much of a resource the pods of a node may have.
 pub(super) fn allocatable(node: &Value, resource: &str) -> i128 {
     let all = node.pointer("/status/allocatable");
@@ -53,7 +50,9 @@ impl Demand {
     /// pod as a whole says, and its overhead.
     pub(in crate::controllers::node) fn of(spec: &Value) -> Self {
         let mut requests = BTreeMap::new();
-        let containers = list(spec, "/containers").chain(list(spec, "/initContainers"));
+        let containers = list_at(spec, "/containers")
+            .iter()
+            .chain(list_at(spec, "/initContainers"));
         let named = containers
             .filter_map(|container| container.pointer("/resources/requests")?.as_object());
         let names: BTreeSet<&String> = named.flat_map(|named| named.keys()).collect();
@@ -82,7 +81,9 @@ impl Demand {
 }
 
 fn ports(spec: &Value) -> BTreeSet<Port> {
-    let all = list(spec, "/containers").flat_map(|container| list(container, "/ports"));
+    let all = list_at(spec, "/containers")
+        .iter()
+        .flat_map(|container| list_at(container, "/ports"));
     let of_node = all.filter_map(|port| {
         let number = port
             .get("hostPort")?

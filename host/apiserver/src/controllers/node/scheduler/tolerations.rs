@@ -3,12 +3,7 @@
 
 use serde_json::Value;
 
-fn text<'a>(object: &'a Value, field: &str) -> &'a str {
-    object
-        .get(field)
-        .and_then(Value::as_str)
-        .unwrap_or_default()
-}
+use crate::json::text;
 
 /// The first taint that keeps a pod away from a node.
 pub(super) fn untolerated<'a>(spec: &Value, node: &'a Value) -> Option<&'a Value> {

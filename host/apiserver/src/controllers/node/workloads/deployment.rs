@@ -4,8 +4,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::{Stage, counts, number, ready, template_hash, wanted};
-use crate::meta;
-use crate::write::conditions;
+use crate::{conditions, meta};
 
 pub(super) fn status(object: &Value, stage: Stage, now: Timestamp) -> Value {
     let (wanted, ready) = (wanted(object), ready(object, stage));

@@ -6,8 +6,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::Stage;
-use crate::meta;
-use crate::write::conditions;
+use crate::{conditions, meta};
 
 pub(super) fn stage(job: &Value) -> Option<Stage> {
     let ended = ["Complete", "Failed"]

@@ -1,0 +1,54 @@
+//! What is served: the objects, and the resources by which clients reach them.
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use super::Registry;
+use crate::store::Store;
+
+/// The store, and the registry that says what is served from it.
+#[derive(Debug)]
+pub struct Served {
+    store: Store,
+    registry: RwLock<Arc<Registry>>,
+}
+
+impl Served {
+    /// An empty store, from which these resources are served.
+    pub fn new(registry: Registry) -> Self {
+        Self {
+            store: Store::default(),
+            registry: RwLock::new(Arc::new(registry)),
+        }
+    }
+
+    /// The objects.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// What is served now.
+    pub fn registry(&self) -> Arc<Registry> {
+        let registry = self.registry.read().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(&registry)
+    }
+
+    /// Serves something else from now on. Watches of what is not served any more end.
+    pub fn serve(&self, registry: Registry) {
+        let registry = Arc::new(registry);
+        let before = {
+            let mut held = self
+                .registry
+                .write()
+                .unwrap_or_else(PoisonError::into_inner);
+            std::mem::replace(&mut *held, Arc::clone(&registry))
+        };
+        for place in before.places_not_in(&registry) {
+            self.store.close(&place);
+        }
+        for place in registry.places_not_in(&before) {
+            self.store.begin(&place);
+        }
+        // Readers that wait for a kind look again.
+        self.store.ring();
+    }
+}

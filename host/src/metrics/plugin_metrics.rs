@@ -1,0 +1,379 @@
+//! What is counted of one plugin, in whatever version.
+
+use parking_lot::Mutex;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, OnceLock, Weak};
+use std::time::Duration;
+
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+
+use tokio::sync::watch;
+
+use super::failure::FailureKind;
+use super::history::{History, Interval, Totals};
+use crate::flowcontrol::{Seconds, Throttled};
+use crate::grants::Used;
+use crate::memory::Account;
+use crate::plugin::{CustomMetrics, HostCalls};
+
+/// A gauge of what cannot be negative.
+pub(super) type UnsignedGauge = Gauge<u64, AtomicU64>;
+
+/// The upper bounds of `controller_runtime_reconcile_time_seconds`
+/// (controller-runtime, `pkg/internal/controller/metrics`).
+const RECONCILE_TIME: [f64; 40] = [
+    0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9,
+    1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 15.0, 20.0,
+    25.0, 30.0, 40.0, 50.0, 60.0,
+];
+
+/// What is counted of one plugin.
+#[derive(Debug)]
+pub struct PluginMetrics {
+    /// Passes that ended well, and rest.
+    pub(crate) success: Counter,
+    /// Passes that failed.
+    pub(crate) error: Counter,
+    /// Passes that are to run again at once.
+    pub(crate) requeue: Counter,
+    /// Passes that are to run again after a time.
+    pub(crate) requeue_after: Counter,
+    /// Failures that only a change can fix.
+    pub(crate) terminal: Counter,
+    /// Calls that trapped.
+    pub(crate) panics: Counter,
+    /// Calls that were too slow.
+    pub(crate) timeouts: Counter,
+    /// How long passes took, in seconds.
+    pub(crate) time: Histogram,
+    /// Workers.
+    pub(crate) max_concurrent: UnsignedGauge,
+    /// Keys that came into the queue.
+    pub(crate) adds: Counter,
+    /// Keys that were to come into the queue after a delay.
+    pub(crate) retries: Counter,
+    /// How long keys waited for a worker, in seconds.
+    pub(crate) queued: Histogram,
+    /// How long workers had keys, in seconds.
+    pub(crate) worked: Histogram,
+    /// Whether this host has the plugin's Lease.
+    pub(crate) leads: UnsignedGauge,
+    /// CPU time of the guest, in seconds.
+    pub(crate) cpu: Seconds,
+    /// The guest's memory at its peak so far, in bytes.
+    pub(crate) memory: UnsignedGauge,
+    /// What it makes the host hold.
+    pub(crate) account: OnceLock<Account>,
+    /// Requests to the API server.
+    pub(crate) requests: Counter,
+    /// Keys whose last pass failed.
+    pub(crate) failing: UnsignedGauge,
+    /// Objects that somebody has paused.
+    pub(crate) paused: UnsignedGauge,
+    /// Fields that became hot.
+    pub(crate) hot_loops: Counter,
+    /// Versions that took over.
+    pub(crate) swapped: Counter,
+    /// Versions that were refused.
+    pub(crate) refused: Counter,
+    /// What of its grants it has used.
+    pub(crate) used: Used,
+    /// What its calls asked for.
+    pub(crate) calls: HostCalls,
+    /// Numbers of the plugin's own.
+    pub(crate) custom_metrics: CustomMetrics,
+    /// What it waited for, and what it lost.
+    pub(crate) throttled: Throttled,
+    /// Calls that did not end well, by how they ended.
+    failures: Mutex<BTreeMap<FailureKind, u64>>,
+    stage: Mutex<PluginStage>,
+    /// Who has its Lease, if that is another host.
+    holder: Mutex<Option<String>>,
+    refusal: Mutex<Option<NotRunning>>,
+    history: Mutex<History>,
+    about: Mutex<Option<RunningVersion>>,
+    /// The group and version of the primary kind of a version that does not run yet, and that kind.
+    claim: Mutex<Option<(String, String)>>,
+    moved: watch::Sender<()>,
+    backlog: Mutex<Option<Weak<dyn Backlog>>>,
+}
+
+/// How far a plugin is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum PluginStage {
+    /// Its first version is being checked and compiled.
+    #[default]
+    Loading,
+    /// Its first version was refused, for this reason.
+    Refused(String),
+    /// No version of it may run, since it is suspected of harm, for this reason.
+    Quarantined(String),
+    /// It waits for something that others must do, such as to install its kind.
+    Waiting(String),
+    /// Its first lists are not in yet.
+    Syncing,
+    /// Its lists are in, and it makes no pass yet: another host has its Lease, or it is about to take over.
+    StandingBy,
+    /// It makes passes.
+    Running,
+    /// It makes fewer passes than it could, since most of its calls trap or time out.
+    SlowedDown(String),
+}
+
+/// Why the newest version that was asked for does not run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NotRunning {
+    /// It was refused.
+    Refused(String),
+    /// It may not run, since it is suspected of harm.
+    Quarantined(String),
+}
+
+impl PluginStage {
+    /// All labels.
+    pub(super) const LABELS: [&str; 8] = [
+        "loading",
+        "refused",
+        "quarantined",
+        "waiting",
+        "syncing",
+        "standing_by",
+        "running",
+        "slowed_down",
+    ];
+
+    /// Names the stage in metrics. The set is closed.
+    pub fn label(&self) -> &'static str {
+        match self {
+            Self::Loading => "loading",
+            Self::Refused(_) => "refused",
+            Self::Quarantined(_) => "quarantined",
+            Self::Waiting(_) => "waiting",
+            Self::Syncing => "syncing",
+            Self::StandingBy => "standing_by",
+            Self::Running => "running",
+            Self::SlowedDown(_) => "slowed_down",
+        }
+    }
+
+    /// Whether it makes passes.
+    pub fn is_running(&self) -> bool {
+        matches!(self, Self::Running | Self::SlowedDown(_))
+    }
+}
+
+/// The version of a plugin that runs, or stands by.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RunningVersion {
+    /// What it says its version is.
+    pub version: String,
+    /// The digest of its component.
+    pub digest: String,
+    /// The group and version of its primary kind.
+    pub api_version: String,
+    /// Its primary kind.
+    pub kind: String,
+}
+
+/// What waits, and what is worked on.
+pub(crate) trait Backlog: Send + Sync {
+    /// As it is now.
+    fn waiting(&self) -> QueueDepth;
+}
+
+/// What waits in a queue now.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct QueueDepth {
+    /// Keys that wait for a worker.
+    pub normal: usize,
+    /// Keys that wait for those.
+    pub low: usize,
+    /// Keys that wait for their time.
+    pub delayed: usize,
+    /// How long the oldest of the first two has waited.
+    pub oldest: Duration,
+    /// Keys that workers have.
+    pub running: usize,
+    /// How long they have had them, in all.
+    pub unfinished: Duration,
+    /// How long one of them has had its key.
+    pub longest: Duration,
+}
+
+impl Default for PluginMetrics {
+    fn default() -> Self {
+        // client-go's buckets of the work queue: 10 ns to 1000 s.
+        let queue = || Histogram::new(exponential_buckets(10e-9, 10.0, 12));
+        Self {
+            success: Counter::default(),
+            error: Counter::default(),
+            requeue: Counter::default(),
+            requeue_after: Counter::default(),
+            terminal: Counter::default(),
+            panics: Counter::default(),
+            timeouts: Counter::default(),
+            time: Histogram::new(RECONCILE_TIME),
+            max_concurrent: UnsignedGauge::default(),
+            adds: Counter::default(),
+            retries: Counter::default(),
+            queued: queue(),
+            worked: queue(),
+            leads: UnsignedGauge::default(),
+            cpu: Seconds::default(),
+            memory: UnsignedGauge::default(),
+            account: OnceLock::new(),
+            requests: Counter::default(),
+            failing: UnsignedGauge::default(),
+            paused: UnsignedGauge::default(),
+            hot_loops: Counter::default(),
+            swapped: Counter::default(),
+            refused: Counter::default(),
+            used: Used::default(),
+            calls: HostCalls::default(),
+            custom_metrics: CustomMetrics::default(),
+            throttled: Throttled::default(),
+            failures: Mutex::default(),
+            stage: Mutex::default(),
+            holder: Mutex::default(),
+            refusal: Mutex::default(),
+            history: Mutex::default(),
+            about: Mutex::default(),
+            claim: Mutex::default(),
+            moved: watch::Sender::new(()),
+            backlog: Mutex::default(),
+        }
+    }
+}
+
+impl fmt::Debug for dyn Backlog {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.waiting().fmt(formatter)
+    }
+}
+
+impl PluginMetrics {
+    /// A call did not end well; `how` is one of a closed set.
+    pub(crate) fn failed(&self, kind: FailureKind) {
+        let mut failures = self.failures.lock();
+        *failures.entry(kind).or_default() += 1;
+    }
+
+    /// How often calls did not end well.
+    pub(super) fn failures(&self) -> BTreeMap<FailureKind, u64> {
+        self.failures.lock().clone()
+    }
+
+    /// The plugin is that far now.
+    pub(crate) fn reached(&self, stage: PluginStage) {
+        *self.stage.lock() = stage;
+        self.moved.send_replace(());
+    }
+
+    /// Another host has the plugin's Lease, or none is known to have it.
+    pub(crate) fn held_by(&self, holder: Option<&str>) {
+        let holder = holder.map(str::to_owned);
+        let before = std::mem::replace(&mut *self.holder.lock(), holder.clone());
+        if before != holder {
+            self.moved.send_replace(());
+        }
+    }
+
+    /// Who has the plugin's Lease, if another host is known to have it.
+    pub fn holder(&self) -> Option<String> {
+        self.holder.lock().clone()
+    }
+
+    /// How far the plugin is.
+    pub fn stage(&self) -> PluginStage {
+        self.stage.lock().clone()
+    }
+
+    /// The newest version that was asked for does not run, for this reason; or it does.
+    pub(crate) fn refuses(&self, held: Option<NotRunning>) {
+        *self.refusal.lock() = held;
+        self.moved.send_replace(());
+    }
+
+    /// Why the newest version that was asked for does not run, if it does not.
+    pub fn refusal(&self) -> Option<String> {
+        let held = self.refusal.lock().clone();
+        held.map(|(NotRunning::Refused(why) | NotRunning::Quarantined(why))| why)
+    }
+
+    /// Whether the newest version that was asked for is quarantined.
+    pub fn is_quarantined(&self) -> bool {
+        matches!(*self.refusal.lock(), Some(NotRunning::Quarantined(_)))
+    }
+
+    /// How many passes have ended.
+    pub fn passes(&self) -> u64 {
+        let ends = [
+            &self.success,
+            &self.error,
+            &self.requeue,
+            &self.requeue_after,
+        ];
+        ends.iter().map(|end| end.get()).sum()
+    }
+
+    /// A step of its history is over.
+    pub(super) fn ticks(&self) {
+        let totals = Totals {
+            passes: self.passes(),
+            hot_loops: self.hot_loops.get(),
+            throttled_ms: self.throttled.request_millis(),
+            log_lines: self.throttled.log_lines(),
+            events: self.throttled.events(),
+        };
+        self.history.lock().ends(totals);
+    }
+
+    /// What it did in the last ten minutes, the oldest step first.
+    pub fn history(&self) -> Vec<Interval> {
+        self.history.lock().steps()
+    }
+
+    /// This version runs now, or stands by.
+    pub(crate) fn is(&self, about: RunningVersion) {
+        *self.about.lock() = Some(about);
+        self.moved.send_replace(());
+    }
+
+    /// A version says that it reconciles this, whether it is let in or not.
+    pub(crate) fn claims(&self, api_version: &str, kind: &str) {
+        *self.claim.lock() = Some((api_version.to_owned(), kind.to_owned()));
+    }
+
+    /// What the plugin reconciles, or would: the group and version, and the kind; none if no version could say so.
+    pub fn reconciles(&self) -> Option<(String, String)> {
+        let about = self.about().map(|about| (about.api_version, about.kind));
+        about.or_else(|| self.claim.lock().clone())
+    }
+
+    /// Notices that the plugin has moved on: its stage, its version, or what was refused.
+    pub fn moves(&self) -> watch::Receiver<()> {
+        self.moved.subscribe()
+    }
+
+    /// The version that runs, or stands by.
+    pub fn about(&self) -> Option<RunningVersion> {
+        self.about.lock().clone()
+    }
+
+    /// Where keys wait from now on.
+    pub(crate) fn waits_in(&self, queue: Weak<dyn Backlog>) {
+        *self.backlog.lock() = Some(queue);
+    }
+
+    /// What waits now.
+    pub fn waiting(&self) -> QueueDepth {
+        let queue = self.backlog.lock().as_ref().and_then(Weak::upgrade);
+        queue.map_or_else(QueueDepth::default, |queue: Arc<dyn Backlog>| {
+            queue.waiting()
+        })
+    }
+}
