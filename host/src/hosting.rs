@@ -52,8 +52,8 @@ use crate::metrics::Metrics;
 use crate::plugin::Sandboxes;
 use crate::recording::FailureRecorder;
 use crate::seams::{Either, Seams, Task, first};
-use crate::shutdown::{Phase, Phases, advance, reached};
-use crate::source::{Candidate, Folder, Watch};
+use crate::shutdown::{Phases, ShutdownPhase, advance, reached};
+use crate::source::{Candidate, Folder, FolderWatch};
 use plan::{
     EndStep, FolderStep, Lifecycle, Presence, StartStep, after_change, after_end, at_start,
     candidate,
@@ -105,7 +105,7 @@ type Asked = watch::Receiver<Option<Arc<Candidate>>>;
 struct Hosted {
     file: PathBuf,
     asked: watch::Sender<Option<Arc<Candidate>>>,
-    phase: watch::Sender<Phase>,
+    phase: watch::Sender<ShutdownPhase>,
     lifecycle: Lifecycle,
 }
 

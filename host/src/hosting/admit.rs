@@ -28,22 +28,23 @@ impl Host {
         current: Option<&Arc<Version>>,
         stopped: &Stopped,
     ) -> Result<Option<Admitted>, Refusal> {
-        let Some(candidate) = candidate else {
-            return Ok(None);
+        let refusal = candidate.as_ref().and_then(|candidate| {
+            let stopped = stopped.iter().find(|(it, _)| it == candidate);
+            stopped.map(|(_, refusal)| refusal)
+        });
+        let is_current = |asked: &Candidate| current.is_some_and(|it| *it.candidate == *asked);
+        let proposal = match (&candidate, refusal) {
+            (None, _) => Proposal::Nothing,
+            (Some(candidate), _) if is_current(candidate) => Proposal::Current,
+            (Some(_), Some(refusal)) => Proposal::Stopped(refusal.retry),
+            (Some(_), None) => Proposal::New,
         };
-        let stopped = stopped.iter().find(|(it, _)| *it == candidate);
-        let refusal = stopped.map(|(_, refusal)| refusal);
-        let proposal = match refusal {
-            _ if current.is_some_and(|it| *it.candidate == *candidate) => Proposal::Current,
-            Some(refusal) => Proposal::Stopped(refusal.retry),
-            None => Proposal::New,
-        };
-        match (admission(proposal), refusal) {
-            (Admission::Keep, _) => Ok(None),
-            (Admission::RefuseAgain, Some(refusal)) => Err(refusal.clone()),
-            (Admission::RefuseAgain | Admission::Check, _) => {
+        match (admission(proposal), candidate, refusal) {
+            (Admission::RefuseAgain, _, Some(refusal)) => Err(refusal.clone()),
+            (Admission::RefuseAgain | Admission::Check, Some(candidate), _) => {
                 self.admit_asked(&candidate, current).await.map(Some)
             }
+            (Admission::Keep, _, _) | (_, None, _) => Ok(None),
         }
     }
 

@@ -9,7 +9,7 @@ use crate::api::{Discovery, Resource};
 use crate::digest::Digest;
 use crate::grants::{Grant, Grants, entries};
 use crate::manifest::{self, line_of_grant};
-use crate::metrics::About;
+use crate::metrics::RunningVersion;
 use crate::needs::{CoverageQuery, PrimaryKind, Readiness};
 use crate::plugin::{Description, Plugin};
 use crate::source::Candidate;

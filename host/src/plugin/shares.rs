@@ -70,7 +70,7 @@ pub(super) struct VersionShare {
     plugin: Arc<str>,
     requests: Claim,
     log: Claim,
-    line: Line,
+    line: PluginQueue,
     /// How many of its calls may be in flight at once.
     concurrency: usize,
     dropped: Mutex<DroppedLines>,

@@ -36,14 +36,14 @@ impl CallSlots {
 
     /// From now on calls of `plugin` have this weight, and at most so many run at once.
     pub(super) fn limit(&self, plugin: &Arc<str>, weight: u32, most: usize) {
-        self.state().limit(plugin, weight, most);
+        self.0.lock().limit(plugin, weight, most);
         self.deal();
     }
 
     /// The weight of `plugin`, and how many of its calls may run at once.
     #[cfg(test)]
     pub(super) fn limits_of(&self, plugin: &str) -> Option<(u32, usize)> {
-        let state = self.state();
+        let state = self.0.lock();
         let member = state.members.get(plugin)?;
         Some((u32::try_from(member.weight).ok()?, member.most))
     }
