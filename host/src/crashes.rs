@@ -13,7 +13,6 @@ mod killed;
 mod published;
 mod verdict;
 
-use parking_lot::Mutex;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
@@ -22,6 +21,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 use windlass_code_cache::private_folder;

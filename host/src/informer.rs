@@ -21,11 +21,11 @@ mod store;
 pub(crate) mod tests;
 mod version_snapshot;
 
-use parking_lot::Mutex;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 pub use shared::{Handler, InformerPhase, KnownVersion, Notification, Origin};
 pub use store::Change;
 

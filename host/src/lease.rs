@@ -10,10 +10,10 @@ mod observed;
 mod published;
 mod record;
 
-use parking_lot::Mutex;
 use std::time::Duration;
 
 use http::Method;
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use crate::api::Gate;

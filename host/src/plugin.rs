@@ -59,7 +59,7 @@ use crate::crashes::InFlight;
 use crate::digest::Digest;
 use crate::manifest::Limits;
 use crate::memory::{Account, Accounts, Budget};
-use crate::seams::{Either, Seams, Task, first};
+use crate::seams::{Seams, Task};
 use code_map::{CodeMap, CompiledComponent};
 use cpu_meter::{Cpu, Metered};
 use engine::Interruption;
@@ -294,9 +294,10 @@ impl Sandboxes {
         let call = call.in_current_span();
         let mut placed = Execution::begin(call, trust, cpu.clone(), &self.seams.spawn);
         let in_time = self.seams.clock.within(limits.deadline, &mut placed);
-        let (late, report) = match first(in_time, cancel.stopped()).await {
-            Either::Left(report) => (report.is_none().then(|| waited.total()), report),
-            Either::Right(()) => (None, None),
+        let (late, report) = tokio::select! {
+            biased;
+            report = in_time => (report.is_none().then(|| waited.total()), report),
+            () = cancel.stopped() => (None, None),
         };
         let report = match report {
             Some(report) => Some(report),

@@ -7,7 +7,7 @@ use std::future::pending;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 
-use crate::seams::{Seams, Task, first};
+use crate::seams::{Seams, Task};
 
 /// How far the end has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -100,7 +100,12 @@ impl Signals {
                 None => pending().await,
             }
         };
-        first(first(self.terminate.recv(), self.interrupt.recv()), hangup).await;
+        tokio::select! {
+            biased;
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+            _ = hangup => {}
+        }
     }
 }
 

@@ -3,10 +3,10 @@
 mod flags;
 mod traces;
 
-use parking_lot::Mutex;
 use std::io::{self, IsTerminal, Write, stderr};
 use std::str::FromStr;
 
+use parking_lot::Mutex;
 use tracing::{Level, Metadata, Subscriber};
 use tracing_subscriber::filter::{FilterExt, LevelFilter, Targets, filter_fn};
 use tracing_subscriber::layer::{Filter, SubscriberExt};

@@ -23,7 +23,6 @@ mod unselected;
 mod wake_reason;
 mod write;
 
-use parking_lot::{Mutex, RwLock};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -37,6 +36,7 @@ use journal::Journals;
 pub use journal::{Journal, Saw, WriteOutcome, Wrote};
 use location::ObjectLocation;
 use own_writes::OwnWrites;
+use parking_lot::{Mutex, RwLock};
 use reads::Reads;
 use shares::{WatchedResource, answers};
 use unselected::Unselected;

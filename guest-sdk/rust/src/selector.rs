@@ -22,7 +22,7 @@ pub struct LabelSelector {
     requirements: Vec<Requirement>,
 }
 
-/// What is no label selector, and why not.
+/// What is not a label selector, and why not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadSelector(String);
 
@@ -47,14 +47,14 @@ impl LabelSelector {
     /// Reads a selector's text; empty text selects all.
     ///
     /// # Errors
-    /// Text that is no selector; as a [`Failure`], that is terminal.
+    /// Text that is not a selector; as a [`Failure`], that is terminal.
     pub fn parse(text: &str) -> Result<Self, BadSelector> {
         match parse::requirements(text) {
             Ok(requirements) => Ok(Self { requirements }),
             Err(why) => {
                 let shown: String = text.chars().take(200).collect();
                 Err(BadSelector(format!(
-                    "{shown:?} is no label selector: {why}"
+                    "{shown:?} is not a label selector: {why}"
                 )))
             }
         }
@@ -171,8 +171,8 @@ impl TryFrom<Fields> for LabelSelector {
             Ok(requirement)
         });
         let requirements = requirements.collect::<Result<_, String>>();
-        let requirements =
-            requirements.map_err(|why| BadSelector(format!("it is no label selector: {why}")))?;
+        let requirements = requirements
+            .map_err(|why| BadSelector(format!("it is not a label selector: {why}")))?;
         Ok(Self { requirements })
     }
 }

@@ -49,7 +49,7 @@ use windlass_host::plugin::{code_cache, sandboxes};
 use windlass_host::recording::FailureRecorder;
 use windlass_host::runtime::{HostDependencies, Wired, identity, wire};
 use windlass_host::screen::Tone;
-use windlass_host::seams::{Either, Seams, Task, first, time_zone};
+use windlass_host::seams::{Seams, Task, time_zone};
 use windlass_host::shutdown::{self, Phases, ShutdownPhase, advance, reached};
 use windlass_host::source::{Folder, FolderWatch};
 
@@ -132,13 +132,11 @@ pub async fn run(flags: DevFlags, threads: usize, seams: Seams) -> anyhow::Resul
         own_server: kubeconfig.is_some(),
     };
     let work = session.work(&flags, targets, kubeconfig.as_deref());
-    let stopped = first(
-        reached(&phases, ShutdownPhase::Drain),
-        session.teller.alone(),
-    );
-    let ended = match first(work, stopped).await {
-        Either::Left(ended) => ended,
-        Either::Right(_) => Ok(()),
+    let ended = tokio::select! {
+        biased;
+        ended = work => ended,
+        () = reached(&phases, ShutdownPhase::Drain) => Ok(()),
+        () = session.teller.alone() => Ok(()),
     };
     advance(&phase, ShutdownPhase::Drain);
     let host = host.await.context("the host's task was lost")?;

@@ -163,7 +163,7 @@ impl Session {
         }
         if failed > 0 {
             let hint = match report.cases.iter().any(|case| case.differs) {
-                true => ": if what came is right, `windlass test --update` takes it over",
+                true => ": if the new results are right, `windlass test --update` accepts them",
                 false => "",
             };
             bail!("{failed} of {} failed{hint}", report.cases.len());
@@ -339,7 +339,7 @@ impl Session {
         parents.map(Path::to_owned).collect()
     }
 
-    /// What is known once everything has run that was there `before`: what a build or an update has written is no
+    /// What is known once everything has run that was there `before`: what a build or an update has written is not
     /// news, what somebody saved meanwhile is.
     fn after(&self, before: Result<Files, String>) -> Result<Files, String> {
         let now = self.files().map_err(|error| Chain(&*error).to_string());

@@ -2,7 +2,7 @@
 //! differ.
 //!
 //! ```text
-//! a pass fails ─> tape ─> recording (no secrets) ─> DIR/PLUGIN/NAME-GENERATION.json
+//! a pass fails ─> transcript ─> recording (no secrets) ─> DIR/PLUGIN/NAME-GENERATION.json
 //!                                                        └─> player ─> the guest ─> decisions ─> same?
 //! ```
 //! - Time, chance, configuration and every answer of the cluster are those of the recording, unless another
@@ -157,7 +157,7 @@ async fn component(
     let bytes = fs::read(&kept).with_context(|| format!("cannot read {}", kept.display()))?;
     if format!("sha256:{}", digest(&bytes).hex()) != recording.plugin.digest {
         bail!(
-            "{}: it was changed since it was kept: name a component with --with",
+            "{}: the file has changed since the recording: name a component with --with",
             kept.display()
         );
     }
@@ -231,12 +231,12 @@ impl Answer {
         text.push_str(&difference(&self.recorded, &self.replayed));
         if recording.seed_hidden {
             text.push_str(
-                "the pass made a value of a Secret by itself: where its random numbers began is not in the recording, so what it draws differs\n",
+                "the pass generated a value of a Secret: the recording does not have the seed of its random numbers, so generated values differ\n",
             );
         }
         if self.hidden_values > 0 {
             text.push_str(&format!(
-                "{} values of Secrets are hidden in the recording: what depends on them differs for that alone",
+                "{} values of Secrets are hidden in the recording: results that depend on them can differ for this reason alone",
                 self.hidden_values
             ));
         }

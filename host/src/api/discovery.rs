@@ -3,11 +3,11 @@
 //! - What was found is kept; what was not is asked for again, but not in quick succession.
 //! - A kind that nobody serves is `None`, never an error.
 
-use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::time::Duration;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{APIGroupList, APIResource, APIResourceList};
+use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use super::{Api, ApiError, Request, Resource, api_path, group_of};

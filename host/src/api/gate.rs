@@ -5,9 +5,10 @@
 //! - Time counts on while the machine sleeps. A process that stands still between the gate and its socket is
 //!   not caught: nothing that a client does could.
 
-use parking_lot::Mutex;
 use std::sync::Arc;
 use std::time::Duration;
+
+use parking_lot::Mutex;
 
 use crate::seams::Clock;
 

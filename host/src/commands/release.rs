@@ -15,7 +15,7 @@ use crate::error::Chain;
 use crate::hosting::carriers;
 use crate::lease::{Lease, ObservedLease, Times};
 use crate::object::finalizer_of;
-use crate::seams::{Either, Seams, first};
+use crate::seams::Seams;
 use crate::text::is_dns_label;
 
 /// Remove a plugin's finalizers from all objects.
@@ -86,11 +86,12 @@ pub async fn release(flags: ReleaseFlags, seams: Seams) -> anyhow::Result<()> {
         acquired.context("cannot take the plugin's lease: see above")?;
     }
     let held = select_all(leases.iter().map(|lease| Box::pin(lease.hold())));
-    let ended = match first(held, take_off(&flags, &api, &seams)).await {
-        Either::Left(_) => bail!(
+    let ended = tokio::select! {
+        biased;
+        _ = held => bail!(
             "a host has taken the plugin's lease: take the plugin out of its config folder first"
         ),
-        Either::Right(ended) => ended,
+        ended = take_off(&flags, &api, &seams) => ended,
     };
     for lease in &leases {
         lease.release().await;

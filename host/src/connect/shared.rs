@@ -9,7 +9,6 @@
 #[cfg(test)]
 mod tests;
 
-use parking_lot::Mutex;
 use std::error::Error;
 use std::future::poll_fn;
 use std::pin::pin;
@@ -26,6 +25,7 @@ use hyper::rt::{Executor, Read, Write};
 use hyper_util::client::legacy::connect::Connection as Stream;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use kube::client::Body;
+use parking_lot::Mutex;
 use tower::{BoxError, Service, ServiceExt};
 
 /// How many requests one connection takes. kube-apiserver allows 100, and takes a while to see that one has ended.

@@ -3,13 +3,13 @@
 //! - A file goes before a token that is written in the kubeconfig. It is read again each minute, and trimmed.
 //! - If it cannot be read again, the last token counts.
 
-use parking_lot::Mutex;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use http::HeaderValue;
 use kube::config::AuthInfo;
+use parking_lot::Mutex;
 use secrecy::ExposeSecret;
 use tokio::time::Instant;
 

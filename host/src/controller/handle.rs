@@ -1,11 +1,11 @@
 //! What is known of one key, for whoever asks.
 
-use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use futures::future::join_all;
+use parking_lot::Mutex;
 
 use super::backoff::Revision;
 use super::object_state::{CacheState, Children, ObjectState, QueuePosition};

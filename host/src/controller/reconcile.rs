@@ -1,10 +1,10 @@
 //! One pass over one object.
 
-use parking_lot::RwLock;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::RwLock;
 use serde_json::value::RawValue;
 
 use super::finalizer::{Step, next_step};

@@ -2,13 +2,13 @@
 //!
 //! - What is kept is bounded by number and by size; the oldest goes first.
 
-use parking_lot::Mutex;
 use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use parking_lot::Mutex;
 use tokio::sync::mpsc;
 
 use super::failing::{Failing, FailureSummary, FailureTracker};

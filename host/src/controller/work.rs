@@ -4,10 +4,10 @@ mod payload;
 #[cfg(test)]
 mod tests;
 
-use parking_lot::Mutex;
 use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
@@ -17,7 +17,7 @@ use super::queue::{self, Cause, Handle, Priority, Queue};
 use super::wake_reasons::WakeReasons;
 use crate::metrics::{Backlog, PluginMetrics, QueueDepth};
 use crate::object::Key;
-use crate::seams::{Clock, first};
+use crate::seams::Clock;
 use crate::view::{Enqueue, WakeReason};
 use payload::KeyPayload;
 
@@ -166,7 +166,11 @@ impl WorkQueue {
                 NextWork::Run(taken) => return Some(taken),
                 NextWork::Closed => return None,
                 NextWork::WaitUntil(Some(due)) => {
-                    first(changed, self.clock.sleep_until(due)).await;
+                    tokio::select! {
+                        biased;
+                        () = changed => {}
+                        () = self.clock.sleep_until(due) => {}
+                    }
                 }
                 NextWork::WaitUntil(None) => changed.await,
             }

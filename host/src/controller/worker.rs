@@ -1,11 +1,11 @@
 //! Takes a key, makes a pass, settles it: forever, and with one record for each.
 
-use parking_lot::Mutex;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::time::Instant;
 use tracing::Instrument;
 

@@ -7,7 +7,6 @@
 //! - The kernel keeps what was written when the process dies. Nothing is synced to the disk: after a crash of the
 //!   machine there may be no suspects.
 
-use parking_lot::Mutex;
 use std::fs::{File, TryLockError};
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -18,6 +17,7 @@ use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 
 use jiff::{SignedDuration, Timestamp};
+use parking_lot::Mutex;
 use pin_project_lite::pin_project;
 use tokio::sync::Notify;
 

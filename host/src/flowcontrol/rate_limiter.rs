@@ -1,15 +1,15 @@
 //! Lets requests wait for their token.
 
-use parking_lot::Mutex;
 use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant;
 
 use super::queue::RateQueue;
 use super::{Claim, Rate};
-use crate::seams::{Seams, first};
+use crate::seams::Seams;
 
 /// The shortest sleep of the task that deals: as exact as timers are.
 const SHORTEST: Duration = Duration::from_millis(1);
@@ -102,7 +102,11 @@ impl RateLimiter {
                 wait
             };
             let Some(wait) = wait else { return };
-            first(self.seams.clock.sleep(wait), self.sooner.notified()).await;
+            tokio::select! {
+                biased;
+                () = self.seams.clock.sleep(wait) => {}
+                () = self.sooner.notified() => {}
+            }
         }
     }
 

@@ -1,8 +1,9 @@
 //! What of its grants a plugin has used: what it never touches, it need not be granted.
 
-use parking_lot::Mutex;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use super::{Access, Grants};
 

@@ -23,7 +23,6 @@ use super::store::FieldSet;
 use super::{InformerDependencies, InformerKey, InformerPhase};
 use crate::api::{Accept, ApiError, Lines, RefusedBy};
 use crate::error::Chain;
-use crate::seams::{Either, first};
 use crate::text::clean;
 use backoff::ReflectorBackoff;
 use event::Event;
@@ -218,19 +217,24 @@ impl OpenWatch<'_> {
         loop {
             let quiet = self.listing.map(|_| clock.now() + QUIET);
             let patience = quiet.map_or(self.deadline, |quiet| quiet.min(self.deadline));
-            let news = first(self.lines.next(), reflector.feed.relist_requested());
-            let line = match first(news, clock.sleep_until(patience)).await {
-                Either::Left(Either::Left(None)) => return StreamEnd::Closed,
-                Either::Left(Either::Left(Some(Ok(line)))) => line,
-                Either::Left(Either::Left(Some(Err(ApiError::TooLarge)))) => {
+            let line = tokio::select! {
+                biased;
+                line = self.lines.next() => line,
+                () = reflector.feed.relist_requested() => return StreamEnd::Asked,
+                () = clock.sleep_until(patience) => return match self.listing {
+                    Some(_) => StreamEnd::Endless,
+                    None => StreamEnd::Silent,
+                },
+            };
+            let line = match line {
+                Some(Ok(line)) => line,
+                None => return StreamEnd::Closed,
+                Some(Err(ApiError::TooLarge)) => {
                     let longest = reflector.means.settings.longest_line;
                     let why = format!("one object has more than {longest} bytes");
                     return StreamEnd::Unreadable(why);
                 }
-                Either::Left(Either::Left(Some(Err(error)))) => return StreamEnd::Failed(error),
-                Either::Left(Either::Right(())) => return StreamEnd::Asked,
-                Either::Right(()) if self.listing.is_some() => return StreamEnd::Endless,
-                Either::Right(()) => return StreamEnd::Silent,
+                Some(Err(error)) => return StreamEnd::Failed(error),
             };
             self.shown += 1;
             let Some(event) = event::read(&line, &reflector.watched.resource, &self.cut.fields)

@@ -8,7 +8,6 @@ mod fields;
 mod random;
 mod sharing;
 
-use parking_lot::Mutex;
 use std::convert::Infallible;
 use std::future::Future;
 use std::pin::Pin;
@@ -17,6 +16,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use http_body_util::{BodyExt, Full};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use windlass_apiserver::body::Body;
 use windlass_apiserver::faults::{Fault, Matcher, Switch};

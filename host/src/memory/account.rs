@@ -5,10 +5,11 @@
 //! - What comes without being asked for, such as the objects of a watch, is always counted. Above the hard
 //!   limit the plugin must be stopped: [`Account::exceeded`] says so.
 
-use parking_lot::Mutex;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use parking_lot::Mutex;
 
 use super::bounds::{Bounds, VersionBounds};
 use super::budget::Budget;

@@ -1,8 +1,9 @@
 //! The accounts of a host's plugins.
 
-use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
+
+use parking_lot::Mutex;
 
 use super::account::{Account, AccountInner};
 use super::bounds::Bounds;

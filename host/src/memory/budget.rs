@@ -3,10 +3,10 @@
 //! - The last quarter is for plugins that use less than an equal share: a plugin that fills its account
 //!   leaves room for its neighbors.
 
-use parking_lot::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
 

@@ -34,7 +34,7 @@ impl Readiness {
         }
         let advice = match &self.to_grant {
             Ok(grants) => advice(grants),
-            Err(never) => format!("some of that is never granted: {never}"),
+            Err(never) => format!("some of this access is never granted: {never}"),
         };
         Some(format!("{}; {advice}", lacks(&self.missing)))
     }
@@ -106,7 +106,7 @@ mod tests {
                 vec![create, leases],
                 all(&[primary, maps]),
                 Some(
-                    "needs what is not granted: get leases.coordination.k8s.io; some of that is never granted: leases",
+                    "needs what is not granted: get leases.coordination.k8s.io; some of this access is never granted: leases",
                 ),
                 0,
                 0,

@@ -1,8 +1,9 @@
 //! What guests ask their host for, counted.
 
-use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use super::bindings::cluster::{Error, SetError};
 

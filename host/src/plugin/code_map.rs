@@ -3,11 +3,11 @@
 //! A hundred idle plugins cost next to nothing, and the first call after idleness a fraction of a
 //! millisecond.
 
-use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::time::Instant;
 use wasmtime::Engine;
 use wasmtime::component::{Component, Linker};

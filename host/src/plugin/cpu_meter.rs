@@ -18,7 +18,7 @@ use futures::future::BoxFuture;
 use super::cancel::Cancel;
 use super::fair_scheduler::{PluginQueue, Turn};
 use super::waited::{WaitGuard, Waited};
-use crate::seams::{Clock, Either, first};
+use crate::seams::Clock;
 
 /// The CPU time of one call. Clones share it.
 #[derive(Clone, Debug)]
@@ -101,7 +101,7 @@ pub(super) struct Metered<T> {
     line: PluginQueue,
     waited: Waited,
     stop: Cancel,
-    waiting: Option<BoxFuture<'static, Either<Turn, ()>>>,
+    waiting: Option<BoxFuture<'static, Option<Turn>>>,
     /// Counts the wait for the next turn.
     waits: Option<WaitGuard>,
     /// Of the slice that has ended.
@@ -144,7 +144,11 @@ impl<T> Future for Metered<T> {
                         None => line.take().await,
                     }
                 };
-                first(turn, stop.stopped()).await
+                tokio::select! {
+                    biased;
+                    turn = turn => Some(turn),
+                    () = stop.stopped() => None,
+                }
             })
         });
         let Poll::Ready(turn) = waiting.as_mut().poll(context) else {
@@ -158,7 +162,7 @@ impl<T> Future for Metered<T> {
         let answer = this.call.as_mut().poll(context);
         this.cpu.end();
         let over = this.cpu.was_ended() && answer.is_pending();
-        if let Either::Left(mut turn) = turn {
+        if let Some(mut turn) = turn {
             turn.spend(this.cpu.used().saturating_sub(before));
             this.held = over.then_some(turn);
         }

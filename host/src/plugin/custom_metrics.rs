@@ -2,9 +2,10 @@
 //!
 //! - A guest is hostile: names, labels, series and values have bounds, and what is beyond them is dropped.
 
-use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use super::bindings::metrics::Label;
 use crate::text::clean;

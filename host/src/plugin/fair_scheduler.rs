@@ -6,10 +6,10 @@
 //! - The plugin that has used least CPU time for its weight is next, however many calls each has waiting
 //!   ([`FairQueue`]). So who runs for a moment after each answer does not wait for all who compute.
 
-use parking_lot::Mutex;
 use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
 use super::engine::SLICE;

@@ -12,7 +12,6 @@ use super::custom_metrics::{LABELS, MetricKind};
 use super::sandbox::SandboxState;
 use super::shares::Logged;
 use super::transcript::{Arguments, Recordable, arguments};
-use crate::seams::{Either, first};
 use crate::spans;
 use crate::text::clean;
 
@@ -53,9 +52,10 @@ impl SandboxState {
     {
         let cancel = self.cancel.clone();
         let work = work(self.call()?);
-        match first(cancel.stopped(), work).await {
-            Either::Left(()) => Err(Stop::Cancelled.into()),
-            Either::Right(answer) => Ok(answer),
+        tokio::select! {
+            biased;
+            () = cancel.stopped() => Err(Stop::Cancelled.into()),
+            answer = work => Ok(answer),
         }
     }
 }

@@ -9,11 +9,11 @@
 //!   guest thread. Its work has bounds: `BYTES` of Secrets, `TEXT` bytes of each text, and those of `transcript::secrets`.
 //! - A call that says nothing pays for a search for the word `Secret` in what it is given.
 
-use parking_lot::Mutex;
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use memchr::memmem;
+use parking_lot::Mutex;
 
 use super::bindings::events::Event;
 use super::bindings::metrics::Label;

@@ -1,10 +1,10 @@
 //! What plugins share of their host, and what one of them has of it: call slots, CPU turns, requests to the API
 //! server, and log bytes.
 
-use parking_lot::Mutex;
 use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use super::engine::SLOTS;

@@ -8,10 +8,10 @@
 //! - At most half of the slots are kept free, so that with hundreds of plugins a busy one still has several. More
 //!   plugins than that may have to wait for each other; whoever holds least for its weight is next.
 
-use parking_lot::Mutex;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
+use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
 /// Shares slots. Clones are the same.

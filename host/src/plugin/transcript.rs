@@ -8,10 +8,10 @@ mod player;
 mod recordable;
 mod secrets;
 
-use parking_lot::Mutex;
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 

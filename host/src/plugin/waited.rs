@@ -4,10 +4,10 @@
 //! - Waits that overlap count once.
 //! - The wait for a token of the plugin's own `apiQPS` does not count: the plugin sends more requests than it may.
 
-use parking_lot::Mutex;
 use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use crate::seams::Clock;

@@ -5,12 +5,12 @@
 
 mod sleep;
 
-use parking_lot::Mutex;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use jiff::Timestamp;
+use parking_lot::Mutex;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use tokio::io::AsyncWrite;

@@ -4,12 +4,12 @@
 //! - When it is killed all its tasks stop at once, between two polls, and everything that they hold is
 //!   dropped. No task of it ever runs again.
 
-use parking_lot::Mutex;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, Waker};
 
+use parking_lot::Mutex;
 use tokio::task::AbortHandle;
 
 /// Tasks that live, stand still and die together. Clones are the same process.

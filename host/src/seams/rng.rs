@@ -1,10 +1,10 @@
 //! The host's only source of random numbers.
 
-use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
 
 /// Random numbers. Clones draw from the same sequence.

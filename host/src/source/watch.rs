@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 
 use super::folder::{Folder, FolderReader};
-use crate::seams::{Either, Notices, Seams, first};
+use crate::seams::{Notices, Seams};
 
 /// How often the folder is looked at without a notice: a folder that was removed and made again, or
 /// lies on another machine, gives none.
@@ -137,9 +137,10 @@ impl Files {
         let Some(notices) = &mut self.notices else {
             return self.seams.clock.sleep_until(until).await;
         };
-        let noticed = first(notices.next(), self.seams.clock.sleep_until(until)).await;
-        let Either::Left((path, notice)) = noticed else {
-            return;
+        let (path, notice) = tokio::select! {
+            biased;
+            noticed = notices.next() => noticed,
+            () = self.seams.clock.sleep_until(until) => return,
         };
         self.seams.clock.sleep(GATHER).await;
         let Some(reader) = &mut self.reader else {

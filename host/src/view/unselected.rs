@@ -5,10 +5,10 @@
 //! - A key that reads one before the informer has its first list runs again after that list.
 //! - What the selector selects is heard from the other informer, also when it comes or leaves.
 
-use parking_lot::Mutex;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use super::own_writes::SeenVersions;

@@ -1,6 +1,5 @@
 //! What the judge does to Greetings, and what it sees of them on a watch of its own.
 
-use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::pin::pin;
 use std::sync::{Arc, OnceLock};
@@ -13,6 +12,7 @@ use kube::api::{
 };
 use kube::core::{ApiResource, GroupVersionKind};
 use kube::{Api, Client, ResourceExt};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 

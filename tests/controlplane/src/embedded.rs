@@ -3,7 +3,6 @@
 //! - It has the authority, the users and the audit log that the real one has: tests see no difference.
 //! - RBAC is on, and the controllers run that it has.
 
-use parking_lot::Mutex;
 use std::convert::Infallible;
 use std::path::Path;
 use std::pin::Pin;
@@ -19,6 +18,7 @@ use hyper::http::request::Parts;
 use hyper::{Request, Response};
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
+use parking_lot::Mutex;
 use tempfile::TempDir;
 use tokio::sync::oneshot;
 use tower_service::Service;

@@ -3,7 +3,6 @@
 //! Each is started once the one before it is ready: one that has to wait looks only every second.
 //! A port that someone else took in the meantime is a reason to start over with others.
 
-use parking_lot::Mutex;
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::time::Duration;
@@ -12,6 +11,7 @@ use anyhow::bail;
 use hyper::Request;
 use k8s_openapi::api::core::v1::{Namespace, ServiceAccount};
 use kube::{Api, Client};
+use parking_lot::Mutex;
 use tempfile::TempDir;
 
 use crate::assets::Assets;

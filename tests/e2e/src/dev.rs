@@ -1,6 +1,5 @@
 //! `windlass dev` as an author runs it: a process of its own, known by the documents that it prints.
 
-use parking_lot::{Mutex, MutexGuard};
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -9,6 +8,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use parking_lot::{Mutex, MutexGuard};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use windlass_controlplane::eventually;

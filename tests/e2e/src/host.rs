@@ -1,6 +1,5 @@
 //! The host as an operator runs it: a process of its own, known by its log and its exit code.
 
-use parking_lot::Mutex;
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -8,6 +7,7 @@ use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
+use parking_lot::Mutex;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use serde_json::Value;
 use windlass_controlplane::eventually;
@@ -36,7 +36,7 @@ pub fn windlass_alone(arguments: &[&str]) -> Result<Output> {
     command.output().context("cannot start the host's program")
 }
 
-/// The settings of whoever runs the tests are not the host's.
+/// The host does not get the settings of the person who runs the tests.
 pub(crate) fn without_settings(command: &mut Command) {
     for name in [
         "KUBECONFIG",

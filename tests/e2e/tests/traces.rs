@@ -1,6 +1,5 @@
 //! Traces, as a collector gets them.
 
-use parking_lot::Mutex;
 use std::process::Command;
 use std::sync::Arc;
 
@@ -14,6 +13,7 @@ use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use opentelemetry_proto::tonic::common::v1::KeyValue;
 use opentelemetry_proto::tonic::common::v1::any_value::Value as Any;
 use opentelemetry_proto::tonic::trace::v1::Span;
+use parking_lot::Mutex;
 use prost::Message;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
@@ -215,7 +215,7 @@ async fn a_collector_that_is_away_costs_one_line_and_no_pass() -> Result<()> {
     let plugins = Plugins::new(&cluster.namespace)?;
     let plugins = plugins.written_in(Greeter::Rust).greeter()?;
     let account = Account::new(&cluster.namespace, plugins.folder())?;
-    // Whoever comes there is sent away.
+    // Clients that come there are sent away.
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let nobody = listener.local_addr()?;
     tokio::spawn(async move { while listener.accept().await.is_ok() {} });

@@ -8,7 +8,6 @@ mod answer;
 pub mod kinds;
 mod route;
 
-use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -16,6 +15,7 @@ use std::time::Duration;
 
 use http::{Method, Request, Response};
 use kube::client::Body;
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::{Value, json};
 use windlass_sdk::testing::FakeCluster;
 use windlass_sdk::{Code, DeleteOptions, ListQuery, Patch};

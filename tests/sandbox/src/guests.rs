@@ -1,11 +1,11 @@
 //! Builds guests into components, once per process.
 
-use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, bail};
+use parking_lot::Mutex;
 
 use crate::javascript;
 

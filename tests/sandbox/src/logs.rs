@@ -1,9 +1,9 @@
 //! What the host logs, kept for tests to look at.
 
-use parking_lot::Mutex;
 use std::fmt::Debug;
 use std::sync::Once;
 
+use parking_lot::Mutex;
 use tracing::field::{Field, Visit};
 use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
@@ -32,7 +32,7 @@ static LINES: Mutex<Vec<Line>> = Mutex::new(Vec::new());
 pub fn keep() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        // Whoever was faster than us shows lines elsewhere, and tests that look for them fail.
+        // If another task was faster, lines go elsewhere, and tests that look for them fail.
         let _ = tracing_subscriber::registry().with(Keep).try_init();
     });
 }

@@ -1,10 +1,10 @@
 //! What the hosts log, by host: a line belongs to the process whose task is being polled.
 
-use parking_lot::Mutex;
 use std::cell::RefCell;
 use std::fmt::Debug;
 use std::sync::Arc;
 
+use parking_lot::Mutex;
 use tracing::field::{Field, Visit};
 use tracing::level_filters::LevelFilter;
 use tracing::span::{Attributes, Id, Record};

@@ -1,9 +1,9 @@
 //! Where requests of hosts are counted and hit by faults.
 
-use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::time::Instant;
 use windlass_apiserver::faults::{self, Matcher, Switch};
 use windlass_apiserver::request::route::{Route, Verb};

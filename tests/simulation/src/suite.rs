@@ -1,11 +1,11 @@
 //! Many runs: which cases a seed stands for, what they are compared with, and how few faults suffice.
 
-use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock};
 
 use anyhow::bail;
+use parking_lot::Mutex;
 use windlass_host::bugs::Bug;
 
 use crate::fault::Fault;

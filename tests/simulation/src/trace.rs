@@ -1,10 +1,10 @@
 //! Everything that happened in a run, in order: requests, log lines, faults, what users did.
 
-use parking_lot::{Mutex, MutexGuard};
 use std::fmt::{self, Display, Formatter};
 use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio::time::Instant;
 use tracing::Level;
 

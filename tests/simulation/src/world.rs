@@ -3,7 +3,6 @@
 //! - Time is paused, so it moves only when everybody waits; who waits how long is drawn from one seed.
 //!   That is the scheduler.
 
-use parking_lot::{Mutex, MutexGuard};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -12,6 +11,7 @@ use anyhow::ensure;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method};
 use jiff::Timestamp;
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::Value;
 use windlass_apiserver::request::query::Query;
 use windlass_apiserver::request::route::Route;

@@ -112,7 +112,7 @@ impl Follower {
         self.state.refused
     }
 
-    /// Follows the files, for ever.
+    /// Follows the files, without end.
     pub(super) async fn go_on(mut self) {
         let mut notices = self.host.seams.spawn.notices().ok().flatten();
         let mut inputs = self.target.inputs();
@@ -240,7 +240,7 @@ impl Follower {
         let name = candidate.document.name.clone();
         let folder = self.names.ask(self.number, candidate.clone());
         let folder = folder.map_err(|taken| {
-            format!("another target is the plugin {taken} already: give one of them another name")
+            format!("another project has the plugin name {taken} already: rename one of them")
         })?;
         self.state.asked = Some((made.digest, candidate));
         if self

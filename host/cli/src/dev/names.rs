@@ -1,9 +1,9 @@
 //! Which target is which plugin: two may not be one.
 
-use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use parking_lot::Mutex;
 use windlass_host::source::{Candidate, Folder};
 
 /// What each target asks the host for, by its number. Clones are the same.

@@ -9,7 +9,6 @@ use windlass_host::controller::Record;
 use windlass_host::hosting::Host;
 use windlass_host::metrics::{PluginMetrics, PluginStage};
 use windlass_host::object::ObjectRef;
-use windlass_host::seams::{Either, first};
 use windlass_host::text::clean;
 use windlass_host::why::PassAnswer;
 
@@ -31,7 +30,7 @@ struct Told {
     held: Option<String>,
 }
 
-/// Tells what becomes of `plugin`, for ever.
+/// Tells what becomes of `plugin`, without end.
 pub(super) async fn watch(host: Arc<Host>, plugin: String, teller: Teller) {
     let meters = host.metrics.of(&plugin);
     let (mut moves, mut passes) = (meters.moves(), host.records.of(&plugin).follow(WAITING));
@@ -42,21 +41,26 @@ pub(super) async fn watch(host: Arc<Host>, plugin: String, teller: Teller) {
             let _ = moves.changed().await;
             if meters.stage() == PluginStage::StandingBy {
                 // Mostly it has the Lease in a moment.
-                let next = async { drop(moves.changed().await) };
-                first(next, host.seams.clock.sleep(STANDBY)).await;
+                tokio::select! {
+                    biased;
+                    _ = moves.changed() => {}
+                    () = host.seams.clock.sleep(STANDBY) => {}
+                }
             }
         };
-        match first(moved, passes.recv()).await {
-            Either::Left(()) => {}
-            Either::Right(Some(record)) => {
-                // What moved before the pass is told before it.
-                tell_moves(&meters, &plugin, &mut told, &teller);
-                teller.print(&pass(&plugin, &meters, &record));
-                continue;
-            }
-            Either::Right(None) => return,
-        }
+        let record = tokio::select! {
+            biased;
+            () = moved => None,
+            record = passes.recv() => match record {
+                Some(record) => Some(record),
+                None => return,
+            },
+        };
+        // What moved before the pass is told before it.
         tell_moves(&meters, &plugin, &mut told, &teller);
+        if let Some(record) = record {
+            teller.print(&pass(&plugin, &meters, &record));
+        }
     }
 }
 
@@ -106,7 +110,7 @@ fn held(stage: &PluginStage, holder: Option<String>, refusal: Option<String>) ->
         | PluginStage::SlowedDown(why) => Some(why.clone()),
         PluginStage::StandingBy => holder.map(|holder| {
             let holder = clean(&holder, HOLDER);
-            format!("{holder} has its Lease, and this host stands by")
+            format!("{holder} has its Lease, so this host is on standby")
         }),
         PluginStage::Loading | PluginStage::Syncing | PluginStage::Running => None,
     })
@@ -159,7 +163,7 @@ mod tests {
             |holder: Option<&str>| held(&PluginStage::StandingBy, holder.map(str::to_owned), None);
         assert_eq!(held(None), None);
         let other = held(Some("other"));
-        let said = "other has its Lease, and this host stands by";
+        let said = "other has its Lease, so this host is on standby";
         assert_eq!(other.as_deref(), Some(said));
     }
 }

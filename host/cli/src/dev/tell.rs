@@ -1,12 +1,12 @@
 //! Says what happened, at once and in order: a build's own words come between ours.
 
-use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::sync::Arc;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use parking_lot::Mutex;
 use serde::Serialize;
 use tokio::sync::watch;
 
@@ -19,7 +19,7 @@ use windlass_host::seams::{Clock, time_of_day};
 use windlass_host::text::shell_word;
 use windlass_host::why::PassAnswer;
 
-/// Whoever says it. Clones are the same.
+/// The one that says it. Clones are the same.
 #[derive(Clone)]
 pub(super) struct Teller {
     output: OutputFormat,

@@ -50,7 +50,7 @@ pub enum Failed {
     Other(#[from] anyhow::Error),
 }
 
-/// Whoever runs toolchains.
+/// The one that runs toolchains.
 #[derive(Clone)]
 pub struct Maker {
     /// Time, randomness and processes.
@@ -120,7 +120,7 @@ pub async fn build(flags: BuildFlags, threads: usize, seams: Seams) -> anyhow::R
     let project = Project::open(&flags.folder)?;
     if project.how().is_none() {
         bail!(
-            "{}: spec.build is not there: say how the component is made, with command, output and watch",
+            "{}: spec.build is missing: it says how the component is built, with command, output and watch",
             project.document.file.display()
         );
     }
@@ -206,7 +206,7 @@ fn check_grants(project: &Project, description: &Description) -> anyhow::Result<
     bail!("{}", refused.join("\n"))
 }
 
-/// Puts the component where the document says; whoever reads it there sees the old one or the new one. With a name that
+/// Puts the component where the document says; a reader sees the old one or the new one. With a name that
 /// ends in `.gz` it is packed: then the answer is how many bytes the file has.
 fn put(project: &Project, made: &Made, rng: &Rng) -> anyhow::Result<Option<usize>> {
     let component = &project.document.component;

@@ -33,8 +33,8 @@ pub async fn grants(flags: GrantsFlags, threads: usize, seams: Seams) -> anyhow:
     let project = Project::open(&flags.folder)?;
     let own = Definitions::of(&project.folder)?;
     let to_grant = readiness(&project, &plugin.description, &own).to_grant;
-    let to_grant =
-        to_grant.map_err(|never| anyhow!("the plugin needs what is never granted: {never}"))?;
+    let to_grant = to_grant
+        .map_err(|never| anyhow!("the plugin needs access that is never granted: {never}"))?;
     let file = project.document.file.display();
     if to_grant.is_empty() {
         let text = format!("{file} grants all that the plugin needs");
@@ -98,7 +98,7 @@ fn added(project: &Project, to_grant: &[Grant]) -> anyhow::Result<String> {
     let document = &project.document;
     let file = &document.file;
     let text = with_grants(&project.text, to_grant);
-    // What a person has written is not touched unless it is certain what comes of it.
+    // What a person has written is not touched unless the result is certain.
     let is_as_meant = |text: &String| {
         let Ok(read) = manifest::parse(file, text) else {
             return false;

@@ -1,8 +1,9 @@
 //! Who hears of the changes of a store, and pays for it.
 
-use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+
+use parking_lot::Mutex;
 
 use super::charges::SubscriberShare;
 use super::{Handler, Notification, Origin};

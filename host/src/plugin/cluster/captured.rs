@@ -1,9 +1,9 @@
 //! The writes of a call that is not meant: answered here, noted, and never sent.
 
-use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 
 use super::check::Patch;

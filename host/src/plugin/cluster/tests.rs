@@ -18,11 +18,11 @@ mod slow;
 mod told;
 mod unwatched;
 
-use parking_lot::Mutex;
 use std::sync::Arc;
 
 use http_body_util::{BodyExt, Full};
 use jiff::Timestamp;
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use windlass_apiserver::history::Record;
 use windlass_apiserver::seams as server;

@@ -4,10 +4,10 @@
 //! - A write is answered as the same write was. One that was not made is answered as if it had been carried out: the
 //!   rest of the call is to be seen.
 
-use parking_lot::Mutex;
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use parking_lot::Mutex;
 use serde_json::Value;
 
 use super::{Hider, ImportCall, Reply, Transcript, Values, bare, not_recorded};

@@ -1,6 +1,5 @@
 //! Does to one request what its fault says.
 
-use parking_lot::Mutex;
 use std::future::pending;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use hyper::body::Incoming;
 use hyper::header::{CONNECTION, HeaderValue, TRANSFER_ENCODING};
 use hyper::{Request, Response};
+use parking_lot::Mutex;
 use tokio::sync::{self, Notify};
 use tokio::task::JoinSet;
 

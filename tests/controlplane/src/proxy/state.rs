@@ -3,11 +3,11 @@
 //! - One lock covers all three, so a request that comes after a kill point finds the host dying.
 //! - Nobody waits while holding it.
 
-use parking_lot::{Mutex, MutexGuard};
 use std::fmt;
 use std::sync::Arc;
 
 use hyper::{HeaderMap, Method, Request, header};
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::watch;
 
 use super::rule::{Fault, Rule};

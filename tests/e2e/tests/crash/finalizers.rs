@@ -1,12 +1,12 @@
 //! That a finalizer of ours comes once and goes with its object.
 
-use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use anyhow::{Result, bail, ensure};
 use futures::StreamExt;
 use kube::runtime::watcher::{self, Event, watcher};
+use parking_lot::Mutex;
 use tokio::task::JoinHandle;
 use windlass_e2e::{Cluster, DEADLINE, eventually};
 

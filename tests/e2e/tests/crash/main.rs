@@ -8,13 +8,13 @@
 
 mod finalizers;
 
-use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
 use finalizers::Finalizers;
 use kube::api::{DynamicObject, ListParams};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use windlass_e2e::{
     Account, Cluster, DEADLINE, Fault, FaultProxy, Greeter, Host, Plugins, RequestHead,

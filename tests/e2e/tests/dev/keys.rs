@@ -1,12 +1,12 @@
 //! In a terminal: keys, and a terminal that goes away. `script` of util-linux is the terminal.
 
-use parking_lot::Mutex;
 use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail, ensure};
+use parking_lot::Mutex;
 use serde_json::Value;
 use windlass_e2e::{DEADLINE, Dev, eventually, host_binary, windlass_alone, workspace};
 

@@ -1,7 +1,6 @@
 //! Informers whose watches break all the time, while many clients write: in the end their stores are as the
 //! server's lists, and nobody ever heard of an older version after a newer one.
 
-use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -13,6 +12,7 @@ use futures::stream::{self, StreamExt, TryStreamExt};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use kube::{Api, ResourceExt};
+use parking_lot::Mutex;
 use serde_json::json;
 use tokio::runtime::Handle;
 use windlass_e2e::{
