@@ -50,7 +50,7 @@ use crate::grants::Grants;
 use crate::informer::Informers;
 use crate::memory::Room;
 use crate::metrics::{Backlog, PluginMetrics};
-use crate::plugin::cluster::{CapturedWrites, ClusterAccess, WriteMode};
+use crate::plugin::cluster::{AccessMeans, ClusterAccess, WriteMode};
 use crate::plugin::{Cancel, Plugin};
 use crate::recording::FailureRecorder;
 use crate::seams::{Seams, Task};
@@ -153,21 +153,17 @@ impl Prepared {
         }
         events.knows(&plugin.name, plugin.limits().weight, &meters.throttled);
         let granted = grants.clone();
-        let cluster = Arc::new(ClusterAccess {
-            plugin: plugin.name.clone(),
+        let means = AccessMeans {
             api,
             discovery,
+            events,
+        };
+        let cluster = Arc::new(ClusterAccess {
             used: meters.used.clone(),
             calls: meters.calls.clone(),
             custom_metrics: meters.custom_metrics.clone(),
             throttled: meters.throttled.clone(),
-            grants,
-            view: view.clone(),
-            events,
-            account: plugin.account().clone(),
-            api_calls: plugin.limits().api_calls,
-            writes: WriteMode::Sent,
-            captured: CapturedWrites::default(),
+            ..ClusterAccess::of(&plugin, grants, view.clone(), means, WriteMode::Sent)
         });
         let cancel = Cancel::default();
         let reconciler = Reconciler::new(
@@ -241,7 +237,7 @@ impl Prepared {
             resync,
             seams,
         } = self;
-        plugin.bound_account();
+        plugin.take_over();
         drop(room);
         let backlog: Weak<dyn Backlog> = Arc::<WorkQueue>::downgrade(&queue);
         insight.meters.waits_in(backlog);
@@ -299,7 +295,7 @@ impl Controller {
     /// flight end on the code that they began with. The plugin must want what the one before it
     /// wanted: it gets the same informers, grants and workers.
     pub fn swap(&self, plugin: Arc<Plugin>) {
-        plugin.bound_account();
+        plugin.take_over();
         self.worker.swap(plugin);
     }
 

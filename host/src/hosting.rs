@@ -3,8 +3,10 @@
 //! ```text
 //! folder ─> plan ─> asked for ─> admit: check, compile, describe, grants, smoke test ─> accepted
 //!                                  └─ refused: the last good version runs on              │
-//!                                     reign: swap, or a new controller in place of the old <┘
+//!                                     runner: swap, or a new controller in place of the old <┘
 //! ```
+//! - Decisions are pure, with tables as tests: [`plan`] for the folder, [`rollout`] for versions, [`refusal`] for when a
+//!   version is tried again. The other files act on them.
 //! - A version that is refused costs nothing: the one before it makes every pass.
 //! - Calls in flight end on the code that they began with; no key is in two calls at once.
 
@@ -18,8 +20,10 @@ mod plan;
 mod plugin;
 mod quarantine;
 mod refusal;
+mod rollout;
 mod runner;
 mod smoke_test;
+mod takeover;
 mod version;
 
 use std::collections::BTreeMap;
@@ -35,7 +39,7 @@ use tokio::sync::{mpsc, watch};
 use windlass_code_cache::CodeCache;
 
 pub(crate) use carriers::carriers;
-pub use dry_run::DryRun;
+pub use dry_run::{AdmittedVersion, DryRun, Returned};
 pub use last_good::LastGood;
 pub use quarantine::Quarantine;
 
@@ -50,7 +54,10 @@ use crate::recording::FailureRecorder;
 use crate::seams::{Either, Seams, Task, first};
 use crate::shutdown::{Phases, ShutdownPhase, advance, reached};
 use crate::source::{Candidate, Folder, FolderWatch};
-use plan::plan;
+use plan::{
+    EndStep, FolderStep, Lifecycle, Presence, StartStep, after_change, after_end, at_start,
+    candidate,
+};
 use plugin::Ended;
 
 /// What all plugins of a host share.
@@ -99,8 +106,21 @@ struct Hosted {
     file: PathBuf,
     asked: watch::Sender<Option<Arc<Candidate>>>,
     phase: watch::Sender<ShutdownPhase>,
-    /// Its document is gone, and it is told to stop.
-    stopping: bool,
+    lifecycle: Lifecycle,
+}
+
+impl Hosted {
+    /// Asks it to be `candidate`, if that is anything new.
+    fn update(&mut self, candidate: &Candidate) {
+        self.file.clone_from(&candidate.document.file);
+        self.asked.send_if_modified(|held| {
+            let is_new = held.as_deref() != Some(candidate);
+            if is_new {
+                *held = Some(Arc::new(candidate.clone()));
+            }
+            is_new
+        });
+    }
 }
 
 /// A plugin's name, and how its task ended.
@@ -175,28 +195,24 @@ async fn watch_on(mut watch: FolderWatch, folders: mpsc::Sender<Folder>) {
     }
 }
 
+/// Why the host must end, now that the task of the plugin `name` has ended so; nothing if it need not.
+fn why_host_ends(name: &str, ended: &Result<Ended, tokio::task::JoinError>) -> Option<String> {
+    match ended {
+        Ok(Ended::Asked) => None,
+        Ok(Ended::LostLease) => Some("leader election lost".to_owned()),
+        Err(error) => Some(format!("the task of plugin {name} was lost: {error}")),
+    }
+}
+
 impl Plugins {
     /// Starts what ran last from files that cannot be read now.
     fn resume(&mut self, folder: &Folder) {
         let kept = self.host.last_good.as_ref().map(LastGood::plugins);
-        let kept: BTreeMap<String, PathBuf> = kept.unwrap_or_default().into_iter().collect();
-        let gone = plan(&kept, folder).stop;
-        // What cannot be read may hold any plugin, under another name than it had then.
-        let unclear = folder
-            .problems
-            .iter()
-            .any(|problem| problem.plugin.is_none());
-        let asked = |name: &String| {
-            let named = |candidate: &Candidate| candidate.document.name == *name;
-            folder.plugins.iter().any(named)
-        };
-        for (name, file) in kept {
-            if gone.contains(&name) {
-                if !unclear {
-                    self.forget(&name);
-                }
-            } else if !asked(&name) {
-                self.start(name, file, None);
+        for (name, file) in kept.unwrap_or_default() {
+            match at_start(Presence::of(&name, &file, folder)) {
+                StartStep::Resume => self.start(name, file, None),
+                StartStep::Forget => self.forget(&name),
+                StartStep::Leave => {}
             }
         }
     }
@@ -204,36 +220,23 @@ impl Plugins {
     /// Makes what runs follow what the folder holds.
     fn follow(&mut self, folder: Folder) {
         self.say_problems(&folder);
-        let running = self.hosted.iter();
-        let running = running.map(|(name, hosted)| (name.clone(), hosted.file.clone()));
-        let plan = plan(&running.collect(), &folder);
-        for name in plan.stop {
-            if let Some(hosted) = self.hosted.get_mut(&name)
-                && !hosted.stopping
-            {
-                hosted.stopping = true;
+        // What is gone stops before anything starts.
+        for (name, hosted) in &mut self.hosted {
+            let presence = Presence::of(name, &hosted.file, &folder);
+            if after_change(hosted.lifecycle, presence) == FolderStep::Stop {
+                hosted.lifecycle = Lifecycle::Stopping;
                 tracing::info!(plugin = name, "its document is gone: stopping");
                 advance(&hosted.phase, ShutdownPhase::Drain);
             }
         }
-        for candidate in plan.ask {
-            let (name, file) = (
-                candidate.document.name.clone(),
-                candidate.document.file.clone(),
-            );
-            let candidate = Some(Arc::new(candidate));
-            match self.hosted.get_mut(&name) {
-                // Asked for again before it has stopped: it starts again when it has.
-                Some(hosted) if hosted.stopping => {}
-                Some(hosted) => {
-                    hosted.file = file;
-                    hosted.asked.send_if_modified(|held| {
-                        let news = *held != candidate;
-                        *held = candidate;
-                        news
-                    });
-                }
-                None => self.start(name, file, candidate),
+        for candidate in &folder.plugins {
+            let hosted = self.hosted.get_mut(&candidate.document.name);
+            let lifecycle = hosted.as_ref().map_or(Lifecycle::Absent, |it| it.lifecycle);
+            let step = after_change(lifecycle, Presence::Asked);
+            match (step, hosted) {
+                (FolderStep::Start, _) => self.start_as(candidate),
+                (FolderStep::Update, Some(hosted)) => hosted.update(candidate),
+                (FolderStep::Update | FolderStep::Stop | FolderStep::Leave, _) => {}
             }
         }
         if self.hosted.is_empty() && folder.problems.is_empty() {
@@ -257,6 +260,12 @@ impl Plugins {
         self.said = problems;
     }
 
+    fn start_as(&mut self, candidate: &Candidate) {
+        let document = &candidate.document;
+        let (name, file) = (document.name.clone(), document.file.clone());
+        self.start(name, file, Some(Arc::new(candidate.clone())));
+    }
+
     fn start(&mut self, name: String, file: PathBuf, candidate: Option<Arc<Candidate>>) {
         let (asked, to_be) = watch::channel(candidate);
         let (phase, phases) = watch::channel(ShutdownPhase::Run);
@@ -273,7 +282,7 @@ impl Plugins {
             file,
             asked,
             phase,
-            stopping: false,
+            lifecycle: Lifecycle::Running,
         };
         self.hosted.insert(name, hosted);
     }
@@ -289,27 +298,19 @@ impl Plugins {
     /// A plugin has ended; the answer is why the host must, if it must.
     fn take_end(&mut self, (name, ended): End) -> Option<String> {
         let hosted = self.hosted.remove(&name);
-        match ended {
-            Ok(Ended::LostLease) => return Some("leader election lost".to_owned()),
-            Err(error) => return Some(format!("the task of plugin {name} was lost: {error}")),
-            Ok(Ended::Asked) => {}
+        if let Some(lost) = why_host_ends(&name, &ended) {
+            return Some(lost);
         }
-        if hosted.as_ref().is_some_and(|hosted| hosted.stopping) {
-            let again = plan(&BTreeMap::new(), &self.folder).ask;
-            let again = again.into_iter().find(|it| it.document.name == name);
-            match again {
-                Some(candidate) => {
-                    let file = candidate.document.file.clone();
-                    self.start(name, file, Some(Arc::new(candidate)));
-                }
-                None => {
-                    let file = hosted.map(|hosted| hosted.file).unwrap_or_default();
-                    let was = BTreeMap::from([(name.clone(), file)]);
-                    if plan(&was, &self.folder).stop.contains(&name) {
-                        self.forget(&name);
-                    }
+        let hosted = hosted?;
+        let presence = Presence::of(&name, &hosted.file, &self.folder);
+        match after_end(hosted.lifecycle, presence) {
+            EndStep::StartAgain => {
+                if let Some(candidate) = candidate(&name, &self.folder).cloned() {
+                    self.start_as(&candidate);
                 }
             }
+            EndStep::Forget => self.forget(&name),
+            EndStep::Leave => {}
         }
         None
     }
@@ -347,11 +348,7 @@ impl Plugins {
         while let Either::Right(Some((name, ended))) =
             first(relay.as_mut(), self.tasks.next()).await
         {
-            match ended {
-                Ok(Ended::Asked) => {}
-                Ok(Ended::LostLease) => lost = Some("leader election lost".to_owned()),
-                Err(error) => lost = Some(format!("the task of plugin {name} was lost: {error}")),
-            }
+            lost = why_host_ends(&name, &ended).or(lost);
         }
         lost
     }

@@ -128,11 +128,7 @@ impl Reconciler {
 
     /// The primary called `key` as an Event or a log line names it.
     pub(super) fn primary(&self, object: &Metadata) -> Primary {
-        Primary {
-            resource: self.primary.clone(),
-            key: object.key.clone(),
-            uid: object.uid.to_string(),
-        }
+        Primary::of(&self.primary, object)
     }
 
     /// The object to make a pass over: one that is watched, or one outside the selector that waits

@@ -1,4 +1,5 @@
-//! One plugin's versions, let in one after the other, until each is replaced or stopped.
+//! One plugin's versions, admitted one after the other, until each is replaced or stopped. What is done is decided in
+//! [`super::rollout`].
 
 use std::convert::Infallible;
 use std::io;
@@ -9,6 +10,7 @@ use tokio::sync::watch;
 
 use super::quarantine::Stopped;
 use super::refusal::Refusal;
+use super::rollout::{AdmissionEvent, AdmissionStep, Runs, admission_step};
 use super::version::Version;
 use super::{Asked, Host};
 use crate::seams::{Either, first};
@@ -20,10 +22,33 @@ const STOPPED: usize = 4;
 /// How long a disk may take to keep a version.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A version that was let in, and its component.
-pub(super) type Judged = (Arc<Version>, Vec<u8>);
+/// A version that was admitted, and its component.
+pub(super) type Admitted = (Arc<Version>, Vec<u8>);
 
-/// What runs of a plugin, and what may not run.
+/// What has come of what is asked for.
+enum Outcome {
+    /// It is admitted.
+    Admitted(Admitted),
+    /// It is nothing new.
+    Unchanged,
+    /// It is refused.
+    Refused(Refusal),
+    /// What runs must stop first.
+    Stopped,
+}
+
+impl Outcome {
+    fn event(&self) -> AdmissionEvent {
+        match self {
+            Self::Admitted(_) => AdmissionEvent::Admitted,
+            Self::Unchanged => AdmissionEvent::Unchanged,
+            Self::Refused(_) => AdmissionEvent::Refused,
+            Self::Stopped => AdmissionEvent::Stopped,
+        }
+    }
+}
+
+/// What of a plugin runs, and what may not run.
 struct Admissions<'a> {
     host: &'a Host,
     name: &'a str,
@@ -37,7 +62,7 @@ struct Admissions<'a> {
 }
 
 impl Host {
-    /// Lets in what is asked for, one after the other; what is refused leaves the version before
+    /// Admits what is asked for, one after the other; what is refused leaves the version before
     /// it in place. The first one is the last good one of an earlier run of the host, if there is one.
     pub(super) async fn admissions(
         &self,
@@ -59,21 +84,41 @@ impl Host {
             let candidate = asked.borrow_and_update().clone();
             all.stop_as_ordered(candidate.as_ref());
             // In a box, here and elsewhere: what is awaited once is not to be room in every plugin's task for ever.
-            let refused = match Box::pin(all.judge(candidate.clone())).await {
-                Some(Ok(judged)) => {
-                    Box::pin(all.take_in(judged)).await;
-                    None
-                }
-                Some(Err(refusal)) => Some(all.refuse(candidate, refusal)),
-                None => continue,
-            };
+            let outcome = Box::pin(all.judge(candidate.clone())).await;
+            let step = admission_step(Runs::of(all.current.as_ref()), outcome.event());
+            if step == AdmissionStep::Stop {
+                continue;
+            }
+            let refused = Box::pin(all.act(step, candidate, outcome)).await;
             let (current, quarantine) = (all.current.as_ref(), &mut all.quarantine);
             self.wait_for_news(&mut asked, current, refused.as_ref(), quarantine)
                 .await;
         }
     }
 
-    /// Keeps what was let in as the last good version.
+    /// Tells people why a version does not run while `current` does, or none.
+    fn tell(&self, name: &str, refusal: &Refusal, current: Option<&Version>) {
+        let meters = self.metrics.of(name);
+        meters.refused.inc();
+        meters.refuses(Some(refusal.held()));
+        let why = &refusal.why;
+        match current {
+            Some(runs) => {
+                let digest = runs.digest.to_string();
+                tracing::error!(
+                    plugin = name,
+                    digest,
+                    "{why}; the last good version runs on"
+                );
+            }
+            None => {
+                meters.reached(refusal.stage());
+                tracing::error!(plugin = name, "{why}");
+            }
+        }
+    }
+
+    /// Keeps what was admitted as the last good version.
     async fn keep(&self, candidate: &Arc<Candidate>, bytes: Vec<u8>) {
         let plugin = &*candidate.document.name;
         if let Some(last_good) = self.last_good.clone() {
@@ -112,12 +157,8 @@ impl Admissions<'_> {
         self.current = None;
     }
 
-    /// What is to take the place of what runs, if anything is, or why `candidate` may not; none if what runs must stop
-    /// first. If nothing runs, the last good version does from now on.
-    async fn judge(
-        &mut self,
-        candidate: Option<Arc<Candidate>>,
-    ) -> Option<Result<Option<Judged>, Refusal>> {
+    /// What comes of `candidate`. If nothing runs, the last good version does from now on.
+    async fn judge(&mut self, candidate: Option<Arc<Candidate>>) -> Outcome {
         let host = self.host;
         if self.current.is_none() {
             let resumed = host.resume(self.name, candidate.as_deref(), &self.stopped);
@@ -125,7 +166,7 @@ impl Admissions<'_> {
             match resumed {
                 Ok(Some(version)) => self.begin(version),
                 Ok(None) => {}
-                Err(refusal) => return Some(Err(refusal)),
+                Err(refusal) => return Outcome::Refused(refusal),
             }
         }
         // What runs may have to stop while the candidate is compiled, also what was resumed just now.
@@ -135,28 +176,38 @@ impl Admissions<'_> {
         let next = first(Box::pin(next), Box::pin(stops)).await;
         // An order that came together with the answer is not for the candidate.
         match next {
-            Either::Left(next) if !current.is_some_and(|it| host.is_to_stop(it)) => Some(next),
-            Either::Left(_) | Either::Right(()) => None,
+            Either::Left(_) if current.is_some_and(|it| host.is_to_stop(it)) => Outcome::Stopped,
+            Either::Left(Ok(Some(admitted))) => Outcome::Admitted(admitted),
+            Either::Left(Ok(None)) => Outcome::Unchanged,
+            Either::Left(Err(refusal)) => Outcome::Refused(refusal),
+            Either::Right(()) => Outcome::Stopped,
         }
     }
 
-    /// Runs what was let in, and keeps it.
-    async fn take_in(&mut self, judged: Option<Judged>) {
-        if let Some((version, bytes)) = judged {
-            let candidate = version.candidate.clone();
-            let keep = self.host.keep(&candidate, bytes);
-            if self.current.is_some() {
+    /// Does `step`; answers the refusal that stands then.
+    async fn act(
+        &mut self,
+        step: AdmissionStep,
+        candidate: Option<Arc<Candidate>>,
+        outcome: Outcome,
+    ) -> Option<Refusal> {
+        match (step, outcome) {
+            (AdmissionStep::KeepThenRun, Outcome::Admitted((version, bytes))) => {
+                self.host.keep(&version.candidate, bytes).await;
+                self.begin(version);
+            }
+            (AdmissionStep::RunThenKeep, Outcome::Admitted((version, bytes))) => {
+                let keep = self.host.keep(&version.candidate, bytes);
                 let stops = self.host.stops(Some(&version), &mut self.quarantine);
                 let current = &mut self.current;
                 replace(current, version.clone(), self.accept, keep, stops).await;
-            } else {
-                // What has run can be run again after a crash: the first version is kept before it runs.
-                keep.await;
-                self.begin(version);
             }
+            (_, Outcome::Refused(refusal)) => return Some(self.refuse(candidate, refusal)),
+            (_, Outcome::Admitted(_) | Outcome::Unchanged | Outcome::Stopped) => {}
         }
         self.said = (None, String::new());
         self.host.metrics.of(self.name).refuses(None);
+        None
     }
 
     /// Runs `version` where nothing ran. An order to stop that came before is not for it.
@@ -170,7 +221,7 @@ impl Admissions<'_> {
     fn refuse(&mut self, candidate: Option<Arc<Candidate>>, refusal: Refusal) -> Refusal {
         let news = (candidate, refusal.why.clone());
         if news != self.said {
-            self.host.tell(self.name, &refusal, self.current.as_ref());
+            self.host.tell(self.name, &refusal, self.current.as_deref());
         }
         self.said = news;
         refusal

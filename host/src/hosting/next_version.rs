@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::Host;
 use super::plugin::{Accepted, news};
+use super::rollout::{Fit, Here, Moved, Rollout, moved, rollback, rollout};
 use super::version::Version;
 use crate::api::{Api, Gate};
 use crate::controller::{ControllerParts, Prepared};
@@ -12,7 +13,7 @@ use crate::metrics::PluginStage;
 use crate::plugin::Plugin;
 use crate::seams::{Either, first};
 
-/// What comes.
+/// What takes the place of what is here.
 pub(super) enum NextVersion {
     /// A version that wants what one wants that is here: its code is all that changes.
     Swap(Arc<Version>),
@@ -22,35 +23,63 @@ pub(super) enum NextVersion {
     Nothing,
 }
 
-/// Waits until the newest version that was accepted is none of those that are `here`, and prepares it. A
+/// The versions of a plugin that are here.
+#[derive(Clone)]
+pub(super) struct Versions {
+    /// The one that makes passes.
+    pub(super) running: Option<Arc<Version>>,
+    /// The one that begins when it may.
+    pub(super) next: Option<Arc<Version>>,
+}
+
+impl Versions {
+    /// How `newest` fits them.
+    pub(super) fn here(&self, newest: Option<&Arc<Version>>) -> Here {
+        let fit = |here: &Option<Arc<Version>>| match (here, newest) {
+            (None, _) => Fit::Absent,
+            (Some(here), Some(newest)) if Arc::ptr_eq(here, newest) => Fit::Same,
+            (Some(here), Some(newest)) if here.takes_over(newest) => Fit::TakesOver,
+            (Some(_), _) => Fit::Differs,
+        };
+        Here {
+            running: fit(&self.running),
+            next: fit(&self.next),
+        }
+    }
+}
+
+/// Waits until the newest version that was admitted is none of those that are here, and prepares it. A
 /// version whose lists never come in may have a successor that is better.
-pub(super) async fn coming(
+pub(super) async fn next_version(
     host: &Host,
     gate: &Gate,
     accepted: &mut Accepted,
-    here: &[Arc<Version>],
+    versions: &Versions,
 ) -> NextVersion {
     loop {
         let newest = accepted.borrow_and_update().clone();
-        if newest.is_none() && !here.is_empty() {
-            return NextVersion::Nothing;
-        }
-        let is_here = |newest: &Arc<Version>| here.iter().any(|one| Arc::ptr_eq(one, newest));
-        let Some(newest) = newest.filter(|newest| !is_here(newest)) else {
-            news(accepted).await;
+        let here = versions.here(newest.as_ref());
+        let Some(newest) = newest else {
+            match rollback(here) {
+                Rollout::Abort => return NextVersion::Nothing,
+                _ => news(accepted).await,
+            }
             continue;
         };
-        if here.iter().any(|one| one.takes_over(&newest)) {
-            return NextVersion::Swap(newest);
-        }
-        if here.is_empty() {
-            host.metrics
-                .of(&newest.plugin.name)
-                .reached(PluginStage::Syncing);
-        }
-        let prepared = Box::pin(prepare(host, gate, &newest));
-        if let Either::Left(prepared) = first(prepared, news(accepted)).await {
-            return NextVersion::Next(newest, Box::new(prepared));
+        match rollout(here) {
+            Rollout::Wait | Rollout::Abort => news(accepted).await,
+            Rollout::SwapRunning | Rollout::SwapNext => return NextVersion::Swap(newest),
+            Rollout::Prepare => {
+                if moved(here) == Moved::Nothing {
+                    host.metrics
+                        .of(&newest.plugin.name)
+                        .reached(PluginStage::Syncing);
+                }
+                let prepared = Box::pin(prepare(host, gate, &newest));
+                if let Either::Left(prepared) = first(prepared, news(accepted)).await {
+                    return NextVersion::Next(newest, Box::new(prepared));
+                }
+            }
         }
     }
 }

@@ -1,4 +1,4 @@
-//! One plugin, from the first version that is let in to its last pass.
+//! One plugin, from the first version that is admitted to its last pass.
 
 use std::convert::Infallible;
 use std::pin::pin;
@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 use super::runner::PluginRunner;
 use super::version::Version;
@@ -34,7 +35,14 @@ pub(super) enum Ended {
     LostLease,
 }
 
-/// Versions that were let in; the newest counts.
+impl Ended {
+    /// Whether its Lease is released: it is held since `elected`, and nobody else has taken it.
+    fn releases(self, elected: Option<Instant>) -> bool {
+        self == Self::Asked && elected.is_some()
+    }
+}
+
+/// Versions that were admitted; the newest counts.
 pub(super) type Accepted = watch::Receiver<Option<Arc<Version>>>;
 
 /// Waits until something newer is there. Who could send it ends with the plugin.
@@ -98,13 +106,13 @@ impl Host {
             meters.leads.set(1);
             lease.hold().await;
         });
-        let mut reign = PluginRunner::new(self, name, lease.gate(), elected);
+        let mut runner = PluginRunner::new(self, name, lease.gate(), elected);
         let run = async {
             // Who gets the Lease at once lists after that, and need not ask how far the lists are.
             let tried = tried.wait_for(|tried| *tried);
             let patience = self.seams.clock.within(self.times.retry_period, tried);
             first(patience, asked()).await;
-            reign.run(accepted, phases).await;
+            runner.run(accepted, phases).await;
         };
         let over = first(lost.as_mut(), run).await;
         let mut ended = Ended::LostLease;
@@ -112,15 +120,16 @@ impl Host {
             if bugs::is(Bug::TheLeaseIsReleasedFirst) {
                 Box::pin(lease.release()).await;
             }
-            let stopped = first(lost, Box::pin(reign.stop(phases))).await;
+            let stopped = first(lost, Box::pin(runner.stop(phases))).await;
             if let Either::Right(()) = stopped {
                 ended = Ended::Asked;
             }
         }
         meters.leads.set(0);
-        Box::pin(reign.abort()).await;
+        Box::pin(runner.abort()).await;
         Box::pin(self.events.flush()).await;
-        if ended == Ended::Asked && elect.borrow().is_some() {
+        let elected = *elect.borrow();
+        if ended.releases(elected) {
             // Last of all: until here nobody else could begin.
             Box::pin(lease.release()).await;
         }
@@ -204,6 +213,26 @@ impl Host {
                     "the cluster does not serve {plural} of group {group:?}{hint}"
                 );
             }
+        }
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a test hands in its own time")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lease_is_released_by_who_has_it() {
+        let now = Some(Instant::now());
+        let rows = [
+            (Ended::Asked, now, true),
+            (Ended::Asked, None, false),
+            (Ended::LostLease, now, false),
+            (Ended::LostLease, None, false),
+        ];
+        for (ended, elected, want) in rows {
+            assert_eq!(ended.releases(elected), want, "{ended:?} {elected:?}");
         }
     }
 }

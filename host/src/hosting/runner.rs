@@ -12,8 +12,9 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::Host;
-use super::next_version::{NextVersion, coming};
+use super::next_version::{NextVersion, Versions, next_version};
 use super::plugin::Accepted;
+use super::rollout::{Moved, Rollout, moved, rollout};
 use super::version::Version;
 use crate::api::Gate;
 use crate::bugs::{self, Bug};
@@ -73,24 +74,31 @@ impl<'a> PluginRunner<'a> {
     /// Puts the newest version in its place as soon as it is ready. What is new in it may need other
     /// informers: they fill while what is here works on, stands by, or begins.
     async fn follow(&mut self, accepted: &mut Accepted) {
-        let (host, gate) = (self.host, self.gate.clone());
-        let running = self.running.iter().map(|(version, _)| version.clone());
-        let next = self.next.iter().map(|(version, _)| version.clone());
-        let here: Vec<_> = running.chain(next).collect();
-        let mut coming = pin!(coming(host, &gate, accepted, &here));
+        let (host, gate, versions) = (self.host, self.gate.clone(), self.versions());
+        let mut next = pin!(next_version(host, &gate, accepted, &versions));
         loop {
             let here = first(self.moved(), self.may_begin());
-            match first(coming.as_mut(), here).await {
-                Either::Left(coming) => return self.take_in(coming).await,
-                Either::Right(Either::Left(())) => return self.start_anew().await,
+            match first(next.as_mut(), here).await {
+                Either::Left(next) => return self.take_in(next).await,
+                Either::Right(Either::Left(())) => return self.start_again().await,
                 Either::Right(Either::Right(())) => Box::pin(self.begin()).await,
             }
         }
     }
 
-    /// Puts what has come in the place of what wants the same, or next in line.
-    async fn take_in(&mut self, coming: NextVersion) {
-        match coming {
+    /// The versions that are here.
+    fn versions(&self) -> Versions {
+        let running = self.running.as_ref();
+        let next = self.next.as_ref();
+        Versions {
+            running: running.map(|(version, _)| version.clone()),
+            next: next.map(|(version, _)| version.clone()),
+        }
+    }
+
+    /// Puts the newest version in the place of what wants the same, or next in line.
+    async fn take_in(&mut self, newest: NextVersion) {
+        match newest {
             NextVersion::Swap(newest) => self.swap(&newest),
             NextVersion::Next(version, prepared) => {
                 self.say_standby(&version);
@@ -101,19 +109,21 @@ impl<'a> PluginRunner<'a> {
     }
 
     fn swap(&mut self, newest: &Arc<Version>) {
-        let running = self.running.as_mut();
-        let running = running.filter(|(version, _)| version.takes_over(newest));
-        let next = self.next.as_mut();
-        let next = next.filter(|(version, _)| version.takes_over(newest));
-        if let Some((version, controller)) = running {
-            controller.swap(newest.plugin.clone());
-            let before = std::mem::replace(version, newest.clone());
-            self.next = None;
-            self.say(newest, Some(&before));
-        } else if let Some((version, prepared)) = next {
-            prepared.swap(newest.plugin.clone());
-            *version = newest.clone();
-            self.say_standby(newest);
+        // Asked again: what was next may run by now.
+        let here = self.versions().here(Some(newest));
+        match (rollout(here), &mut self.running, &mut self.next) {
+            (Rollout::SwapRunning, Some((version, controller)), _) => {
+                controller.swap(newest.plugin.clone());
+                let before = std::mem::replace(version, newest.clone());
+                self.next = None;
+                self.say(newest, Some(&before));
+            }
+            (Rollout::SwapNext, _, Some((version, prepared))) => {
+                prepared.swap(newest.plugin.clone());
+                *version = newest.clone();
+                self.say_standby(newest);
+            }
+            (_, _, _) => {}
         }
     }
 
@@ -164,13 +174,17 @@ impl<'a> PluginRunner<'a> {
     }
 
     /// Ends what has moved. The same version is next, with the kind as it is served now.
-    async fn start_anew(&mut self) {
+    async fn start_again(&mut self) {
         let plugin = self.plugin;
         tracing::warn!(plugin, "its kind is served in another way: starting again");
-        if self.next.take().is_none()
-            && let Some((_, old)) = self.running.take()
-        {
-            self.end(old).await;
+        match moved(self.versions().here(None)) {
+            Moved::Nothing => {}
+            Moved::Next => self.next = None,
+            Moved::Running => {
+                if let Some((_, old)) = self.running.take() {
+                    self.end(old).await;
+                }
+            }
         }
     }
 

@@ -70,7 +70,7 @@ impl GrantProblem {
 }
 
 /// What is wrong with the grants of a plugin. `is_cluster_scoped` answers `false` of a kind that is not known.
-pub fn find(
+pub(super) fn find(
     description: &Description,
     grants: &Grants,
     primary: &PrimaryKind<'_>,

@@ -5,6 +5,7 @@
 //!   same name.
 //! - What the API server answers is in the store before the guest has it.
 
+mod access;
 mod answer;
 mod captured;
 mod check;
@@ -38,12 +39,14 @@ use crate::api::{Api, Discovery, Resource, group_of};
 use crate::events::Recorder;
 use crate::flowcontrol::Throttled;
 use crate::grants::{Access, Grants, Used};
+use crate::manifest::Limits;
 use crate::memory::{Account, Charge};
-use crate::object::{Key, Object};
+use crate::object::{Key, Metadata, Object};
 use crate::seams::Rng;
 use crate::spans;
 use crate::view::View;
 
+pub use access::AccessMeans;
 use captured::Captured;
 pub use captured::{CapturedWrite, CapturedWrites};
 pub use check::owned_by;
@@ -72,8 +75,6 @@ pub struct ClusterAccess {
     pub events: Recorder,
     /// Where what its calls hold counts.
     pub account: Account,
-    /// How many requests a call may make.
-    pub api_calls: u32,
     /// What becomes of its writes.
     pub writes: WriteMode,
     /// Where those are noted that are not sent.
@@ -100,6 +101,17 @@ pub struct Primary {
     pub uid: String,
 }
 
+impl Primary {
+    /// The object with this metadata, of the kind `resource`.
+    pub fn of(resource: &Resource, object: &Metadata) -> Self {
+        Self {
+            resource: resource.clone(),
+            key: object.key.clone(),
+            uid: object.uid.to_string(),
+        }
+    }
+}
+
 impl std::fmt::Display for Primary {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(out, "{}/{}", self.resource.kind, self.key)
@@ -111,6 +123,8 @@ pub struct Call {
     cluster: Arc<ClusterAccess>,
     custom_metrics: CustomMetrics,
     primary: Primary,
+    /// How many requests it may make.
+    api_calls: u32,
     requests: u32,
     /// How many of those were the host's own, to know what it must before a write.
     lookups: u32,
@@ -184,6 +198,7 @@ impl Call {
             rng: chance(&cluster, &primary),
             cluster,
             primary,
+            api_calls: Limits::default().api_calls,
             requests: 0,
             lookups: 0,
             seen: HashMap::from([(own, seen)]),

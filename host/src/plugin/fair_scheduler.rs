@@ -92,6 +92,12 @@ impl FairScheduler {
 }
 
 impl PluginQueue {
+    /// The weight of its calls.
+    #[cfg(test)]
+    pub(super) fn weight(&self) -> u32 {
+        self.weight
+    }
+
     /// Waits for a turn.
     pub(super) async fn take(&self) -> Turn {
         loop {

@@ -70,9 +70,11 @@ impl Plugin {
         &self.guest.account
     }
 
-    /// It takes over: from now on its limits are those of its account, which other versions of it share.
-    pub fn bound_account(&self) {
+    /// It takes over: from now on its limits are those of its account and of its call slots, which other versions of it
+    /// share.
+    pub fn take_over(&self) {
         self.guest.account.bound(self.guest.limits.host_memory);
+        self.guest.share.take_over();
     }
 
     /// It is to take over: makes room for it beside the version that runs.

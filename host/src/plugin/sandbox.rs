@@ -117,6 +117,7 @@ pub(super) fn sandbox(
     let (call, player) = match start.backend {
         ImportBackend::Nobody => (None, None),
         ImportBackend::Cluster(call) => {
+            let call = call.limited_to(start.limits.api_calls);
             let call = call.of_share(start.share.clone());
             let call = call.hiding(redactor.clone());
             (Some(call.waiting(start.waited)), None)

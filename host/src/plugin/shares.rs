@@ -71,6 +71,8 @@ pub(super) struct VersionShare {
     requests: Claim,
     log: Claim,
     line: PluginQueue,
+    /// How many of its calls may be in flight at once.
+    concurrency: usize,
     dropped: Mutex<DroppedLines>,
 }
 
@@ -126,6 +128,7 @@ impl Shares {
             }),
             log: claim(log_rate(f64::from(limits.log_bytes_per_second))),
             line: self.turns.line(plugin.clone(), weight),
+            concurrency: limits.concurrency,
             dropped: Mutex::default(),
             shares: self.clone(),
             plugin,
@@ -134,6 +137,12 @@ impl Shares {
 }
 
 impl VersionShare {
+    /// Its version takes over: from now on the calls of the plugin have its limits.
+    pub(super) fn take_over(&self) {
+        let slots = &self.shares.slots;
+        slots.limit(&self.plugin, self.requests.weight, self.concurrency);
+    }
+
     /// Waits until one more call may be in flight.
     pub(super) async fn slot(&self, throttled: Option<&Throttled>) -> CallSlot {
         let began = self.shares.clock.now();
@@ -340,5 +349,43 @@ mod tests {
             assert!(share.request(&throttled, None).now_or_never().is_some());
             assert_eq!(share.log(1 << 20), Logged::Yes);
         }
+    }
+
+    /// A version that is loaded may be refused.
+    #[tokio::test(start_paused = true)]
+    async fn a_version_has_its_limits_over_time_and_its_slots_when_it_takes_over() {
+        let (shares, _) = shares();
+        let throttled = Throttled::default();
+        let name: Arc<str> = "a".into();
+        let few = Limits {
+            concurrency: 1,
+            api_qps: 1,
+            api_burst: 1,
+            log_bytes_per_second: 1 << 10,
+            ..Limits::default()
+        };
+        let many = Limits {
+            concurrency: 2,
+            weight: 90,
+            api_qps: 10,
+            api_burst: 10,
+            log_bytes_per_second: 1 << 20,
+            ..Limits::default()
+        };
+        let old = shares.join(name.clone(), &few);
+        let new = shares.join(name.clone(), &many);
+        assert_eq!(shares.slots.limits_of(&name), Some((few.weight, 1)));
+        let requests = |share: &VersionShare| {
+            let all = (0..20).map(|_| share.request(&throttled, None).now_or_never());
+            all.take_while(Option::is_some).count()
+        };
+        assert_eq!(requests(&old), 1);
+        assert_ne!(old.log(64 << 10), Logged::Yes);
+        new.take_over();
+        assert_eq!(shares.slots.limits_of(&name), Some((90, 2)));
+        assert_eq!(new.line().weight(), 90);
+        assert_eq!(new.log(64 << 10), Logged::Yes);
+        drop(old);
+        assert_eq!(shares.slots.limits_of(&name), Some((90, 2)));
     }
 }

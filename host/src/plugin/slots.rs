@@ -28,9 +28,24 @@ impl CallSlots {
         Self(Arc::new(Mutex::new(SlotsState::new(count.max(2)))))
     }
 
-    /// A version of `plugin` is loaded, whose calls have this weight, and of which at most so many run at once.
+    /// A version of `plugin` is loaded, whose calls have this weight, and of which at most so many run at once. While
+    /// other versions of it are loaded their limits stand.
     pub(super) fn join(&self, plugin: &Arc<str>, weight: u32, most: usize) {
         self.0.lock().join(plugin, weight, most);
+    }
+
+    /// From now on calls of `plugin` have this weight, and at most so many run at once.
+    pub(super) fn limit(&self, plugin: &Arc<str>, weight: u32, most: usize) {
+        self.0.lock().limit(plugin, weight, most);
+        self.deal();
+    }
+
+    /// The weight of `plugin`, and how many of its calls may run at once.
+    #[cfg(test)]
+    pub(super) fn limits_of(&self, plugin: &str) -> Option<(u32, usize)> {
+        let state = self.0.lock();
+        let member = state.members.get(plugin)?;
+        Some((u32::try_from(member.weight).ok()?, member.most))
     }
 
     /// One of its versions is gone. `true` if it was the last.
@@ -136,6 +151,13 @@ impl<W> SlotsState<W> {
     fn join(&mut self, plugin: &Arc<str>, weight: u32, most: usize) {
         let member = self.member(plugin);
         member.versions += 1;
+        if member.versions == 1 {
+            self.limit(plugin, weight, most);
+        }
+    }
+
+    fn limit(&mut self, plugin: &Arc<str>, weight: u32, most: usize) {
+        let member = self.member(plugin);
         member.weight = usize::try_from(weight).unwrap_or(usize::MAX).max(1);
         member.most = most;
     }

@@ -11,13 +11,12 @@ use windlass_host::api::{Api, Discovery};
 use windlass_host::controller::{FinalizerPatch, settle_finalizer};
 use windlass_host::events::Recorder;
 use windlass_host::flowcontrol::Throttled;
-use windlass_host::grants::{Grants, Used};
+use windlass_host::grants::Grants;
 use windlass_host::manifest::Limits;
 use windlass_host::object::{Key, Object, finalizer_of};
-use windlass_host::plugin::cluster::{Call, CapturedWrites, ClusterAccess, Primary, WriteMode};
+use windlass_host::plugin::cluster::{AccessMeans, Call, ClusterAccess, Primary, WriteMode};
 use windlass_host::plugin::{
-    Action, Called, Cancel, Compiler, CustomMetrics, HostCalls, LoadError, Plugin, Progress,
-    Request, Sandboxes,
+    Action, Called, Cancel, Compiler, LoadError, Plugin, Progress, Request, Sandboxes,
 };
 use windlass_host::seams::{Clock, Rng, Seams, Spawn, Task, guest_threads};
 use windlass_host::view::View;
@@ -127,22 +126,12 @@ impl House {
         let primary = self.discovery.by_kind(version, kind).await?;
         let primary = primary.with_context(|| format!("{kind} of {version} is not served"))?;
         let view = View::unwatched(plugin.description.watch_spec(&plugin.name, primary));
-        let cluster = ClusterAccess {
-            plugin: plugin.name.clone(),
+        let means = AccessMeans {
             api: self.cluster.clone(),
             discovery: self.discovery.clone(),
-            used: Used::default(),
-            calls: HostCalls::default(),
-            custom_metrics: CustomMetrics::default(),
-            throttled: Throttled::default(),
-            grants,
-            view: Arc::new(view),
             events: self.events.clone(),
-            account: plugin.account().clone(),
-            api_calls: plugin.limits().api_calls,
-            writes: WriteMode::Sent,
-            captured: CapturedWrites::default(),
         };
+        let cluster = ClusterAccess::of(&plugin, grants, Arc::new(view), means, WriteMode::Sent);
         Ok(Tenant {
             plugin,
             cancel: Cancel::default(),

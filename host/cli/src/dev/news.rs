@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use windlass_host::needs::lacks;
 use windlass_host::object::ObjectRef;
 use windlass_host::screen::Tone;
 use windlass_host::text::{format_duration, shell_word};
@@ -280,8 +281,8 @@ fn granted(
     }
     if !missing.is_empty() {
         lines.push(format!(
-            "plugin.yaml does not grant {plugin} all of that; `windlass run` would refuse it for: {}",
-            missing.join("; ")
+            "plugin.yaml: plugin {plugin} {}; `windlass run` would not start it",
+            lacks(missing)
         ));
     }
     if !add.is_empty() {

@@ -22,21 +22,16 @@ use super::target::{Target, Version};
 use crate::project::Maker;
 use crate::project::objects::{Wanted, in_order, objects};
 use windlass_host::api::{Api, Request, Resource};
+use windlass_host::controller::Function;
 use windlass_host::error::Chain;
 use windlass_host::flags::ObjectFormat;
-use windlass_host::flowcontrol::Throttled;
-use windlass_host::grants::Used;
-use windlass_host::hosting::{Host, Quarantine};
+use windlass_host::hosting::{DryRun, Host, Quarantine, Returned};
 use windlass_host::lease::Times;
 use windlass_host::object::{Object, ObjectRef, Page};
-use windlass_host::plugin::cluster::{
-    Call, CapturedWrite, CapturedWrites, ClusterAccess, Primary, WriteMode,
-};
-use windlass_host::plugin::{
-    Action, Cancel, CustomMetrics, HostCalls, Plugin, Progress, code_cache, sandboxes,
-};
-use windlass_host::runtime::{HostDependencies, identity, wire};
-use windlass_host::screen::{Tone, print_status};
+use windlass_host::plugin::cluster::CapturedWrite;
+use windlass_host::plugin::{Action, Plugin, Progress, code_cache, sandboxes};
+use windlass_host::runtime::{Means, identity, wire};
+use windlass_host::screen::{Tone, say};
 use windlass_host::seams::{Rng, Seams};
 use windlass_host::text::clean;
 use windlass_host::view::View;
@@ -125,7 +120,12 @@ pub async fn render(flags: RenderFlags, threads: usize, seams: Seams) -> anyhow:
         print(news)?;
     }
     put(objects, &server, host).await?;
-    let calls = call_all(&version, host, flags.finalize).await?;
+    let function = if flags.finalize {
+        Function::Finalize
+    } else {
+        Function::Reconcile
+    };
+    let calls = call_all(&version, host, function).await?;
     let failed = calls.iter().filter(|call| call.error.is_some()).count();
     let number = calls.len();
     let rendering = Rendering {
@@ -213,7 +213,7 @@ fn print(applied: &News) -> anyhow::Result<()> {
 async fn call_all(
     version: &Version,
     host: &Arc<Host>,
-    finalize: bool,
+    function: Function,
 ) -> anyhow::Result<Vec<Rendered>> {
     let document = &version.candidate.document;
     let loading = host.sandboxes.load(
@@ -234,7 +234,7 @@ async fn call_all(
     let list = Page::of(list.get())?;
     let mut calls = Vec::new();
     for object in list.objects(&resource) {
-        calls.push(call(&plugin, version, host, &resource, &object, finalize).await);
+        calls.push(call(&plugin, version, host, &resource, &object, function).await);
     }
     if calls.is_empty() {
         bail!("there is no {kind} to render: give one with -f");
@@ -248,56 +248,23 @@ async fn call(
     host: &Host,
     resource: &Resource,
     object: &Object,
-    finalize: bool,
+    function: Function,
 ) -> Rendered {
     let view = View::unwatched(
         plugin
             .description
             .watch_spec(&plugin.name, resource.clone()),
     );
-    let request = windlass_host::plugin::Request {
-        object: view.show(resource, object),
-        attempt: 0,
-    };
-    let captured = CapturedWrites::default();
-    let cluster = ClusterAccess {
-        plugin: plugin.name.clone(),
-        api: host.api.clone(),
-        discovery: host.discovery.clone(),
-        used: Used::default(),
-        calls: HostCalls::default(),
-        custom_metrics: CustomMetrics::default(),
-        throttled: Throttled::default(),
-        grants: version.candidate.document.grants.clone(),
-        view: Arc::new(view),
-        events: host.events.clone(),
-        account: plugin.account().clone(),
-        api_calls: plugin.limits().api_calls,
-        writes: WriteMode::Captured,
-        captured: captured.clone(),
-    };
-    let primary = Primary {
-        key: object.metadata.key.clone(),
-        uid: object.metadata.uid.to_string(),
-        resource: resource.clone(),
-    };
-    let node = ObjectRef::new(&resource.kind, &primary.key);
-    let (call, cancel) = (Call::new(Arc::new(cluster), primary), Cancel::default());
-    let (answer, output) = if finalize {
-        let called = plugin.finalize(request, call, &cancel).await;
-        (
-            called.answer.map(|progress| progress_said(&progress)),
-            called.output,
-        )
-    } else {
-        let called = plugin.reconcile(request, call, &cancel).await;
-        (
-            called.answer.map(|action| action_said(&action)),
-            called.output,
-        )
-    };
+    let grants = &version.candidate.document.grants;
+    let dry_run = host.dry_run((plugin, grants), view, (resource, object), function);
+    let DryRun {
+        primary,
+        answer,
+        output,
+        writes,
+    } = dry_run.await;
     let (returned, error) = match answer {
-        Ok(returned) => (returned, None),
+        Ok(returned) => (returned_said(&returned), None),
         Err(error) => {
             let output = output.trim();
             let cause = Chain(&error).to_string();
@@ -310,24 +277,19 @@ async fn call(
         }
     };
     Rendered {
-        object: node,
+        object: ObjectRef::new(&resource.kind, &primary.key),
         returned,
         error,
-        writes: captured.all().into_iter().map(WriteOf::from).collect(),
+        writes: writes.into_iter().map(WriteOf::from).collect(),
     }
 }
 
-fn action_said(action: &Action) -> String {
-    match action {
-        Action::AwaitChange => "awaitChange".to_owned(),
-        Action::RequeueAfter(millis) => format!("requeueAfter {millis} ms"),
-    }
-}
-
-fn progress_said(progress: &Progress) -> String {
-    match progress {
-        Progress::Done => "done".to_owned(),
-        Progress::Pending(millis) => format!("pending {millis} ms"),
+fn returned_said(returned: &Returned) -> String {
+    match returned {
+        Returned::Action(Action::AwaitChange) => "awaitChange".to_owned(),
+        Returned::Action(Action::RequeueAfter(millis)) => format!("requeueAfter {millis} ms"),
+        Returned::Progress(Progress::Done) => "done".to_owned(),
+        Returned::Progress(Progress::Pending(millis)) => format!("pending {millis} ms"),
     }
 }
 

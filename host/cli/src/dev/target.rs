@@ -13,13 +13,12 @@ use super::inputs::Inputs;
 use super::news::News;
 use crate::project::objects::{Wanted, carried};
 use crate::project::{Failed, Made, Maker, Project, grants_command};
-use windlass_host::api::{Discovery, Resource};
+use windlass_host::api::Resource;
 use windlass_host::digest::digest;
 use windlass_host::error::Chain;
 use windlass_host::grants::{Grant, Grants, entries};
 use windlass_host::hosting::Host;
 use windlass_host::manifest::{Limits, Plugin, line_of_grant};
-use windlass_host::needs;
 use windlass_host::plugin::Description;
 use windlass_host::source::{Candidate, read_file};
 use windlass_host::text::is_dns_label;
@@ -210,39 +209,25 @@ impl Target {
     }
 }
 
-/// What the document of a project does not grant, what to add for it, and what cannot work.
+/// What the document of a project does not grant, what to add for it, and what cannot work in its grants: nothing while
+/// its kind is not served.
 fn lacks(
     project: &Project,
     description: &Description,
     primary: Option<&Resource>,
     host: &Host,
 ) -> (Vec<String>, Vec<Grant>, Vec<String>) {
-    let grants = &project.document.grants;
-    let mut problems = problems(project, description, primary, &host.discovery);
-    let to_grant = host.to_grant(description, grants);
-    let to_grant = to_grant.unwrap_or_else(|never| {
+    let document = &project.document;
+    let readiness = host.readiness(description, &document.grants);
+    let line = |index| line_of_grant(&project.text, &document.name, index);
+    let problems = readiness.problems.iter().filter(|_| primary.is_some());
+    let mut problems: Vec<String> = problems.map(|problem| problem.text(line)).collect();
+    let to_grant = readiness.to_grant.unwrap_or_else(|never| {
         let problem = format!("the plugin needs access that is never granted: {never}");
         problems.insert(0, problem);
         Vec::new()
     });
-    (description.missing(grants), to_grant, problems)
-}
-
-/// What cannot work in the grants of a project; nothing while its kind is not served.
-fn problems(
-    project: &Project,
-    description: &Description,
-    primary: Option<&Resource>,
-    discovery: &Discovery,
-) -> Vec<String> {
-    let Some(primary) = primary else {
-        return Vec::new();
-    };
-    let scope = |group: &str, plural: &str| discovery.is_cluster_scoped(group, plural);
-    let document = &project.document;
-    let problems = needs::problems(description, &document.grants, &primary.into(), &scope);
-    let line = |index| line_of_grant(&project.text, &document.name, index);
-    problems.iter().map(|problem| problem.text(line)).collect()
+    (readiness.missing, to_grant, problems)
 }
 
 /// The document of a component without one.

@@ -11,16 +11,15 @@ use anyhow::{Context, bail};
 
 use super::definitions::Definitions;
 use super::flags::BuildFlags;
-use super::missing::missing;
+use super::missing::{missing, plural, readiness};
 use super::sdk::Sdk;
 use super::toolchain::{check, wants_packages};
 use super::{DOCUMENT, Project};
 use windlass_host::digest::{Digest, digest};
 use windlass_host::error::Chain;
 use windlass_host::manifest::line_of_grant;
-use windlass_host::needs;
 use windlass_host::plugin::{Describe, Description, Plugin};
-use windlass_host::rbac::{is_watched, primary_plural};
+use windlass_host::rbac::is_watched;
 use windlass_host::screen::{Tone, print_status};
 use windlass_host::seams::{ChildExit, Rng, Seams};
 use windlass_host::source::{is_packed_name, packed, read_file};
@@ -182,49 +181,29 @@ pub(super) async fn described(
 fn check_grants(project: &Project, description: &Description) -> anyhow::Result<()> {
     let file = project.document.file.display();
     let own = Definitions::of(&project.folder)?;
-    let missing = missing(project, description, &own);
+    let readiness = readiness(project, description, &own);
+    let missing = missing(project, &readiness);
     let mut refused: Vec<String> = missing.into_iter().collect();
-    for (refuses, problem) in problems(project, description, &own) {
-        let text = format!("{file}: {problem}");
-        if refuses {
-            refused.push(text)
-        } else {
-            print_status(Tone::Warning, "Grants", &text)?
+    let (problems, notes) = match plural(project, description, &own) {
+        Ok(_) => {
+            let name = &project.document.name;
+            readiness.problems_told(|index| line_of_grant(&project.text, name, index))
         }
-    }
-    if refused.is_empty() {
-        Ok(())
-    } else {
-        bail!("{}", refused.join("\n"))
-    }
-}
-
-/// What cannot work in the grants of `project`, and whether a host refuses it. Its `own` kinds are known beside those of
-/// Kubernetes.
-fn problems(
-    project: &Project,
-    description: &Description,
-    own: &Definitions,
-) -> Vec<(bool, String)> {
-    let document = &project.document;
-    let own_primary = own.by_kind(description.group(), &description.kind);
-    let named = match own_primary {
-        Some(own) => Ok(own.plural.clone()),
-        None => primary_plural(description, &document.grants),
-    };
-    let plural = match named {
-        Ok(plural) => plural,
         // Which of several kinds it is, a cluster knows.
-        Err(problem) => return vec![(!is_watched(description, &document.grants), problem)],
+        Err(problem) if is_watched(description, &project.document.grants) => {
+            (Vec::new(), vec![problem])
+        }
+        Err(problem) => (vec![problem], Vec::new()),
     };
-    let primary = own.kind(description.group(), &plural);
-    let scope = |group: &str, plural: &str| own.is_cluster_scoped(group, plural);
-    let problems = needs::problems(description, &document.grants, &primary, &scope);
-    let line = |index| line_of_grant(&project.text, &document.name, index);
-    let told = problems
-        .iter()
-        .map(|problem| (problem.refuses, problem.text(line)));
-    told.collect()
+    for note in notes {
+        print_status(Tone::Warning, "Grants", &format!("{file}: {note}"))?;
+    }
+    let problems = problems.into_iter();
+    refused.extend(problems.map(|problem| format!("{file}: {problem}")));
+    if refused.is_empty() {
+        return Ok(());
+    }
+    bail!("{}", refused.join("\n"))
 }
 
 /// Puts the component where the document says; a reader sees the old one or the new one. With a name that

@@ -137,7 +137,6 @@ impl World {
             view: Arc::new(view),
             events,
             account: setting.account,
-            api_calls: 100,
             writes: setting.writes,
             captured: CapturedWrites::default(),
         };

@@ -28,6 +28,11 @@ const ANSWER: usize = 16 << 20;
 const SMALL: usize = 64 << 10;
 
 impl Call {
+    /// It may make so many requests.
+    pub(in crate::plugin) fn limited_to(self, api_calls: u32) -> Self {
+        Self { api_calls, ..self }
+    }
+
     /// It is limited over time by `share`.
     pub(in crate::plugin) fn of_share(self, share: Arc<VersionShare>) -> Self {
         let share = Some(share);
@@ -108,7 +113,7 @@ impl Call {
         if self.may_request() {
             return Ok(());
         }
-        let limit = self.cluster.api_calls;
+        let limit = self.api_calls;
         Err(Error::Other(format!(
             "the call has made all {limit} API requests that it may"
         )))
@@ -137,7 +142,7 @@ impl Call {
 
     /// Whether the call may make one more request.
     pub(super) fn may_request(&self) -> bool {
-        counted(self.requests, self.lookups) < self.cluster.api_calls
+        counted(self.requests, self.lookups) < self.api_calls
     }
 
     /// Whether the plugin may have one more line in the log, of no great length.
