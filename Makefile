@@ -137,15 +137,16 @@ screenshots: demo-built chromium $(NPM) ## Take the pictures of the status page 
 test-fast: toolchain $(NPM) ## Run the tests that need no Go
 	@tests/summary --workspace --lib --test sandbox --test in_process --test controllers --test rbac --test port
 test: toolchain go demo-built chromium $(NPM) ## Run all tests, on a real control plane and on the embedded API server
-	@NODE_SUITES=tests/page-js tests/summary --workspace -- --test-threads 4
-	@$(MAKE) --no-print-directory test-embedded
+	@NODE_SUITES=tests/page-js EMBEDDED_SUITES="$(E2E)" EMBEDDED_FLAGS="$(REAL_ONLY:%=--skip %)" \
+	  tests/summary --workspace -- --test-threads 4
 # `windlass dev` brings its own server. Attacks and faults hit the host, and the real control plane has seen them.
 HOST_ONLY := dev attacks trouble
 # The embedded server has no Pod Security admission, and no controllers that make pods of Deployments.
 REAL_ONLY := a_pod_with_more_rights_than_restricted_allows_is_refused its_pods_are_admitted_and_its_budget_counts_them
 E2E := $(filter-out $(HOST_ONLY),$(basename $(notdir $(wildcard tests/e2e/tests/*.rs) $(patsubst %/,%,$(dir $(wildcard tests/e2e/tests/*/main.rs))))))
 test-embedded: toolchain go $(NPM) ## Run the end-to-end tests on the embedded API server
-	@WINDLASS_TEST_SERVER=embedded E2E_SUITES="$(E2E)" tests/summary --test-threads 4 $(REAL_ONLY:%=--skip %)
+	@ONLY_EMBEDDED=1 EMBEDDED_SUITES="$(E2E)" EMBEDDED_FLAGS="$(REAL_ONLY:%=--skip %)" \
+	  tests/summary --workspace -- --test-threads 4
 contract: toolchain go ## Compare the embedded API server with a real one, by the contract's scenarios
 	cargo test --workspace --test contract --test kubectl
 contract-crds: toolchain go ## Install 400 CRDs on a real API server and on the embedded one, and compare the times
