@@ -251,6 +251,18 @@ bench-built: toolchain go measured languages-built
 bench-smoke: bench-built
 	@target/release/bench --rounds 1 --crowd 20 --queue 5 --stations 3 --laps 2 --rest 1 --objects 100 --output target/bench/smoke.json
 	@target/release/bench --scale --growth 1 --output target/bench/smoke.json
+# Two builds of Windlass side by side, without the link-time optimization of a release: BASE is a commit, or a program.
+.PHONY: bench-quick
+BASE := HEAD
+ROWS := greet start ring rerun swap
+bench-quick: toolchain go ## Compare this tree with BASE (a commit, or a program) in about 10 minutes; ROWS are workloads
+	@tests/bench/builds '$(BASE)'
+	cargo build --quiet --profile measured -p windlass-bench
+	cargo build --quiet -p bench-greeter -p bench-station --profile guest --target wasm32-wasip2 --target-dir target/guests
+	cargo build --quiet -p bench-holder --features again --profile guest --target wasm32-wasip2 --target-dir target/guests
+	@cp target/guests/wasm32-wasip2/guest/bench_holder.wasm target/bench/holder-again.wasm
+	@target/measured/bench --builds --rounds 3 --crowd 300 --queue 30 --stations 30 --laps 10 --rest 5 --objects 2000 \
+	  --output target/bench/quick.json $(ROWS)
 # As in a release, but for the minutes that it takes to link one.
 .PHONY: bench-neighbours
 bench-neighbours: toolchain go ## Measure nine healthy plugins, alone and beside each attack
