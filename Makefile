@@ -93,14 +93,17 @@ javascript: $(NPM)
 	node_modules/.bin/tsc --project tests/page-js
 	@if grep --line-number --extended-regexp '"resolved": "[a-z]+:' $$(git ls-files '*package-lock.json'); then echo "a lock file names a registry: npm config set omit-lockfile-registry-resolved true, and lock again" >&2; exit 1; fi
 
-# Tools are built once, into the user's cache; the stamp carries the version.
+# Tools are built once, into the user's cache; the stamp carries the version. They run for seconds, so they are optimized
+# little, and not when they are linked.
+INSTALL := CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 CARGO_PROFILE_RELEASE_OPT_LEVEL=1 \
+  cargo install --quiet --locked --root $(TOOLS)
 $(TOOLS)/bin/cargo-deny-$(DENY):
 	@echo "building cargo-deny $(DENY), once (about 3 minutes)" >&2
-	cargo install --quiet --locked --root $(TOOLS) cargo-deny@$(DENY)
+	$(INSTALL) cargo-deny@$(DENY)
 	@touch $@
 $(TOOLS)/bin/typos-$(TYPOS):
 	@echo "building typos $(TYPOS), once (about 2 minutes)" >&2
-	cargo install --quiet --locked --root $(TOOLS) typos-cli@$(TYPOS)
+	$(INSTALL) typos-cli@$(TYPOS)
 	@touch $@
 
 .PHONY: static image
