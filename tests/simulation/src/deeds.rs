@@ -164,7 +164,7 @@ pub fn fight(world: &World, path: &str) {
     let patch = match path {
         // Notes are the user's.
         path if path.contains("/note-") => return,
-        // Nobody owns it, and whoever applied it puts it back.
+        // Nobody owns it, and the plugin that applied it puts it back.
         path if path.contains(&format!("/{}", world.which.entry())) => {
             let field = match world.which {
                 Which::Greeter => "text",

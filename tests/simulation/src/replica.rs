@@ -1,4 +1,4 @@
-//! A place for a host: whoever dies there is followed by another.
+//! A place for a host: when the host there dies, another follows.
 
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;

@@ -99,7 +99,8 @@ fn missed(
             return Some(text);
         }
     }
-    // What is or was owned wakes its owner, whoever reads it. A part that was applied wakes who applied it.
+    // What is or was owned wakes its owner, even if nobody reads it. A part that was applied wakes the
+    // key that applied it.
     let state = past.state(until);
     let manager = manager(run, uid);
     let mut concerned = state.filter(|(_, write)| {

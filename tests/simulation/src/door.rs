@@ -92,7 +92,7 @@ pub fn about(method: &http::Method, uri: &http::Uri) -> (Option<Verb>, String) {
 }
 
 impl Door {
-    /// A door where `faults` happen.
+    /// Lets `faults` happen to requests.
     pub fn new(faults: &[Fault]) -> Self {
         Self {
             faults: faults.to_vec(),
