@@ -108,7 +108,7 @@ async function run() {
   const bytes = await component(realpathSync(resolve(positionals[0] ?? main("package.json"))));
   const output = resolve(values.output);
   mkdirSync(dirname(output), { recursive: true });
-  // Whoever reads the file sees the old one or the new one.
+  // A reader of the file sees the old one or the new one.
   writeFileSync(`${output}.${process.pid}`, output.endsWith(".gz") ? gzipSync(bytes) : bytes);
   renameSync(`${output}.${process.pid}`, output);
 }

@@ -39,7 +39,7 @@ export class LabelSelector {
 
   /**
    * Reads what objects have in their fields, such as `spec.selector` of a Deployment. As in Go, null is
-   * what is absent, and an empty text in a map. Throws a terminal failure if it is no selector.
+   * what is absent, and an empty text in a map. Throws a terminal failure if it is not a selector.
    * @param {import("@windlass/sdk").LabelSelectorFields} fields
    */
   static of({ matchLabels, matchExpressions }) {

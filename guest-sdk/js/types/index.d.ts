@@ -191,7 +191,7 @@ export interface DeleteOptions {
 
 /** Everything that a reconciler can do beyond computing. */
 export class Cluster {
-  constructor(door: Door);
+  constructor(imports: HostImports);
   /** Reads one object, or a subresource of it; throws if it is not there. */
   get(
     target: ObjectRef | KubernetesObject,
@@ -363,7 +363,7 @@ export class LabelSelector {
   constructor(requirements: { key: string; operator: any; values: string[] }[]);
   /** Reads Kubernetes' own selector text; throws a terminal `Failure` if it is none. */
   static parse(text: string): LabelSelector;
-  /** Reads what objects have in their fields; throws a terminal `Failure` if it is no selector. */
+  /** Reads what objects have in their fields; throws a terminal `Failure` if it is not a selector. */
   static of(fields: LabelSelectorFields): LabelSelector;
   /** Whether an object with these labels is selected. */
   matches(labels: Record<string, string> | undefined): boolean;
@@ -372,7 +372,7 @@ export class LabelSelector {
 }
 
 /** What is behind a `Cluster`: the host, or a `FakeCluster`. Throws refusals. */
-export interface Door {
+export interface HostImports {
   get(target: ObjectRef, subresource: string | undefined, at: Consistency): KubernetesObject;
   list(query: ListQuery): KubernetesObject[];
   apply(object: KubernetesObject): KubernetesObject;
