@@ -22,7 +22,7 @@ pub struct Metadata {
     /// None for a cluster-scoped kind.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
-    /// Unique for ever; set by the API server.
+    /// Unique forever; set by the API server.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub uid: String,
     /// Counts the changes of the spec; 0 for kinds without a generation.
@@ -121,7 +121,7 @@ impl<'de> Deserialize<'de> for OwnerReference {
     }
 }
 
-/// As an error of whoever reads.
+/// As an error of the caller.
 fn fit<T, E: Error>(read: Result<T, &'static str>) -> Result<T, E> {
     read.map_err(E::custom)
 }

@@ -107,7 +107,7 @@ impl Needs {
         self.needs.iter().map(|need| &need.rule)
     }
 
-    /// As [`Needs::rules`], for whoever keeps them.
+    /// As [`Needs::rules`], for a caller that keeps them.
     pub(crate) fn into_rules(self) -> impl Iterator<Item = Rule> {
         self.needs.into_iter().map(|need| need.rule)
     }

@@ -22,7 +22,7 @@ pub struct LabelSelector {
     requirements: Vec<Requirement>,
 }
 
-/// What is no label selector, and why not.
+/// What is not a label selector, and why not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadSelector(String);
 
@@ -47,7 +47,7 @@ impl LabelSelector {
     /// Reads a selector's text; empty text selects all.
     ///
     /// # Errors
-    /// Text that is no selector; as a [`Failure`], that is terminal.
+    /// Text that is not a selector; as a [`Failure`], that is terminal.
     pub fn parse(text: &str) -> Result<Self, BadSelector> {
         match parse::requirements(text) {
             Ok(requirements) => Ok(Self { requirements }),

@@ -338,7 +338,7 @@ impl Session {
         parents.map(Path::to_owned).collect()
     }
 
-    /// What is known once everything has run that was there `before`: what a build or an update has written is no
+    /// What is known once everything has run that was there `before`: what a build or an update has written is not
     /// news, what somebody saved meanwhile is.
     fn after(&self, before: Result<Files, String>) -> Result<Files, String> {
         let now = self.files().map_err(|error| Chain(&*error).to_string());

@@ -2,7 +2,7 @@
 //! differ.
 //!
 //! ```text
-//! a pass fails ─> tape ─> recording (no secrets) ─> DIR/PLUGIN/NAME-GENERATION.json
+//! a pass fails ─> transcript ─> recording (no secrets) ─> DIR/PLUGIN/NAME-GENERATION.json
 //!                                                        └─> player ─> the guest ─> decisions ─> same?
 //! ```
 //! - Time, chance, configuration and every answer of the cluster are those of the recording, unless another

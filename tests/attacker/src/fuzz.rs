@@ -242,7 +242,7 @@ fn object(target: &ObjectRef, random: &mut Random) -> String {
             fields.insert(field.to_owned(), value);
         }
     }
-    // Sometimes it is no JSON at all.
+    // Sometimes it is not JSON at all.
     let text = object.to_string();
     match random.below(8) {
         0 => text.chars().take(text.len() / 2).collect(),

@@ -190,7 +190,7 @@ impl Flags {
         }
     }
 
-    /// Who takes part, of these, in the order of a round: whoever comes first in one comes last in the next.
+    /// Who takes part, of these, in the order of a round: the first of one is the last of the next.
     fn turns(&self, all: &[Contestant], round: usize) -> Vec<Contestant> {
         let is_wanted = |one: &Contestant| {
             self.only.is_empty() || self.only.iter().any(|word| one.name().contains(&**word))

@@ -48,7 +48,7 @@ struct RawMask {
     /// Whether the value is masked in all texts, such as messages.
     #[serde(default)]
     everywhere: bool,
-    /// For readers, and for whoever is told that the mask is not needed.
+    /// For readers, and for the message that the mask is not needed.
     why: String,
 }
 

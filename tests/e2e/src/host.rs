@@ -35,7 +35,7 @@ pub fn windlass_alone(arguments: &[&str]) -> Result<Output> {
     command.output().context("cannot start the host's program")
 }
 
-/// The settings of whoever runs the tests are not the host's.
+/// The host does not get the settings of the person who runs the tests.
 pub(crate) fn without_settings(command: &mut Command) {
     for name in [
         "KUBECONFIG",

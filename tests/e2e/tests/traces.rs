@@ -214,7 +214,7 @@ async fn a_collector_that_is_away_costs_one_line_and_no_pass() -> Result<()> {
     let plugins = Plugins::new(&cluster.namespace)?;
     let plugins = plugins.written_in(Greeter::Rust).greeter()?;
     let account = Account::new(&cluster.namespace, plugins.folder())?;
-    // Whoever comes there is sent away.
+    // Clients that come there are sent away.
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let nobody = listener.local_addr()?;
     tokio::spawn(async move { while listener.accept().await.is_ok() {} });

@@ -1,4 +1,4 @@
-//! A host without a cluster: engine, door and Events as in production, but no informers.
+//! A host without a cluster: engine, cluster access and Events as in production, but no informers.
 
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ pub struct House {
     pub api: FakeApi,
     /// What all its plugins share.
     pub sandboxes: Arc<Sandboxes>,
-    /// The door to the API server.
+    /// The connection to the API server.
     pub door: Api,
     discovery: Arc<Discovery>,
     events: Recorder,
@@ -45,7 +45,7 @@ pub struct House {
     guests: Option<Runtime>,
 }
 
-/// A plugin in a [`House`], with its own door, as its controller would hold it.
+/// A plugin in a [`House`], with its own [`ClusterAccess`], as its controller would hold it.
 pub struct Tenant {
     /// The plugin.
     pub plugin: Plugin,
@@ -118,7 +118,7 @@ impl House {
             .await
     }
 
-    /// Gives a plugin its door.
+    /// Gives a plugin its access to the cluster.
     ///
     /// # Errors
     /// Its primary kind is not served.

@@ -31,7 +31,7 @@ static LINES: Mutex<Vec<Line>> = Mutex::new(Vec::new());
 pub fn keep() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        // Whoever was faster than us shows lines elsewhere, and tests that look for them fail.
+        // If another task was faster, lines go elsewhere, and tests that look for them fail.
         let _ = tracing_subscriber::registry().with(Keep).try_init();
     });
 }

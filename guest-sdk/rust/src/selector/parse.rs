@@ -52,7 +52,7 @@ fn shown(token: Token<'_>) -> String {
 /// The requirements of a text.
 ///
 /// # Errors
-/// Why it is no selector.
+/// Why it is not a selector.
 pub(super) fn requirements(text: &str) -> Result<Vec<Requirement>, String> {
     let mut tokens = Tokens(text);
     let mut requirements = Vec::new();

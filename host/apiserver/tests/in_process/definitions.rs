@@ -40,7 +40,7 @@ async fn write(server: Server, writer: usize, served: &Mutex<Vec<String>>) {
     }
 }
 
-/// Whoever works out what is served from an older list must not have the last word.
+/// A task that works out what is served from an older list must not have the last word.
 #[test]
 fn a_kind_that_is_served_stays_served_while_others_are_defined() {
     let (server, served) = (server(1), Mutex::<Vec<String>>::default());

@@ -112,7 +112,7 @@ impl Follower {
         self.state.refused
     }
 
-    /// Follows the files, for ever.
+    /// Follows the files, without end.
     pub(super) async fn go_on(mut self) {
         let mut notices = self.host.seams.spawn.notices().ok().flatten();
         let mut inputs = self.target.inputs();

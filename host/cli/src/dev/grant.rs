@@ -9,7 +9,7 @@ use windlass_host::text::clean;
 const TEXT: usize = 2 << 10;
 
 /// Everything that `description` asks for, wherever it is, beside what is granted already; `primary` as the
-/// server knows it, if it does. What no plugin is ever given is left out, and named by whoever loads it.
+/// server knows it, if it does. What no plugin is ever given is left out: the code that loads the plugin names it.
 pub(super) fn asked(
     granted: &Grants,
     description: &Description,

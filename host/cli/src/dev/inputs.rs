@@ -1,7 +1,7 @@
 //! What a target is made from: the files that are watched, by their content.
 //!
 //! - The patterns of `spec.build.watch` name them; what .gitignore names, and what is made, is never among
-//!   them. A file that was touched and is the same is no change: a build that writes its own sources comes
+//!   them. A file that was touched and is the same is not a change: a build that writes its own sources comes
 //!   to rest.
 
 use std::collections::{BTreeMap, BTreeSet};

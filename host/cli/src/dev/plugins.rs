@@ -31,7 +31,7 @@ struct Told {
     held: Option<String>,
 }
 
-/// Tells what becomes of `plugin`, for ever.
+/// Tells what becomes of `plugin`, without end.
 pub(super) async fn watch(host: Arc<Host>, plugin: String, teller: Teller) {
     let meters = host.metrics.of(&plugin);
     let (mut moves, mut passes) = (meters.moves(), host.records.of(&plugin).follow(WAITING));

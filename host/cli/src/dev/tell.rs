@@ -18,7 +18,7 @@ use windlass_host::seams::{Clock, time_of_day};
 use windlass_host::text::shell_word;
 use windlass_host::why::PassAnswer;
 
-/// Whoever says it. Clones are the same.
+/// The one that says it. Clones are the same.
 #[derive(Clone)]
 pub(super) struct Teller {
     output: OutputFormat,

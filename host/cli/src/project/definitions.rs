@@ -25,7 +25,7 @@ pub(super) struct Definition {
 pub(super) struct Definitions(Vec<Definition>);
 
 impl Definitions {
-    /// Reads the YAML files of `folder`. What is no YAML is for whoever applies it to say.
+    /// Reads the YAML files of `folder`. The code that applies them reports what is not YAML.
     ///
     /// # Errors
     /// The folder cannot be read.

@@ -51,7 +51,7 @@ pub enum Failed {
     Other(#[from] anyhow::Error),
 }
 
-/// Whoever runs toolchains.
+/// The one that runs toolchains.
 #[derive(Clone)]
 pub struct Maker {
     /// Time, randomness and processes.
@@ -224,7 +224,7 @@ fn problems(
     told.collect()
 }
 
-/// Puts the component where the document says; whoever reads it there sees the old one or the new one. With a name that
+/// Puts the component where the document says; a reader sees the old one or the new one. With a name that
 /// ends in `.gz` it is packed: then the answer is how many bytes the file has.
 fn put(project: &Project, made: &Made, rng: &Rng) -> anyhow::Result<Option<usize>> {
     let component = &project.document.component;

@@ -88,7 +88,7 @@ fn added(project: &Project, to_grant: &[Grant]) -> anyhow::Result<String> {
     let document = &project.document;
     let file = &document.file;
     let text = with_grants(&project.text, to_grant);
-    // What a person has written is not touched unless it is certain what comes of it.
+    // What a person has written is not touched unless the result is certain.
     let is_as_meant = |text: &String| {
         let Ok(read) = manifest::parse(file, text) else {
             return false;

@@ -19,7 +19,7 @@ pub(super) struct Tool {
 }
 
 impl Tool {
-    /// Whether it is there, for whoever works in `folder`.
+    /// Whether it is there, for a process that works in `folder`.
     pub(super) async fn is_there(&self, folder: &Path, spawn: &Spawn) -> anyhow::Result<bool> {
         let quiet = format!("{{ {}; }} >/dev/null 2>&1", self.probe);
         Ok(spawn.shell(&quiet, folder).await? == Ended::Code(0))

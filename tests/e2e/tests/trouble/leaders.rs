@@ -2,7 +2,7 @@
 //! once another one has the Lease, by the API server's audit log, and the work goes on.
 //!
 //! - A blow lands at a request: there is no moment to hit, and none to miss.
-//! - Whoever dies is replaced by one with another name, as by a Deployment.
+//! - A leader that dies is replaced by one with another name, as by a Deployment.
 //! - `WINDLASS_STRIKES` says how often there is a blow, `WINDLASS_LEASE_SECONDS` how long the Leases last, and
 //!   `WINDLASS_SEED` which blows there are.
 
