@@ -47,7 +47,9 @@ export class Cluster {
    * @param {import("@windlass/sdk").ListQuery} query
    */
   list(query) {
-    return doing(`list ${query.kind}`, () => this.#imports.list({ consistency: "stored", ...query }));
+    return doing(`list ${query.kind}`, () =>
+      this.#imports.list({ consistency: "stored", ...query }),
+    );
   }
 
   /**
