@@ -27,10 +27,10 @@ use crate::{Curve, Workload};
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "changes",
     title: "More changes",
-    about: "5,000 objects of the first workload are there, and 10 to 4,000 of them are changed in each of ten seconds, whether or \
-            not the plugin comes after; it writes a child and a status for each. The time is that from the change until its \
-            status is seen. The API server is the embedded one; it, the host and the judge share two processors. Where the \
-            line breaks off upwards, both are at their end: what is offered beyond that waits.",
+    about: "There are 5,000 objects of the first workload. For ten seconds, 10 to 4,000 of them are changed each \
+            second, even if the plugin cannot keep up. It writes a child and a status for each change. The time runs \
+            from the change until its status is seen. The embedded API server, the host and the judge share two \
+            processors. Where the line goes steeply up, both processors are busy, and further changes wait.",
     figures: &[
         "p99 at 10 changes a second, ms",
         "p99 at 30 changes a second, ms",
