@@ -151,7 +151,7 @@ impl KubeconfigFile {
                 let left = File::open(&path).map(|file| file.try_lock());
                 if matches!(left, Ok(Err(TryLockError::WouldBlock))) {
                     bail!(
-                        "{shown} leads to a windlass apiserver that still runs: end that one, or name another file with --kubeconfig-out"
+                        "{shown} belongs to a windlass apiserver that still runs: stop it, or name another file with --kubeconfig-out"
                     );
                 }
                 fs::remove_file(&path)
@@ -159,7 +159,7 @@ impl KubeconfigFile {
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             _ => bail!(
-                "{shown} is there already, and not from windlass apiserver: name another file with --kubeconfig-out"
+                "{shown} exists already, and windlass apiserver did not write it: name another file with --kubeconfig-out"
             ),
         }
         Ok(Self { path, held: None })

@@ -65,10 +65,7 @@ impl Project {
         };
         let mut documents = manifest::parse(&path, &text)?.into_iter();
         let (Some(document), None) = (documents.next(), documents.next()) else {
-            bail!(
-                "{}: a project has one Plugin, not more or less",
-                path.display()
-            );
+            bail!("{}: a project has exactly one Plugin", path.display());
         };
         Ok(Self {
             folder: folder.to_owned(),

@@ -160,7 +160,7 @@ async fn component(
     let bytes = fs::read(&kept).with_context(|| format!("cannot read {}", kept.display()))?;
     if format!("sha256:{}", digest(&bytes).hex()) != recording.plugin.digest {
         bail!(
-            "{}: it was changed since it was kept: name a component with --with",
+            "{}: the file has changed since the recording: name a component with --with",
             kept.display()
         );
     }
@@ -239,7 +239,7 @@ impl Answer {
         }
         if self.hidden_values > 0 {
             text.push_str(&format!(
-                "{} values of Secrets are hidden in the recording: what depends on them differs for that alone",
+                "{} values of Secrets are hidden in the recording: results that depend on them can differ for this reason alone",
                 self.hidden_values
             ));
         }

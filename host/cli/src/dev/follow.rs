@@ -240,7 +240,7 @@ impl Follower {
         let name = candidate.document.name.clone();
         let folder = self.names.ask(self.number, candidate.clone());
         let folder = folder.map_err(|taken| {
-            format!("another target is the plugin {taken} already: give one of them another name")
+            format!("another project has the plugin name {taken} already: rename one of them")
         })?;
         self.state.asked = Some((made.digest, candidate));
         if self

@@ -228,7 +228,7 @@ impl News {
             Self::Changed { file } => (Tone::Good, "Changed", file.clone()),
             Self::Unwatched { file } => {
                 let text = format!(
-                    "{file} changes with every build, and is not watched any more: put it into .gitignore, or leave it out of spec.build.watch"
+                    "{file} changes with every build, so it is no longer watched: add it to .gitignore, or remove it from spec.build.watch"
                 );
                 (Tone::Warning, "Ignored", text)
             }
@@ -303,7 +303,7 @@ fn left(object: &ObjectRef, command: &str) -> String {
         _ => "",
     };
     format!(
-        "{object} is in no file any more, and still in the cluster: `{command}` deletes it{more}"
+        "{object} is no longer in any file, but still in the cluster: `{command}` deletes it{more}"
     )
 }
 

@@ -106,7 +106,7 @@ fn held(stage: &Stage, holder: Option<String>, refusal: Option<String>) -> Optio
         | Stage::SlowedDown(why) => Some(why.clone()),
         Stage::StandingBy => holder.map(|holder| {
             let holder = clean(&holder, HOLDER);
-            format!("{holder} has its Lease, and this host stands by")
+            format!("{holder} has its Lease, so this host is on standby")
         }),
         Stage::Loading | Stage::Syncing | Stage::Running => None,
     })
@@ -152,7 +152,7 @@ mod tests {
         let held = |holder: Option<&str>| held(&Stage::StandingBy, holder.map(str::to_owned), None);
         assert_eq!(held(None), None);
         let other = held(Some("other"));
-        let said = "other has its Lease, and this host stands by";
+        let said = "other has its Lease, so this host is on standby";
         assert_eq!(other.as_deref(), Some(said));
     }
 }

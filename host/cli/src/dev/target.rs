@@ -220,7 +220,7 @@ fn lacks(
     let mut problems = problems(project, description, primary, &host.discovery);
     let to_grant = host.to_grant(description, grants);
     let to_grant = to_grant.unwrap_or_else(|never| {
-        let problem = format!("the plugin needs what is never granted: {never}");
+        let problem = format!("the plugin needs access that is never granted: {never}");
         problems.insert(0, problem);
         Vec::new()
     });
@@ -262,7 +262,7 @@ fn alone(file: &Path) -> Plugin {
 fn own_name(description: &Description) -> anyhow::Result<String> {
     if !is_dns_label(&description.name) {
         bail!(
-            "the component calls itself {:?}, which is no DNS label: give it a document, plugin.yaml, that says its name",
+            "the component's name {:?} is not a DNS label: write a plugin.yaml with another name beside it",
             description.name
         );
     }

@@ -121,7 +121,7 @@ pub async fn build(flags: BuildFlags, threads: usize, seams: Seams) -> anyhow::R
     let project = Project::open(&flags.folder)?;
     if project.how().is_none() {
         bail!(
-            "{}: spec.build is not there: say how the component is made, with command, output and watch",
+            "{}: spec.build is missing: it says how the component is built, with command, output and watch",
             project.document.file.display()
         );
     }

@@ -33,7 +33,7 @@ pub async fn grants(flags: GrantsFlags, threads: usize, seams: Seams) -> anyhow:
     let project = Project::open(&flags.folder)?;
     let own = Definitions::of(&project.folder)?;
     let to_grant = to_grant(&project, &plugin.description, &own)
-        .map_err(|never| anyhow!("the plugin needs what is never granted: {never}"))?;
+        .map_err(|never| anyhow!("the plugin needs access that is never granted: {never}"))?;
     let file = project.document.file.display();
     if to_grant.is_empty() {
         let text = format!("{file} grants all that the plugin needs");
@@ -128,7 +128,9 @@ pub(super) fn missing(
             grants_command(&project.folder),
             block(&to_grant, INDENT).trim_end()
         ),
-        Err(never) => format!("no host starts it, since some of that is never granted: {never}"),
+        Err(never) => {
+            format!("no host starts it, since some of this access is never granted: {never}")
+        }
     };
     Some(format!(
         "{} does not grant what the plugin needs: {}; {advice}",

@@ -124,7 +124,7 @@ impl<'a> Draft<'a> {
     fn make(&self, folder: &Path, rng: &Rng) -> anyhow::Result<()> {
         let shown = folder.display();
         if folder.symlink_metadata().is_ok() {
-            bail!("{shown} is there already: choose another name, or remove it");
+            bail!("{shown} exists already: choose another name, or remove it");
         }
         let draft = folder.with_file_name(format!(".{}.{:016x}", self.name, rng.number()));
         let made = self

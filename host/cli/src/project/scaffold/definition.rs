@@ -48,9 +48,9 @@ impl Definition {
         let Some(definition) = found.pop() else {
             match wanted {
                 Some(kind) => {
-                    bail!("{shown}: no CustomResourceDefinition of a kind {kind} is there")
+                    bail!("{shown}: there is no CustomResourceDefinition of kind {kind}")
                 }
-                None => bail!("{shown}: no CustomResourceDefinition is there"),
+                None => bail!("{shown}: there is no CustomResourceDefinition"),
             }
         };
         if !found.is_empty() {
@@ -61,7 +61,7 @@ impl Definition {
         }
         let Some((kind, schema)) = kind(&definition) else {
             bail!(
-                "{shown}: this CustomResourceDefinition is not whole: it needs spec.group, spec.scope, spec.names with kind and plural, and a version that is served"
+                "{shown}: this CustomResourceDefinition is incomplete: it needs spec.group, spec.scope, spec.names with kind and plural, and a version that is served"
             );
         };
         for name in [&kind.kind, &kind.group, &kind.plural, &kind.singular] {
@@ -321,10 +321,10 @@ spec:
             (
                 &*two,
                 Some("Pod"),
-                "no CustomResourceDefinition of a kind Pod is there",
+                "there is no CustomResourceDefinition of kind Pod",
             ),
-            ("kind: Pod\n", None, "no CustomResourceDefinition is there"),
-            ("kind: CustomResourceDefinition\n", None, "is not whole"),
+            ("kind: Pod\n", None, "there is no CustomResourceDefinition"),
+            ("kind: CustomResourceDefinition\n", None, "is incomplete"),
             (&*quoted, None, "YAML reads On without quotes"),
             ("a: [", None, "crd.yaml:1"),
         ] {
