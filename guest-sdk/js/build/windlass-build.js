@@ -42,7 +42,7 @@ function common(one, other) {
 function label(name) {
   const label = name.replace(/^@[^/]*\//, "");
   if (/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(label)) return label;
-  throw new Error(`package.json: the name ${name} is no DNS label: use a-z, 0-9 and -`);
+  throw new Error(`package.json: the name ${name} is not a DNS label: use a-z, 0-9 and -`);
 }
 
 /**

@@ -87,7 +87,7 @@ function readable(shown, read) {
   try {
     return new LabelSelector(read());
   } catch (error) {
-    throw terminal(`${shown} is no label selector: ${/** @type {Error} */ (error).message}`);
+    throw terminal(`${shown} is not a label selector: ${/** @type {Error} */ (error).message}`);
   }
 }
 
@@ -108,9 +108,9 @@ function checked(key, operator, values) {
   const slash = key.indexOf("/");
   const [prefix, name] = slash < 0 ? ["a", key] : [key.slice(0, slash), key.slice(slash + 1)];
   const isKey = name !== "" && NAME.test(name) && prefix.length <= 253 && PREFIX.test(prefix);
-  if (!isKey) throw new Error(`${JSON.stringify(key)} is no label key`);
+  if (!isKey) throw new Error(`${JSON.stringify(key)} is not a label key`);
   const wrong = values.find((value) => !NAME.test(value));
-  if (wrong !== undefined) throw new Error(`${JSON.stringify(wrong)} is no label value`);
+  if (wrong !== undefined) throw new Error(`${JSON.stringify(wrong)} is not a label value`);
   return { key, operator, values: [...new Set(values)] };
 }
 

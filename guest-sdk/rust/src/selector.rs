@@ -54,7 +54,7 @@ impl LabelSelector {
             Err(why) => {
                 let shown: String = text.chars().take(200).collect();
                 Err(BadSelector(format!(
-                    "{shown:?} is no label selector: {why}"
+                    "{shown:?} is not a label selector: {why}"
                 )))
             }
         }
@@ -166,7 +166,7 @@ impl TryFrom<Fields> for LabelSelector {
         });
         let requirements = requirements.collect::<Result<_, String>>();
         let requirements =
-            requirements.map_err(|why| BadSelector(format!("it is no label selector: {why}")))?;
+            requirements.map_err(|why| BadSelector(format!("it is not a label selector: {why}")))?;
         Ok(Self { requirements })
     }
 }

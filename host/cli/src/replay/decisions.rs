@@ -76,7 +76,7 @@ fn said(note: &Note) -> Value {
 pub(super) fn difference(recorded: &Decisions, replayed: &Decisions) -> String {
     let yaml = |decisions: &Decisions| {
         let text = serde_saphyr::to_string(decisions);
-        text.unwrap_or_else(|error| format!("it is no YAML: {error}\n"))
+        text.unwrap_or_else(|error| format!("it is not YAML: {error}\n"))
     };
     lines(&yaml(recorded), &yaml(replayed))
 }
