@@ -165,8 +165,8 @@ impl TryFrom<Fields> for LabelSelector {
             Ok(requirement)
         });
         let requirements = requirements.collect::<Result<_, String>>();
-        let requirements =
-            requirements.map_err(|why| BadSelector(format!("it is not a label selector: {why}")))?;
+        let requirements = requirements
+            .map_err(|why| BadSelector(format!("it is not a label selector: {why}")))?;
         Ok(Self { requirements })
     }
 }
