@@ -105,7 +105,7 @@ $(TOOLS)/bin/typos-$(TYPOS):
 	@touch $@
 $(TOOLS)/bin/vale-$(VALE):
 	@command -v go >/dev/null || { echo "install Go 1.26 first (vale, which checks the prose, is built from its Go module)" >&2; exit 1; }
-	@echo "building vale $(VALE), once (about 3 minutes)" >&2
+	@echo "building vale $(VALE), once (about 2 minutes)" >&2
 	CGO_CFLAGS="-O1 -w" GOBIN=$(TOOLS)/bin go install github.com/vale-cli/vale/v3/cmd/vale@v$(VALE)
 	@touch $@
 
