@@ -23,7 +23,7 @@ use windlass_host::seams::{Seams, Task};
 use windlass_host::shutdown;
 
 /// The first line of a kubeconfig that may be replaced.
-const MARK: &str = "# Written by windlass apiserver, and gone when that ends.\n";
+const MARK: &str = "# Written by windlass apiserver, which removes this file when it ends.\n";
 
 /// Serves until SIGTERM, SIGINT or SIGHUP.
 ///

@@ -163,7 +163,7 @@ impl Session {
         }
         if failed > 0 {
             let hint = match report.cases.iter().any(|case| case.differs) {
-                true => ": if what came is right, `windlass test --update` takes it over",
+                true => ": if the new results are right, `windlass test --update` accepts them",
                 false => "",
             };
             bail!("{failed} of {} failed{hint}", report.cases.len());

@@ -234,7 +234,7 @@ impl Answer {
         text.push_str(&difference(&self.recorded, &self.replayed));
         if recording.seed_hidden {
             text.push_str(
-                "the pass made a value of a Secret by itself: where its random numbers began is not in the recording, so what it draws differs\n",
+                "the pass generated a value of a Secret: the recording does not have the seed of its random numbers, so generated values differ\n",
             );
         }
         if self.hidden_values > 0 {

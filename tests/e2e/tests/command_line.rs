@@ -209,7 +209,7 @@ fn a_component_says_what_it_is_without_a_cluster() {
     for line in [
         "greeter 0.1.0   ",
         "RECONCILES Greeting of examples.windlass.dev/v1",
-        "           finalizes: an object waits for it before it goes",
+        "           finalizes: an object is deleted only after finalize is done",
         "NEEDS      ",
         "deployments.apps: ",
         "greetings.examples.windlass.dev/status: patch",

@@ -206,7 +206,7 @@ impl News {
             }
             Self::BuildFailed { message, runs_on } => {
                 let more = match runs_on {
-                    true => "\nthe version before runs on",
+                    true => "\nthe version before continues to run",
                     false => "",
                 };
                 (Tone::Bad, "Failed", format!("{message}{more}"))

@@ -139,7 +139,7 @@ fn text(checks: &[Check]) -> String {
     let mut out = String::new();
     for check in checks {
         let state = match check.state {
-            "unneeded" => "not here, and not needed",
+            "unneeded" => "missing, but not needed",
             state => state,
         };
         // Writing into memory does not fail.

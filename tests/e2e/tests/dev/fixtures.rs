@@ -246,7 +246,7 @@ fn what_is_wrong_is_one_clear_error_and_changes_nothing() -> Result<()> {
         ),
         (
             "given: { removals: [Greeting/default/bob] }\nwhen: { reconcile: Greeting/default/ada }\nthen: { answer: done }\n",
-            "given: Greeting/default/bob is not there",
+            "given: Greeting/default/bob does not exist",
         ),
         (
             &STEP

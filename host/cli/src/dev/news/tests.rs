@@ -57,7 +57,7 @@ fn a_pass_is_told_by_what_it_did_to_fields() {
     let want = "Greeting/n/ada    3 ms  4 writes
 + ConfigMap/n/made
     data.text: \"Hello, Ada!\"
-    because of it:
+    as a result:
       spec.type: \"ClusterIP\"
       spec.type: \"ClusterIP\"
       spec.type: \"ClusterIP\"

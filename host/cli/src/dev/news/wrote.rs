@@ -27,7 +27,7 @@ pub(super) fn lines(wrote: &Written) -> Vec<String> {
     lines.extend(owner_change(wrote));
     lines.extend(field_lines(&wrote.fields, FIELDS, "    "));
     if !wrote.followed.is_empty() {
-        lines.push("    because of it:".to_owned());
+        lines.push("    as a result:".to_owned());
         lines.extend(field_lines(&wrote.followed, FOLLOWED, "      "));
     }
     if !wrote.unread.is_empty() {
