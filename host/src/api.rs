@@ -38,7 +38,7 @@ pub(crate) use requests::InFlightRequest;
 pub use requests::Requests;
 pub use resource::{BadName, Resource, api_path, group_of, segment};
 
-use crate::bugs::{self, Bug};
+use crate::bugs::bug;
 use crate::memory::{Account, Charge};
 use crate::seams::{Clock, Rng, Seams};
 use crate::spans;
@@ -160,8 +160,8 @@ impl Api {
         let exchange = async move {
             // Asked as late as can be: the task may have waited for its turn.
             let allowance = match &gate {
-                Some(_) if bugs::is(Bug::TheGateIsOpen) => REQUEST_DEADLINE,
-                Some(gate) => gate.allowance().ok_or(ApiError::NotLeader)?,
+                Some(gate) => bug!(TheGateIsOpen, gate.allowance(), Some(REQUEST_DEADLINE))
+                    .ok_or(ApiError::NotLeader)?,
                 None => REQUEST_DEADLINE,
             };
             let deadline = allowance.min(REQUEST_DEADLINE);

@@ -44,7 +44,7 @@ use futures::future::join_all;
 use tokio::time::Instant;
 
 use crate::api::{Api, Discovery, Resource};
-use crate::bugs::{self, Bug};
+use crate::bugs::bug;
 use crate::events::Recorder;
 use crate::grants::Grants;
 use crate::informer::Informers;
@@ -148,9 +148,7 @@ impl Prepared {
             seams: &seams,
         };
         let watches = Watches::start(&plugin, &grants, &primary, means, &view).await;
-        if !bugs::is(Bug::ListsAreNotWaitedFor) {
-            watches.synced().await;
-        }
+        bug!(ListsAreNotWaitedFor, watches.synced().await, ());
         events.knows(&plugin.name, plugin.limits().weight, &meters.throttled);
         let granted = grants.clone();
         let means = AccessMeans {

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 use crate::api::Gate;
 use crate::api::{Accept, Api, ApiError, Request, object};
-use crate::bugs::{self, Bug};
+use crate::bugs::bug;
 use crate::crashes::Crashes;
 use crate::seams::Seams;
 pub use flags::LeaderElectionFlags;
@@ -214,9 +214,7 @@ impl Lease {
     /// A renewal that was under way when [`Lease::hold`] was dropped may land in between, so a write
     /// that comes too late is made again.
     pub async fn release(&self) {
-        if !bugs::is(Bug::TheLeaseIsReleasedFirst) {
-            self.gate.close();
-        }
+        bug!(TheLeaseIsReleasedFirst, self.gate.close(), ());
         for _ in 0..RELEASES {
             let released = match self.read().await {
                 Ok(Some(record)) if record.holder == self.identity => self.write(&record, "").await,

@@ -44,7 +44,7 @@ pub use wake_reason::{Enqueue, WakeReason};
 pub use write::Write;
 
 use crate::api::Resource;
-use crate::bugs::{self, Bug};
+use crate::bugs::bug;
 use crate::informer::{Change, Subscription};
 use crate::memory::Account;
 use crate::object::{ApplyScope, Fields, Key, Object};
@@ -201,7 +201,7 @@ impl View {
     pub fn rerun_all(&self, why: &WakeReason) {
         let going = self.primaries_that(|object| object.metadata.deleting);
         for key in self.primaries_that(|_| true) {
-            let low = going.binary_search(&key).is_err() || bugs::is(Bug::DeletionsRunLow);
+            let low = bug!(DeletionsRunLow, going.binary_search(&key).is_err(), true);
             let why = why.clone();
             self.queue.enqueue(Enqueue { key, why, low });
         }

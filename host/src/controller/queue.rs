@@ -18,7 +18,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::hash::Hash;
 use std::mem;
 
-use crate::bugs::{self, Bug};
+use crate::bugs::bug;
 use entry::{Count, Entry};
 pub(super) use slots::Handle;
 use slots::Slots;
@@ -138,10 +138,12 @@ impl<K: Clone + Ord + Hash, T: Copy + Ord, N: Payload> Queue<K, T, N> {
 
     fn wake(&mut self, handle: Handle, priority: Priority) -> Option<&mut N> {
         let entry = &mut self.keys.get_mut(handle)?.entry;
-        let is_normal = priority == Priority::Normal;
-        if bugs::is(Bug::ChangesDuringARunAreDropped) && entry.running && is_normal {
-            return Some(&mut entry.note);
-        }
+        bug!(
+            ChangesDuringARunAreDropped,
+            if entry.running && priority == Priority::Normal {
+                return Some(&mut entry.note);
+            }
+        );
         if let Some(due) = entry.forget_delay() {
             self.alarms.remove(&(due, handle));
         }

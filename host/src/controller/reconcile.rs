@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use super::finalizer::{Step, next_step};
 use super::settle::{FinalizerPatch, path, settle_finalizer};
 use crate::api::{ApiError, Resource};
-use crate::bugs::{self, Bug};
+use crate::bugs::bug;
 use crate::metrics::FailureKind;
 use crate::object::{Key, Metadata, Object, finalizer_of};
 use crate::plugin::cluster::{Call, ClusterAccess, Primary, Traffic};
@@ -196,8 +196,11 @@ impl Reconciler {
         let called = asked.plugin.finalize(request, call, &self.cancel).await;
         self.settle_reads(&whole.metadata, called.answer.is_ok());
         let recording = self.record(asked, Function::Finalize, &called).await;
-        let done = matches!(called.answer, Ok(Progress::Done))
-            || bugs::is(Bug::PendingLetsGo) && called.answer.is_ok();
+        let done = bug!(
+            PendingLetsGo,
+            matches!(called.answer, Ok(Progress::Done)),
+            called.answer.is_ok()
+        );
         let mut pass = Pass::called(Step::Finalize, called, |progress| match progress {
             Progress::Done => Done::Rest,
             Progress::Pending(millis) => Done::After(millis),

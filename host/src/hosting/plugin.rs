@@ -12,7 +12,7 @@ use super::runner::PluginRunner;
 use super::version::Version;
 use super::{Asked, Host};
 use crate::api::Resource;
-use crate::bugs::{self, Bug};
+use crate::bugs::bug;
 use crate::grants::split_subresource;
 use crate::lease::ObservedLease;
 use crate::metrics::PluginStage;
@@ -117,9 +117,7 @@ impl Host {
         let over = first(lost.as_mut(), run).await;
         let mut ended = Ended::LostLease;
         if let Either::Right(()) = over {
-            if bugs::is(Bug::TheLeaseIsReleasedFirst) {
-                Box::pin(lease.release()).await;
-            }
+            bug!(TheLeaseIsReleasedFirst, Box::pin(lease.release()).await);
             let stopped = first(lost, Box::pin(runner.stop(phases))).await;
             if let Either::Right(()) = stopped {
                 ended = Ended::Asked;

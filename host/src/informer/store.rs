@@ -18,7 +18,7 @@ mod tombstones;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::bugs::{self, Bug};
+use crate::bugs::bug;
 use crate::object::{Fields, Key, Object};
 use index::Index;
 use interner::Interner;
@@ -163,11 +163,7 @@ impl Store {
 
     /// A list must be at least as new as this.
     pub(super) fn highest(&self) -> u64 {
-        if bugs::is(Bug::RelistsGoBack) {
-            0
-        } else {
-            self.highest
-        }
+        bug!(RelistsGoBack, self.highest, 0)
     }
 
     /// A list begins: what it does not name until its end is gone.
@@ -202,9 +198,7 @@ impl Store {
         let missing: Vec<Key> = missing.map(|(key, _)| key.clone()).collect();
         let gone = missing.iter().map(|key| self.take_out(key, version));
         let gone: Vec<Shown> = gone.collect();
-        if !bugs::is(Bug::RelistsLoseTombstones) {
-            all.extend(gone);
-        }
+        bug!(RelistsLoseTombstones, all.extend(gone), ());
         self.reach(version);
         all
     }
@@ -318,10 +312,17 @@ impl Store {
             if held.object.metadata.uid == object.metadata.uid {
                 held.shown = held.shown.max(version);
             }
-            let goes_back = bugs::is(Bug::RelistsGoBack) && self.listing.is_some()
-                || bugs::is(Bug::AnswersAreDroppedEarly)
-                    && held.shown < held.object.metadata.version();
-            if !goes_back && !is_newer(&object, &held.object) {
+            let is_older = || !is_newer(&object, &held.object);
+            let is_old = bug!(
+                RelistsGoBack,
+                bug!(
+                    AnswersAreDroppedEarly,
+                    is_older(),
+                    is_older() && held.shown >= held.object.metadata.version()
+                ),
+                is_older() && self.listing.is_none()
+            );
+            if is_old {
                 if held.edition < edition && is_same(&object, &held.object) {
                     self.pool.pack(&mut object);
                     self.index.recut(&held.object, &object);

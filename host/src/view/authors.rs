@@ -11,7 +11,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::View;
-use crate::bugs::{self, Bug};
+use crate::bugs::bug;
 use crate::informer::Change;
 use crate::memory::{Account, Charge, Exceeded};
 use crate::object::owned::{Tag, changed, managers};
@@ -96,8 +96,8 @@ impl View {
                 sides.flat_map(|object| managers(object.owned())).collect()
             }
         };
-        let old = old.filter(|_| new.is_none() || !bugs::is(Bug::OldOwnersAreNotWoken));
-        let sides = [old, new].into_iter().flatten();
+        let woken = bug!(OldOwnersAreNotWoken, old, old.filter(|_| new.is_none()));
+        let sides = [woken, new].into_iter().flatten();
         self.authors_by(&concerned, sides)
     }
 

@@ -5,7 +5,7 @@
 
 use super::wake_reason::{self, WakeReason};
 use crate::api::{Resource, group_of};
-use crate::bugs::{self, Bug};
+use crate::bugs::bug;
 use crate::informer::Change;
 use crate::object::{Fields, Key, Metadata, Object};
 
@@ -36,10 +36,13 @@ impl EventMapper {
         if !is_seen(change, fields, spec_only) {
             return Vec::new();
         }
-        let mut sides = [&change.old, &change.new];
-        if bugs::is(Bug::OldOwnersAreNotWoken) && change.new.is_some() {
-            sides = [&None, &change.new];
-        }
+        let old = change.old.as_ref();
+        let woken = bug!(
+            OldOwnersAreNotWoken,
+            old,
+            old.filter(|_| change.new.is_none())
+        );
+        let sides = [woken, change.new.as_ref()];
         let mut keys: Vec<Key> = Vec::new();
         for object in sides.into_iter().flatten() {
             keys.extend(self.concerned(resource, object));

@@ -9,7 +9,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use crate::bugs::{self, Bug};
+use crate::bugs::bug;
 use crate::memory::{Account, Charge, Exceeded};
 use crate::object::{Key, Metadata};
 use crate::selector::LabelSelector;
@@ -202,17 +202,21 @@ impl Reads {
         self.look_up(kind, [old, new]).0
     }
 
-    /// Who has read one of `sides`, and how often an index was asked, or a selector.
-    fn look_up(&self, kind: &GroupKind, sides: [Option<&Metadata>; 2]) -> (Vec<Key>, usize) {
+    /// Who has read one of `both`, and how often an index was asked, or a selector.
+    fn look_up(&self, kind: &GroupKind, both: [Option<&Metadata>; 2]) -> (Vec<Key>, usize) {
         let mut probes = 1;
         let Some(kind) = self.kinds.get(kind) else {
             return (Vec::new(), probes);
         };
-        let sides = match sides {
-            [Some(_), Some(new)] if bugs::is(Bug::LeavingAListIsNotHeard) => [None, Some(new)],
-            sides => sides,
-        };
-        let is_new_to_all = sides[0].is_none() && bugs::is(Bug::AbsentReadsAreNotTracked);
+        let sides = bug!(
+            LeavingAListIsNotHeard,
+            both,
+            match both {
+                [Some(_), Some(new)] => [None, Some(new)],
+                both => both,
+            }
+        );
+        let is_new_to_all = bug!(AbsentReadsAreNotTracked, false, sides[0].is_none());
         let mut keys = Vec::new();
         let mut buckets = BTreeSet::new();
         for side in sides.into_iter().flatten() {

@@ -10,7 +10,7 @@ use super::read::uri;
 use super::retry::{Failed, Repeat};
 use super::{Call, Target, WriteMode};
 use crate::api::{Request, object as json_object};
-use crate::bugs::{self, Bug};
+use crate::bugs::bug;
 use crate::object::{ApplyScope, Object};
 use crate::plugin::bindings::cluster::{DeleteOptions, Error, Propagation};
 use crate::plugin::bindings::types::ObjectRef;
@@ -171,7 +171,7 @@ fn body(meant: &Preconditions, options: &DeleteOptions) -> Value {
         ("kind", Some("DeleteOptions".into())),
         (
             "preconditions",
-            (!bugs::is(Bug::DeletionsNameNoUid)).then_some(preconditions),
+            bug!(DeletionsNameNoUid, Some(preconditions), None),
         ),
         (
             "propagationPolicy",

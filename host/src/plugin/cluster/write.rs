@@ -15,7 +15,7 @@ use super::retry::Repeat;
 use super::set::{is_adopted, is_in_set_of, label};
 use super::{Call, SeenVersion, Target, WriteMode};
 use crate::api::{Request, object as json_object};
-use crate::bugs::{self, Bug};
+use crate::bugs::bug;
 use crate::object::{ApplyScope, Object, finalizer_of, manager_for, manager_of};
 use crate::plugin::bindings::cluster::Error;
 use crate::plugin::bindings::types::ObjectRef;
@@ -198,12 +198,14 @@ impl Call {
         if let Some(unchanged) = self.unchanged(target, &slot, &intent) {
             return Ok(self.show(&target.resource, &unchanged));
         }
-        if bugs::is(Bug::DroppedFieldsAreNotSeen)
-            && let Some(held) = self.cluster.view.get(&target.resource, &target.key)
-            && covers(&held.value(), &Value::Object(object.clone()))
-        {
-            return Ok(self.show(&target.resource, &held));
-        }
+        bug!(
+            DroppedFieldsAreNotSeen,
+            if let Some(held) = self.cluster.view.get(&target.resource, &target.key)
+                && crate::bugs::covers(&held.value(), &Value::Object(object.clone()))
+            {
+                return Ok(self.show(&target.resource, &held));
+            }
+        );
         self.check_owner(target, &object).await?;
         let parameters = parameters(&slot.0, &meant);
         let mut body = match meant {
@@ -337,17 +339,6 @@ fn with_no_version(mut object: Map<String, Value>) -> Value {
         metadata.insert("resourceVersion".into(), NO_VERSION.into());
     }
     Value::Object(object)
-}
-
-/// Whether `object` says all that `intent` says.
-fn covers(object: &Value, intent: &Value) -> bool {
-    match (object, intent) {
-        (Value::Object(object), Value::Object(intent)) => intent.iter().all(|(name, wanted)| {
-            let held = object.get(name);
-            held.is_some_and(|held| covers(held, wanted))
-        }),
-        (object, intent) => object == intent,
-    }
 }
 
 /// An apply that names neither UID nor version can only meet a race.

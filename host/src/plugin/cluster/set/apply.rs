@@ -10,7 +10,7 @@ use super::super::write::ApplyTarget;
 use super::super::{Call, Target, WriteMode};
 use super::member::{self, Standing};
 use crate::api::Request;
-use crate::bugs::{self, Bug};
+use crate::bugs::bug;
 use crate::events::{Event, Regarding, Severity};
 use crate::grants::Access;
 use crate::object::{ApplyScope, Object};
@@ -92,8 +92,8 @@ impl Call {
     /// Whether the object is, or is going to be, one that was adopted.
     fn check_standing(&mut self, target: &Target, there: &Object) -> Result<bool, Error> {
         let standing = member::standing(there, &self.primary, &self.cluster.plugin);
+        bug!(SetsTakeWhatIsThere, return Ok(false));
         match standing {
-            _ if bugs::is(Bug::SetsTakeWhatIsThere) => Ok(false),
             Standing::Member | Standing::Left => Ok(member::is_adopted(&there.metadata)),
             Standing::Foreign if self.may_adopt(target) => Ok(true),
             Standing::Foreign | Standing::Controlled(_) => {

@@ -8,7 +8,7 @@ use super::super::write::object_of;
 use super::super::{Call, Target};
 use super::{ObjectName, member, whole};
 use crate::api::{Request, Resource};
-use crate::bugs::{self, Bug};
+use crate::bugs::bug;
 use crate::events::{Event, Severity};
 use crate::grants::{Access, Scope};
 use crate::object::{ApplyScope, Object, manager_of};
@@ -75,7 +75,7 @@ impl Call {
                 kinds.push((resource.clone(), place));
             }
         }
-        if overlooked && !bugs::is(Bug::ListsAreNotWaitedFor) {
+        if bug!(ListsAreNotWaitedFor, overlooked, false) {
             return Ok(None);
         }
         view.forget_waiting(&self.primary.key);
