@@ -145,8 +145,9 @@ impl SchedulerState {
         Some((plugin, weight, call))
     }
 
-    /// A turn of `plugin` begins. It counts as a whole slice until it is known how long it was. A plugin that has not run for long
-    /// may make up for one slice. So one that computes little between two answers comes before those that always compute.
+    /// A turn of `plugin` begins. It counts as a whole slice until it is known how long it was. A plugin that has not
+    /// run for long may make up for one slice. So one that computes little between two answers comes before those that
+    /// always compute.
     fn begin(&mut self, plugin: &Arc<str>, weight: u32) {
         let slice = cost(SLICE, weight);
         self.calls.begin(plugin, slice, slice);
