@@ -97,14 +97,17 @@ javascript: $(NPM)
 	node_modules/.bin/tsc --project tests/page-js
 	@if grep --line-number --extended-regexp '"resolved": "[a-z]+:' $$(git ls-files '*package-lock.json'); then echo "a lock file names a registry: npm config set omit-lockfile-registry-resolved true, and lock again" >&2; exit 1; fi
 
-# Tools are built once, into the user's cache; the stamp carries the version.
+# Tools are built once, into the user's cache; the stamp carries the version. They run for seconds, so they are optimized
+# little, and not when they are linked.
+INSTALL := CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 CARGO_PROFILE_RELEASE_OPT_LEVEL=1 \
+  cargo install --quiet --locked --root $(TOOLS)
 $(TOOLS)/bin/cargo-deny-$(DENY):
 	@echo "building cargo-deny $(DENY), once (about 3 minutes)" >&2
-	cargo install --quiet --locked --root $(TOOLS) cargo-deny@$(DENY)
+	$(INSTALL) cargo-deny@$(DENY)
 	@touch $@
 $(TOOLS)/bin/typos-$(TYPOS):
 	@echo "building typos $(TYPOS), once (about 2 minutes)" >&2
-	cargo install --quiet --locked --root $(TOOLS) typos-cli@$(TYPOS)
+	$(INSTALL) typos-cli@$(TYPOS)
 	@touch $@
 $(TOOLS)/bin/vale-$(VALE):
 	@command -v go >/dev/null || { echo "install Go 1.26 first (vale, which checks the prose, is built from its Go module)" >&2; exit 1; }
@@ -146,15 +149,16 @@ screenshots: demo-built chromium $(NPM) ## Take the pictures of the status page 
 test-fast: toolchain $(NPM) ## Run the tests that need no Go
 	@tests/summary --workspace --lib --test sandbox --test in_process --test controllers --test rbac --test port
 test: toolchain go demo-built chromium $(NPM) ## Run all tests, on a real control plane and on the embedded API server
-	@NODE_SUITES=tests/page-js tests/summary --workspace -- --test-threads 4
-	@$(MAKE) --no-print-directory test-embedded
+	@NODE_SUITES=tests/page-js EMBEDDED_SUITES="$(E2E)" EMBEDDED_FLAGS="$(REAL_ONLY:%=--skip %)" \
+	  tests/summary --workspace -- --test-threads 4
 # `windlass dev` brings its own server. Attacks and faults hit the host, and the real control plane has seen them.
 HOST_ONLY := dev attacks trouble
 # The embedded server has no Pod Security admission, and no controllers that make pods of Deployments.
 REAL_ONLY := a_pod_with_more_rights_than_restricted_allows_is_refused its_pods_are_admitted_and_its_budget_counts_them
 E2E := $(filter-out $(HOST_ONLY),$(basename $(notdir $(wildcard tests/e2e/tests/*.rs) $(patsubst %/,%,$(dir $(wildcard tests/e2e/tests/*/main.rs))))))
 test-embedded: toolchain go $(NPM) ## Run the end-to-end tests on the embedded API server
-	@WINDLASS_TEST_SERVER=embedded E2E_SUITES="$(E2E)" tests/summary --test-threads 4 $(REAL_ONLY:%=--skip %)
+	@ONLY_EMBEDDED=1 EMBEDDED_SUITES="$(E2E)" EMBEDDED_FLAGS="$(REAL_ONLY:%=--skip %)" \
+	  tests/summary --workspace -- --test-threads 4
 contract: toolchain go ## Compare the embedded API server with a real one, by the contract's scenarios
 	cargo test --workspace --test contract --test kubectl
 contract-crds: toolchain go ## Install 400 CRDs on a real API server and on the embedded one, and compare the times
@@ -259,6 +263,18 @@ bench-built: toolchain go measured languages-built
 bench-smoke: bench-built
 	@target/release/bench --rounds 1 --crowd 20 --queue 5 --stations 3 --laps 2 --rest 1 --objects 100 --output target/bench/smoke.json
 	@target/release/bench --scale --growth 1 --output target/bench/smoke.json
+# Two builds of Windlass side by side, without the link-time optimization of a release: BASE is a commit, or a program.
+.PHONY: bench-quick
+BASE := HEAD
+ROWS := greet start ring rerun swap
+bench-quick: toolchain go ## Compare this tree with BASE (a commit, or a program) in about 10 minutes; ROWS are workloads
+	@tests/bench/builds '$(BASE)'
+	cargo build --quiet --profile measured -p windlass-bench
+	cargo build --quiet -p bench-greeter -p bench-station --profile guest --target wasm32-wasip2 --target-dir target/guests
+	cargo build --quiet -p bench-holder --features again --profile guest --target wasm32-wasip2 --target-dir target/guests
+	@cp target/guests/wasm32-wasip2/guest/bench_holder.wasm target/bench/holder-again.wasm
+	@target/measured/bench --builds --rounds 3 --crowd 300 --queue 30 --stations 30 --laps 10 --rest 5 --objects 2000 \
+	  --output target/bench/quick.json $(ROWS)
 # As in a release, but for the minutes that it takes to link one.
 .PHONY: bench-neighbours
 bench-neighbours: toolchain go ## Measure nine healthy plugins, alone and beside each attack

@@ -141,9 +141,7 @@ impl Prepared {
         let _ = meters.account.set(plugin.account().clone());
         let queue = Arc::new(WorkQueue::new(seams.clock, meters.clone()));
         let watch_spec = plugin.description.watch_spec(&plugin.name, primary.clone());
-        let wake = queue.clone();
-        let wake = Box::new(move |wakeup| wake.add(wakeup));
-        let view = Arc::new(View::new(watch_spec, wake, plugin.account()));
+        let view = Arc::new(View::new(watch_spec, queue.clone(), plugin.account()));
         let means = WatchDependencies {
             informers: &informers,
             discovery: &discovery,

@@ -26,7 +26,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use parking_lot::Mutex;
-pub use shared::{Handler, InformerPhase, KnownVersion, Notification, Origin};
+pub use shared::{EventHandler, InformerPhase, KnownVersion, Notification, Origin};
 pub use store::Change;
 
 use tokio::time::Instant;
@@ -142,11 +142,11 @@ impl Informers {
         &self,
         watched: InformerKey,
         fields: Fields,
-        heard: Handler,
+        handler: Box<dyn EventHandler>,
         account: &Account,
     ) -> Subscription {
         let informer = self.informer(watched, &fields);
-        let ticket = informer.feed.join(fields, heard, account);
+        let ticket = informer.feed.join(fields, handler, account);
         Subscription { ticket, informer }
     }
 

@@ -71,8 +71,18 @@ pub struct WatchSpec {
     pub watches: BTreeSet<(String, String)>,
 }
 
-/// Who is told of the keys to run.
-pub type Wake = Box<dyn Fn(Enqueue) + Send + Sync>;
+/// Where a view puts the keys that are to run: the work queue of its controller.
+pub trait KeyQueue: Send + Sync {
+    /// Marks a key as needing work. Called under the lock of an informer's store.
+    fn enqueue(&self, wakeup: Enqueue);
+}
+
+/// The queue of a view whose keys nobody runs.
+struct NoQueue;
+
+impl KeyQueue for NoQueue {
+    fn enqueue(&self, _: Enqueue) {}
+}
 
 /// A field manager, and what it wrote.
 pub type FieldOwner = (String, ApplyScope);
@@ -96,12 +106,12 @@ pub struct View {
     /// Keys that run when something more is watched.
     waiting: Mutex<BTreeSet<Key>>,
     wakes: EventMapper,
-    wake: Wake,
+    queue: Arc<dyn KeyQueue>,
 }
 
 impl View {
-    /// A view of nothing yet. It tells `wake` of the keys to run, and what it keeps counts on `account`.
-    pub fn new(watch_spec: WatchSpec, wake: Wake, account: &Account) -> Self {
+    /// A view of nothing yet. It puts the keys that are to run into `queue`, and what it keeps counts on `account`.
+    pub fn new(watch_spec: WatchSpec, queue: Arc<dyn KeyQueue>, account: &Account) -> Self {
         Self {
             watched: RwLock::default(),
             with_finalizer: RwLock::default(),
@@ -114,13 +124,13 @@ impl View {
             waiting: Mutex::default(),
             wakes: EventMapper::new(watch_spec.primary.clone(), watch_spec.spec_change_only),
             watch_spec,
-            wake,
+            queue,
         }
     }
 
     /// A view without informers: every read goes to the API server, and nobody is woken.
     pub fn unwatched(watch_spec: WatchSpec) -> Self {
-        Self::new(watch_spec, Box::new(drop), &Account::unlimited())
+        Self::new(watch_spec, Arc::new(NoQueue), &Account::unlimited())
     }
 
     /// Whether the store answers for this object.
@@ -193,7 +203,7 @@ impl View {
         for key in self.primaries_that(|_| true) {
             let low = going.binary_search(&key).is_err() || bugs::is(Bug::DeletionsRunLow);
             let why = why.clone();
-            (self.wake)(Enqueue { key, why, low });
+            self.queue.enqueue(Enqueue { key, why, low });
         }
     }
 
@@ -242,7 +252,7 @@ impl View {
 
     fn wake(&self, key: Key, why: WakeReason) {
         let low = false;
-        (self.wake)(Enqueue { key, why, low });
+        self.queue.enqueue(Enqueue { key, why, low });
     }
 
     /// Takes in what the API server answered to a read by the key `by`, which is woken if its own

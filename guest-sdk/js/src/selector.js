@@ -18,7 +18,7 @@ const OPERATORS = { in: "in", notin: "notin", "=": "in", "==": "in", "!=": "noti
 /** @type {Record<string, Operator>} */
 const EXPRESSIONS = { In: "in", NotIn: "notin", Exists: "exists", DoesNotExist: "absent" };
 
-/** Judges labels as the API server and the host do. */
+/** A label selector, with the same result as in the API server and the host. */
 export class LabelSelector {
   /** @type {Requirement[]} */
   #requirements;

@@ -1,4 +1,4 @@
-//! Label selectors: whether labels match, as the API server and the host judge it.
+//! Label selectors, with the same result as in the API server and the host.
 //!
 //! Grammar and meaning: apimachinery's `labels.Parse` and `metav1.LabelSelector`.
 

@@ -10,7 +10,9 @@ use tokio::sync::watch;
 
 use crate::api::{Discovery, Lookup, Resource, Unserved};
 use crate::grants::{Grants, Scope};
-use crate::informer::{Handler, InformerKey, InformerPhase, Informers, Subscription};
+use crate::informer::{
+    EventHandler, InformerKey, InformerPhase, Informers, Notification, Subscription,
+};
 use crate::memory::Account;
 use crate::object::{Fields, finalizer_of};
 use crate::plugin::Plugin;
@@ -94,12 +96,16 @@ impl Watches {
         });
         let reads = (&watched, view.reads_of(primary));
         let account = plugin.account();
-        let hear = || view_handler(&view_of, primary);
-        let of_primary = subscribe(means.informers, reads, &scope, hear, account);
+        let handler = |watched| ViewHandler {
+            view: view_of.clone(),
+            watched,
+        };
+        let of_view = handler(ForView::Resource(primary.clone()));
+        let of_primary = subscribe(means.informers, reads, &scope, &of_view, account);
         let with_finalizer = unselected.map_or_else(Vec::new, |unselected| {
             let watched = (&unselected, Fields::default());
-            let hear = || unselected_handler(&view_of);
-            subscribe(means.informers, watched, &scope, hear, account)
+            let of_view = handler(ForView::WithFinalizer);
+            subscribe(means.informers, watched, &scope, &of_view, account)
         });
         for informer in of_primary.iter().chain(&with_finalizer) {
             informer.synced().await;
@@ -153,22 +159,35 @@ impl Watches {
     }
 }
 
-fn view_handler(view: &Weak<View>, resource: &Resource) -> Handler {
-    let (view, resource) = (view.clone(), resource.clone());
-    Box::new(move |news| {
-        if let Some(view) = view.upgrade() {
-            view.on_notification(&resource, news);
-        }
-    })
+/// Passes what an informer sees on to a plugin's view, as long as there is one.
+#[derive(Clone)]
+struct ViewHandler {
+    view: Weak<View>,
+    watched: ForView,
 }
 
-fn unselected_handler(view: &Weak<View>) -> Handler {
-    let view = view.clone();
-    Box::new(move |news| {
-        if let Some(view) = view.upgrade() {
-            view.heard_stray(news);
+/// What an informer watches for a view.
+#[derive(Clone)]
+enum ForView {
+    /// The objects that the plugin sees.
+    Resource(Resource),
+    /// The primaries that carry the plugin's finalizer.
+    WithFinalizer,
+    /// The primary's whole kind.
+    Unselected,
+}
+
+impl EventHandler for ViewHandler {
+    fn on_notification(&self, news: Notification<'_>) {
+        let Some(view) = self.view.upgrade() else {
+            return;
+        };
+        match &self.watched {
+            ForView::Resource(resource) => view.on_notification(resource, news),
+            ForView::WithFinalizer => view.on_finalizer_notification(news),
+            ForView::Unselected => view.on_unselected_notification(news),
         }
-    })
+    }
 }
 
 /// A share in one informer, or in one for each namespace.
@@ -176,7 +195,7 @@ fn subscribe(
     informers: &Informers,
     (watched, fields): (&InformerKey, Fields),
     scope: &Scope,
-    handler: impl Fn() -> Handler,
+    handler: &ViewHandler,
     account: &Account,
 ) -> Vec<Arc<Subscription>> {
     let places = match scope {
@@ -188,7 +207,7 @@ fn subscribe(
             namespace,
             ..watched.clone()
         };
-        Arc::new(informers.subscribe(watched, fields.clone(), handler(), account))
+        Arc::new(informers.subscribe(watched, fields.clone(), Box::new(handler.clone()), account))
     };
     places.into_iter().map(one).collect()
 }
@@ -211,17 +230,18 @@ impl UnselectedWatch {
         if self.wanted.wait_for(|wanted| *wanted).await.is_err() {
             return;
         }
-        let heard = || {
-            let view = self.view.clone();
-            let heard: Handler = Box::new(move |news| {
-                if let Some(view) = view.upgrade() {
-                    view.heard_unselected(news);
-                }
-            });
-            heard
+        let handler = ViewHandler {
+            view: self.view.clone(),
+            watched: ForView::Unselected,
         };
         let watched = (&self.watched, Fields::default());
-        let informers = subscribe(&self.informers, watched, &self.scope, heard, &self.account);
+        let informers = subscribe(
+            &self.informers,
+            watched,
+            &self.scope,
+            &handler,
+            &self.account,
+        );
         for informer in &informers {
             informer.synced().await;
         }
@@ -274,13 +294,16 @@ impl Need {
             finalizer: None,
             metadata_only: false,
         };
-        let heard = || view_handler(&self.view, resource);
+        let handler = ViewHandler {
+            view: self.view.clone(),
+            watched: ForView::Resource(resource.clone()),
+        };
         let Some(view) = self.view.upgrade() else {
             return std::future::pending().await;
         };
         let watched = (&watched, view.reads_of(resource));
         let account = &self.account;
-        let informers = subscribe(&self.informers, watched, &self.scope, heard, account);
+        let informers = subscribe(&self.informers, watched, &self.scope, &handler, account);
         for informer in &informers {
             informer.synced().await;
         }

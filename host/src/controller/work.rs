@@ -18,7 +18,7 @@ use super::wake_reasons::WakeReasons;
 use crate::metrics::{Backlog, PluginMetrics, QueueDepth};
 use crate::object::Key;
 use crate::seams::Clock;
-use crate::view::{Enqueue, WakeReason};
+use crate::view::{Enqueue, KeyQueue, WakeReason};
 use payload::KeyPayload;
 
 /// A queue that can be waited for. Before it is opened it takes nothing in: a host that stands by for months
@@ -68,6 +68,12 @@ enum NextWork {
     Run(WorkItem),
     Closed,
     WaitUntil(Option<Instant>),
+}
+
+impl KeyQueue for WorkQueue {
+    fn enqueue(&self, wakeup: Enqueue) {
+        self.add(wakeup);
+    }
 }
 
 impl WorkQueue {

@@ -28,8 +28,18 @@ use crate::selector::LabelSelector;
 use charges::SubscriberShare;
 use subscribers::{Subscriber, Subscribers};
 
-/// Who is told.
-pub type Handler = Box<dyn Fn(Notification<'_>) + Send + Sync>;
+/// Is told what an informer sees (`ResourceEventHandler` of client-go).
+pub trait EventHandler: Send + Sync {
+    /// Called under the lock of the informer's store, in the order of the changes.
+    fn on_notification(&self, news: Notification<'_>);
+}
+
+#[cfg(test)]
+impl<F: Fn(Notification<'_>) + Send + Sync> EventHandler for F {
+    fn on_notification(&self, news: Notification<'_>) {
+        self(news);
+    }
+}
 
 /// One informer's store and subscribers.
 pub(super) struct SharedInformer {
@@ -66,7 +76,12 @@ impl SharedInformer {
 
     /// From now on `heard` is told of every change, and first of all that is there: once everything was
     /// listed with `fields`. A share of the store counts on `account`.
-    pub(super) fn join(&self, fields: Fields, heard: Handler, account: &Account) -> Registration {
+    pub(super) fn join(
+        &self,
+        fields: Fields,
+        handler: Box<dyn EventHandler>,
+        account: &Account,
+    ) -> Registration {
         let id = self.ids.fetch_add(1, Ordering::Relaxed);
         let mut store = self.store.lock();
         let kept = store.cut();
@@ -83,7 +98,7 @@ impl SharedInformer {
             fields,
             needs: store.cut().edition,
             hears: AtomicBool::new(false),
-            heard,
+            handler,
             share: Mutex::new(SubscriberShare::on(account)),
         };
         let needs = subscriber.needs;
@@ -368,7 +383,7 @@ impl SharedInformer {
         // One who is told may drop its subscription.
         for subscriber in self.subscribers.all() {
             if subscriber.hears() && Some(subscriber.id) != but {
-                (subscriber.heard)(news);
+                subscriber.handler.on_notification(news);
             }
         }
     }

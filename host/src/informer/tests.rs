@@ -183,13 +183,9 @@ impl World {
     ) -> (Subscription, Ears) {
         let fields = Fields::parse(fields.iter().copied()).unwrap();
         let ears = Ears::default();
-        let heard = ears.clone();
-        let subscription = self.informers.subscribe(
-            watched,
-            fields,
-            Box::new(move |news| heard.hear(news)),
-            account,
-        );
+        let subscription =
+            self.informers
+                .subscribe(watched, fields, Box::new(ears.clone()), account);
         (subscription, ears)
     }
 
@@ -216,8 +212,8 @@ impl World {
     }
 }
 
-impl Ears {
-    fn hear(&self, news: Notification<'_>) {
+impl EventHandler for Ears {
+    fn on_notification(&self, news: Notification<'_>) {
         let Notification::Changed(change, origin) = news else {
             return;
         };
@@ -240,7 +236,9 @@ impl Ears {
         };
         self.heard.lock().push(text + from);
     }
+}
 
+impl Ears {
     /// What was heard since the last time: `+a` came by a list, `-a+a~` changed by the watch, `-a!` is
     /// gone by an answer to somebody else.
     fn told(&self) -> String {

@@ -43,7 +43,7 @@ impl View {
                     // A request is nobody's own write, whatever is under way.
                     let is_request = self.wakes.is_request(resource, change, &key);
                     if is_request || !own.withhold(&name, seen, &key) {
-                        (self.wake)(wakeup(key));
+                        self.queue.enqueue(wakeup(key));
                     }
                 }
                 if origin != Origin::Answer {
@@ -55,7 +55,7 @@ impl View {
                 own.forget(&name);
                 for key in keys {
                     if !own.defer(&name, SeenVersions::Gone, &key) {
-                        (self.wake)(wakeup(key));
+                        self.queue.enqueue(wakeup(key));
                     }
                 }
             }
@@ -78,7 +78,7 @@ impl View {
     }
 
     /// Primaries were seen by their metadata, inside or outside the selector.
-    pub(crate) fn heard_stray(&self, news: Notification<'_>) {
+    pub(crate) fn on_finalizer_notification(&self, news: Notification<'_>) {
         let Notification::Changed(change, _) = news else {
             return;
         };

@@ -29,13 +29,17 @@ pub(crate) fn watch_spec(primary: Resource) -> WatchSpec {
 #[derive(Clone, Default)]
 pub(crate) struct Woken(Arc<Mutex<Vec<Enqueue>>>);
 
+impl KeyQueue for Woken {
+    fn enqueue(&self, wakeup: Enqueue) {
+        self.0.lock().push(wakeup);
+    }
+}
+
 impl Woken {
     /// A view that wakes them.
     pub(crate) fn by(watch_spec: WatchSpec) -> (Arc<View>, Self) {
         let woken = Self::default();
-        let noted = woken.clone();
-        let wake = Box::new(move |wakeup: Enqueue| noted.0.lock().push(wakeup));
-        let view = View::new(watch_spec, wake, &Account::unlimited());
+        let view = View::new(watch_spec, Arc::new(woken.clone()), &Account::unlimited());
         (Arc::new(view), woken)
     }
 

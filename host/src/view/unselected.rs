@@ -84,7 +84,7 @@ impl View {
     }
 
     /// The informer of the whole kind has news. Called under the lock of its store.
-    pub(crate) fn heard_unselected(&self, news: Notification<'_>) {
+    pub(crate) fn on_unselected_notification(&self, news: Notification<'_>) {
         let Notification::Changed(change, origin) = news else {
             return;
         };

@@ -41,6 +41,10 @@ pub(crate) enum Contestant {
     Windlass,
     /// The same, with a plugin that says which fields it reads.
     WindlassLean,
+    /// Of the two builds that `make bench-quick` compares, the one of another commit.
+    WindlassBase,
+    /// The one of this workspace.
+    WindlassPresent,
 }
 
 /// What a contestant is asked to do.
@@ -60,7 +64,7 @@ pub(crate) struct Task {
 
 impl Contestant {
     /// All of them, the floor first.
-    pub(crate) const ALL: [Self; 9] = [
+    pub(crate) const ALL: [Self; 11] = [
         Self::Floor,
         Self::ControllerRuntime,
         Self::ControllerRuntimeLean,
@@ -70,7 +74,12 @@ impl Contestant {
         Self::KubeRsMany,
         Self::Windlass,
         Self::WindlassLean,
+        Self::WindlassBase,
+        Self::WindlassPresent,
     ];
+
+    /// Two builds of Windlass.
+    pub(crate) const BUILDS: [Self; 2] = [Self::WindlassBase, Self::WindlassPresent];
 
     /// What it is called in tables.
     pub(crate) fn name(self) -> &'static str {
@@ -84,12 +93,25 @@ impl Contestant {
             Self::KubeRsMany => "kube-rs, a process each",
             Self::Windlass => "Windlass",
             Self::WindlassLean => "Windlass, declared fields",
+            Self::WindlassBase => "Windlass, base",
+            Self::WindlassPresent => "Windlass, present",
         }
     }
 
     /// Whether it is a host of plugins.
     pub(crate) fn is_ours(self) -> bool {
-        matches!(self, Self::Windlass | Self::WindlassLean)
+        match self {
+            Self::Windlass | Self::WindlassLean | Self::WindlassBase | Self::WindlassPresent => {
+                true
+            }
+            Self::Floor
+            | Self::ControllerRuntime
+            | Self::ControllerRuntimeLean
+            | Self::ControllerRuntimeMany
+            | Self::KubeRs
+            | Self::KubeRsLean
+            | Self::KubeRsMany => false,
+        }
     }
 
     /// The program; the floor has none.
@@ -103,6 +125,8 @@ impl Contestant {
                 "target/bench/release/kube-rs-contestant"
             }
             Self::Windlass | Self::WindlassLean => "target/release/windlass",
+            Self::WindlassBase => "target/bench/builds/base",
+            Self::WindlassPresent => "target/bench/builds/present",
         })
     }
 

@@ -75,6 +75,9 @@ struct Flags {
     /// Objects that are held, of each kind
     #[arg(long, default_value = "10000", value_name = "N")]
     objects: usize,
+    /// Measure only two builds of Windlass: base and present in target/bench/builds
+    #[arg(long, conflicts_with = "only")]
+    builds: bool,
     /// Only contestants whose name contains this; may be given more than once
     #[arg(long, value_name = "WORD")]
     only: Vec<String>,
@@ -194,6 +197,12 @@ impl Flags {
 
     /// Who takes part, of these, in the order of a round: the first of one is the last of the next.
     fn turns(&self, all: &[Contestant], round: usize) -> Vec<Contestant> {
+        let builds = Contestant::BUILDS;
+        let all = match self.builds {
+            true if all.contains(&Contestant::Windlass) => &builds[..],
+            true => &[],
+            false => all,
+        };
         let is_wanted = |one: &Contestant| {
             self.only.is_empty() || self.only.iter().any(|word| one.name().contains(&**word))
         };

@@ -64,7 +64,7 @@ mod tests {
         };
         for (rest, refused, said) in [
             (None, false, "after 1 s"),
-            (None, false, "what goes on\nGreeting a: 9 passes"),
+            (None, false, "see what happens\nGreeting a: 9 passes"),
             (
                 Some(endless),
                 false,

@@ -96,7 +96,10 @@ fn of_things(world: &World) -> Watches {
         finalizer: None,
         metadata_only: false,
     };
-    let nobody = Box::new(|_: crate::informer::Notification<'_>| {});
+    let nobody = Box::new(ViewHandler {
+        view: Weak::new(),
+        watched: ForView::Unselected,
+    });
     let informer =
         world
             .informers

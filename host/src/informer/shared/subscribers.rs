@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use parking_lot::Mutex;
 
 use super::charges::SubscriberShare;
-use super::{Handler, Notification, Origin};
+use super::{EventHandler, Notification, Origin};
 use crate::informer::store::{Change, Store};
 use crate::object::Fields;
 
@@ -21,7 +21,7 @@ pub(super) struct Subscriber {
     /// Nothing is told before a list has kept the fields of this edition.
     pub(super) needs: u32,
     pub(super) hears: AtomicBool,
-    pub(super) heard: Handler,
+    pub(super) handler: Box<dyn EventHandler>,
     /// What it pays for the store.
     pub(super) share: Mutex<SubscriberShare>,
 }
@@ -39,7 +39,8 @@ impl Subscriber {
                 old: None,
                 new: Some(object.clone()),
             };
-            (self.heard)(Notification::Changed(&change, Origin::List));
+            self.handler
+                .on_notification(Notification::Changed(&change, Origin::List));
         }
     }
 }
@@ -114,7 +115,7 @@ mod tests {
             fields: Fields::default(),
             needs: 1,
             hears: AtomicBool::new(false),
-            heard: Box::new(|_| {}),
+            handler: Box::new(|_: Notification<'_>| {}),
             share: Mutex::new(SubscriberShare::on(&Account::unlimited())),
         }
     }

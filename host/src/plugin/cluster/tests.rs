@@ -40,7 +40,7 @@ use crate::plugin::bindings::cluster::{Consistency, DeleteOptions, Error, PatchT
 use crate::plugin::bindings::types::ObjectRef;
 use crate::plugin::{CustomMetrics, HostCalls};
 use crate::seams::{Clock, Rng, Seams, Spawn, Task};
-use crate::view::{Enqueue, View, WatchSpec};
+use crate::view::{Enqueue, KeyQueue, View, WatchSpec};
 
 /// Who is not the host, in the server's history.
 const SOMEBODY: &str = "somebody";
@@ -117,11 +117,9 @@ impl World {
             .by_kind("examples.windlass.dev/v1", "Greeting")
             .await;
         let woken = Arc::<Mutex<Vec<Key>>>::default();
-        let wakes = woken.clone();
-        let wake = Box::new(move |wakeup: Enqueue| wakes.lock().push(wakeup.key));
         let view = View::new(
             watch_spec(resource.unwrap().unwrap(), &setting),
-            wake,
+            Arc::new(Woken(woken.clone())),
             &setting.account,
         );
         let (events, task) = Recorder::start(api.clone(), &seams, "test");
@@ -235,6 +233,15 @@ impl World {
         let mut records = self.server.history().records();
         records.retain(|record| record.revision > self.filled && record.agent != SOMEBODY);
         records
+    }
+}
+
+/// Notes the keys that a view wakes.
+struct Woken(Arc<Mutex<Vec<Key>>>);
+
+impl KeyQueue for Woken {
+    fn enqueue(&self, wakeup: Enqueue) {
+        self.0.lock().push(wakeup.key);
     }
 }
 

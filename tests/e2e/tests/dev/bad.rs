@@ -116,7 +116,10 @@ async fn what_is_in_the_way_is_said() -> Result<()> {
     let errors = fails(&Dev::start(home.path(), &["nowhere"])?).await?;
     ensure!(errors.contains("cannot read nowhere"), "{errors}");
     let errors = fails(&Dev::start(home.path(), &[".", ".", "--once"])?).await?;
-    ensure!(errors.contains("is the plugin relay already"), "{errors}");
+    ensure!(
+        errors.contains("has the plugin name relay already"),
+        "{errors}"
+    );
     let plugin = fs::read_to_string(home.path().join("plugin.yaml"))?;
     fs::write(
         home.path().join("plugin.yaml"),

@@ -21,7 +21,9 @@ use windlass_e2e::{
 use windlass_host::api::{Discovery, Resource};
 use windlass_host::connect::ClusterFlags;
 use windlass_host::connect::connect;
-use windlass_host::informer::{InformerKey, Informers, Notification, Settings, Subscription};
+use windlass_host::informer::{
+    EventHandler, InformerKey, Informers, Notification, Settings, Subscription,
+};
 use windlass_host::memory::Account;
 use windlass_host::object::{Fields, Key, Object};
 use windlass_host::seams::{Clock, Rng, Seams, Spawn};
@@ -190,6 +192,14 @@ async fn write(maps: &Api<ConfigMap>, dice: &mut fastrand::Rng) -> Result<bool> 
     }
 }
 
+struct Handler(Arc<Mutex<Told>>);
+
+impl EventHandler for Handler {
+    fn on_notification(&self, news: Notification<'_>) {
+        self.0.lock().hear(news);
+    }
+}
+
 impl Informed {
     pub(crate) fn start(informers: &Informers, namespace: &str, selector: &str) -> Self {
         let watched = InformerKey {
@@ -207,14 +217,9 @@ impl Informed {
             metadata_only: false,
         };
         let told = Arc::<Mutex<Told>>::default();
-        let ears = Arc::clone(&told);
-        let heard = move |news: Notification<'_>| ears.lock().hear(news);
-        let subscription = informers.subscribe(
-            watched,
-            Fields::default(),
-            Box::new(heard),
-            &Account::unlimited(),
-        );
+        let handler = Box::new(Handler(Arc::clone(&told)));
+        let subscription =
+            informers.subscribe(watched, Fields::default(), handler, &Account::unlimited());
         Self {
             selector: selector.to_owned(),
             subscription,

@@ -33,12 +33,14 @@ impl Selects {
             ..config_maps()
         };
         let scope = Scope::Namespaces(vec!["default".into()]);
-        let weak = Arc::downgrade(&view);
         let informers = subscribe(
             &world.informers,
             (&selected, Fields::default()),
             &scope,
-            || view_handler(&weak, &resource),
+            &ViewHandler {
+                view: Arc::downgrade(&view),
+                watched: ForView::Resource(resource.clone()),
+            },
             &Account::unlimited(),
         );
         for informer in &informers {
