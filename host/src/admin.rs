@@ -96,7 +96,7 @@ pub async fn serve(
     })
 }
 
-/// Ends the steps of the plugins' histories, for ever.
+/// Ends the steps of the plugins' histories, forever.
 async fn tick_on(metrics: Metrics, clock: Clock) {
     loop {
         clock.sleep(STEP).await;

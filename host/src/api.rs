@@ -1,4 +1,4 @@
-//! The one door to the Kubernetes API: every request of the host, of a plugin or of its own.
+//! Every request to the Kubernetes API, the host's own and those of plugins.
 //!
 //! - Every request has a deadline, and every answer a largest size.
 //! - Requests and pauses run as host tasks: a guest's thread has neither I/O nor timers.
@@ -56,7 +56,7 @@ pub fn object<const N: usize>(fields: [(&str, Option<Value>); N]) -> Value {
     Value::Object(present.collect())
 }
 
-/// The door. Cheap to clone.
+/// Sends requests. Cheap to clone.
 #[derive(Clone)]
 pub struct Api {
     client: kube::Client,
@@ -66,7 +66,7 @@ pub struct Api {
 }
 
 impl Api {
-    /// A door to the server that `client` speaks to.
+    /// Sends to the server that `client` speaks to.
     pub fn new(client: kube::Client, seams: Seams) -> Self {
         Self {
             client,
@@ -81,7 +81,7 @@ impl Api {
         self.requests.clone()
     }
 
-    /// The same door, but writes pass `gate` first, and must have ended while it is open.
+    /// The same, but writes pass `gate` first, and must have ended while it is open.
     #[must_use]
     pub fn gated(&self, gate: Gate) -> Self {
         Self {

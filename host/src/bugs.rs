@@ -72,7 +72,7 @@ bugs! {
     // Leases.
     /// Who takes over goes by what it had seen before.
     TheBarrierIsOff,
-    /// Writes are sent whoever has the Lease.
+    /// Writes are sent without regard to who has the Lease.
     TheGateIsOpen,
     /// The Lease is given up while passes still run.
     TheLeaseIsReleasedFirst,

@@ -69,7 +69,7 @@ pub struct ControllerParts {
     pub plugin: Arc<Plugin>,
     /// What it may touch.
     pub grants: Grants,
-    /// The door to the API server.
+    /// The connection to the API server.
     pub api: Api,
     /// What the API server serves.
     pub discovery: Arc<Discovery>,
@@ -83,7 +83,7 @@ pub struct ControllerParts {
     pub records: Records,
     /// Where they are counted.
     pub meters: Arc<PluginMetrics>,
-    /// Where the controller is found by whoever asks.
+    /// Where others find the controller.
     pub insights: ControllerHandles,
     /// Where failed passes are recorded, if they are.
     pub failures: Option<FailureRecorder>,
@@ -246,7 +246,7 @@ impl Prepared {
         // In this order: what changes meanwhile is in the queue for that, or is in the stores.
         queue.open();
         view.rerun_all(&WakeReason::Listed);
-        // Whoever finds it finds its keys in the queue.
+        // Anyone who finds it finds its keys in the queue.
         insights.set(&plugin.name, &insight);
         let workers = (0..plugin.limits().concurrency).map(|_| {
             let worker = worker.clone();

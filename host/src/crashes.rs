@@ -259,7 +259,7 @@ fn cannot_keep(error: &std::io::Error) {
 impl CrashesInner {}
 
 impl CrashState {
-    /// A damaged file is as none: whoever is to blame will show it again.
+    /// A damaged file is as none: the culprit will show it again.
     fn read(file: &Path) -> Self {
         let text = fs::read(file).unwrap_or_default();
         let history: CrashFile = serde_json::from_slice(&text).unwrap_or_default();

@@ -1,6 +1,6 @@
 //! Informers: what the API server holds of a resource, kept up to date, once for all plugins.
 //!
-//! - There is one informer for each [`InformerKey`], whoever wants it: the first subscription starts it, the
+//! - There is one informer for each [`InformerKey`], for all plugins: the first subscription starts it, the
 //!   last one stops it and frees its store.
 //! - An informer never waits for a plugin: its only consumers are its store and what its subscribers do
 //!   at once with a change.

@@ -51,12 +51,12 @@ pub struct Object {
 }
 
 impl Object {
-    /// Takes an object that is a tree; `None` if it is no object with a name.
+    /// Takes an object that is a tree; `None` if it is not an object with a name.
     pub fn new(object: &Value) -> Option<Self> {
         Self::parse(&object.to_string())
     }
 
-    /// Takes an object as the server sent it; `None` if it is no object with a name.
+    /// Takes an object as the server sent it; `None` if it is not an object with a name.
     pub fn parse(text: &str) -> Option<Self> {
         Self::read(text, None, &Fields::default())
     }

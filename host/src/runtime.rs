@@ -83,7 +83,7 @@ pub async fn run(flags: RunFlags, guest_threads: usize, seams: Seams) -> anyhow:
 
 /// What a host is made with.
 pub struct HostDependencies {
-    /// The door to the API server.
+    /// The connection to the API server.
     pub api: Api,
     /// The namespace of the leases.
     pub namespace: String,

@@ -1,6 +1,6 @@
 //! Plugins as files: the config folder, its documents and the components beside them.
 //!
-//! - The folder is watched, and what counts is content: a file that was touched is no news.
+//! - The folder is watched, and what counts is content: a file that was touched is not news.
 //! - A file that is being written is left alone until it is whole; until then what was known of it
 //!   stands.
 //! - A document that is wrong, or a name that is there twice, costs that plugin alone.

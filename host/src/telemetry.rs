@@ -110,7 +110,7 @@ pub fn start(settings: &LogSettings, seams: &Seams) -> anyhow::Result<Option<Tra
 /// Reads a filter of the log.
 ///
 /// # Errors
-/// It is none. So is a word that is no level: it would stand for a target, and nothing else would be logged.
+/// It is none. So is a word that is not a level: it would stand for a target, and nothing else would be logged.
 pub fn filter(text: &str) -> Result<String, String> {
     let parts: Vec<_> = text.split(',').map(str::trim).collect();
     let is_level = |part: &str| !part.is_empty() && LevelFilter::from_str(part).is_ok();

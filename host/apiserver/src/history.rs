@@ -1,4 +1,4 @@
-//! The true history: every accepted write, for whoever judges a run afterwards.
+//! The true history: every accepted write, for a test that judges a run afterwards.
 //!
 //! Clients see what watches show them; an oracle sees this (what really happened, by whom, and why).
 

@@ -62,7 +62,7 @@ impl Drop for PortFile {
 /// # Errors
 /// The file cannot be written.
 pub fn write(folder: &Path, host: &str, url: &str, cluster: &ClusterFlags) -> io::Result<PortFile> {
-    // Whoever reads this may be in another folder.
+    // The reader of this may be in another folder.
     let kubeconfig = cluster.kubeconfig.as_deref().map(std::path::absolute);
     let kubeconfig = kubeconfig.transpose()?;
     let held = HostOf {

@@ -68,7 +68,7 @@ impl Drop for InFlightRequest {
 impl Requests {
     /// They all go to this host and port.
     pub fn go_to(&self, host: &str) {
-        // Whoever says it first is right: there is one server.
+        // The first one to say it is right: there is one server.
         let _ = self.0.host.set(host.to_owned());
     }
 

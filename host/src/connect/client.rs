@@ -28,7 +28,7 @@ use super::shared::SharedConnections;
 use super::watches::Connections;
 
 /// How long a connection is kept that nobody needs. The one that was used last is used next, so that what a burst of
-/// requests has left behind rests; without a timer it would do so for ever, with 30 KB of buffers.
+/// requests has left behind rests; without a timer it would do so forever, with 30 KB of buffers.
 const IDLE: Duration = Duration::from_secs(15);
 
 /// A client for the cluster of `config`, through `proxy` and with `credentials` if there are any. It has no retries of its own.

@@ -46,7 +46,7 @@ pub(super) enum WrongProxy {
     /// The same, of the environment.
     #[error("the proxy of the environment ({0}) must begin with http://, https:// or socks5://")]
     Environment(&'static str),
-    /// Whoever sends a CGI program a request could have set `HTTP_PROXY`.
+    /// Anyone who sends a CGI program a request could have set `HTTP_PROXY`.
     #[error("HTTP_PROXY does not count where REQUEST_METHOD is set")]
     Cgi,
 }
@@ -72,7 +72,7 @@ pub(super) fn proxy(
     } else {
         ("HTTP_PROXY", &environment.http)
     };
-    // What is no URL is none.
+    // What is not a URL is none.
     let is_url = |value: &str| value.parse::<Uri>().is_ok_and(|url| url.host().is_some());
     let Some(value) = value.as_deref().filter(|value| is_url(value)) else {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! What is known of one key, for whoever asks.
+//! What is known of one key, for anyone who asks.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};

@@ -6,7 +6,7 @@
 //! - **Delays**: the earliest delay of a key wins, and an immediate add cancels it.
 //! - **Two priorities**: what is added low runs after everything else, but is never starved by it
 //!   (kubernetes-sigs/controller-runtime#3496); a retry has the priority of the run before it.
-//! - **Slowed**: a key can be held back until a moment, whoever adds it, unless what is noted of it is urgent.
+//! - **Slowed**: a key can be held back until a moment, unless what is noted of it is urgent.
 //!
 //! No lock, no clock, no await: [`super::work`] owns those.
 

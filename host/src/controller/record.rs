@@ -1,4 +1,4 @@
-//! Records of passes: the newest of each plugin, for whoever wants to know what it did and why.
+//! Records of passes: the newest of each plugin, for anyone who wants to know what it did and why.
 //!
 //! - What is kept is bounded by number and by size; the oldest goes first.
 
@@ -226,7 +226,7 @@ impl Records {
         }
     }
 
-    /// Each pass from now on, until somebody else follows. So many wait for whoever is slow.
+    /// Each pass from now on, until somebody else follows. So many wait for a slow follower.
     pub fn follow(&self, most: usize) -> mpsc::Receiver<Arc<Record>> {
         let (sender, receiver) = mpsc::channel(most);
         let mut ring = self.0.lock();

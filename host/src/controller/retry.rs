@@ -41,7 +41,7 @@ pub(super) fn next(outcome: &Result<Done, PassError>, asked: Option<Duration>) -
         Err(PassError::Call(
             CallError::CpuExceeded(_) | CallError::Trapped(_) | CallError::Host(_),
         )) => Next::Backoff,
-        // Whoever runs next, here or elsewhere, starts afresh.
+        // The next run, here or elsewhere, starts from zero.
         Err(PassError::Call(CallError::Stopped)) => Next::Rest,
         Err(PassError::Finalizer(_) | PassError::Read(_)) => failed,
     }

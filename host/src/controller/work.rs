@@ -144,7 +144,7 @@ impl WorkQueue {
         delay
     }
 
-    /// Does not hand `key` out for `delay`, whoever adds it.
+    /// Does not hand `key` out for `delay`, even if it is added again.
     pub(super) fn slow(&self, key: &Key, delay: Duration) {
         let until = self.clock.now() + delay;
         self.state.lock().queue.slow(key.clone(), until);
@@ -263,7 +263,7 @@ impl WorkQueue {
         }
         match state.slowed_until {
             Some(until) if until > now => return NextWork::WaitUntil(Some(until)),
-            // Whoever hands it back says that to those who wait.
+            // Its worker hands it back, and tells those who wait.
             Some(_) if state.queue.running() > 0 => return NextWork::WaitUntil(None),
             Some(_) | None => {}
         }

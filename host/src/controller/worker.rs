@@ -59,7 +59,7 @@ pub(super) struct Worker {
 }
 
 /// A field of an object, its kind, name and path, and the generation of the primary: what changes because the
-/// primary did is no loop.
+/// primary did is not a loop.
 type Field = (String, Key, String, Option<i64>);
 
 /// Objects that were made, by kind and name; who makes and deletes them: a key, by kind.

@@ -1,6 +1,6 @@
 //! Which components are at work, in a file that outlives the process.
 //!
-//! - Whoever polls a guest holds a slot meanwhile, on whatever thread: two calls that run at once have two slots. The
+//! - A thread that polls a guest holds a slot meanwhile: two calls that run at once have two slots. The
 //!   loader holds one while it reads, compiles or maps a component.
 //! - A slot is written only when its component changes. A slot that was left keeps what it says until somebody else
 //!   needs it, or until it was not used for a tenth of a second.

@@ -170,7 +170,7 @@ async fn a_series_has_the_newest_text() {
     };
     assert_eq!(say("one").await, (json!("one"), Value::Null));
     assert_eq!(say("two").await, (json!("two"), json!(2)));
-    // The third is no power of two, and says something new.
+    // The third is not a power of two, and says something new.
     assert_eq!(say("three").await, (json!("three"), json!(3)));
     assert_eq!(say("three").await, (json!("three"), json!(4)));
     assert_eq!(say("three").await, (json!("three"), json!(4)), "as before");

@@ -174,7 +174,7 @@ impl Writer {
     }
 
     /// Continues a series with the text of its newest Event. Only the core group lets a text change (client-go's
-    /// recorder uses that group). Whoever may not patch Events there keeps the text and counts on.
+    /// recorder uses that group). A host that may not patch Events there keeps the text and counts on.
     async fn update(&mut self, note: &Event, key: &SeriesKey, count: u64) -> Result<(), ApiError> {
         let Some(series) = self.series.get_mut(key) else {
             return Ok(());

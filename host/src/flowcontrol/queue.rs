@@ -46,7 +46,7 @@ impl<W> RateQueue<W> {
         (self.maximum, self.bucket) = (maximum, None);
     }
 
-    /// The plugin is gone. Whoever waits for it is dropped.
+    /// The plugin is gone. Its waiters are dropped.
     pub(super) fn forget(&mut self, plugin: &str) {
         self.accounts.remove(plugin);
         self.waiters.forget(plugin);

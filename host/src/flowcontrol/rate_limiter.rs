@@ -251,7 +251,7 @@ mod tests {
         clock.within(Duration::from_secs(100), both).await;
         let (light, heavy) = (counts[0].get(), counts[1].get());
         assert!((800..=810).contains(&(light + heavy)), "{light} {heavy}");
-        // The first tokens go to whoever comes first.
+        // The first tokens go to the first one that comes.
         assert!((200..=210).contains(&light), "{light} of {}", light + heavy);
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! - A watch that loses an event says nothing of it, and etcd has lost some: client-go's resync never
 //!   asks the server, so what is lost there stays lost.
-//! - An event that is still coming is no difference, and neither is an answer that is ahead of the
+//! - An event that is still coming is not a difference, and neither is an answer that is ahead of the
 //!   watch: only what the store should know by now counts, and it is looked at twice.
 
 use std::collections::HashSet;
@@ -68,7 +68,7 @@ impl Auditor {
         }
     }
 
-    /// Audits once in each resync period, for ever.
+    /// Audits once in each resync period, forever.
     pub(super) async fn run(self) {
         let seams = &self.means.seams;
         loop {
@@ -196,7 +196,7 @@ impl Auditor {
             && matches!(self.means.discovery.serves(resource).await, Ok(false))
     }
 
-    /// Waits until the store is as the census, or the watch has come past it.
+    /// Waits until the store is as the snapshot says, or the watch has come past it.
     async fn passes(&self, snapshot: &VersionSnapshot) {
         while self.feed.passed() < snapshot.version() && !self.feed.meets(snapshot) {
             self.means.seams.clock.sleep(LOOK).await;

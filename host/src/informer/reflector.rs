@@ -1,4 +1,4 @@
-//! Lists and watches one resource, for ever: the only source of an informer's store.
+//! Lists and watches one resource, forever: the only source of an informer's store.
 //!
 //! - The first list is the newest there is; later ones are at least as new as what was seen, and an
 //!   older answer is refused.

@@ -219,12 +219,12 @@ impl SharedInformer {
         self.store.lock().passed()
     }
 
-    /// What is not as the census says, and should be.
+    /// What is not as the snapshot says, and should be.
     pub(super) fn suspects(&self, snapshot: &VersionSnapshot) -> HashSet<NameHash> {
         snapshot.suspects(self.store.lock().objects())
     }
 
-    /// Whether there is nothing that is not as the census says. Then nothing older becomes true again.
+    /// Whether there is nothing that is not as the snapshot says. Then nothing older becomes true again.
     pub(super) fn meets(&self, snapshot: &VersionSnapshot) -> bool {
         let mut store = self.store.lock();
         let meets = snapshot.suspects(store.objects()).is_empty();
@@ -250,7 +250,7 @@ impl SharedInformer {
         store.cut()
     }
 
-    /// The list is no good.
+    /// The list is not good.
     pub(super) fn drop_list(&self) {
         self.store.lock().drop_list();
     }

@@ -5,7 +5,7 @@
 //! - Answers to the host's own requests are in it at once, ahead of the watch.
 //! - A list is taken in object by object, so it needs no second store; what it does not name goes at
 //!   its end.
-//! - Every change says what was there before, so whoever loses an object hears of it too.
+//! - Every change says what was there before, so a subscriber that loses an object hears of it too.
 
 mod find;
 mod index;
@@ -176,7 +176,7 @@ impl Store {
         });
     }
 
-    /// The list is no good. What it has shown stays: it was newer than what was there.
+    /// The list is not good. What it has shown stays: it was newer than what was there.
     pub(super) fn drop_list(&mut self) {
         self.listing = None;
     }
@@ -235,7 +235,7 @@ impl Store {
     }
 
     /// A watch shows that an object is gone, or has left what the informer looks for. Also if it was never
-    /// shown: whoever made it may count on it.
+    /// shown: its writer may count on it.
     pub(super) fn delete(&mut self, object: Object) -> Shown {
         let (uid, version) = (&object.metadata.uid, object.metadata.version());
         let known = self.gone.covers(uid, version) || version <= self.level;
@@ -343,7 +343,7 @@ impl Store {
 
     fn insert(&mut self, mut held: StoredObject) -> Change {
         self.pool.share(&mut held.object);
-        // Whoever hears of it reads it at once.
+        // A subscriber reads it at once.
         let new = held.object.clone();
         self.pool.pack(&mut held.object);
         let (key, kept) = (new.metadata.key.clone(), held.object.clone());

@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 use super::LeaderElectionRecord;
 
-/// Whoever was first, before it is known who that was.
+/// The one that was first, before it is known who that was.
 const FIRST: &str = "another host, which was first";
 
 /// A Lease as it was last seen to change, and when that was.
@@ -53,7 +53,7 @@ impl ObservedLease {
         }
     }
 
-    /// Somebody else was there first `now`, for at least that long: alive, whoever it is. Answers what to call it.
+    /// Somebody else was there first `now`, for at least that long: alive. Answers what to call it.
     pub(super) fn was_beaten(&mut self, now: Instant, lasts: Duration) -> String {
         let record = LeaderElectionRecord {
             holder: FIRST.to_owned(),

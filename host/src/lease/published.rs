@@ -1,6 +1,6 @@
 //! What hosts tell each other by a plugin's Lease: the crashes that its component was at work in.
 //!
-//! - It is an annotation beside what the Lease is for. Whoever writes the Lease keeps it, and takes in what is new: it
+//! - It is an annotation beside what the Lease is for. A writer of the Lease keeps it, and takes in what is new: it
 //!   costs no request.
 //! - Only a host that starts writes it by itself, since what it tells of must be known before the plugin runs again.
 

@@ -2,7 +2,7 @@
 //! journals, recordings, and its share of the stores.
 //!
 //! - What a call wants is refused above the soft limit, and where the host's budget leaves no room.
-//! - What comes without being asked for, such as the objects of a watch, is always counted. Above the hard
+//! - Memory that nobody asked for, such as the objects of a watch, is always counted. Above the hard
 //!   limit the plugin must be stopped: [`Account::exceeded`] says so.
 
 use std::fmt;

@@ -46,7 +46,7 @@ pub fn tree(text: &str) -> usize {
 
 /// Makes a tree of an object in a store, or of a part of it, for the host's own use.
 ///
-/// `None` if it is no JSON, if it is nested deeper than 127 levels, or if it would be large.
+/// `None` if it is not JSON, if it is nested deeper than 127 levels, or if it would be large.
 pub fn tree_of<T: DeserializeOwned>(text: &str) -> Option<T> {
     let is_large = text.len() > LARGE / WORST && tree(text) > LARGE;
     (!is_large).then(|| serde_json::from_str(text).ok())?

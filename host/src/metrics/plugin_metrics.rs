@@ -343,7 +343,7 @@ impl PluginMetrics {
         self.moved.send_replace(());
     }
 
-    /// A version says that it reconciles this, whether it is let in or not.
+    /// A version says that it reconciles this, whether it is admitted or not.
     pub(crate) fn claims(&self, api_version: &str, kind: &str) {
         *self.claim.lock() = Some((api_version.to_owned(), kind.to_owned()));
     }

@@ -1,6 +1,6 @@
 //! Grants that cannot work, found before the plugin runs: pure.
 //!
-//! - What is not known is no problem: without a cluster only the kinds of Kubernetes and of the project are.
+//! - What is not known is not a problem: without a cluster only the kinds of Kubernetes and of the project are.
 //! - Each problem names its grant, and what to write instead.
 
 use crate::api::Resource;

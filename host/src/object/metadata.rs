@@ -27,7 +27,7 @@ pub struct Metadata {
     pub key: Key,
     /// Which of all objects that ever had this name it is.
     pub uid: Box<str>,
-    /// As the server wrote it; opaque where it is no number.
+    /// As the server wrote it; opaque where it is not a number.
     pub resource_version: Box<str>,
     /// Counts changes of the spec; absent for kinds without one.
     pub generation: Option<i64>,
@@ -140,7 +140,7 @@ fn value<T: Default + DeserializeOwned>(part: &RawField<'_>) -> Option<T> {
     Some(value.unwrap_or_default())
 }
 
-/// The text that a field holds, if it holds anything; `None` if it is no text.
+/// The text that a field holds, if it holds anything; `None` if it is not text.
 fn text<'a>(part: &RawField<'a>) -> Option<Option<Cow<'a, str>>> {
     let written = part.value.get();
     // One with escapes cannot be borrowed.

@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 
 use crate::memory::{tree, tree_of};
 
-/// The bytes that all trees of an object may take that is shown to people, and of a field that is no tree then.
+/// The bytes that all trees of an object may take that is shown to people, and of a field that is not a tree then.
 const SHOWN: usize = 4 << 20;
 const LONGEST: usize = 64 << 10;
 
@@ -31,7 +31,7 @@ pub(crate) struct RawField<'a> {
 }
 
 impl<'a> RawField<'a> {
-    /// Its name. One that needs escapes is no field that the host knows, and stays as it is written.
+    /// Its name. One that needs escapes is not a field that the host knows, and stays as it is written.
     pub(crate) fn name(&self) -> &'a str {
         let inner = self.quoted.strip_prefix('"');
         let inner = inner.and_then(|inner| inner.strip_suffix('"'));
@@ -57,7 +57,7 @@ impl<'a> RawField<'a> {
 }
 
 impl<'a> RawFields<'a> {
-    /// Takes `text` apart; `None` if it is no JSON object.
+    /// Takes `text` apart; `None` if it is not JSON object.
     pub(crate) fn of(text: &'a str) -> Option<Self> {
         serde_json::from_str(text).ok()
     }

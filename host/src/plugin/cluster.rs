@@ -1,4 +1,4 @@
-//! The guest's door to the cluster: every import is checked against the grants, then answered.
+//! The guest's access to the cluster: every import is checked against the grants, then answered.
 //!
 //! - `denied` comes before `not-found`: a plugin learns nothing of what it may not see.
 //! - What a call has read it writes with the UID that it saw: never to another object under the
@@ -160,7 +160,7 @@ struct SeenVersion {
     stored_version: Option<String>,
 }
 
-/// What a call did at its door.
+/// What a call did in the cluster.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Traffic {
     /// Requests to the API server.

@@ -42,7 +42,7 @@ impl CompiledComponent {
     /// The image of `code`, which is mapped as `component`.
     ///
     /// # Errors
-    /// It is no plugin: what it imports or exports is not what [`Linker`] has.
+    /// It is not a plugin: what it imports or exports is not what [`Linker`] has.
     pub(super) fn new(
         code: Code,
         component: &Component,

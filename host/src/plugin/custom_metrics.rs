@@ -143,7 +143,7 @@ impl Measurements {
         if kind == MetricKind::Counter && value < 0.0 {
             return Err("a counter does not go down");
         }
-        // `_total` is said by whoever writes them.
+        // `_total` is said by the code that writes them.
         let name = match kind {
             MetricKind::Counter => name.strip_suffix("_total").unwrap_or(name),
             MetricKind::Gauge | MetricKind::Histogram => name,

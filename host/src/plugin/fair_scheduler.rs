@@ -116,7 +116,7 @@ impl PluginQueue {
         }
     }
 
-    /// Hands `turn` to whoever is next, and waits for another one.
+    /// Hands `turn` to the next one, and waits for another one.
     pub(super) async fn pass_on(&self, turn: Turn) -> Turn {
         let place = self.turns.0.lock().queue(self);
         drop(turn);
@@ -145,9 +145,9 @@ impl SchedulerState {
         Some((plugin, weight, call))
     }
 
-    /// A turn of `plugin` begins. It counts as a whole slice until it is known how long it was. Who has not run for long
-    /// may make up for one slice, so that whoever computes little between two answers comes before those who compute all
-    /// the time.
+    /// A turn of `plugin` begins. It counts as a whole slice until it is known how long it was. A plugin that has not
+    /// run for long may make up for one slice. So one that computes little between two answers comes before those that
+    /// always compute.
     fn begin(&mut self, plugin: &Arc<str>, weight: u32) {
         let slice = cost(SLICE, weight);
         self.calls.begin(plugin, slice, slice);
@@ -255,7 +255,7 @@ mod tests {
                 100,
                 &[("a", 25), ("b", 75)],
             ),
-            // As much time for each: more turns for whoever needs less of it.
+            // As much time for each: more turns for a plugin that needs less of it.
             (
                 &[("a", 10, long), ("b", 10, short)],
                 90,

@@ -19,7 +19,7 @@ use crate::manifest::Limits;
 /// Why a component is not loaded.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
-    /// It is not let in.
+    /// It is not admitted.
     #[error(transparent)]
     Refused(#[from] Refused),
     /// There is no code for it.

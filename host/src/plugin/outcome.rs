@@ -132,7 +132,7 @@ pub struct Called<T> {
     pub cpu: Duration,
     /// Peak memory in bytes.
     pub memory: usize,
-    /// What it did at its door to the cluster.
+    /// What it did in the cluster.
     pub traffic: Traffic,
     /// What it wrote to standard output and error; shown only when it failed.
     pub output: String,
@@ -322,7 +322,7 @@ impl Report {
             traffic,
         } = self;
         let answer = match (late, answer) {
-            // An answer that arrives after the deadline is no answer: retried like any other.
+            // An answer that arrives after the deadline is not an answer: retried like any other.
             (Some(waited), _) => Err(CallError::DeadlineExceeded {
                 deadline: limits.deadline,
                 waited,

@@ -39,7 +39,7 @@ pub(super) struct SandboxState {
     pub(super) sleeps: Sleeps,
     pub(super) limiter: Limiter,
     pub(super) cancel: Cancel,
-    /// The door to the cluster; none while the guest describes itself.
+    /// The access to the cluster; none while the guest describes itself.
     pub(super) call: Option<Call>,
     /// Answers in place of the cluster, if it is there.
     pub(super) player: Option<Player>,
@@ -70,7 +70,7 @@ impl WasiView for SandboxState {
 pub(super) enum ImportBackend {
     /// Nobody: it describes itself.
     Nobody,
-    /// The cluster, through its door.
+    /// The cluster itself.
     Cluster(Box<Call>),
     /// A recording of an earlier call.
     Recording(Player),

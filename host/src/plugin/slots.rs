@@ -6,7 +6,7 @@
 //!   its share it need not wait for those beyond theirs. Beyond it, a plugin gets only what no share of another
 //!   plugin needs.
 //! - At most half of the slots are kept free, so that with hundreds of plugins a busy one still has several. More
-//!   plugins than that may have to wait for each other; whoever holds least for its weight is next.
+//!   plugins than that may have to wait for each other; the one that holds least for its weight is next.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -199,7 +199,7 @@ impl<W> SlotsState<W> {
         member.calls.push_back(waiter);
     }
 
-    /// Who gets a slot now: of those who may, whoever holds least for its weight.
+    /// Who gets a slot now: of those who may, the one that holds least for its weight.
     fn next(&mut self) -> Option<(Arc<str>, W)> {
         if self.waiting == 0 || self.free == 0 {
             return None;
@@ -241,7 +241,7 @@ impl<W> SlotsState<W> {
         }
     }
 
-    /// What is kept free. Of whoever holds a slot, or its share, that is nothing, so all see the same.
+    /// What is kept free. Of a plugin that holds a slot, or its share, that is nothing, so all see the same.
     fn reserved(&self) -> ReservedSlots {
         let weights = self.members.values().map(|member| member.weight).sum();
         let right = |member: &Member<W>| member.share(self.size, weights).min(member.most);

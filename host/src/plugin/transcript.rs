@@ -1,7 +1,7 @@
 //! What passes between a guest and its host in one call, noted, so that the call can be made again without a cluster.
 //!
 //! - The contract's words name what is noted: a note can be read beside `wit/`.
-//! - The log is no part of it: nothing depends on what a guest logs.
+//! - The log is not part of it: nothing depends on what a guest logs.
 
 pub(super) mod arguments;
 mod player;
@@ -91,7 +91,7 @@ struct Draft {
     answer: Box<dyn FnOnce() -> Reply + Send>,
 }
 
-/// What is on a tape.
+/// What a recorder has recorded.
 #[derive(Clone, Debug, Default)]
 pub struct Transcript {
     /// When the call began.
@@ -234,7 +234,7 @@ impl RecordedError {
     }
 }
 
-/// An answer of nobody: what was asked for is not on the tape.
+/// An answer of nobody: what was asked for is not in the transcript.
 fn not_recorded() -> Reply {
     Reply::Errors(vec![RecordedError {
         index: None,

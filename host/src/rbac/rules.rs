@@ -7,7 +7,7 @@
 //! - `get` with `create` and `patch`: before it applies a child of a set, it looks at what has that name;
 //! - `get` on `x` with `patch` on `x/status`: after a conflict it reads before it tries again;
 //! - Events about what the plugin may see;
-//! - `update` on the primary's `finalizers`, if children are made: admission may ask it of whoever
+//! - `update` on the primary's `finalizers`, if children are made: admission may ask it of anyone who
 //!   writes an owner reference that blocks the owner's deletion.
 //!
 //! A wildcard in `resources` is printed as a list where it would cover Secrets, or what no plugin gets: see
@@ -148,7 +148,7 @@ fn of_namespaces(namespaces: &Namespaces, primary: &Scope) -> Vec<RoleScope> {
     }
 }
 
-/// Why the rules of each place are powerful, for whoever applies them.
+/// Why the rules of each place are powerful, for the person who applies them.
 pub(super) fn powers(
     grants: &Grants,
     primary: &GrantedPrimary,

@@ -67,7 +67,7 @@ impl FolderWatch {
         Ok((Self(Where::Files(Box::new(files))), held))
     }
 
-    /// A folder that holds what comes by `hand`.
+    /// A folder that holds what `hand` sends.
     pub fn by_hand(hand: mpsc::Receiver<Folder>) -> Self {
         Self(Where::Hand(hand))
     }

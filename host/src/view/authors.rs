@@ -4,8 +4,8 @@
 //!   writes. What the other managers write does not concern it.
 //! - What a primary owns has the plugin's own manager, and concerns its owners.
 //! - A part concerns its author whether or not the plugin declared that it reads those fields.
-//! - Of its primary itself a plugin says what is no news, with its trigger and the fields that it reads. That holds for
-//!   what it wrote there too, such as a status: the contract says so.
+//! - Of its primary itself a plugin says what is not news, with its trigger and the fields that it reads. That holds
+//!   for what it wrote there too, such as a status: the contract says so.
 //! - What is kept counts on the plugin's account.
 
 use std::collections::{BTreeSet, HashMap};

@@ -1,6 +1,6 @@
 //! What a write did: the fields that were applied, and what else changed because of it.
 //!
-//! - What was sent tells both apart: a default of the API server is no write of the plugin.
+//! - What was sent tells both apart: a default of the API server is not a write of the plugin.
 //! - What another field manager owns has changed because of that one, and is left out.
 //! - Of fields that the plugin does not read, nobody knows what was there, or whether they have changed.
 

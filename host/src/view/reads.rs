@@ -250,7 +250,7 @@ impl Reads {
         (keys, probes)
     }
 
-    /// Says anew which runs made a read; what none made is taken out.
+    /// Says again which runs made a read; what none made is taken out.
     fn mark(
         &mut self,
         reader: &Key,

@@ -38,7 +38,7 @@ impl View {
         self.journals.lock().failed(by, words)
     }
 
-    /// People were told this of the run of `by`: it is no news any more.
+    /// People were told this of the run of `by`: it is not news any more.
     pub fn reported(&self, by: &Key, what: &str) {
         self.journals.lock().reported(by, what);
     }

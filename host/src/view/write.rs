@@ -76,7 +76,7 @@ impl Write {
         self
     }
 
-    /// It was refused, and that is no failure: there was nothing to do, or it is tried again under another name.
+    /// It was refused, and that is not a failure: there was nothing to do, or it is tried again under another name.
     pub fn without_effect(mut self) {
         self.is_told = true;
     }

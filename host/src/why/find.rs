@@ -35,14 +35,14 @@ pub struct Question {
     pub name: String,
 }
 
-/// Whoever can answer on a host. Cheap to clone.
+/// What can answer on a host. Cheap to clone.
 #[derive(Clone)]
 pub struct Finder {
     /// How far each plugin is.
     pub metrics: Metrics,
     /// What their controllers know.
     pub insights: ControllerHandles,
-    /// The door to the API server; nothing is written.
+    /// The connection to the API server; nothing is written.
     pub api: Api,
     /// The namespace of the Leases.
     pub leases: String,

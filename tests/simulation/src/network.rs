@@ -92,7 +92,7 @@ pub fn about(method: &http::Method, uri: &http::Uri) -> (Option<Verb>, String) {
 }
 
 impl Network {
-    /// A door where `faults` happen.
+    /// A network where `faults` happen.
     pub fn new(faults: &[Fault]) -> Self {
         Self {
             faults: faults.to_vec(),

@@ -40,7 +40,7 @@ impl Client<'_> {
         self.send(Method::PATCH, at, Some(&at.key.name), Sent::Merge, patch)
     }
 
-    /// Applies an object on the server's side, whoever owned its fields.
+    /// Applies an object on the server's side, even if others own its fields.
     pub(crate) fn apply(&self, at: At<'_>, object: &Value) -> Result<(), Failed> {
         self.send(Method::PATCH, at, Some(&at.key.name), Sent::Apply, object)
     }

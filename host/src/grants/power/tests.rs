@@ -218,7 +218,7 @@ fn no_wildcard_covers_secrets() {
         let grants = Grants::new(vec![wild]).unwrap();
         assert!(grants.allow(&access(&secrets, "get", "a"), None));
     }
-    // A kind of another group that has the name is no Secret.
+    // A kind of another group that has the name is not a Secret.
     let mut other = grant("x.dev", "*", &["*"], Namespaces::All);
     other.acknowledge = true;
     let grants = Grants::new(vec![other]).unwrap();

@@ -12,7 +12,7 @@ pub enum Notification<'a> {
     Known(&'a KnownVersion),
 }
 
-/// A version that was shown and is no news to the store.
+/// A version that was shown and is not news to the store.
 #[derive(Clone, Debug)]
 pub struct KnownVersion {
     /// What the store holds under the name.

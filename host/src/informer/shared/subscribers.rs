@@ -53,7 +53,7 @@ pub(super) struct Subscribers(Mutex<SubscriberList>);
 struct SubscriberList {
     all: Vec<Arc<Subscriber>>,
     /// The weight of the store that they were charged for; none if one has come or left since then. It is under the same
-    /// lock as they are: whoever comes or leaves while the others are charged is not overlooked.
+    /// lock as they are: a subscriber that comes or leaves while the others are charged is not overlooked.
     charged: Option<usize>,
 }
 

@@ -95,7 +95,7 @@ struct HeadMetadata {
 /// Which object `text` is of: what may be done to it is asked before more is made of it.
 ///
 /// # Errors
-/// It is no object, is larger than the API server takes, or does not say which it is.
+/// It is not an object, is larger than the API server takes, or does not say which it is.
 pub(super) fn reference(text: &str) -> Result<ObjectRef, Error> {
     match head(text)? {
         (reference, true) => Ok(reference),

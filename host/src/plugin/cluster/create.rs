@@ -129,7 +129,7 @@ impl Call {
         let answer = self
             .send_write("post to a subresource", request, Repeat::Never)
             .await?;
-        // What is no object, such as a token that was asked for, has no managedFields.
+        // What is not an object, such as a token that was asked for, has no managedFields.
         Ok(match Object::parse(answer.get()) {
             Some(object) => object.json.text().into_owned(),
             None => answer.get().to_owned(),

@@ -1,4 +1,4 @@
-//! The door on the embedded server: what it sends, and what becomes of it there.
+//! Calls on the embedded server: what it sends, and what becomes of it there.
 
 mod answers;
 mod applied;
@@ -47,7 +47,7 @@ const SOMEBODY: &str = "somebody";
 
 const CRD: &str = include_str!("../../../../plugins/greeter/greeting.crd.yaml");
 
-/// A server, and a plugin's door to it with a view that is refreshed when the test says so.
+/// A server, and a plugin's access to it with a view that is refreshed when the test says so.
 struct World {
     server: Server,
     cluster: Arc<ClusterAccess>,

@@ -61,7 +61,7 @@ impl Call {
         &self.cluster.throttled
     }
 
-    /// Waits until the plugin may send one more request. That the others keep it waiting is no time of its own.
+    /// Waits until the plugin may send one more request. That the others keep it waiting is not its own time.
     pub(super) async fn throttle(&self) {
         if let Some(share) = &self.share {
             let waited = self.waited.as_ref();

@@ -90,7 +90,7 @@ impl Player {
         answer
     }
 
-    /// What was asked for this time, in order: writes, and reads that are not on the tape. Values of Secrets are
+    /// What was asked for this time, in order: writes, and reads that are not in the transcript. Values of Secrets are
     /// hidden as in a recording.
     pub fn import_calls(&self) -> Vec<ImportCall> {
         let play = self.play.lock();
@@ -111,7 +111,7 @@ impl Player {
 }
 
 impl Play {
-    /// The answer to the same read: each in its turn, the last one for ever.
+    /// The answer to the same read: each in its turn, the last one forever.
     fn read(&mut self, note: &ImportCall) -> Option<Reply> {
         let is_same =
             |held: &ImportCall| held.call == note.call && held.arguments == note.arguments;

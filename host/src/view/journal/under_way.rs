@@ -129,7 +129,7 @@ impl Journals {
         self.told.is_news(key, words)
     }
 
-    /// People were told this of the run of `key`: it is no news any more.
+    /// People were told this of the run of `key`: it is not news any more.
     pub(in crate::view) fn reported(&mut self, key: &Key, what: &str) {
         self.told.report(key, what);
     }

@@ -120,7 +120,7 @@ async fn a_field_that_somebody_forced_away_is_taken_back() {
     let ours = map(&json!({ "a": "1" }));
     apply(&world, &ours).await;
     let path = format!("{MAP}?fieldManager=them&force=true");
-    // The same value is no quarrel: both own it then.
+    // The same value is not a quarrel: both own it then.
     world
         .somebody("PATCH", &path, &map(&json!({ "a": "1" })))
         .await;
@@ -168,7 +168,7 @@ async fn a_field_that_a_new_version_drops_goes_also_after_a_restart() {
     assert_eq!(apply(&world, &kept).await, 1);
     assert_eq!(world.read(MAP).await.unwrap()["data"], json!({ "a": "1" }));
     assert_eq!(apply(&world, &kept).await, 0);
-    // What is not known is sent; it changes nothing, so it is no write.
+    // What is not known is sent; it changes nothing, so it is not a write.
     let world = world.restarted().await;
     assert_eq!(apply(&world, &kept).await, 1);
     assert_eq!(world.writes().len(), 2);

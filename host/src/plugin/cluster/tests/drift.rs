@@ -97,7 +97,7 @@ async fn of_two_keys_that_share_an_object_a_change_runs_the_one_whose_part_it_is
     assert_eq!(woken(&world).await, ["ada", "bob"]);
 }
 
-/// As the contract says of `trigger` and of `fields`: both are about the primary itself, whoever wrote what of it.
+/// As the contract says of `trigger` and of `fields`: both are about the primary itself, without regard to the writer.
 #[tokio::test(start_paused = true)]
 async fn a_changed_status_runs_its_author_unless_the_plugin_says_that_this_is_no_news() {
     let spec: &'static [&'static str] = &[".spec"];

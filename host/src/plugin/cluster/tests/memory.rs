@@ -44,7 +44,7 @@ fn is_limit(error: &Error) -> bool {
     matches!(error, Error::Other(text) if text.contains("spec.limits.hostMemory"))
 }
 
-/// What is refused is no tree before: `refused` counts it, and what is denied is not even counted.
+/// What is refused is not a tree before: `refused` counts it, and what is denied is not even counted.
 #[tokio::test]
 async fn an_object_that_makes_a_large_tree_is_refused_by_its_text() {
     let world = world(64).await;

@@ -98,7 +98,7 @@ async fn a_delete_is_told_once_also_of_a_kind_that_is_not_watched() {
         name: "role".into(),
     };
     call.delete(role.clone(), NO_OPTIONS).await.unwrap();
-    // Nothing is there any more: that is no failure.
+    // Nothing is there any more: that is not a failure.
     let again = call.delete(role, NO_OPTIONS).await;
     assert!(matches!(again, Err(Error::NotFound)), "{again:?}");
     let kept = config_map("kept", &json!({}));

@@ -83,7 +83,7 @@ impl Search {
     }
 
     /// The text with words in their place. Where characters that nobody sees stand within a string, the text is
-    /// answered without those: whoever shows it removes them, and joins the string again.
+    /// answered without those: the code that shows it removes them, and joins the string again.
     pub(super) fn replace(&self, text: &str) -> String {
         let replaced = self.replaced(text);
         if let Cow::Owned(visible) = visible(&replaced) {
@@ -118,7 +118,7 @@ impl Search {
         let mut replaced = String::with_capacity(text.len());
         let mut done = 0;
         for Found { at, is_base64 } in joined(found) {
-            // A string that is no text may end within a letter.
+            // A string that is not text may end within a letter.
             let from = text.floor_char_boundary(at.start);
             let to = text.ceil_char_boundary(at.end);
             replaced.push_str(text.get(done..from).unwrap_or_default());
