@@ -29,7 +29,7 @@ use serde_json::value::RawValue;
 use tracing::Instrument;
 
 pub use builtin::is_cluster_scoped;
-pub use discovery::Discovery;
+pub use discovery::{Discovery, Lookup, Unserved};
 pub use error::{ApiError, RefusedBy};
 pub use gate::Gate;
 pub use lines::Lines;

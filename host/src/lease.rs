@@ -21,6 +21,7 @@ use crate::api::{Accept, Api, ApiError, Request, object};
 use crate::bugs::bug;
 use crate::crashes::Crashes;
 use crate::seams::Seams;
+use crate::text::LogOnce;
 pub use flags::LeaderElectionFlags;
 pub use observed::ObservedLease;
 use record::LeaderElectionRecord;
@@ -133,30 +134,28 @@ impl Lease {
     /// holder, if that is another one.
     /// `watched` is what is known of the Lease from before: a holder that was watched once need not be watched again.
     pub async fn acquire(&self, mut watched: ObservedLease, waits: impl Fn(Option<&str>)) {
-        let mut said = None;
+        let mut logged = LogOnce::default();
         loop {
             match self.try_acquire(&mut watched).await {
                 Ok(None) => return,
                 Ok(Some(holder)) => {
                     waits(Some(&holder));
-                    if said.as_ref() != Some(&holder) {
+                    if logged.is_new(holder.clone()) {
                         tracing::info!(
                             lease = self.name,
                             holder,
                             "waiting: another host runs this plugin"
                         );
-                        said = Some(holder);
                     }
                 }
                 Err(error) => {
                     waits(None);
                     let text = error.to_string();
-                    if said.as_ref() != Some(&text) {
+                    if logged.is_new(text.clone()) {
                         tracing::warn!(
                             lease = self.name,
                             "cannot take the lease, trying again: {text}"
                         );
-                        said = Some(text);
                     }
                 }
             }

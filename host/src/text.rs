@@ -1,11 +1,13 @@
 //! Text from elsewhere, made fit to be shown; times and sizes as people say them; and the nearest name to a wrong one.
 
 mod invisible;
+mod log_once;
 
 use std::borrow::Cow;
 use std::time::Duration;
 
 use invisible::is_invisible;
+pub use log_once::LogOnce;
 use similar::{ChangeTag, TextDiff};
 
 /// Lines around a difference.

@@ -3,6 +3,8 @@
 //! - What was found is kept; what was not is asked for again, but not in quick succession.
 //! - A kind that nobody serves is `None`, never an error.
 
+mod wait;
+
 use std::collections::HashMap;
 use std::time::Duration;
 
@@ -13,6 +15,8 @@ use tokio::time::Instant;
 use super::{Api, ApiError, Request, Resource, api_path, group_of};
 use crate::api::is_cluster_scoped;
 use crate::seams::Clock;
+
+pub use wait::{Lookup, Unserved};
 
 /// How many versions are remembered before those that nobody serves are forgotten.
 const KNOWN: usize = 1000;

@@ -141,7 +141,7 @@ impl<K: Clone + Ord + Hash, T: Copy + Ord, N: Payload> Queue<K, T, N> {
         bug!(
             ChangesDuringARunAreDropped,
             if entry.running && priority == Priority::Normal {
-                return Some(&mut entry.note);
+                return self.keys.get_mut(handle).map(|slot| &mut slot.entry.note);
             }
         );
         if let Some(due) = entry.forget_delay() {
@@ -150,21 +150,28 @@ impl<K: Clone + Ord + Hash, T: Copy + Ord, N: Payload> Queue<K, T, N> {
         let was_dirty = mem::replace(&mut entry.dirty, true);
         match priority {
             Priority::Normal => {
+                entry.again_low = false;
                 let raised = mem::take(&mut entry.low);
                 self.count.low -= usize::from(raised);
                 if (!was_dirty || raised) && !entry.running {
                     self.ready.push_back(handle);
                 }
             }
-            Priority::Low if !was_dirty && !entry.running => {
-                entry.low = true;
-                entry.in_low += 1;
-                self.count.low += 1;
-                self.low.push_back(handle);
-            }
-            Priority::Low => {}
+            Priority::Low if was_dirty => {}
+            Priority::Low if entry.running => entry.again_low = true,
+            Priority::Low => self.wait_low(handle),
         }
-        Some(&mut entry.note)
+        Some(&mut self.keys.get_mut(handle)?.entry.note)
+    }
+
+    fn wait_low(&mut self, handle: Handle) {
+        let Some(slot) = self.keys.get_mut(handle) else {
+            return;
+        };
+        slot.entry.low = true;
+        slot.entry.in_low += 1;
+        self.count.low += 1;
+        self.low.push_back(handle);
     }
 
     fn delay(&mut self, handle: Handle, due: T, priority: Priority) -> Option<&mut N> {
@@ -265,18 +272,21 @@ impl<K: Clone + Ord + Hash, T: Copy + Ord, N: Payload> Queue<K, T, N> {
         }
     }
 
-    /// Ends a run. If the key was added meanwhile, it becomes ready again.
+    /// Ends a run. If the key was added meanwhile, it becomes ready again, with the highest priority of those.
     pub(super) fn hand_back(&mut self, handle: Handle) {
         let Some(slot) = self.keys.get_mut(handle) else {
             return;
         };
         if mem::take(&mut slot.entry.running) {
             self.count.running -= 1;
-            if slot.entry.dirty {
+            let is_low = mem::take(&mut slot.entry.again_low);
+            if slot.entry.dirty && is_low {
+                self.wait_low(handle);
+            } else if slot.entry.dirty {
                 self.ready.push_back(handle);
             }
         }
-        if slot.entry.is_idle() {
+        if self.keys.get(handle).is_some_and(|slot| slot.entry.is_idle()) {
             self.keys.leave(handle);
         }
     }

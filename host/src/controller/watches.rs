@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use crate::api::{Discovery, Resource};
+use crate::api::{Discovery, Lookup, Resource, Unserved};
 use crate::grants::{Grants, Scope};
 use crate::informer::{
     EventHandler, InformerKey, InformerPhase, Informers, Notification, Subscription,
@@ -71,7 +71,6 @@ impl Watches {
                 informers: means.informers.clone(),
                 discovery: means.discovery.clone(),
                 view: Arc::downgrade(view),
-                seams: means.seams.clone(),
                 account: plugin.account().clone(),
                 synced,
             };
@@ -260,7 +259,6 @@ struct Need {
     informers: Informers,
     discovery: Arc<Discovery>,
     view: Weak<View>,
-    seams: Seams,
     account: Account,
     synced: watch::Sender<bool>,
 }
@@ -328,28 +326,18 @@ impl Need {
 
     async fn served(&self) -> Resource {
         let plugin = &*self.plugin;
-        let mut said = false;
-        loop {
-            match self.discovery.by_plural(&self.group, &self.plural).await {
-                Ok(Some(resource)) => return resource,
-                Ok(None) => {
-                    if !said {
-                        let nearest = self.discovery.nearest(&self.group, &self.plural).await;
-                        let hint = nearest.map_or(String::new(), |name| {
-                            format!("; did the plugin mean {name}?")
-                        });
-                        let (group, plural) = (&self.group, &self.plural);
-                        tracing::warn!(
-                            plugin,
-                            "the cluster does not serve {plural} of group {group:?}{hint} It counts as empty until it does"
-                        );
-                        said = true;
-                    }
-                    self.synced.send_replace(true);
-                }
-                Err(error) => tracing::warn!(plugin, "cannot look up {}: {error}", self.plural),
+        let (group, plural) = (&*self.group, &*self.plural);
+        let tell = |unserved: Unserved| match unserved {
+            Unserved::Absent(hint) => {
+                tracing::warn!(
+                    plugin,
+                    "the cluster does not serve {plural} of group {group:?}{hint}; it counts as empty until it does"
+                );
+                self.synced.send_replace(true);
             }
-            self.seams.clock.sleep(ABSENT).await;
-        }
+            Unserved::Unknown(error) => tracing::warn!(plugin, "cannot look up {plural}: {error}"),
+        };
+        let lookup = Lookup::Plural { group, plural };
+        self.discovery.until_served(lookup, ABSENT, tell).await
     }
 }

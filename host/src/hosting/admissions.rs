@@ -15,6 +15,7 @@ use super::version::Version;
 use super::{Asked, Host};
 use crate::seams::{Either, first};
 use crate::source::Candidate;
+use crate::text::LogOnce;
 
 /// So many versions of a plugin that were stopped are remembered.
 const STOPPED: usize = 4;
@@ -57,7 +58,7 @@ struct Admissions<'a> {
     current: Option<Arc<Version>>,
     stopped: Stopped,
     /// Which refusal was told last, and of what: a version that has changed is told of even if it changed nothing.
-    said: (Option<Arc<Candidate>>, String),
+    said: LogOnce<(Option<Arc<Candidate>>, String)>,
     quarantine: (watch::Receiver<()>, watch::Receiver<()>),
 }
 
@@ -76,7 +77,7 @@ impl Host {
             accept,
             current: None,
             stopped: Stopped::new(),
-            said: (None, String::new()),
+            said: LogOnce::default(),
             quarantine: self.quarantine.news(),
         };
         Box::pin(self.exchange_crashes(name, &asked)).await;
@@ -149,7 +150,7 @@ impl Admissions<'_> {
         };
         self.accept.send_replace(None);
         self.host.tell(self.name, &refusal, None);
-        self.said = (candidate.cloned(), refusal.why.clone());
+        self.said.is_new((candidate.cloned(), refusal.why.clone()));
         self.stopped.retain(|(it, _)| *it != version);
         self.stopped.push((version, refusal));
         let many = self.stopped.len().saturating_sub(STOPPED);
@@ -205,7 +206,7 @@ impl Admissions<'_> {
             (_, Outcome::Refused(refusal)) => return Some(self.refuse(candidate, refusal)),
             (_, Outcome::Admitted(_) | Outcome::Unchanged | Outcome::Stopped) => {}
         }
-        self.said = (None, String::new());
+        self.said.clear();
         self.host.metrics.of(self.name).refuses(None);
         None
     }
@@ -220,10 +221,9 @@ impl Admissions<'_> {
     /// Tells people why `candidate` does not run, once.
     fn refuse(&mut self, candidate: Option<Arc<Candidate>>, refusal: Refusal) -> Refusal {
         let news = (candidate, refusal.why.clone());
-        if news != self.said {
+        if self.said.is_new(news) {
             self.host.tell(self.name, &refusal, self.current.as_deref());
         }
-        self.said = news;
         refusal
     }
 }

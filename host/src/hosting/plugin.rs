@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use super::runner::PluginRunner;
 use super::version::Version;
 use super::{Asked, Host};
-use crate::api::Resource;
+use crate::api::{Lookup, Resource, Unserved};
 use crate::bugs::bug;
 use crate::grants::split_subresource;
 use crate::lease::ObservedLease;
@@ -162,25 +162,22 @@ impl Host {
             api_version, kind, ..
         } = &version.plugin.description;
         let plugin = &*version.plugin.name;
-        let mut said = String::new();
-        loop {
-            let news = match self.discovery.by_kind(api_version, kind).await {
-                Ok(Some(primary)) => {
-                    version.check_grants(&primary, &self.discovery)?;
-                    return Ok(primary);
-                }
-                Ok(None) => format!(
+        let tell = |unserved: Unserved| {
+            let news = match unserved {
+                Unserved::Absent(_) => format!(
                     "waiting: the cluster does not serve {kind} of {api_version}; install its CustomResourceDefinition"
                 ),
-                Err(error) => format!("cannot look up {kind} of {api_version}: {error}"),
+                Unserved::Unknown(error) => {
+                    format!("cannot look up {kind} of {api_version}: {error}")
+                }
             };
-            if news != said {
-                tracing::warn!(plugin, "{news}");
-                self.waits(plugin, &news);
-                said = news;
-            }
-            self.seams.clock.sleep(ABSENT).await;
-        }
+            tracing::warn!(plugin, "{news}");
+            self.waits(plugin, &news);
+        };
+        let lookup = Lookup::Kind { api_version, kind };
+        let primary = self.discovery.until_served(lookup, ABSENT, tell).await;
+        version.check_grants(&primary, &self.discovery)?;
+        Ok(primary)
     }
 
     /// The plugin waits, unless it runs in another version.
@@ -201,10 +198,7 @@ impl Host {
         for need in needs.filter(|need| !watched(&need.verbs)) {
             let (group, plural) = (&need.group, split_subresource(&need.resource).0);
             if let Ok(None) = self.discovery.by_plural(group, plural).await {
-                let nearest = self.discovery.nearest(group, plural).await;
-                let hint = nearest.map_or(String::new(), |name| {
-                    format!("; did the plugin mean {name}?")
-                });
+                let hint = self.discovery.hint(group, plural).await;
                 let plugin = &*version.plugin.name;
                 tracing::warn!(
                     plugin,

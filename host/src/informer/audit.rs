@@ -17,7 +17,7 @@ use super::version_snapshot::{NameHash, VersionSnapshot};
 use super::{InformerDependencies, InformerKey, InformerPhase};
 use crate::api::ApiError;
 use crate::error::Chain;
-use crate::text::clean;
+use crate::text::{LogOnce, clean};
 
 /// How much longer than asked for it may be from one audit to the next.
 const SPREAD: f64 = 0.2;
@@ -128,7 +128,7 @@ impl Auditor {
             return;
         }
         let resource = &self.watched.resource;
-        let mut said = String::new();
+        let mut logged = LogOnce::default();
         while !self.is_absent().await {
             let asked = clock.now();
             match self.level().await {
@@ -154,11 +154,10 @@ impl Auditor {
                 }
                 Err(error) => {
                     let text = clean(&Chain(&error).to_string(), TEXT);
-                    if text != said {
+                    if logged.is_new(text.clone()) {
                         tracing::warn!(
                             "a plugin that reads {resource} waits until it is known how far they are: {text}"
                         );
-                        said = text;
                     }
                     clock
                         .sleep(RETRY.max(error.slow_down().unwrap_or_default()))

@@ -8,6 +8,7 @@ use tokio::sync::mpsc;
 
 use super::folder::{Folder, FolderReader};
 use crate::seams::{Notices, Seams};
+use crate::text::LogOnce;
 
 /// How often the folder is looked at without a notice: a folder that was removed and made again, or
 /// lies on another machine, gives none.
@@ -33,7 +34,7 @@ struct Files {
     seams: Seams,
     held: Folder,
     /// What was said last about the folder itself.
-    said: Option<String>,
+    said: LogOnce<String>,
 }
 
 impl FolderWatch {
@@ -61,7 +62,7 @@ impl FolderWatch {
             notices,
             seams: seams.clone(),
             held: held.clone(),
-            said: None,
+            said: LogOnce::default(),
         };
         Ok((Self(Where::Files(Box::new(files))), held))
     }
@@ -89,7 +90,7 @@ impl Files {
         loop {
             match self.look().await {
                 Ok(folder) => {
-                    self.said = None;
+                    self.said.clear();
                     if folder != self.held {
                         self.held = folder.clone();
                         return folder;
@@ -154,12 +155,11 @@ impl Files {
 
     fn complain(&mut self, error: &io::Error) {
         let problem = error.to_string();
-        if self.said.as_ref() != Some(&problem) {
+        if self.said.is_new(problem.clone()) {
             let folder = self.folder.display();
             tracing::error!(
                 "cannot read the config folder {folder}: {problem}; the plugins that run are kept until it can be read again"
             );
-            self.said = Some(problem);
         }
     }
 }

@@ -27,6 +27,7 @@ use windlass_host::error::Chain;
 use windlass_host::hosting::Host;
 use windlass_host::seams::Task;
 use windlass_host::source::{Candidate, Folder};
+use windlass_host::text::LogOnce;
 
 /// So many builds that change nothing, within so long, are a build that changes its own sources.
 const IDLE_BUILDS: usize = 3;
@@ -116,7 +117,7 @@ impl Follower {
     pub(super) async fn go_on(mut self) {
         let mut notices = self.host.seams.spawn.notices().ok().flatten();
         let mut inputs = self.target.inputs();
-        let mut said = String::new();
+        let mut logged = LogOnce::default();
         loop {
             if let Some(notices) = &mut notices {
                 notices.watch(&self.state.held.folders);
@@ -124,8 +125,7 @@ impl Follower {
             saved(self.host.seams.clock, &mut notices).await;
             match look(&self.host, &inputs).await {
                 Ok(held) => self.took(held, &mut inputs).await,
-                Err(problem) if problem != said => {
-                    said.clone_from(&problem);
+                Err(problem) if logged.is_new(problem.clone()) => {
                     self.failed(problem);
                 }
                 Err(_) => {}

@@ -10,6 +10,8 @@ pub(super) struct Entry<T, N> {
     pub(super) running: bool,
     /// It waits in `low`, and counts there.
     pub(super) low: bool,
+    /// It runs, and was added low alone meanwhile.
+    pub(super) again_low: bool,
     /// How often it is in `low`, counting or not: nobody else gets its slot before it is passed over there.
     pub(super) in_low: u32,
     /// It is ready, since its delay has ended.
@@ -36,6 +38,7 @@ impl<T, N: Default> Default for Entry<T, N> {
             dirty: false,
             running: false,
             low: false,
+            again_low: false,
             in_low: 0,
             due: false,
             delayed: None,

@@ -52,7 +52,6 @@ async fn a_kind_is_watched_again_when_it_comes_back_as_something_else() {
         informers: world.informers.clone(),
         discovery: world.discovery.clone(),
         view: Arc::downgrade(&view),
-        seams: world.seams.clone(),
         account: Account::unlimited(),
         synced,
     };

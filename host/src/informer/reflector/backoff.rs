@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use crate::text::LogOnce;
+
 const FIRST: Duration = Duration::from_millis(800);
 const LONGEST: Duration = Duration::from_secs(30);
 /// Without a failure for so long, the next one is the first.
@@ -15,7 +17,8 @@ const SAID: Duration = Duration::from_secs(600);
 #[derive(Debug, Default)]
 pub(super) struct ReflectorBackoff {
     last: Option<(Instant, Duration)>,
-    said: Option<(Instant, String)>,
+    said: LogOnce<String>,
+    said_at: Option<Instant>,
 }
 
 impl ReflectorBackoff {
@@ -31,19 +34,20 @@ impl ReflectorBackoff {
 
     /// Whether `text` is to be said at `now`.
     pub(super) fn says(&mut self, text: &str, now: Instant) -> bool {
-        let said = |(at, said): &(Instant, String)| {
-            said == text && now.saturating_duration_since(*at) < SAID
-        };
-        if self.said.as_ref().is_some_and(said) {
-            return false;
+        let is_old = |at| now.saturating_duration_since(at) >= SAID;
+        if self.said_at.is_some_and(is_old) {
+            self.said.clear();
         }
-        self.said = Some((now, text.to_owned()));
-        true
+        let is_new = self.said.is_new(text.to_owned());
+        if is_new {
+            self.said_at = Some(now);
+        }
+        is_new
     }
 
     /// All is well: the next failure is news.
     pub(super) fn well(&mut self) {
-        self.said = None;
+        self.said.clear();
     }
 
     /// A watch has shown something: the next failure is the first. A list alone proves nothing, and is dear.
