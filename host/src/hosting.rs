@@ -93,7 +93,7 @@ pub struct Host {
     /// What is counted.
     pub metrics: Metrics,
     /// Where others find controllers.
-    pub insights: ControllerHandles,
+    pub handles: ControllerHandles,
     /// Where failed passes are recorded, if they are.
     pub failures: Option<FailureRecorder>,
 }
@@ -318,7 +318,7 @@ impl Plugins {
     fn forget(&self, name: &str) {
         self.host.records.forget(name);
         self.host.metrics.forget(name);
-        self.host.insights.forget(name);
+        self.host.handles.forget(name);
         self.host.events.forget(name);
         if let Some(last_good) = &self.host.last_good
             && let Err(error) = last_good.forget(name)

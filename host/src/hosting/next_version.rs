@@ -117,7 +117,7 @@ pub(super) fn parts(
         resync: document.resync,
         records: host.records.of(&plugin.name),
         meters: host.metrics.of(&plugin.name),
-        insights: host.insights.clone(),
+        handles: host.handles.clone(),
         failures: host.failures.clone(),
         seams: host.seams.clone(),
         plugin,
