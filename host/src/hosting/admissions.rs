@@ -84,7 +84,7 @@ impl Host {
         loop {
             let candidate = asked.borrow_and_update().clone();
             all.stop_as_ordered(candidate.as_ref());
-            // In a box, here and elsewhere: what is awaited once is not to be room in every plugin's task for ever.
+            // In a box, here and elsewhere: what is awaited once is not to be room in every plugin's task forever.
             let outcome = Box::pin(all.judge(candidate.clone())).await;
             let step = admission_step(Runs::of(all.current.as_ref()), outcome.event());
             if step == AdmissionStep::Stop {
@@ -101,7 +101,7 @@ impl Host {
     fn tell(&self, name: &str, refusal: &Refusal, current: Option<&Version>) {
         let meters = self.metrics.of(name);
         meters.refused.inc();
-        meters.refuses(Some(refusal.held()));
+        meters.refuses(Some(refusal.not_running()));
         let why = &refusal.why;
         match current {
             Some(runs) => {
@@ -158,7 +158,7 @@ impl Admissions<'_> {
         self.current = None;
     }
 
-    /// What comes of `candidate`. If nothing runs, the last good version does from now on.
+    /// Judges `candidate`. If nothing runs, the last good version does from now on.
     async fn judge(&mut self, candidate: Option<Arc<Candidate>>) -> Outcome {
         let host = self.host;
         if self.current.is_none() {

@@ -136,7 +136,7 @@ pub(super) fn not_resumed(retry: Retry) -> NotResumed {
 pub(super) enum AdmissionEvent {
     /// It passed all checks.
     Admitted,
-    /// It is no other version than the one that runs.
+    /// It is the version that runs.
     Unchanged,
     /// It failed a check.
     Refused,
