@@ -84,7 +84,7 @@ pub(super) async fn next_version(
     }
 }
 
-/// Waits for the kind of `version`, and for the first list of everything that it watches. Forever, if it may
+/// Waits for the kind of `version`, and for the first list of everything that it watches. Never ends if the version may
 /// not watch its kind.
 async fn prepare(host: &Host, gate: &Gate, version: &Version) -> Prepared {
     match host.primary(version).await {
