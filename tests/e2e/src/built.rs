@@ -12,12 +12,6 @@ pub fn workspace() -> PathBuf {
     own.ancestors().nth(2).unwrap_or(own).to_owned()
 }
 
-/// Where cargo keeps what it makes of the crates that new projects have in common: each is compiled once, and not for
-/// each project. What a project is for lies in its own `target`.
-pub(crate) fn shared_crates(command: &mut Command) {
-    command.env("CARGO_BUILD_BUILD_DIR", workspace().join("target/projects"));
-}
-
 /// The host's program, built once for each test binary.
 ///
 /// # Errors

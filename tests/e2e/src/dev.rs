@@ -14,7 +14,7 @@ use serde_json::Value;
 use windlass_controlplane::eventually;
 
 use crate::DEADLINE;
-use crate::built::{host_binary, shared_crates, workspace};
+use crate::built::{host_binary, workspace};
 
 /// How long a session may take that builds a project from nothing, on a machine that has much to do.
 const BUILD: Duration = Duration::from_secs(600);
@@ -46,7 +46,6 @@ impl Dev {
         for name in ["KUBECONFIG", "RUST_LOG", "WINDLASS_LOG"] {
             command.env_remove(name);
         }
-        shared_crates(&mut command);
         command.env("WINDLASS_CODE_CACHE", workspace().join("target/code-cache"));
         command.current_dir(folder).arg("dev").args(arguments);
         command.args(["-o", "json", "--admin-bind-address", "127.0.0.1:0"]);

@@ -13,7 +13,7 @@ use serde_json::Value;
 use windlass_controlplane::eventually;
 
 use crate::DEADLINE;
-use crate::built::{host_binary, shared_crates, workspace};
+use crate::built::{host_binary, workspace};
 
 /// Runs any other command of the host's program on a cluster, and waits for its end.
 ///
@@ -38,7 +38,6 @@ pub fn windlass_alone(arguments: &[&str]) -> Result<Output> {
 
 /// The host does not get the settings of the person who runs the tests.
 pub(crate) fn without_settings(command: &mut Command) {
-    shared_crates(command);
     for name in [
         "KUBECONFIG",
         "RUST_LOG",
