@@ -84,7 +84,7 @@ pub struct ControllerParts {
     /// Where they are counted.
     pub meters: Arc<PluginMetrics>,
     /// Where others find the controller.
-    pub insights: ControllerHandles,
+    pub handles: ControllerHandles,
     /// Where failed passes are recorded, if they are.
     pub failures: Option<FailureRecorder>,
     /// Time, randomness and tasks.
@@ -97,8 +97,8 @@ pub struct Prepared {
     view: Arc<View>,
     worker: Arc<Worker>,
     queue: Arc<WorkQueue>,
-    insight: Arc<ControllerHandle>,
-    insights: ControllerHandles,
+    handle: Arc<ControllerHandle>,
+    handles: ControllerHandles,
     cancel: Cancel,
     watches: Watches,
     /// For what it makes the host hold before it takes over.
@@ -115,7 +115,7 @@ pub struct Controller {
     cancel: Cancel,
     workers: Vec<Task>,
     _resync: Task,
-    insight: Arc<ControllerHandle>,
+    handle: Arc<ControllerHandle>,
     watches: Watches,
 }
 
@@ -133,7 +133,7 @@ impl Prepared {
             resync,
             records,
             meters,
-            insights,
+            handles,
             failures,
             seams,
         } = parts;
@@ -177,7 +177,7 @@ impl Prepared {
             (records.clone(), meters.clone()),
             seams.clone(),
         ));
-        let insight = Arc::new(ControllerHandle {
+        let handle = Arc::new(ControllerHandle {
             primary,
             view: view.clone(),
             queue: queue.clone(),
@@ -191,8 +191,8 @@ impl Prepared {
             view,
             worker,
             queue,
-            insight,
-            insights,
+            handle,
+            handles,
             cancel,
             watches,
             room,
@@ -227,8 +227,8 @@ impl Prepared {
             view,
             worker,
             queue,
-            insight,
-            insights,
+            handle,
+            handles,
             cancel,
             watches,
             room,
@@ -238,16 +238,16 @@ impl Prepared {
         plugin.take_over();
         drop(room);
         let backlog: Weak<dyn Backlog> = Arc::<WorkQueue>::downgrade(&queue);
-        insight.meters.waits_in(backlog);
+        handle.meters.waits_in(backlog);
         let workers = u64::try_from(plugin.limits().concurrency).unwrap_or(0);
-        insight.meters.max_concurrent.set(workers);
-        insight.meters.custom_metrics.clear();
-        insight.forget();
+        handle.meters.max_concurrent.set(workers);
+        handle.meters.custom_metrics.clear();
+        handle.forget();
         // In this order: what changes meanwhile is in the queue for that, or is in the stores.
         queue.open();
         view.rerun_all(&WakeReason::Listed);
         // Anyone who finds it finds its keys in the queue.
-        insights.set(&plugin.name, &insight);
+        handles.set(&plugin.name, &handle);
         let workers = (0..plugin.limits().concurrency).map(|_| {
             let worker = worker.clone();
             seams.spawn.task(async move { worker.run().await })
@@ -269,7 +269,7 @@ impl Prepared {
             cancel,
             workers,
             _resync: resync,
-            insight,
+            handle,
             watches,
         }
     }
@@ -329,6 +329,6 @@ impl Controller {
             // A worker that panicked has ended too.
             let _ = worker.await;
         }
-        self.insight.forget();
+        self.handle.forget();
     }
 }

@@ -64,7 +64,7 @@ use plugin::Ended;
 pub struct Host {
     /// Time, randomness and tasks.
     pub seams: Seams,
-    /// The connection to the API server.
+    /// Requests to the API server.
     pub api: Api,
     /// What the API server serves.
     pub discovery: Arc<Discovery>,
@@ -92,8 +92,8 @@ pub struct Host {
     pub records: Archive,
     /// What is counted.
     pub metrics: Metrics,
-    /// Where others find controllers.
-    pub insights: ControllerHandles,
+    /// Where a controller is found by the name of its plugin.
+    pub handles: ControllerHandles,
     /// Where failed passes are recorded, if they are.
     pub failures: Option<FailureRecorder>,
 }
@@ -174,7 +174,7 @@ impl Host {
             }
         }
         if lost.is_some() {
-            // The holder of the lease must not find us still writing.
+            // The host that has the lease now must not find us still writing.
             advance(phase, ShutdownPhase::Abort);
         }
         let lost = plugins.stop(phases, lost).await;
@@ -185,7 +185,7 @@ impl Host {
     }
 }
 
-/// Hands on whatever the folder holds, forever.
+/// Hands on what the folder holds, forever.
 async fn watch_on(mut watch: FolderWatch, folders: mpsc::Sender<Folder>) {
     loop {
         let folder = watch.next().await;
@@ -318,7 +318,7 @@ impl Plugins {
     fn forget(&self, name: &str) {
         self.host.records.forget(name);
         self.host.metrics.forget(name);
-        self.host.insights.forget(name);
+        self.host.handles.forget(name);
         self.host.events.forget(name);
         if let Some(last_good) = &self.host.last_good
             && let Err(error) = last_good.forget(name)

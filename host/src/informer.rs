@@ -108,15 +108,15 @@ struct InformersInner {
 /// A running informer. Dropping it ends it.
 struct Informer {
     watched: InformerKey,
-    feed: Arc<SharedInformer>,
-    shared: Weak<InformersInner>,
+    shared: Arc<SharedInformer>,
+    informers: Weak<InformersInner>,
     auditor: Auditor,
     _tasks: [Task; 2],
 }
 
 /// A share in an informer. Dropping the last one ends the informer.
 pub struct Subscription {
-    ticket: Registration,
+    registration: Registration,
     informer: Arc<Informer>,
 }
 
@@ -146,8 +146,11 @@ impl Informers {
         account: &Account,
     ) -> Subscription {
         let informer = self.informer(watched, &fields);
-        let ticket = informer.feed.join(fields, handler, account);
-        Subscription { ticket, informer }
+        let registration = informer.shared.join(fields, handler, account);
+        Subscription {
+            registration,
+            informer,
+        }
     }
 
     /// What they hold, by group and resource.
@@ -161,7 +164,7 @@ impl Informers {
             let resource = &informer.watched.resource;
             let name = (resource.group.clone(), resource.plural.clone());
             let held = all.entry(name).or_default();
-            let (objects, bytes) = informer.feed.size();
+            let (objects, bytes) = informer.shared.size();
             held.informers += 1;
             held.objects += objects;
             held.bytes += bytes;
@@ -181,15 +184,15 @@ impl Informers {
         }
         let selective = watched.label_selector.is_some() || watched.field_selector.is_some();
         let store = Store::new(selective, watched.finalizer.clone());
-        let feed = Arc::new(SharedInformer::new(store, fields.clone()));
+        let shared = Arc::new(SharedInformer::new(store, fields.clone()));
         let means = &self.0.means;
-        let reflector = Reflector::new(watched.clone(), feed.clone(), means.clone());
-        let auditor = Auditor::new(watched.clone(), feed.clone(), means.clone());
+        let reflector = Reflector::new(watched.clone(), shared.clone(), means.clone());
+        let auditor = Auditor::new(watched.clone(), shared.clone(), means.clone());
         let spawn = &means.seams.spawn;
         let informer = Arc::new(Informer {
             watched: watched.clone(),
-            feed,
-            shared: Arc::downgrade(&self.0),
+            shared,
+            informers: Arc::downgrade(&self.0),
             auditor: auditor.clone(),
             _tasks: [spawn.task(reflector.run()), spawn.task(auditor.run())],
         });
@@ -202,8 +205,8 @@ impl InformersInner {}
 
 impl Drop for Informer {
     fn drop(&mut self) {
-        if let Some(shared) = self.shared.upgrade() {
-            let mut running = shared.running.lock();
+        if let Some(informers) = self.informers.upgrade() {
+            let mut running = informers.running.lock();
             // Another one may have been started since the last share in this one went.
             if running
                 .get(&self.watched)
@@ -218,7 +221,7 @@ impl Drop for Informer {
 impl Subscription {
     /// Waits for the first list of what is wanted; a kind that is not served counts as listed and empty.
     pub async fn synced(&self) {
-        let needs = self.ticket.needs;
+        let needs = self.registration.needs;
         self.reach(|state| state.phase == InformerPhase::Absent || state.listed >= needs)
             .await;
     }
@@ -230,7 +233,7 @@ impl Subscription {
 
     async fn reach(&self, wanted: impl FnMut(&InformerState) -> bool) {
         // The informer is there as long as this is.
-        let _ = self.informer.feed.state().wait_for(wanted).await;
+        let _ = self.informer.shared.state().wait_for(wanted).await;
     }
 
     /// Waits until the informer has seen all that the server has now: one consistent read of metadata. A kind that is
@@ -247,12 +250,12 @@ impl Subscription {
 
     /// How many objects differed from the server's, and were repaired.
     pub fn divergences(&self) -> u64 {
-        self.informer.feed.divergences()
+        self.informer.shared.divergences()
     }
 
     /// How far the informer is.
     pub fn phase(&self) -> InformerPhase {
-        self.informer.feed.phase()
+        self.informer.shared.phase()
     }
 
     /// What the informer looks for.
@@ -262,38 +265,40 @@ impl Subscription {
 
     /// Reads one object.
     pub fn get(&self, key: &Key) -> Option<Object> {
-        self.informer.feed.get(key)
+        self.informer.shared.get(key)
     }
 
     /// Shows one object to `then`. Nothing else happens to the store meanwhile.
     pub fn look<T>(&self, key: &Key, then: impl FnOnce(Option<&Object>) -> T) -> T {
-        self.informer.feed.look(key, then)
+        self.informer.shared.look(key, then)
     }
 
     /// Some object that passes.
     pub fn find(&self, passes: impl Fn(&Object) -> bool) -> Option<Object> {
-        self.informer.feed.find(passes)
+        self.informer.shared.find(passes)
     }
 
     /// Reads the objects in `namespace`, or everywhere, that `selector` selects.
     pub fn list(&self, namespace: Option<&str>, selector: &LabelSelector) -> Vec<Object> {
-        self.informer.feed.list(namespace, selector)
+        self.informer.shared.list(namespace, selector)
     }
 
     /// The objects that have the owner with this UID.
     pub fn owned_by(&self, uid: &str) -> Vec<Object> {
-        self.informer.feed.owned_by(uid)
+        self.informer.shared.owned_by(uid)
     }
 
     /// How many objects there are.
     pub fn objects(&self) -> usize {
-        self.informer.feed.size().0
+        self.informer.shared.size().0
     }
 
     /// An answer shows an object. `take_in` hears what that changed, before anything else happens to the
     /// store and instead of this subscription's `heard`; all others are told.
     pub fn learn<T>(&self, object: Object, take_in: impl FnOnce(Option<&Change>) -> T) -> T {
-        self.informer.feed.learn(self.ticket.id, object, take_in)
+        self.informer
+            .shared
+            .learn(self.registration.id, object, take_in)
     }
 
     /// An answer says that the object with this UID is gone, up to version `at`; otherwise as
@@ -306,13 +311,13 @@ impl Subscription {
         take_in: impl FnOnce(Option<&Change>) -> T,
     ) -> T {
         self.informer
-            .feed
-            .forget(self.ticket.id, (key, uid), at, take_in)
+            .shared
+            .forget(self.registration.id, (key, uid), at, take_in)
     }
 }
 
 impl Drop for Subscription {
     fn drop(&mut self) {
-        self.informer.feed.leave(self.ticket.id);
+        self.informer.shared.leave(self.registration.id);
     }
 }

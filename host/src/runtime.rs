@@ -131,10 +131,10 @@ pub fn wire(means: HostDependencies, seams: &Seams) -> Wired {
         failures,
     } = means;
     let metrics = Metrics::new(api.requests());
-    let (insights, records) = (ControllerHandles::default(), Archive::default());
+    let (handles, records) = (ControllerHandles::default(), Archive::default());
     let finder = Finder {
         metrics: metrics.clone(),
-        insights: insights.clone(),
+        handles: handles.clone(),
         api: api.clone(),
         leases: namespace.clone(),
         seams: seams.clone(),
@@ -143,7 +143,7 @@ pub fn wire(means: HostDependencies, seams: &Seams) -> Wired {
         host: identity.clone(),
         metrics: metrics.clone(),
         records: records.clone(),
-        insights: insights.clone(),
+        handles: handles.clone(),
         clock: seams.clock,
         began: seams.clock.now(),
     };
@@ -158,7 +158,7 @@ pub fn wire(means: HostDependencies, seams: &Seams) -> Wired {
         grace,
         records,
         metrics,
-        insights,
+        handles,
         failures,
         seams: seams.clone(),
         api,

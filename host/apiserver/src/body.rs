@@ -18,20 +18,20 @@ pub type Chunks = Pin<Box<dyn Stream<Item = io::Result<Bytes>> + Send>>;
 
 /// The body of an answer.
 pub struct Body {
-    kind: Kind,
+    kind: BodyKind,
     /// Held until the body is gone.
-    held: Option<Held>,
+    held: Option<Guard>,
 }
 
-type Held = Box<dyn Any + Send>;
+type Guard = Box<dyn Any + Send>;
 
-enum Kind {
+enum BodyKind {
     Pieces(VecDeque<Bytes>),
     Stream(Chunks),
 }
 
 impl Body {
-    fn of(kind: Kind) -> Self {
+    fn of(kind: BodyKind) -> Self {
         Self { kind, held: None }
     }
 
@@ -45,13 +45,13 @@ impl Body {
     /// Bytes that are there, in pieces, so that stored objects need not be copied.
     pub fn pieces(pieces: impl IntoIterator<Item = Bytes>) -> Self {
         let pieces = pieces.into_iter().filter(|piece| !piece.is_empty());
-        Self::of(Kind::Pieces(pieces.collect()))
+        Self::of(BodyKind::Pieces(pieces.collect()))
     }
 
     /// An object of the API, which ends with a line, indented; others stay as they are.
     #[must_use]
     pub(crate) fn indented(mut self) -> Self {
-        if let Kind::Pieces(pieces) = &mut self.kind
+        if let BodyKind::Pieces(pieces) = &mut self.kind
             && pieces.back().is_some_and(|last| last.ends_with(b"\n"))
         {
             let mut text: Vec<u8> = pieces.iter().flatten().copied().collect();
@@ -63,7 +63,7 @@ impl Body {
 
     /// A stream.
     pub fn stream(chunks: impl Stream<Item = io::Result<Bytes>> + Send + 'static) -> Self {
-        Self::of(Kind::Stream(Box::pin(chunks)))
+        Self::of(BodyKind::Stream(Box::pin(chunks)))
     }
 }
 
@@ -89,8 +89,8 @@ impl Body {
     pub fn chunks(self) -> Chunks {
         let held = self.held;
         let chunks: Chunks = match self.kind {
-            Kind::Pieces(pieces) => Box::pin(stream::iter(pieces.into_iter().map(Ok))),
-            Kind::Stream(chunks) => chunks,
+            BodyKind::Pieces(pieces) => Box::pin(stream::iter(pieces.into_iter().map(Ok))),
+            BodyKind::Stream(chunks) => chunks,
         };
         match held {
             Some(held) => Box::pin(chunks.inspect(move |_| {
@@ -116,25 +116,25 @@ impl http_body::Body for Body {
         context: &mut Context<'_>,
     ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
         let next = match &mut self.kind {
-            Kind::Pieces(pieces) => {
+            BodyKind::Pieces(pieces) => {
                 return Poll::Ready(pieces.pop_front().map(|piece| Ok(Frame::data(piece))));
             }
-            Kind::Stream(chunks) => chunks.as_mut().poll_next(context),
+            BodyKind::Stream(chunks) => chunks.as_mut().poll_next(context),
         };
         next.map(|chunk| chunk.map(|chunk| chunk.map(Frame::data)))
     }
 
     fn is_end_stream(&self) -> bool {
-        matches!(&self.kind, Kind::Pieces(pieces) if pieces.is_empty())
+        matches!(&self.kind, BodyKind::Pieces(pieces) if pieces.is_empty())
     }
 
     fn size_hint(&self) -> SizeHint {
         match &self.kind {
-            Kind::Pieces(pieces) => {
+            BodyKind::Pieces(pieces) => {
                 let all = pieces.iter().map(|piece| piece.len() as u64);
                 SizeHint::with_exact(all.sum())
             }
-            Kind::Stream(_) => SizeHint::default(),
+            BodyKind::Stream(_) => SizeHint::default(),
         }
     }
 }
@@ -142,8 +142,8 @@ impl http_body::Body for Body {
 impl Debug for Body {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
         let kind = match &self.kind {
-            Kind::Pieces(_) => "Body(pieces)",
-            Kind::Stream(_) => "Body(stream)",
+            BodyKind::Pieces(_) => "Body(pieces)",
+            BodyKind::Stream(_) => "Body(stream)",
         };
         formatter.write_str(kind)
     }

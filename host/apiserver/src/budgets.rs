@@ -63,8 +63,10 @@ pub(crate) fn decremented(mut budget: Value, pod: &str, now: Timestamp) -> Resul
         };
         Refusal::forbidden(named, &name, why)
     };
-    let disrupted = budget.pointer("/status/disruptedPods").cloned();
-    let mut disrupted = disrupted.unwrap_or_else(|| json!({}));
+    let mut disrupted = budget
+        .pointer("/status/disruptedPods")
+        .cloned()
+        .unwrap_or_else(|| json!({}));
     let allowed = number(&budget, "disruptionsAllowed");
     if allowed < 0 {
         return Err(forbidden("pdb disruptions allowed is negative"));

@@ -14,7 +14,7 @@ use crate::request::route::{Target, Verb};
 use crate::request::{Request, accept};
 use crate::state::State;
 use crate::status::{Named, Refusal};
-use crate::store::{Entry, Key, Moved, Place, Write};
+use crate::store::{Entry, GroupResource, Moved, NamespacedName, Write};
 use crate::table::Include;
 
 /// A request about objects, with what is known about it.
@@ -31,7 +31,7 @@ pub struct Call<'a> {
     /// The resource there.
     pub resource: &'a Arc<Resource>,
     /// Where its objects lie.
-    pub place: Place,
+    pub place: GroupResource,
     /// What is to be done.
     pub verb: Verb,
     /// What the client is to be warned of.
@@ -66,7 +66,7 @@ impl<'a> Call<'a> {
     /// [`Moved`] if another write came first.
     pub fn write(
         &self,
-        key: Key,
+        key: NamespacedName,
         expected: Option<u64>,
         write: Write,
     ) -> Result<Arc<Entry>, Moved> {
@@ -121,16 +121,16 @@ impl<'a> Call<'a> {
     }
 
     /// Where the object of the path lies.
-    pub fn key(&self) -> Key {
+    pub fn key(&self) -> NamespacedName {
         let name = self.target.name.as_deref().unwrap_or_default();
-        Key::new(self.target.namespace.as_deref().unwrap_or_default(), name)
+        NamespacedName::new(self.target.namespace.as_deref().unwrap_or_default(), name)
     }
 
     /// The object of the path.
     ///
     /// # Errors
     /// 404 if there is none.
-    pub fn held(&self) -> Result<Arc<Entry>, Refusal> {
+    pub fn stored(&self) -> Result<Arc<Entry>, Refusal> {
         let key = self.key();
         let held = self.state.store().get(&self.place, &key);
         held.ok_or_else(|| Refusal::not_found(self.named(), &key.name))

@@ -34,7 +34,7 @@ use expiry::Expiry;
 use feed::{Feed, News, Seen};
 use garbage::Garbage;
 use namespaces::Namespaces;
-use node::Node;
+use node::SimulatedNode;
 use roles::Roles;
 use services::Services;
 
@@ -53,7 +53,7 @@ impl Server {
 async fn run(server: Server) -> Infallible {
     let clock = server.seams().clock.clone();
     let mut feed = Feed::new(&server);
-    let mut controllers = Controllers::new(&server);
+    let mut controllers = ControllerSet::new(&server);
     loop {
         for news in feed.take() {
             controllers.learn(&server, &news);
@@ -74,7 +74,7 @@ async fn run(server: Server) -> Infallible {
 }
 
 #[derive(Debug)]
-struct Controllers {
+struct ControllerSet {
     garbage: Option<Garbage>,
     namespaces: Namespaces,
     crds: Crds,
@@ -83,10 +83,10 @@ struct Controllers {
     disruption: Option<Disruption>,
     expiry: Expiry,
     compaction: Compaction,
-    node: Option<Node>,
+    node: Option<SimulatedNode>,
 }
 
-impl Controllers {
+impl ControllerSet {
     fn new(server: &Server) -> Self {
         let options = server.options();
         let runs = |name| options.controllers.runs(name);
@@ -99,14 +99,14 @@ impl Controllers {
             disruption: runs(names::DISRUPTION).then(Disruption::default),
             expiry: Expiry::default(),
             compaction: Compaction::default(),
-            node: (options.node != options::Node::Absent).then(Node::default),
+            node: (options.node != options::Node::Absent).then(SimulatedNode::default),
         }
     }
 
     fn learn(&mut self, server: &Server, news: &News) {
         match news {
             News::Lost => {
-                let node = self.node.as_ref().map(Node::again);
+                let node = self.node.as_ref().map(SimulatedNode::again);
                 *self = Self {
                     node,
                     compaction: std::mem::take(&mut self.compaction),
@@ -174,7 +174,7 @@ impl Controllers {
             self.disruption.as_ref().and_then(Disruption::due),
             self.expiry.due(),
             self.compaction.due(),
-            self.node.as_ref().and_then(Node::due),
+            self.node.as_ref().and_then(SimulatedNode::due),
         ];
         all.into_iter().flatten().min()
     }

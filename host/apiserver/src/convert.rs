@@ -70,8 +70,10 @@ fn defaults_status(kept: &Kept, version: &str) -> bool {
 }
 
 fn version(object: &Value) -> &str {
-    let said = object.get("apiVersion").and_then(Value::as_str);
-    let said = said.unwrap_or_default();
+    let said = object
+        .get("apiVersion")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
     said.rsplit('/').next().unwrap_or(said)
 }
 
@@ -104,7 +106,7 @@ mod tests {
 
     use super::*;
     use crate::crd;
-    use crate::store::{Key, Store, Write};
+    use crate::store::{NamespacedName, Store, Write};
 
     fn resources(generation: i64, before: Option<&Arc<Kept>>) -> Vec<Resource> {
         let version = |name: &str, storage: bool, fields: &Value| {
@@ -176,7 +178,7 @@ mod tests {
             let object = json!({ "apiVersion": resource.api_version(), "kind": "Thing" });
             let stored = to_stored(object.clone(), resource);
             assert_eq!(stored.get("status"), None, "{}", resource.version);
-            let key = Key::new("", &resource.version);
+            let key = NamespacedName::new("", &resource.version);
             let written = store.write(&resource.place(), key, None, Write::Put(stored));
             let entry = written.unwrap();
             assert!(!is_settled(resource, &entry));
@@ -186,7 +188,7 @@ mod tests {
             assert_eq!(as_read(object, resource)["status"], want);
         }
         let written = json!({ "apiVersion": "a.example.com/v1", "kind": "Thing", "status": {} });
-        let key = Key::new("", "c");
+        let key = NamespacedName::new("", "c");
         let entry = store.write(&all[0].place(), key, None, Write::Put(written));
         assert!(is_settled(&all[0], &entry.unwrap()), "it has a status");
     }

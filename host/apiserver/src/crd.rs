@@ -23,7 +23,7 @@ mod shown;
 mod spec;
 mod structural;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 pub use resources::resources;
 
@@ -50,12 +50,12 @@ pub fn default(crd: &mut Value) {
     let Some(names) = spec.get_mut("names").and_then(Value::as_object_mut) else {
         return;
     };
-    let kind = said(names, "kind").to_owned();
+    let kind = json::text(names, "kind").to_owned();
     for (field, default) in [
         ("singular", kind.to_lowercase()),
         ("listKind", format!("{kind}List")),
     ] {
-        if said(names, field).is_empty() && !kind.is_empty() {
+        if json::text(names, field).is_empty() && !kind.is_empty() {
             names.insert(field.to_owned(), default.into());
         }
     }
@@ -63,8 +63,10 @@ pub fn default(crd: &mut Value) {
 
 /// Makes a definition ready to be created: its status is the server's, and begins empty.
 pub fn prepare_create(crd: &mut Value) {
-    let stored = storage_version(crd).map(str::to_owned);
-    let stored: Value = stored.into_iter().collect();
+    let stored: Value = storage_version(crd)
+        .map(str::to_owned)
+        .into_iter()
+        .collect();
     if let Value::Object(fields) = crd {
         let status = json!({
             "conditions": null,
@@ -287,7 +289,7 @@ fn preserved(crd: &Value, old: Option<&Value>) -> Option<Cause> {
 
 fn unknown_formats(crd: &Value) -> Vec<String> {
     let mut formats = Vec::new();
-    for schema in inner::Inner::of(crd).schemas() {
+    for schema in inner::InternalDefinition::of(crd).schemas() {
         schema::visit(schema.value, &mut |node| {
             let format = text_at(node, "/format");
             if !format.is_empty() && !formats::supported(kind(text_at(node, "/type")), format) {
@@ -313,10 +315,6 @@ fn storage_version(crd: &Value) -> Option<&str> {
     let mut versions = spec::versions(crd);
     let storage = versions.find(|version| version.get("storage") == Some(&Value::Bool(true)))?;
     Some(text_at(storage, "/name"))
-}
-
-fn said<'a>(fields: &'a Map<String, Value>, name: &str) -> &'a str {
-    fields.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
 fn keep(new: &mut Value, old: &Value, field: &str) {

@@ -15,8 +15,8 @@ use serde_json::Value;
 use crate::crd::{self, names};
 use crate::registry::{Kept, Origin, Registry, Resource, Served};
 use crate::seams::Clock;
-use crate::store::{Entry, Key, Place};
-use open::Open;
+use crate::store::{Entry, GroupResource, NamespacedName};
+use open::OpenDefinition;
 
 /// Whether the objects of a resource are definitions.
 pub fn is_crd(resource: &Resource) -> bool {
@@ -24,8 +24,8 @@ pub fn is_crd(resource: &Resource) -> bool {
 }
 
 /// Where definitions lie.
-pub fn place() -> Place {
-    Place {
+pub fn place() -> GroupResource {
+    GroupResource {
         group: "apiextensions.k8s.io".to_owned(),
         plural: "customresourcedefinitions".to_owned(),
     }
@@ -121,7 +121,10 @@ impl Known {
                 return;
             }
             for name in waiting {
-                if let Some(entry) = served.store().get(&place(), &Key::new("", &name)) {
+                if let Some(entry) = served
+                    .store()
+                    .get(&place(), &NamespacedName::new("", &name))
+                {
                     self.settle(served, &entry);
                 }
             }
@@ -146,7 +149,7 @@ impl Known {
     /// Brings the status of a definition up to date, and notes what it serves; answers its group.
     fn settle(&mut self, served: &Served, entry: &Arc<Entry>) -> String {
         self.work.parsed += 1;
-        let mut open = Open::of(entry);
+        let mut open = OpenDefinition::of(entry);
         let group = group_of(open.head()).to_owned();
         self.note(&open);
         let now = self.clock.wall();
@@ -161,7 +164,7 @@ impl Known {
         }
         self.note(&open);
         let name = open.entry().key.name.clone();
-        let before = self.kept(&name);
+        let before = self.storage_of(&name);
         let json = open.entry().json.clone();
         let resources = crd::resources(&open.whole(), &json, before.as_ref());
         if let Some(one) = self.by_name.get_mut(&name) {
@@ -171,12 +174,12 @@ impl Known {
     }
 
     /// How the objects of a definition were kept until now.
-    fn kept(&self, name: &str) -> Option<Arc<Kept>> {
+    fn storage_of(&self, name: &str) -> Option<Arc<Kept>> {
         let first = self.by_name.get(name)?.resources.first()?;
         first.kept.clone()
     }
 
-    fn note(&mut self, open: &Open) {
+    fn note(&mut self, open: &OpenDefinition) {
         let (entry, head) = (open.entry(), open.short());
         match self.by_name.get_mut(&entry.key.name) {
             Some(one) => {

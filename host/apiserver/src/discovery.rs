@@ -14,7 +14,7 @@ use sha2::{Digest, Sha256};
 use crate::kinds::catalog;
 use crate::registry::{Origin, Registry, Resource, Subresource};
 
-pub use versions::{Group, groups, precedence};
+pub use versions::{GroupVersions, groups, precedence};
 
 /// `/api`: the versions of the core group. `address` is where the server is reached, as host and port.
 pub fn core_versions(address: &str) -> Value {
@@ -28,8 +28,11 @@ pub fn core_versions(address: &str) -> Value {
 /// `/apis`: all groups but the core one.
 pub fn group_list(registry: &Registry) -> Value {
     let groups = groups(registry);
-    let named = groups.iter().filter(|group| !group.name.is_empty());
-    let named: Vec<Value> = named.map(group_value).collect();
+    let named: Vec<Value> = groups
+        .iter()
+        .filter(|group| !group.name.is_empty())
+        .map(group_value)
+        .collect();
     json!({ "kind": "APIGroupList", "apiVersion": "v1", "groups": named })
 }
 
@@ -43,7 +46,7 @@ pub fn group(registry: &Registry, name: &str) -> Option<Value> {
     Some(value)
 }
 
-fn group_value(group: &Group<'_>) -> Value {
+fn group_value(group: &GroupVersions<'_>) -> Value {
     let version = |version: &&str| {
         let name = format!("{}/{version}", group.name);
         json!({ "groupVersion": name, "version": version })

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use jiff::Timestamp;
 
 use crate::request::route::Verb;
-use crate::store::{Entry, Key, Place};
+use crate::store::{Entry, GroupResource, NamespacedName};
 
 /// One accepted write.
 #[derive(Clone, Debug)]
@@ -30,9 +30,9 @@ pub struct Record {
     /// The subresource; empty for the object itself.
     pub subresource: String,
     /// Which resource.
-    pub place: Place,
+    pub place: GroupResource,
     /// Which object.
-    pub key: Key,
+    pub key: NamespacedName,
     /// The object before; nothing if it was made.
     pub before: Option<Arc<Entry>>,
     /// The object afterwards; nothing if it went away.
@@ -61,7 +61,7 @@ impl History {
     }
 
     /// How many objects of this key were made so far.
-    pub(crate) fn made(&self, place: &Place, key: &Key) -> usize {
+    pub(crate) fn creations(&self, place: &GroupResource, key: &NamespacedName) -> usize {
         let Some(records) = &self.0 else {
             return 0;
         };

@@ -4,47 +4,50 @@ use serde_json::{Map, Value};
 
 static NULL: Value = Value::Null;
 
+/// The fields of an object.
+pub(crate) type Fields = Map<String, Value>;
+
 /// What has fields: any value, of which only an object has some, and a map.
-pub(crate) trait Fields {
+pub(crate) trait HasFields {
     /// The value of a field.
     fn field(&self, name: &str) -> Option<&Value>;
 }
 
-impl Fields for Value {
+impl HasFields for Value {
     fn field(&self, name: &str) -> Option<&Value> {
         self.get(name)
     }
 }
 
-impl Fields for Map<String, Value> {
+impl HasFields for Fields {
     fn field(&self, name: &str) -> Option<&Value> {
         self.get(name)
     }
 }
 
-impl<T: Fields> Fields for &T {
+impl<T: HasFields> HasFields for &T {
     fn field(&self, name: &str) -> Option<&Value> {
         (**self).field(name)
     }
 }
 
 /// A field; `null` where there is none.
-pub(crate) fn get<'a>(object: &'a impl Fields, name: &str) -> &'a Value {
+pub(crate) fn get<'a>(object: &'a impl HasFields, name: &str) -> &'a Value {
     object.field(name).unwrap_or(&NULL)
 }
 
 /// The text of a field; empty where there is none.
-pub(crate) fn text<'a>(object: &'a impl Fields, name: &str) -> &'a str {
+pub(crate) fn text<'a>(object: &'a impl HasFields, name: &str) -> &'a str {
     get(object, name).as_str().unwrap_or_default()
 }
 
 /// The items of a list in a field; none where there is no list.
-pub(crate) fn list<'a>(object: &'a impl Fields, name: &str) -> &'a [Value] {
+pub(crate) fn list<'a>(object: &'a impl HasFields, name: &str) -> &'a [Value] {
     items(get(object, name))
 }
 
 /// The texts of a list in a field.
-pub(crate) fn texts<'a, F: Fields>(
+pub(crate) fn texts<'a, F: HasFields>(
     object: &'a F,
     name: &str,
 ) -> impl Iterator<Item = &'a str> + use<'a, F> {
@@ -52,7 +55,7 @@ pub(crate) fn texts<'a, F: Fields>(
 }
 
 /// The entries of a map in a field, sorted by key.
-pub(crate) fn entries<'a, F: Fields>(
+pub(crate) fn entries<'a, F: HasFields>(
     object: &'a F,
     name: &str,
 ) -> impl Iterator<Item = (&'a String, &'a Value)> + use<'a, F> {

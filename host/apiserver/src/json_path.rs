@@ -12,18 +12,18 @@ use serde_json::Value;
 
 /// A path that can be followed.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Path(Vec<Step>);
+pub struct JsonPath(Vec<PathStep>);
 
 #[derive(Clone, Debug, PartialEq)]
-enum Step {
+enum PathStep {
     Field(String),
     /// All fields or items.
     All,
     /// The value itself and all that lies in it.
     Deep,
     Slice(Slice),
-    Union(Vec<Path>),
-    Filter(Path, Test),
+    Union(Vec<JsonPath>),
+    Filter(JsonPath, Test),
     /// A number or boolean, once for each value.
     Literal(Value),
     /// A text that stands for itself.
@@ -43,7 +43,7 @@ struct Slice {
 #[derive(Clone, Debug, PartialEq)]
 enum Test {
     Exists,
-    Compare(Operator, Path),
+    Compare(Operator, JsonPath),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -66,9 +66,9 @@ pub struct NoPath(String);
 /// it had reached.
 struct Astray<'a>(Vec<&'a Value>);
 
-type Found<'a> = Result<Vec<&'a Value>, Astray<'a>>;
+type Matches<'a> = Result<Vec<&'a Value>, Astray<'a>>;
 
-impl Path {
+impl JsonPath {
     /// Reads a path.
     ///
     /// # Errors
@@ -82,7 +82,7 @@ impl Path {
         self.find(vec![value]).ok()?.first().copied()
     }
 
-    fn find<'a>(&'a self, from: Vec<&'a Value>) -> Found<'a> {
+    fn find<'a>(&'a self, from: Vec<&'a Value>) -> Matches<'a> {
         self.0
             .iter()
             .try_fold(from, |values, step| step.take(values))
@@ -105,8 +105,8 @@ fn descend<'a>(value: &'a Value, found: &mut Vec<&'a Value>) {
     }
 }
 
-impl Step {
-    fn take<'a>(&'a self, values: Vec<&'a Value>) -> Found<'a> {
+impl PathStep {
+    fn take<'a>(&'a self, values: Vec<&'a Value>) -> Matches<'a> {
         Ok(match self {
             Self::Field(name) => values
                 .into_iter()
@@ -139,7 +139,7 @@ impl Step {
     }
 }
 
-fn filtered<'a>(values: Vec<&'a Value>, left: &'a Path, test: &'a Test) -> Found<'a> {
+fn filtered<'a>(values: Vec<&'a Value>, left: &'a JsonPath, test: &'a Test) -> Matches<'a> {
     let mut found = Vec::new();
     for value in &values {
         let Some(items) = value.as_array() else {
@@ -179,9 +179,10 @@ impl Slice {
             }
         };
         let from = from_end(self.from.unwrap_or(0))?;
-        let to = match self.is_single {
-            true => from.checked_add(1)?,
-            false => from_end(self.to.unwrap_or(length))?,
+        let to = if self.is_single {
+            from.checked_add(1)?
+        } else {
+            from_end(self.to.unwrap_or(length))?
         };
         if from == to {
             return Some(Vec::new());
@@ -198,7 +199,7 @@ impl Slice {
 
 impl Test {
     /// Nothing if the two sides cannot be compared.
-    fn holds(&self, left: &Path, item: &Value) -> Option<bool> {
+    fn holds(&self, left: &JsonPath, item: &Value) -> Option<bool> {
         let Self::Compare(operator, right) = self else {
             let (Ok(found) | Err(Astray(found))) = left.find(vec![item]);
             return Some(!found.is_empty());
@@ -288,7 +289,7 @@ mod tests {
             (".map foo", None),
             (".list[?(@.s=)].n", None),
         ] {
-            let parsed = Path::parse(path).unwrap();
+            let parsed = JsonPath::parse(path).unwrap();
             assert_eq!(parsed.first(&object).cloned(), want, "{path}");
         }
     }
@@ -318,7 +319,7 @@ mod tests {
             ("'\\z'", "unquote string '\\z' error invalid syntax"),
             ("1.2.3", "cannot parse number 1.2.3"),
         ] {
-            let found = Path::parse(path).map_err(|why| why.to_string());
+            let found = JsonPath::parse(path).map_err(|why| why.to_string());
             assert_eq!(found, Err(why.to_owned()), "{path}");
         }
     }

@@ -1,7 +1,8 @@
 //! A Kubernetes API server in memory: for plugin authors, tests and simulations; not for production.
 //!
-//! It does what controllers and their tests can observe: requests, their answers, watches, and what the control plane
-//! does to objects. It stores nothing, runs no containers, has no network, and calls no other server.
+//! Its scope is what controllers and their tests can observe: requests and their answers, watches, and what the control
+//! plane does to objects. It will never run containers, carry network traffic, keep objects on disk, serve several
+//! replicas, or call other servers such as webhooks.
 //!
 //! A request takes this way: [`server`] reads it, decides whether its user may make it, finds its resource and its verb,
 //! and makes a [`call`] of it. [`verbs`] answer it. What changes an object is a [`write`]: admission, defaults and

@@ -180,14 +180,14 @@ impl Listener {
     }
 }
 
-type Accepted = io::Result<(tokio::net::TcpStream, SocketAddr)>;
+type AcceptedConnection = io::Result<(tokio::net::TcpStream, SocketAddr)>;
 
 /// Waits for a connection, and for room for it; nothing on `shutdown`.
 async fn next(
     socket: &TcpListener,
     room: &Arc<Semaphore>,
     shutdown: Pin<&mut impl Future<Output = ()>>,
-) -> Option<(Accepted, Option<OwnedSemaphorePermit>)> {
+) -> Option<(AcceptedConnection, Option<OwnedSemaphorePermit>)> {
     let accept = pin!(async {
         let permit = Arc::clone(room).acquire_owned().await.ok();
         (socket.accept().await, permit)

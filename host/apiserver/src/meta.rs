@@ -60,8 +60,11 @@ pub fn number(object: &Value, field: &str) -> Option<i64> {
 
 /// The finalizers.
 pub fn finalizers(object: &Value) -> Vec<String> {
-    let held = get(object, "finalizers").and_then(Value::as_array);
-    let held = held.map(Vec::as_slice).unwrap_or_default().iter();
+    let held = get(object, "finalizers")
+        .and_then(Value::as_array)
+        .map(Vec::as_slice)
+        .unwrap_or_default()
+        .iter();
     held.filter_map(|name| name.as_str().map(str::to_owned))
         .collect()
 }

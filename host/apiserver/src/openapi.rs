@@ -113,7 +113,7 @@ pub fn document(
     } else {
         json!({ "title": "Kubernetes CRD Swagger", "version": "v0.1.0" })
     };
-    let mut types = schemas::Types::default();
+    let mut types = schemas::SchemaTypes::default();
     let mut all = Map::new();
     let base = format!("/{}", place(group, version));
     for resource in resources {

@@ -7,14 +7,14 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess,
 
 /// A step of the way to a value.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Step {
+pub enum OutlineStep {
     /// To a field of an object.
     Field(String),
     /// To an item of a list.
     Item(usize),
 }
 
-impl fmt::Display for Step {
+impl fmt::Display for OutlineStep {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Field(name) => write!(out, ".{name}"),
@@ -24,11 +24,11 @@ impl fmt::Display for Step {
 }
 
 /// The steps as one text, such as `spec.ports[0].name`.
-pub(crate) fn path(steps: &[Step]) -> String {
+pub(crate) fn path(steps: &[OutlineStep]) -> String {
     joined(steps.iter())
 }
 
-fn joined<'a>(steps: impl Iterator<Item = &'a Step>) -> String {
+fn joined<'a>(steps: impl Iterator<Item = &'a OutlineStep>) -> String {
     let mut path = String::new();
     for step in steps {
         let _ = write!(path, "{step}");
@@ -42,7 +42,7 @@ pub struct Doubled {
     /// The real server's words.
     pub text: String,
     /// Where it is; empty where nobody knows.
-    pub at: Vec<Step>,
+    pub at: Vec<OutlineStep>,
 }
 
 /// Which mention of a place is meant.
@@ -56,9 +56,9 @@ pub(crate) enum Mention {
 
 /// A place in an [`Outline`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Place(usize);
+pub(crate) struct OutlinePlace(usize);
 
-impl Place {
+impl OutlinePlace {
     /// The whole value.
     pub(crate) const ROOT: Self = Self(0);
 }
@@ -67,8 +67,8 @@ impl Place {
 /// take no more memory than the value.
 #[derive(Debug)]
 pub(crate) struct Outline {
-    nodes: Vec<Node>,
-    below: BTreeMap<(Place, Step), Place>,
+    nodes: Vec<OutlineNode>,
+    below: BTreeMap<(OutlinePlace, OutlineStep), OutlinePlace>,
     /// The mentions that were passed.
     mentions: usize,
     /// The objects that were entered.
@@ -78,7 +78,7 @@ pub(crate) struct Outline {
 impl Default for Outline {
     fn default() -> Self {
         Self {
-            nodes: vec![Node::default()],
+            nodes: vec![OutlineNode::default()],
             below: BTreeMap::new(),
             mentions: 0,
             objects: 0,
@@ -88,9 +88,9 @@ impl Default for Outline {
 
 /// A place, or one on the way to it.
 #[derive(Debug, Default)]
-struct Node {
+struct OutlineNode {
     /// The step to it, and where from; nothing for the root.
-    step: Option<(Place, Step)>,
+    step: Option<(OutlinePlace, OutlineStep)>,
     has_below: bool,
     first: Option<usize>,
     again: Option<usize>,
@@ -100,29 +100,30 @@ struct Node {
 
 impl Outline {
     /// The place that is one step below another.
-    pub(crate) fn below(&mut self, above: Place, step: Step) -> Place {
-        let next = Place(self.nodes.len());
+    pub(crate) fn below(&mut self, above: OutlinePlace, step: OutlineStep) -> OutlinePlace {
+        let next = OutlinePlace(self.nodes.len());
         let place = *self.below.entry((above, step.clone())).or_insert(next);
         if place == next {
             if let Some(node) = self.nodes.get_mut(above.0) {
                 node.has_below = true;
             }
-            self.nodes.push(Node {
+            self.nodes.push(OutlineNode {
                 step: Some((above, step)),
-                ..Node::default()
+                ..OutlineNode::default()
             });
         }
         place
     }
 
     /// The place at the end of a way.
-    pub(crate) fn at(&mut self, way: &[Step]) -> Place {
-        way.iter()
-            .fold(Place::ROOT, |above, step| self.below(above, step.clone()))
+    pub(crate) fn at(&mut self, way: &[OutlineStep]) -> OutlinePlace {
+        way.iter().fold(OutlinePlace::ROOT, |above, step| {
+            self.below(above, step.clone())
+        })
     }
 
     /// The places on the way to a place, and the place itself, each with the step to it.
-    pub(crate) fn way(&self, place: Place) -> Vec<(Place, &Step)> {
+    pub(crate) fn way(&self, place: OutlinePlace) -> Vec<(OutlinePlace, &OutlineStep)> {
         let mut way = Vec::new();
         let mut place = place;
         while let Some((above, step)) = self.node(place).and_then(|node| node.step.as_ref()) {
@@ -134,7 +135,7 @@ impl Outline {
     }
 
     /// The way to a place as one text.
-    pub(crate) fn path(&self, place: Place) -> String {
+    pub(crate) fn path(&self, place: OutlinePlace) -> String {
         joined(self.way(place).into_iter().map(|(_, step)| step))
     }
 
@@ -143,16 +144,16 @@ impl Outline {
         let mut deserializer = serde_json::Deserializer::from_slice(text);
         // Only what was found is walked to, and that was walked to before.
         deserializer.disable_recursion_limit();
-        let walk = Walk {
+        let walk = OutlineWalk {
             outline: self,
-            at: Place::ROOT,
+            at: OutlinePlace::ROOT,
         };
         // Whatever could not be read has no place.
         let _ = walk.deserialize(&mut deserializer);
     }
 
     /// How many mentions come before that of a place. What the text does not mention comes last.
-    pub(crate) fn order(&self, place: Place, mention: Mention) -> usize {
+    pub(crate) fn order(&self, place: OutlinePlace, mention: Mention) -> usize {
         let node = self.node(place);
         let found = node.and_then(|node| match mention {
             Mention::First => node.first,
@@ -161,12 +162,17 @@ impl Outline {
         found.unwrap_or(usize::MAX)
     }
 
-    fn node(&self, place: Place) -> Option<&Node> {
+    fn node(&self, place: OutlinePlace) -> Option<&OutlineNode> {
         self.nodes.get(place.0)
     }
 
     /// The place that is a step below another, if anybody looks for it. It is mentioned here, in an object or a list.
-    fn mention(&mut self, above: Place, step: Step, within: usize) -> Option<Place> {
+    fn mention(
+        &mut self,
+        above: OutlinePlace,
+        step: OutlineStep,
+        within: usize,
+    ) -> Option<OutlinePlace> {
         let place = *self.below.get(&(above, step))?;
         let node = self.nodes.get_mut(place.0)?;
         self.mentions += 1;
@@ -184,12 +190,12 @@ impl Outline {
     }
 }
 
-struct Walk<'a> {
+struct OutlineWalk<'a> {
     outline: &'a mut Outline,
-    at: Place,
+    at: OutlinePlace,
 }
 
-impl<'de> DeserializeSeed<'de> for Walk<'_> {
+impl<'de> DeserializeSeed<'de> for OutlineWalk<'_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -204,7 +210,7 @@ impl<'de> DeserializeSeed<'de> for Walk<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Walk<'_> {
+impl<'de> Visitor<'de> for OutlineWalk<'_> {
     type Value = ();
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -239,10 +245,12 @@ impl<'de> Visitor<'de> for Walk<'_> {
         let Self { outline, at } = self;
         let within = outline.enter();
         for index in 0.. {
-            let more = match outline.mention(at, Step::Item(index), within) {
+            let more = match outline.mention(at, OutlineStep::Item(index), within) {
                 Some(at) => {
                     let outline = &mut *outline;
-                    items.next_element_seed(Walk { outline, at })?.is_some()
+                    items
+                        .next_element_seed(OutlineWalk { outline, at })?
+                        .is_some()
                 }
                 None => items.next_element::<IgnoredAny>()?.is_some(),
             };
@@ -257,10 +265,10 @@ impl<'de> Visitor<'de> for Walk<'_> {
         let Self { outline, at } = self;
         let within = outline.enter();
         while let Some(name) = fields.next_key::<String>()? {
-            match outline.mention(at, Step::Field(name), within) {
+            match outline.mention(at, OutlineStep::Field(name), within) {
                 Some(at) => {
                     let outline = &mut *outline;
-                    fields.next_value_seed(Walk { outline, at })?;
+                    fields.next_value_seed(OutlineWalk { outline, at })?;
                 }
                 None => drop(fields.next_value::<IgnoredAny>()?),
             }
@@ -273,10 +281,10 @@ impl<'de> Visitor<'de> for Walk<'_> {
 mod tests {
     use super::*;
 
-    fn steps(path: &str) -> Vec<Step> {
+    fn steps(path: &str) -> Vec<OutlineStep> {
         let steps = path.split('/').map(|step| match step.parse() {
-            Ok(index) => Step::Item(index),
-            Err(_) => Step::Field(step.to_owned()),
+            Ok(index) => OutlineStep::Item(index),
+            Err(_) => OutlineStep::Field(step.to_owned()),
         });
         steps.collect()
     }
@@ -339,9 +347,9 @@ mod tests {
     #[test]
     fn places_share_the_way_to_them() {
         let mut outline = Outline::default();
-        let deep = outline.at(&vec![Step::Field("a".to_owned()); 1_000]);
-        let places: Vec<Place> = (0..10_000)
-            .map(|number| outline.below(deep, Step::Field(format!("f{number}"))))
+        let deep = outline.at(&vec![OutlineStep::Field("a".to_owned()); 1_000]);
+        let places: Vec<OutlinePlace> = (0..10_000)
+            .map(|number| outline.below(deep, OutlineStep::Field(format!("f{number}"))))
             .collect();
         assert_eq!(outline.nodes.len(), 1 + 1_000 + places.len());
         let last = outline.path(places[9_999]);

@@ -150,8 +150,9 @@ pub fn list<'a>(
     match look.form {
         Form::Object | Form::Discovery => Answer::body(code, items(resource, entries, page)),
         Form::Metadata { beta, .. } => {
-            let all = entries.map(|entry| metadata_only(&value(resource, entry), beta));
-            let all: Vec<Value> = all.collect();
+            let all: Vec<Value> = entries
+                .map(|entry| metadata_only(&value(resource, entry), beta))
+                .collect();
             let list = json!({
                 "kind": "PartialObjectMetadataList",
                 "apiVersion": meta_version(beta),

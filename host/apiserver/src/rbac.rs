@@ -1,7 +1,7 @@
 //! Who may do what: roles and their bindings (kubernetes `plugin/pkg/auth/authorizer/rbac`).
 //!
-//! A request becomes [`Attributes`]; a [`Policy`] is what all roles and bindings say at a moment; what it
-//! [decides](Policy::decide) is a pure function of both. Members of `system:masters` may do everything,
+//! A request becomes [`Attributes`]; a [`RuleResolver`] is what all roles and bindings say at a moment; what it
+//! [decides](RuleResolver::decide) is a pure function of both. Members of `system:masters` may do everything,
 //! whatever the policy says.
 
 pub mod aggregation;
@@ -17,7 +17,7 @@ pub mod validate;
 
 pub use attributes::{Asked, Attributes};
 pub use authorizer::Authorizer;
-pub use policy::Policy;
+pub use policy::RuleResolver;
 pub use rules::Rule;
 
 use crate::request::User;

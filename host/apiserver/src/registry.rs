@@ -11,7 +11,7 @@ use serde_json::Value;
 pub use served::Served;
 
 use crate::schema::Schema;
-use crate::store::{Key, Place};
+use crate::store::{GroupResource, NamespacedName};
 
 /// The groups of built-in kinds that the real server keeps under their names.
 const BY_GROUP: [&str; 2] = ["apiextensions.k8s.io", "apiregistration.k8s.io"];
@@ -210,9 +210,9 @@ impl Resource {
     }
 
     /// Where its objects lie, whatever the version.
-    pub fn place(&self) -> Place {
+    pub fn place(&self) -> GroupResource {
         let shared = self.group == "events.k8s.io" && self.plural == "events";
-        Place {
+        GroupResource {
             group: if shared {
                 String::new()
             } else {
@@ -223,7 +223,7 @@ impl Resource {
     }
 
     /// Where the real server keeps an object, which it says in some messages.
-    pub fn etcd_key(&self, key: &Key) -> String {
+    pub fn etcd_key(&self, key: &NamespacedName) -> String {
         let place = match (self.group.as_str(), self.plural.as_str()) {
             ("", "replicationcontrollers") => "controllers",
             ("", "endpoints") => "services/endpoints",
@@ -290,8 +290,10 @@ impl Registry {
     /// What the objects of a resource look like in versions other than its own, `apps/v1`.
     pub fn other_schemas(&self, resource: &Resource) -> Vec<(String, Schema)> {
         if let Some(kept) = &resource.kept {
-            let others = kept.versions.iter();
-            let others = others.filter(|version| **version != resource.version);
+            let others = kept
+                .versions
+                .iter()
+                .filter(|version| **version != resource.version);
             return others
                 .filter_map(|version| {
                     let api_version = format!("{}/{version}", resource.group);
@@ -315,7 +317,7 @@ impl Registry {
     }
 
     /// Where objects of custom resources lie that another registry does not serve.
-    pub fn places_not_in(&self, other: &Self) -> Vec<Place> {
+    pub fn places_not_in(&self, other: &Self) -> Vec<GroupResource> {
         let custom = |resource: &&Arc<Resource>| resource.origin != Origin::BuiltIn;
         let served: BTreeSet<(&str, &str)> = other
             .resources
@@ -324,8 +326,10 @@ impl Registry {
             .map(|resource| (&*resource.group, &*resource.plural))
             .collect();
         let own = self.resources.iter().filter(custom);
-        let gone = own.filter(|resource| !served.contains(&(&*resource.group, &*resource.plural)));
-        let gone: BTreeSet<Place> = gone.map(|resource| resource.place()).collect();
+        let gone: BTreeSet<GroupResource> = own
+            .filter(|resource| !served.contains(&(&*resource.group, &*resource.plural)))
+            .map(|resource| resource.place())
+            .collect();
         gone.into_iter().collect()
     }
 

@@ -15,7 +15,7 @@ use crate::request::User;
 use crate::request::options::{WriteKind, WriteOptions};
 use crate::status::{Named, Refusal};
 use crate::tokens::AUDIENCE;
-use crate::write::{Part, Writing, accept};
+use crate::write::{ObjectPart, Writing, accept};
 use crate::{meta, present};
 
 /// Whether a resource is one of questions.
@@ -41,7 +41,7 @@ pub fn create(call: &Call<'_>) -> Result<Answer, Refusal> {
         "selfsubjectreviews" => self_subject(call, review),
         "selfsubjectrulesreviews" => rules(call, review)?,
         plural => {
-            *review = Writing::of(call, &options, Part::Main).owned(None, review.take());
+            *review = Writing::of(call, &options, ObjectPart::Main).owned(None, review.take());
             if plural == "tokenreviews" {
                 token(call, review)?;
             } else {
@@ -150,7 +150,7 @@ fn self_subject(call: &Call<'_>, review: &mut Value) {
         "metadata",
         json!({ "creationTimestamp": meta::time(now) }),
     );
-    let user = shown(&call.request.user);
+    let user = user_info(&call.request.user);
     meta::put(review, "status", json!({ "userInfo": user }));
 }
 
@@ -173,7 +173,7 @@ fn token(call: &Call<'_>, review: &mut Value) -> Result<(), Refusal> {
         .unwrap_or_else(|| vec![AUDIENCE.to_owned()]);
     let status = match call.state.tokens().review(token, &wanted, now) {
         Ok((user, audiences)) => {
-            json!({ "authenticated": true, "user": shown(&user), "audiences": audiences })
+            json!({ "authenticated": true, "user": user_info(&user), "audiences": audiences })
         }
         Err(why) => json!({ "user": {}, "error": why }),
     };
@@ -182,7 +182,7 @@ fn token(call: &Call<'_>, review: &mut Value) -> Result<(), Refusal> {
 }
 
 /// A user as reviews show it.
-fn shown(user: &User) -> Value {
+fn user_info(user: &User) -> Value {
     let mut shown = json!({});
     let parts = [
         ("username", json!(user.name), user.name.is_empty()),

@@ -1,6 +1,6 @@
 //! What a kind's objects look like: the structural schema that every part of the server walks.
 //!
-//! - Built-in kinds and CRDs have the same form: an OpenAPI v3 schema, read once into [`Node`]s.
+//! - Built-in kinds and CRDs have the same form: an OpenAPI v3 schema, read once into [`SchemaNode`]s.
 //! - A walk goes from [`View`] to [`View`]; named types are looked up on the way, so they may refer to
 //!   themselves.
 //! - What a list or map means for patches and field ownership is said here and nowhere else:
@@ -20,34 +20,34 @@ use std::sync::{Arc, OnceLock};
 use serde_json::Value;
 
 pub use parse::ParseError;
-pub use rules::Rules;
+pub use rules::RuleSet;
 pub use validate::Pattern;
 
 /// The schema of one kind in one version.
 #[derive(Clone, Debug)]
 pub struct Schema {
-    root: Arc<Node>,
+    root: Arc<SchemaNode>,
     types: Arc<Types>,
 }
 
 /// Named types that nodes refer to; each is read when a walk first comes to it.
 #[derive(Debug)]
 pub struct Types {
-    known: HashMap<String, OnceLock<Option<Node>>>,
-    read: fn(&str) -> Option<Node>,
+    known: HashMap<String, OnceLock<Option<SchemaNode>>>,
+    read: fn(&str) -> Option<SchemaNode>,
 }
 
 /// One place in a schema.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Node {
+pub struct SchemaNode {
     /// The JSON type; nothing where anything goes.
     pub kind: Option<Kind>,
     /// The fields of an object, by name.
-    pub properties: BTreeMap<String, Node>,
+    pub properties: BTreeMap<String, SchemaNode>,
     /// What a map's values look like (`additionalProperties`).
-    pub values: Option<Box<Node>>,
+    pub values: Option<Box<SchemaNode>>,
     /// What a list's items look like.
-    pub items: Option<Box<Node>>,
+    pub items: Option<Box<SchemaNode>>,
     /// The named type that says the rest (`$ref`).
     pub named: Option<String>,
     /// What is put where nothing was said.
@@ -138,21 +138,21 @@ pub struct Constraints {
     pub unique_items: bool,
     pub min_properties: Option<u64>,
     pub max_properties: Option<u64>,
-    pub all_of: Vec<Node>,
-    pub any_of: Vec<Node>,
-    pub one_of: Vec<Node>,
-    pub not: Option<Box<Node>>,
+    pub all_of: Vec<SchemaNode>,
+    pub any_of: Vec<SchemaNode>,
+    pub one_of: Vec<SchemaNode>,
+    pub not: Option<Box<SchemaNode>>,
     /// `x-kubernetes-validations`.
-    pub rules: Rules,
+    pub rules: RuleSet,
 }
 
 /// A place in a schema on a walk through it.
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a> {
     /// What is said where the type is used: default, list and map kind.
-    site: &'a Node,
+    site: &'a SchemaNode,
     /// What the type itself says; the same node unless it has a name.
-    node: &'a Node,
+    node: &'a SchemaNode,
     types: &'a Types,
 }
 
@@ -164,7 +164,7 @@ impl Default for Types {
 
 impl Types {
     /// Puts named types together.
-    pub fn new(types: BTreeMap<String, Node>) -> Self {
+    pub fn new(types: BTreeMap<String, SchemaNode>) -> Self {
         let ready = |(name, node)| (name, OnceLock::from(Some(node)));
         Self {
             known: types.into_iter().map(ready).collect(),
@@ -173,7 +173,7 @@ impl Types {
     }
 
     /// Types with these names; `read` is asked for each once, when it is first needed.
-    pub fn lazy(names: impl Iterator<Item = String>, read: fn(&str) -> Option<Node>) -> Self {
+    pub fn lazy(names: impl Iterator<Item = String>, read: fn(&str) -> Option<SchemaNode>) -> Self {
         Self {
             known: names.map(|name| (name, OnceLock::new())).collect(),
             read,
@@ -181,7 +181,7 @@ impl Types {
     }
 
     /// A type by its name, such as `io.k8s.api.core.v1.PodSpec`.
-    pub fn get(&self, name: &str) -> Option<&Node> {
+    pub fn get(&self, name: &str) -> Option<&SchemaNode> {
         let node = self.known.get(name)?;
         node.get_or_init(|| (self.read)(name)).as_ref()
     }
@@ -189,7 +189,7 @@ impl Types {
 
 impl Schema {
     /// A schema that stands on named types.
-    pub fn new(root: Node, types: Arc<Types>) -> Self {
+    pub fn new(root: SchemaNode, types: Arc<Types>) -> Self {
         Self {
             root: Arc::new(root),
             types,
@@ -201,7 +201,7 @@ impl Schema {
     /// # Errors
     /// If it is not a schema; the error says where.
     pub fn parse(openapi: &Value) -> Result<Self, ParseError> {
-        Ok(Self::new(Node::parse(openapi)?, Arc::default()))
+        Ok(Self::new(SchemaNode::parse(openapi)?, Arc::default()))
     }
 
     /// Where a walk begins.
@@ -212,15 +212,15 @@ impl Schema {
 
 /// The schema of what nobody described.
 pub fn anything() -> Schema {
-    let root = Node {
+    let root = SchemaNode {
         preserves_unknown: true,
-        ..Node::default()
+        ..SchemaNode::default()
     };
     Schema::new(root, Arc::default())
 }
 
 impl<'a> View<'a> {
-    fn of(site: &'a Node, types: &'a Types) -> Self {
+    fn of(site: &'a SchemaNode, types: &'a Types) -> Self {
         let named = site.named.as_deref().and_then(|name| types.get(name));
         Self {
             site,
@@ -230,7 +230,7 @@ impl<'a> View<'a> {
     }
 
     /// The node with the fields, constraints and type.
-    pub fn node(&self) -> &'a Node {
+    pub fn node(&self) -> &'a SchemaNode {
         self.node
     }
 
@@ -280,7 +280,7 @@ impl<'a> View<'a> {
     }
 
     /// A part of this place's own schema (`allOf`, `not` and so on).
-    pub fn part(&self, site: &'a Node) -> Self {
+    pub fn part(&self, site: &'a SchemaNode) -> Self {
         Self::of(site, self.types)
     }
 

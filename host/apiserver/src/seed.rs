@@ -15,7 +15,7 @@ use crate::request::route::{Route, Target};
 use crate::request::{Request, User};
 use crate::server::Server;
 use crate::status::Refusal;
-use crate::store::{Key, Write};
+use crate::store::{NamespacedName, Write};
 
 /// The client that puts objects there, and the one that changes them.
 const AGENT: &str = "given";
@@ -81,7 +81,7 @@ impl Server {
             None if (api_version, kind) == ("v1", "Pod") => self.give_account(namespace),
             None => {}
         }
-        let key = Key::new(namespace, meta::text(object, "name"));
+        let key = NamespacedName::new(namespace, meta::text(object, "name"));
         let mut body = object.clone();
         match self.store().get(&resource.place(), &key) {
             None => {
@@ -115,7 +115,7 @@ impl Server {
         let Some(accounts) = registry.of_kind("v1", "ServiceAccount") else {
             return;
         };
-        let key = Key::new(namespace, name);
+        let key = NamespacedName::new(namespace, name);
         let object = json!({
             "apiVersion": "v1", "kind": "ServiceAccount",
             "metadata": { "name": name, "namespace": namespace },
@@ -128,8 +128,13 @@ impl Server {
     ///
     /// # Errors
     /// It is absent, or not valid then.
-    pub fn edit(&self, resource: &Resource, key: &Key, with: &Value) -> Result<(), Refusal> {
-        let object = patch::merge(&self.held(resource, key)?, with)?;
+    pub fn edit(
+        &self,
+        resource: &Resource,
+        key: &NamespacedName,
+        with: &Value,
+    ) -> Result<(), Refusal> {
+        let object = patch::merge(&self.stored(resource, key)?, with)?;
         let mut says = with.clone();
         if let (Some(status), Some(fields)) = (object.get("status"), says.as_object_mut())
             && fields.contains_key("status")
@@ -143,7 +148,7 @@ impl Server {
     ///
     /// # Errors
     /// It is absent.
-    pub fn take_away(&self, resource: &Resource, key: &Key) -> Result<(), Refusal> {
+    pub fn take_away(&self, resource: &Resource, key: &NamespacedName) -> Result<(), Refusal> {
         let options = json!({ "propagationPolicy": "Background" });
         self.by_client(Method::DELETE, resource, key, &options)
     }
@@ -152,9 +157,8 @@ impl Server {
     ///
     /// # Errors
     /// It is absent.
-    pub fn held(&self, resource: &Resource, key: &Key) -> Result<Value, Refusal> {
-        let held = self.store().get(&resource.place(), key);
-        let held = held.ok_or_else(|| {
+    pub fn stored(&self, resource: &Resource, key: &NamespacedName) -> Result<Value, Refusal> {
+        let held = self.store().get(&resource.place(), key).ok_or_else(|| {
             Refusal::bad_request(format!("{} {} is not there", resource.kind, &*key.name))
         })?;
         Ok(held.value())
@@ -165,7 +169,7 @@ impl Server {
         let Some(namespaces) = registry.of_kind("v1", "Namespace") else {
             return Ok(());
         };
-        let key = Key::new("", name);
+        let key = NamespacedName::new("", name);
         if self.store().get(&namespaces.place(), &key).is_some() {
             return Ok(());
         }
@@ -178,7 +182,7 @@ impl Server {
     }
 
     /// Sets what only the server sets otherwise.
-    fn say_of_itself(&self, resource: &Resource, key: &Key, given: &Value) {
+    fn say_of_itself(&self, resource: &Resource, key: &NamespacedName, given: &Value) {
         let Some(entry) = self.store().get(&resource.place(), key) else {
             return;
         };
@@ -216,7 +220,7 @@ impl Server {
         &self,
         method: Method,
         resource: &Resource,
-        key: &Key,
+        key: &NamespacedName,
         body: &Value,
     ) -> Result<(), Refusal> {
         let target = Target {
@@ -253,9 +257,14 @@ impl Server {
 
     /// The resource and the name of the object that is called `kind`, `namespace` and `name`: one that is there,
     /// if several groups have that kind.
-    pub fn called(&self, kind: &str, namespace: &str, name: &str) -> Option<(Arc<Resource>, Key)> {
+    pub fn called(
+        &self,
+        kind: &str,
+        namespace: &str,
+        name: &str,
+    ) -> Option<(Arc<Resource>, NamespacedName)> {
         let registry = self.registry();
-        let key = Key::new(namespace, name);
+        let key = NamespacedName::new(namespace, name);
         let of_kind = registry.all().iter().filter(|one| one.kind == kind);
         let held = of_kind.into_iter().find(|resource| {
             let key_fits = resource.namespaced != namespace.is_empty();

@@ -150,8 +150,9 @@ fn too_large() -> Refusal {
 }
 
 fn unescaped(path: &str) -> Result<String, Refusal> {
-    let text = percent_encoding::percent_decode_str(path).decode_utf8();
-    let text = text.map_err(|_| Refusal::bad_request("the path is not UTF-8"))?;
+    let text = percent_encoding::percent_decode_str(path)
+        .decode_utf8()
+        .map_err(|_| Refusal::bad_request("the path is not UTF-8"))?;
     Ok(text.into_owned())
 }
 

@@ -9,7 +9,7 @@ pub mod shown;
 use http::StatusCode;
 use serde_json::{Map, Value, json};
 
-use shown::{quoted, shown};
+pub use causes::Cause;
 
 /// A refused request.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -48,17 +48,6 @@ pub struct Details {
     pub shown: bool,
 }
 
-/// One thing that is wrong with a request.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Cause {
-    /// Such as `FieldValueInvalid`.
-    pub reason: &'static str,
-    /// The text without the field.
-    pub message: String,
-    /// The field, with dots and brackets.
-    pub field: String,
-}
-
 /// The resource that a request names: for messages.
 #[derive(Clone, Copy, Debug)]
 pub struct Named<'a> {
@@ -76,75 +65,6 @@ impl Named<'_> {
         } else {
             format!("{}.{}", self.resource, self.group)
         }
-    }
-}
-
-impl Cause {
-    /// `field: Invalid value: VALUE: WHY`.
-    pub fn invalid(field: impl Into<String>, value: &Value, why: &str) -> Self {
-        Self {
-            reason: "FieldValueInvalid",
-            message: with_why(&format!("Invalid value: {}", shown(value)), why),
-            field: field.into(),
-        }
-    }
-
-    /// `field: Required value: WHY`; without a reason why, `field: Required value`.
-    pub fn required(field: impl Into<String>, why: &str) -> Self {
-        Self {
-            reason: "FieldValueRequired",
-            message: with_why("Required value", why),
-            field: field.into(),
-        }
-    }
-
-    /// `field: Forbidden: WHY`.
-    pub fn forbidden(field: impl Into<String>, why: &str) -> Self {
-        Self {
-            reason: "FieldValueForbidden",
-            message: with_why("Forbidden", why),
-            field: field.into(),
-        }
-    }
-
-    /// `field: Unsupported value: VALUE: supported values: "a", "b"`.
-    pub fn unsupported(field: impl Into<String>, value: &Value, allowed: &[String]) -> Self {
-        let allowed: Vec<String> = allowed.iter().map(|text| quoted(text)).collect();
-        Self {
-            reason: "FieldValueNotSupported",
-            message: format!(
-                "Unsupported value: {}: supported values: {}",
-                shown(value),
-                allowed.join(", ")
-            ),
-            field: field.into(),
-        }
-    }
-
-    /// `field: Duplicate value: VALUE`.
-    pub fn duplicate(field: impl Into<String>, value: &Value) -> Self {
-        Self {
-            reason: "FieldValueDuplicate",
-            message: format!("Duplicate value: {}", shown(value)),
-            field: field.into(),
-        }
-    }
-
-    /// `field: MESSAGE`.
-    pub fn line(&self) -> String {
-        if self.field.is_empty() {
-            self.message.clone()
-        } else {
-            format!("{}: {}", self.field, self.message)
-        }
-    }
-}
-
-fn with_why(what: &str, why: &str) -> String {
-    if why.is_empty() {
-        what.to_owned()
-    } else {
-        format!("{what}: {why}")
     }
 }
 

@@ -15,11 +15,11 @@ mod table;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-pub use bell::Listener;
+pub use bell::BellListener;
 pub(crate) use entry::parse;
-pub use entry::{Entry, Key, Labels};
+pub use entry::{Entry, Labels, NamespacedName};
 use serde_json::Value;
-pub use table::{Change, Event, Events, Gone, Happened, Snapshot};
+pub use table::{Event, EventType, Events, Gone, Happened, Snapshot};
 
 use bell::Bell;
 use entry::Draft;
@@ -28,7 +28,7 @@ use table::Table;
 
 /// Which objects lie together: the group and plural, whatever the version.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
+pub struct GroupResource {
     /// The group; empty for the core one.
     pub group: String,
     /// The plural.
@@ -37,12 +37,12 @@ pub struct Place {
 
 /// The store. Clones are the same store.
 #[derive(Clone, Debug)]
-pub struct Store(Arc<Mutex<Inner>>);
+pub struct Store(Arc<Mutex<StoreState>>);
 
 #[derive(Debug)]
-struct Inner {
+struct StoreState {
     revision: u64,
-    tables: BTreeMap<Place, Table>,
+    tables: BTreeMap<GroupResource, Table>,
     /// What the events of all tables take, in bytes.
     past: usize,
     /// Nothing can be listed as it was before this revision.
@@ -91,7 +91,7 @@ pub struct Moved;
 impl Default for Store {
     /// An empty store.
     fn default() -> Self {
-        Self(Arc::new(Mutex::new(Inner {
+        Self(Arc::new(Mutex::new(StoreState {
             revision: 1,
             tables: BTreeMap::new(),
             past: 0,
@@ -103,7 +103,7 @@ impl Default for Store {
 }
 
 impl Store {
-    fn inner(&self) -> MutexGuard<'_, Inner> {
+    fn inner(&self) -> MutexGuard<'_, StoreState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -118,7 +118,7 @@ impl Store {
     }
 
     /// An object as it is.
-    pub fn get(&self, place: &Place, key: &Key) -> Option<Arc<Entry>> {
+    pub fn get(&self, place: &GroupResource, key: &NamespacedName) -> Option<Arc<Entry>> {
         self.inner().tables.get(place)?.get(key)
     }
 
@@ -129,8 +129,8 @@ impl Store {
     /// [`Moved`] if another write came first.
     pub fn write(
         &self,
-        place: &Place,
-        key: Key,
+        place: &GroupResource,
+        key: NamespacedName,
         expected: Option<u64>,
         write: Write,
     ) -> Result<Arc<Entry>, Moved> {
@@ -159,7 +159,7 @@ impl Store {
     }
 
     /// Objects of one resource, in the order of namespace and name, and the revision that they show.
-    pub fn list(&self, place: &Place, namespace: Option<&str>) -> Snapshot {
+    pub fn list(&self, place: &GroupResource, namespace: Option<&str>) -> Snapshot {
         let inner = self.inner();
         let revision = inner.revision;
         let table = inner.tables.get(place);
@@ -175,7 +175,7 @@ impl Store {
     /// [`Gone`] if that has been compacted away.
     pub fn list_at(
         &self,
-        place: &Place,
+        place: &GroupResource,
         namespace: Option<&str>,
         revision: u64,
     ) -> Result<Snapshot, Gone> {
@@ -194,7 +194,7 @@ impl Store {
     ///
     /// # Errors
     /// [`Gone`] if events after it have been compacted away.
-    pub fn follow(&self, place: &Place, revision: u64) -> Result<Events, Gone> {
+    pub fn follow(&self, place: &GroupResource, revision: u64) -> Result<Events, Gone> {
         let mut inner = self.inner();
         let table = inner.tables.entry(place.clone()).or_default();
         let changed = table.follow(revision)?;
@@ -227,7 +227,7 @@ impl Store {
     }
 
     /// Rings with every write to anything, and with [`Store::ring`].
-    pub fn bell(&self) -> Listener {
+    pub fn bell(&self) -> BellListener {
         self.inner().bell.listen()
     }
 
@@ -237,14 +237,14 @@ impl Store {
     }
 
     /// Watches of a resource go back to this moment at most.
-    pub fn begin(&self, place: &Place) {
+    pub fn begin(&self, place: &GroupResource) {
         let mut inner = self.inner();
         let now = inner.revision;
         inner.tables.entry(place.clone()).or_default().begin(now);
     }
 
     /// Ends the readers of a resource, once they have seen everything.
-    pub fn close(&self, place: &Place) {
+    pub fn close(&self, place: &GroupResource) {
         if let Some(table) = self.inner().tables.get_mut(place) {
             table.close();
         }
@@ -280,7 +280,7 @@ impl Store {
     }
 
     /// The resources that have objects, or had.
-    pub fn places(&self) -> Vec<Place> {
+    pub fn places(&self) -> Vec<GroupResource> {
         self.inner().tables.keys().cloned().collect()
     }
 
@@ -290,7 +290,7 @@ impl Store {
     }
 
     /// The next events after `revision`, and up to where they tell everything.
-    fn after(&self, place: &Place, revision: u64) -> Result<(Vec<Arc<Event>>, u64), Gone> {
+    fn after(&self, place: &GroupResource, revision: u64) -> Result<(Vec<Arc<Event>>, u64), Gone> {
         let inner = self.inner();
         let Some(table) = inner.tables.get(place) else {
             return Ok((Vec::new(), inner.revision));
@@ -304,7 +304,7 @@ impl Store {
     }
 }
 
-impl Inner {
+impl StoreState {
     /// Keeps the events within their bytes, at the cost of the resource whose events take most.
     fn bound(&mut self) {
         while self.past > MOST_PAST {

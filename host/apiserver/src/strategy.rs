@@ -77,9 +77,9 @@ const METADATA_WITH_STATUS: &[&str] = &[
     "storage.k8s.io",
 ];
 
-type Place = (&'static str, &'static str);
+type GroupAndPlural = (&'static str, &'static str);
 
-const CREATED_ON_UPDATE: &[Place] = &[
+const CREATED_ON_UPDATE: &[GroupAndPlural] = &[
     ("", "endpoints"),
     ("", "events"),
     ("events.k8s.io", "events"),
@@ -92,7 +92,7 @@ const CREATED_ON_UPDATE: &[Place] = &[
     ("rbac.authorization.k8s.io", "clusterrolebindings"),
 ];
 
-const CONDITIONAL: &[Place] = &[
+const CONDITIONAL: &[GroupAndPlural] = &[
     ("policy", "poddisruptionbudgets"),
     ("coordination.k8s.io", "leases"),
     ("storage.k8s.io", "csinodes"),
@@ -122,7 +122,7 @@ const CONDITIONAL: &[Place] = &[
     ),
 ];
 
-const ANSWERS_DELETED: &[Place] = &[
+const ANSWERS_DELETED: &[GroupAndPlural] = &[
     ("", "pods"),
     ("", "services"),
     ("", "serviceaccounts"),

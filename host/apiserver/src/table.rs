@@ -28,7 +28,7 @@ pub use custom::AGE;
 use crate::builtin::{self, convert};
 use crate::meta;
 use crate::registry::{Origin, Resource};
-use part::Part;
+use part::TimedValue;
 
 /// Fills the cells of an object's row.
 type Cells<'a> = Box<dyn Fn(&Value) -> Vec<Value> + 'a>;
@@ -114,7 +114,7 @@ pub fn rows(resource: &Resource, objects: &[&Value], now: Timestamp, include: In
     let cells: Cells<'_> = match resource.origin {
         Origin::BuiltIn => Box::new(|object| {
             let object = as_printed(resource, object);
-            built_in(resource, Part::new(&object, now))
+            built_in(resource, TimedValue::new(&object, now))
         }),
         Origin::Custom { .. } => custom::cells(resource, now),
     };
@@ -174,7 +174,7 @@ fn conditions(resource: &Resource, object: &Value) -> Option<Value> {
     }
 }
 
-fn built_in(resource: &Resource, object: Part<'_>) -> Vec<Value> {
+fn built_in(resource: &Resource, object: TimedValue<'_>) -> Vec<Value> {
     match (resource.group.as_str(), resource.plural.as_str()) {
         ("", "pods") => pods::cells(object),
         ("", "replicationcontrollers") => workloads::replication_controller(object),
@@ -242,7 +242,7 @@ fn built_in(resource: &Resource, object: Part<'_>) -> Vec<Value> {
 }
 
 /// Kinds without a printer have a name and a time; what else a column may ask for stays empty.
-fn by_name(resource: &Resource, object: Part<'_>) -> Vec<Value> {
+fn by_name(resource: &Resource, object: TimedValue<'_>) -> Vec<Value> {
     let cells = resource
         .columns
         .iter()

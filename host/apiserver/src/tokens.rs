@@ -27,13 +27,13 @@ pub struct Tokens {
 
 #[derive(Debug, Default)]
 struct Given {
-    tokens: BTreeMap<String, Held>,
+    tokens: BTreeMap<String, IssuedToken>,
     /// With so many, those that have ended are forgotten.
     many: usize,
 }
 
 #[derive(Clone, Debug)]
-struct Held {
+struct IssuedToken {
     user: User,
     ends: Option<Timestamp>,
     /// For whom it is.
@@ -79,10 +79,10 @@ impl Tokens {
         });
         let token = self.signed(&claims);
         let ends = Some(ends);
-        self.held().forget_ended(now);
+        self.lock().forget_ended(now);
         self.hold(
             &token,
-            Held {
+            IssuedToken {
                 user,
                 ends,
                 audiences,
@@ -111,7 +111,7 @@ impl Tokens {
         let audiences = vec![AUDIENCE.to_owned()];
         self.hold(
             token,
-            Held {
+            IssuedToken {
                 user,
                 ends,
                 audiences,
@@ -119,11 +119,11 @@ impl Tokens {
         );
     }
 
-    fn hold(&self, token: &str, new: Held) {
-        self.held().tokens.insert(token.to_owned(), new);
+    fn hold(&self, token: &str, new: IssuedToken) {
+        self.lock().tokens.insert(token.to_owned(), new);
     }
 
-    fn held(&self) -> MutexGuard<'_, Given> {
+    fn lock(&self) -> MutexGuard<'_, Given> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -143,10 +143,12 @@ impl Tokens {
         wanted: &[String],
         now: Timestamp,
     ) -> Result<(User, Vec<String>), String> {
-        let held = self.held();
-        let found = held.tokens.get(token);
-        let found = found.filter(|held| held.ends.is_none_or(|ends| ends > now));
-        let found = found.ok_or("invalid bearer token")?;
+        let held = self.lock();
+        let found = held
+            .tokens
+            .get(token)
+            .filter(|held| held.ends.is_none_or(|ends| ends > now))
+            .ok_or("invalid bearer token")?;
         let both: Vec<String> = wanted
             .iter()
             .filter(|audience| found.audiences.contains(audience))
@@ -227,7 +229,7 @@ mod tests {
         for second in 0..1_000 {
             tokens.issue(("a", "b", "u"), Vec::new(), at(second), at(second + 10));
         }
-        assert!(tokens.held().tokens.len() <= FEW);
+        assert!(tokens.lock().tokens.len() <= FEW);
         assert!(tokens.user(&live, at(1_000)).is_some());
     }
 }

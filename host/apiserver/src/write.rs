@@ -30,12 +30,12 @@ use crate::request::options::WriteOptions;
 use crate::schema::View;
 use crate::seams::Rng;
 use crate::status::Refusal;
-use crate::store::{Entry, Key, Moved, Write};
+use crate::store::{Entry, Moved, NamespacedName, Write};
 use crate::strategy::Strategy;
 use crate::{convert, meta, present};
 
 pub use lifecycle::namespace_takes;
-pub use part::Part;
+pub use part::ObjectPart;
 
 /// Other writes may come first this often before a write gives up.
 const TRIES: usize = 100;
@@ -66,7 +66,7 @@ pub struct Writing<'a> {
     /// What it asks for.
     pub options: &'a WriteOptions,
     /// Which part it writes.
-    pub part: Part,
+    pub part: ObjectPart,
     /// What the kind's writes are like.
     pub strategy: Strategy,
     /// Whether an absent object is created.
@@ -75,14 +75,14 @@ pub struct Writing<'a> {
 
 /// An object that the client wants, and how its field ownership is kept.
 #[derive(Debug)]
-pub enum Wanted {
+pub enum WantedObject {
     /// By create, PUT or patch: what changed is owned.
     Updated(Value),
     /// By server-side apply: ownership is settled already.
     Applied(Value),
 }
 
-impl Wanted {
+impl WantedObject {
     fn by(&self) -> fit::By {
         match self {
             Self::Updated(_) => fit::By::Update,
@@ -111,14 +111,14 @@ impl Wanted {
 
 impl<'a> Writing<'a> {
     /// A write of a part.
-    pub fn of(call: &'a Call<'a>, options: &'a WriteOptions, part: Part) -> Self {
+    pub fn of(call: &'a Call<'a>, options: &'a WriteOptions, part: ObjectPart) -> Self {
         let strategy = Strategy::of(call.resource);
         Self {
             call,
             options,
             part,
             strategy,
-            creates: strategy.creates_on_update && part == Part::Main,
+            creates: strategy.creates_on_update && part == ObjectPart::Main,
         }
     }
 
@@ -130,10 +130,10 @@ impl<'a> Writing<'a> {
         let generated = meta::text(&object, "name").is_empty()
             && !meta::text(&object, "generateName").is_empty();
         if !generated {
-            return self.created(Wanted::Updated(object));
+            return self.created(WantedObject::Updated(object));
         }
         for last in (0..8).rev() {
-            let written = self.created(Wanted::Updated(object.clone()));
+            let written = self.created(WantedObject::Updated(object.clone()));
             match written {
                 Err(refusal) if last > 0 && refusal.reason == "AlreadyExists" => {}
                 Err(mut refusal) if refusal.reason == "AlreadyExists" => {
@@ -156,7 +156,7 @@ impl<'a> Writing<'a> {
     /// 404, 409, and whatever `make`, admission and validation refuse.
     pub fn update(
         &self,
-        make: impl Fn(Option<&Value>) -> Result<Wanted, Refusal>,
+        make: impl Fn(Option<&Value>) -> Result<WantedObject, Refusal>,
     ) -> Result<Written, Refusal> {
         let call = self.call;
         let key = call.key();
@@ -181,12 +181,12 @@ impl<'a> Writing<'a> {
         Err(Refusal::conflict(call.named(), &key.name, MODIFIED))
     }
 
-    fn created(&self, wanted: Wanted) -> Result<Written, Refusal> {
+    fn created(&self, wanted: WantedObject) -> Result<Written, Refusal> {
         let call = self.call;
         let by = wanted.by();
         let mut object = match wanted {
-            Wanted::Applied(object) => object,
-            Wanted::Updated(object) => self.owned(None, object),
+            WantedObject::Applied(object) => object,
+            WantedObject::Updated(object) => self.owned(None, object),
         };
         let sent_name = meta::text(&object, "name").to_owned();
         lifecycle::create(call, &mut object)?;
@@ -195,7 +195,7 @@ impl<'a> Writing<'a> {
         prepare::create(self, &mut object)?;
         self.admit(&object, None, &sent_name)?;
         let name = meta::text(&object, "name").to_owned();
-        let key = Key::new(meta::text(&object, "namespace"), &name);
+        let key = NamespacedName::new(meta::text(&object, "namespace"), &name);
         let exists = || {
             let mut refusal = Refusal::already_exists(call.named(), &name);
             let held = call.state.store().get(&call.place, &key);
@@ -247,15 +247,15 @@ impl<'a> Writing<'a> {
         &self,
         held: &Arc<Entry>,
         old: &Value,
-        wanted: Wanted,
+        wanted: WantedObject,
     ) -> Result<Result<Written, Moved>, Refusal> {
         let call = self.call;
         let code = StatusCode::OK;
         prepare::same_uid(self, wanted.object(), Some(old))?;
         let by = wanted.by();
         let mut object = match wanted {
-            Wanted::Applied(object) => object,
-            Wanted::Updated(object) => self.owned(Some(old), object),
+            WantedObject::Applied(object) => object,
+            WantedObject::Updated(object) => self.owned(Some(old), object),
         };
         self.mutate(&mut object, Some(old))?;
         self.allow_grant(&object, Some(old))?;
@@ -309,7 +309,9 @@ impl<'a> Writing<'a> {
         let (state, place) = (self.call.state, &self.call.place);
         state.seams().rng.of(|| {
             let (namespace, name) = (meta::text(object, "namespace"), meta::text(object, "name"));
-            let made = state.history().made(place, &Key::new(namespace, name));
+            let made = state
+                .history()
+                .creations(place, &NamespacedName::new(namespace, name));
             format!("{} {} {namespace} {name} {made}", place.group, place.plural)
         })
     }
@@ -344,17 +346,19 @@ impl<'a> Writing<'a> {
     /// The fields that this endpoint does not write.
     pub fn reset(&self) -> Set {
         match self.part {
-            Part::Main if self.strategy.keeps_spec => {
+            ObjectPart::Main if self.strategy.keeps_spec => {
                 Set::of_fields([["spec"].as_slice(), ["status"].as_slice()])
             }
-            Part::Main | Part::Scale | Part::Finalize if self.strategy.separate_status => {
+            ObjectPart::Main | ObjectPart::Scale | ObjectPart::Finalize
+                if self.strategy.separate_status =>
+            {
                 Set::of_fields([["status"].as_slice()])
             }
-            Part::Main | Part::Scale | Part::Finalize => Set::default(),
+            ObjectPart::Main | ObjectPart::Scale | ObjectPart::Finalize => Set::default(),
             // What is written here is narrowed before anybody asks who owns it.
-            Part::EphemeralContainers => Set::of_fields([["status"].as_slice()]),
-            Part::Status => Set::of_fields(self.strategy.status_resets.iter().copied()),
-            Part::Approval => Set::of_fields([["metadata"].as_slice(), ["spec"].as_slice()]),
+            ObjectPart::EphemeralContainers => Set::of_fields([["status"].as_slice()]),
+            ObjectPart::Status => Set::of_fields(self.strategy.status_resets.iter().copied()),
+            ObjectPart::Approval => Set::of_fields([["metadata"].as_slice(), ["spec"].as_slice()]),
         }
     }
 }

@@ -210,10 +210,10 @@ pub struct ControllerHandles(Arc<Mutex<BTreeMap<String, Weak<ControllerHandle>>>
 
 impl ControllerHandles {
     /// From now on this is the controller of `plugin`.
-    pub(super) fn set(&self, plugin: &str, insight: &Arc<ControllerHandle>) {
+    pub(super) fn set(&self, plugin: &str, handle: &Arc<ControllerHandle>) {
         self.0
             .lock()
-            .insert(plugin.to_owned(), Arc::downgrade(insight));
+            .insert(plugin.to_owned(), Arc::downgrade(handle));
     }
 
     /// The controller of `plugin`, if it has one.

@@ -286,7 +286,11 @@ impl<K: Clone + Ord + Hash, T: Copy + Ord, N: Payload> Queue<K, T, N> {
                 self.ready.push_back(handle);
             }
         }
-        if self.keys.get(handle).is_some_and(|slot| slot.entry.is_idle()) {
+        if self
+            .keys
+            .get(handle)
+            .is_some_and(|slot| slot.entry.is_idle())
+        {
             self.keys.leave(handle);
         }
     }

@@ -101,14 +101,14 @@ impl WorkQueue {
             return;
         }
         let Enqueue { key, why, low } = wakeup;
-        let ticket = if low {
+        let payload = if low {
             state.queue.add_low(key)
         } else {
             state.queue.add(key)
         };
-        if let Some(ticket) = ticket {
-            self.waits(ticket, now);
-            ticket.reasons.note(why);
+        if let Some(payload) = payload {
+            self.waits(payload, now);
+            payload.reasons.note(why);
         }
         drop(state);
         self.changed.notify_one();
@@ -119,9 +119,9 @@ impl WorkQueue {
         let due = self.clock.now() + delay;
         self.meters.retries.inc();
         let mut state = self.state.lock();
-        if let Some(ticket) = state.queue.add_at(key, due, priority) {
-            self.waits(ticket, due);
-            ticket.delayed = Some(why);
+        if let Some(payload) = state.queue.add_at(key, due, priority) {
+            self.waits(payload, due);
+            payload.delayed = Some(why);
         }
         drop(state);
         self.changed.notify_one();
@@ -210,7 +210,7 @@ impl WorkQueue {
         let now = self.clock.now();
         let state = self.state.lock();
         let handle = state.queue.find(key);
-        let ticket = handle.and_then(|handle| state.queue.note(handle));
+        let payload = handle.and_then(|handle| state.queue.note(handle));
         let started = state.started.iter().find(|(one, _)| Some(*one) == handle);
         let since = |time: Option<Instant>| {
             time.map_or(Duration::ZERO, |time| now.saturating_duration_since(time))
@@ -222,11 +222,11 @@ impl WorkQueue {
             queue::KeyPosition::Nowhere => QueuePosition::Nowhere,
             queue::KeyPosition::Waiting { low } => QueuePosition::Waiting {
                 low,
-                since: since(ticket.and_then(|ticket| ticket.since)),
+                since: since(payload.and_then(|payload| payload.since)),
             },
             queue::KeyPosition::Delayed { due, slowed } => QueuePosition::Delayed(Delayed {
                 left: due.saturating_duration_since(now),
-                why: ticket.and_then(|ticket| ticket.delayed.clone()),
+                why: payload.and_then(|payload| payload.delayed.clone()),
                 slowed,
             }),
             queue::KeyPosition::Running { again } => QueuePosition::Running {
@@ -290,12 +290,12 @@ impl WorkQueue {
     }
 
     /// The key waits for a worker from then on, if it does not already.
-    fn waits(&self, ticket: &mut KeyPayload, from: Instant) {
-        if ticket.since.is_none() {
+    fn waits(&self, payload: &mut KeyPayload, from: Instant) {
+        if payload.since.is_none() {
             self.meters.adds.inc();
         }
-        let since = ticket.since.map_or(from, |since| since.min(from));
-        ticket.since = Some(since);
+        let since = payload.since.map_or(from, |since| since.min(from));
+        payload.since = Some(since);
     }
 }
 
@@ -306,7 +306,7 @@ impl Backlog for WorkQueue {
         let queue = &state.queue;
         let waits = queue
             .heads()
-            .filter_map(|ticket| ticket.since)
+            .filter_map(|payload| payload.since)
             .map(|since| now.saturating_duration_since(since));
         let work = state.started.iter().map(|(_, started)| now - *started);
         QueueDepth {

@@ -101,7 +101,7 @@ impl Host {
     fn tell(&self, name: &str, refusal: &Refusal, current: Option<&Version>) {
         let meters = self.metrics.of(name);
         meters.refused.inc();
-        meters.refuses(Some(refusal.held()));
+        meters.refuses(Some(refusal.not_running()));
         let why = &refusal.why;
         match current {
             Some(runs) => {
@@ -158,7 +158,7 @@ impl Admissions<'_> {
         self.current = None;
     }
 
-    /// What becomes of `candidate`. If nothing runs, the last good version does from now on.
+    /// Judges `candidate`. If nothing runs, the last good version does from now on.
     async fn judge(&mut self, candidate: Option<Arc<Candidate>>) -> Outcome {
         let host = self.host;
         if self.current.is_none() {

@@ -84,7 +84,7 @@ pub(super) async fn next_version(
     }
 }
 
-/// Waits for the kind of `version`, and for the first list of everything that it watches. Forever, if it may
+/// Waits for the kind of `version`, and for the first list of everything that it watches. Never ends if the version may
 /// not watch its kind.
 async fn prepare(host: &Host, gate: &Gate, version: &Version) -> Prepared {
     match host.primary(version).await {
@@ -117,7 +117,7 @@ pub(super) fn parts(
         resync: document.resync,
         records: host.records.of(&plugin.name),
         meters: host.metrics.of(&plugin.name),
-        insights: host.insights.clone(),
+        handles: host.handles.clone(),
         failures: host.failures.clone(),
         seams: host.seams.clone(),
         plugin,

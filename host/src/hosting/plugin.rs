@@ -79,11 +79,11 @@ impl Host {
         }
     }
 
-    /// Waits for a version, its kind and its lease, and then runs the newest version. A plugin that waits for the
+    /// Waits for a version, its kind and its lease, and then runs the newest version. A host that waits for the
     /// lease stands by: only the last changes are missing when it comes.
     async fn control(&self, name: &str, mut accepted: Accepted, phases: &Phases) -> Ended {
         let asked = || reached(phases, ShutdownPhase::Drain);
-        // One after the other, so that a plugin that waits for a kind does not want a lease.
+        // One after the other, so that a host that waits for a kind does not want a lease.
         let ready = Box::pin(async {
             let (version, _) = self.startable(name, &mut accepted).await;
             self.check_needs(&version).await;

@@ -239,7 +239,7 @@ impl Refusal {
     }
 
     /// What people are told of it.
-    pub(super) fn held(&self) -> NotRunning {
+    pub(super) fn not_running(&self) -> NotRunning {
         let why = self.why.clone();
         if self.is_quarantine {
             NotRunning::Quarantined(why)

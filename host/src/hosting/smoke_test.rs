@@ -88,7 +88,7 @@ impl SmokeTest {
 /// What the plugin's controller sees, and an object of it that the version would reconcile, if the two see the same: the
 /// test waits for no request then.
 fn at_hand(host: &Host, version: &Version, primary: &Resource) -> Option<(View, Object)> {
-    let insight = host.insights.of(&version.plugin.name)?;
+    let insight = host.handles.of(&version.plugin.name)?;
     let same =
         insight.primary() == primary && version.sees_as(&insight.description(), insight.grants());
     same.then(|| insight.beside()).flatten()

@@ -1,6 +1,6 @@
 //! Whether a version can be called in the place of another one, by the same controller: pure.
 //!
-//! - Everything that a controller is made of is compared. The rest is read again for each call, or set when a version
+//! - Everything that a controller is made of is compared. Everything else is read again for each call, or set when a version
 //!   takes over. A new field does not compile until somebody has said here which of the two it is.
 
 use std::time::Duration;

@@ -48,7 +48,7 @@ enum Lag {
 #[derive(Clone)]
 pub(super) struct Auditor {
     watched: InformerKey,
-    feed: Arc<SharedInformer>,
+    shared: Arc<SharedInformer>,
     means: InformerDependencies,
     /// When the server was asked for the last barrier that was passed.
     barrier: Arc<Mutex<Option<Instant>>>,
@@ -57,12 +57,12 @@ pub(super) struct Auditor {
 impl Auditor {
     pub(super) fn new(
         watched: InformerKey,
-        feed: Arc<SharedInformer>,
+        shared: Arc<SharedInformer>,
         means: InformerDependencies,
     ) -> Self {
         Self {
             watched,
-            feed,
+            shared,
             means,
             barrier: Arc::default(),
         }
@@ -74,7 +74,7 @@ impl Auditor {
         loop {
             let period = seams.rng.spread(self.means.settings.resync, SPREAD);
             seams.clock.sleep(period).await;
-            if self.feed.phase() != InformerPhase::Synced {
+            if self.shared.phase() != InformerPhase::Synced {
                 continue;
             }
             let resource = self.watched.resource.to_string();
@@ -85,7 +85,7 @@ impl Auditor {
                         different,
                         "the watch of {resource} has lost events: listing everything again"
                     );
-                    self.feed.diverged(different);
+                    self.shared.diverged(different);
                 }
                 Err(error) => tracing::debug!("cannot compare {resource} with the server: {error}"),
             }
@@ -107,7 +107,7 @@ impl Auditor {
         let snapshot = VersionSnapshot::take(&self.watched, &self.means).await?;
         let passed = self.passes(&snapshot);
         self.means.seams.clock.within(PATIENCE, passed).await;
-        Ok(self.feed.suspects(&snapshot))
+        Ok(self.shared.suspects(&snapshot))
     }
 
     /// The time.
@@ -120,7 +120,7 @@ impl Auditor {
     /// has a list that was asked for later.
     pub(super) async fn barrier(&self, wanted: Instant) {
         let clock = self.means.seams.clock;
-        if self.feed.listed_at().is_some_and(|asked| asked > wanted) {
+        if self.shared.listed_at().is_some_and(|asked| asked > wanted) {
             return;
         }
         let mut passed = self.barrier.lock().await;
@@ -141,8 +141,8 @@ impl Auditor {
                         different,
                         "the watch of {resource} has lost events: listing everything again"
                     );
-                    let mut state = self.feed.state();
-                    self.feed.diverged(different);
+                    let mut state = self.shared.state();
+                    self.shared.diverged(different);
                     let _ = clock.within(LATE, state.changed()).await;
                 }
                 Ok(Lag::Late) => {
@@ -150,7 +150,7 @@ impl Auditor {
                     tracing::warn!(
                         "the watch of {resource} is more than {seconds} s late: listing everything again before a plugin goes on that reads them"
                     );
-                    self.feed.list_again();
+                    self.shared.list_again();
                 }
                 Err(error) => {
                     let text = clean(&Chain(&error).to_string(), TEXT);
@@ -177,7 +177,7 @@ impl Auditor {
             if self.means.seams.clock.within(LATE, passed).await.is_none() {
                 return Ok(Lag::Late);
             }
-            let suspects = self.feed.suspects(&snapshot);
+            let suspects = self.shared.suspects(&snapshot);
             match &lost {
                 _ if suspects.is_empty() => return Ok(Lag::There),
                 Some(before) => match suspects.intersection(before).count() {
@@ -192,13 +192,13 @@ impl Auditor {
     /// Whether the kind is not served, or is another one by now.
     async fn is_absent(&self) -> bool {
         let resource = &self.watched.resource;
-        self.feed.phase() == InformerPhase::Absent
+        self.shared.phase() == InformerPhase::Absent
             && matches!(self.means.discovery.serves(resource).await, Ok(false))
     }
 
     /// Waits until the store is as the snapshot says, or the watch has come past it.
     async fn passes(&self, snapshot: &VersionSnapshot) {
-        while self.feed.passed() < snapshot.version() && !self.feed.meets(snapshot) {
+        while self.shared.passed() < snapshot.version() && !self.shared.meets(snapshot) {
             self.means.seams.clock.sleep(LOOK).await;
         }
     }

@@ -44,37 +44,37 @@ const TEXT: usize = 500;
 /// Keeps one feed up to date.
 pub(super) struct Reflector {
     watched: InformerKey,
-    feed: Arc<SharedInformer>,
+    shared: Arc<SharedInformer>,
     means: InformerDependencies,
 }
 
 impl Reflector {
     pub(super) fn new(
         watched: InformerKey,
-        feed: Arc<SharedInformer>,
+        shared: Arc<SharedInformer>,
         means: InformerDependencies,
     ) -> Self {
         Self {
             watched,
-            feed,
+            shared,
             means,
         }
     }
 
     /// Lists and watches until it is dropped.
     pub(super) async fn run(self) {
-        let (mut course, mut backoff) = (ReflectorState::default(), ReflectorBackoff::default());
+        let (mut state, mut backoff) = (ReflectorState::default(), ReflectorBackoff::default());
         loop {
-            let next = course.next();
+            let next = state.next();
             let end = match &next {
-                NextRequest::Page => self.list(course.wants_newest()).await,
+                NextRequest::Page => self.list(state.wants_newest()).await,
                 NextRequest::Stream | NextRequest::Watch(_) => {
-                    self.follow(&next, &mut course, &mut backoff).await
+                    self.follow(&next, &mut state, &mut backoff).await
                 }
             };
             let end = self.judged(end).await;
             self.say(&end, &mut backoff);
-            match course.ended(&next, &end) {
+            match state.ended(&next, &end) {
                 Pause::None => {}
                 Pause::Backoff => {
                     let asked = match &end {
@@ -96,12 +96,12 @@ impl Reflector {
     async fn follow(
         &self,
         next: &NextRequest,
-        course: &mut ReflectorState,
+        state: &mut ReflectorState,
         backoff: &mut ReflectorBackoff,
     ) -> StreamEnd {
         let lasts = self.means.seams.rng.spread(LASTS, 1.0);
-        let at_least = self.feed.highest();
-        let wanted = (at_least > 0 && !course.wants_newest()).then_some(at_least);
+        let at_least = self.shared.highest();
+        let wanted = (at_least > 0 && !state.wants_newest()).then_some(at_least);
         let uri = match next {
             NextRequest::Watch(version) => query::watch(&self.watched, version, lasts),
             NextRequest::Stream | NextRequest::Page => query::stream(&self.watched, wanted, lasts),
@@ -127,14 +127,14 @@ impl Reflector {
             asked: wanted.is_none().then_some(began),
             shown: 0,
             cut: if listing {
-                self.feed.begin_list()
+                self.shared.begin_list()
             } else {
-                self.feed.cut()
+                self.shared.cut()
             },
         };
-        let end = watch.run(course, backoff).await;
+        let end = watch.run(state, backoff).await;
         if watch.listing.is_some() {
-            self.feed.drop_list();
+            self.shared.drop_list();
         }
         let short = self.means.seams.clock.now() < began + SHORT && watch.shown == 0;
         match end {
@@ -162,7 +162,7 @@ impl Reflector {
 
     /// Everything is gone, until the kind is served again.
     async fn absence(&self) {
-        self.feed.absent();
+        self.shared.absent();
         loop {
             self.means.seams.clock.sleep(ABSENT).await;
             if let Ok(true) = self.means.discovery.serves(&self.watched.resource).await {
@@ -178,7 +178,7 @@ impl Reflector {
         }
         let resource = self.watched.resource.to_string();
         let namespace = self.watched.namespace.as_deref();
-        if self.feed.phase() != InformerPhase::Absent || !matches!(end, StreamEnd::Absent) {
+        if self.shared.phase() != InformerPhase::Absent || !matches!(end, StreamEnd::Absent) {
             tracing::warn!(namespace, "cannot watch {resource}, trying again: {text}");
         }
     }
@@ -209,7 +209,7 @@ struct OpenWatch<'a> {
 impl OpenWatch<'_> {
     async fn run(
         &mut self,
-        course: &mut ReflectorState,
+        state: &mut ReflectorState,
         backoff: &mut ReflectorBackoff,
     ) -> StreamEnd {
         let reflector = self.reflector;
@@ -220,7 +220,7 @@ impl OpenWatch<'_> {
             let line = tokio::select! {
                 biased;
                 line = self.lines.next() => line,
-                () = reflector.feed.relist_requested() => return StreamEnd::Asked,
+                () = reflector.shared.relist_requested() => return StreamEnd::Asked,
                 () = clock.sleep_until(patience) => return match self.listing {
                     Some(_) => StreamEnd::Endless,
                     None => StreamEnd::Silent,
@@ -242,7 +242,7 @@ impl OpenWatch<'_> {
                 return self.torn(&line).await;
             };
             let listed = self.listing.is_none();
-            if let Some(end) = self.take(event, course) {
+            if let Some(end) = self.take(event, state) {
                 return end;
             }
             if listed {
@@ -269,8 +269,8 @@ impl OpenWatch<'_> {
     }
 
     /// Takes in one event; answers how the watch ends, if it does.
-    fn take(&mut self, event: Event, course: &mut ReflectorState) -> Option<StreamEnd> {
-        let feed = &self.reflector.feed;
+    fn take(&mut self, event: Event, state: &mut ReflectorState) -> Option<StreamEnd> {
+        let shared = &self.reflector.shared;
         let origin = match self.listing {
             Some(_) => Origin::List,
             None => Origin::Watch,
@@ -278,13 +278,13 @@ impl OpenWatch<'_> {
         match event {
             Event::Shown(object) => {
                 let version = object.metadata.resource_version.clone();
-                feed.show(object, self.cut.edition, origin);
-                self.pass(course, &version);
+                shared.show(object, self.cut.edition, origin);
+                self.pass(state, &version);
             }
             Event::Gone(object) => {
                 let version = object.metadata.resource_version.clone();
-                feed.delete(object);
-                self.pass(course, &version);
+                shared.delete(object);
+                self.pass(state, &version);
             }
             Event::Bookmark { version, end } => {
                 let number = version.parse().unwrap_or(0);
@@ -293,11 +293,11 @@ impl OpenWatch<'_> {
                         return Some(StreamEnd::Older(number, at_least));
                     }
                     self.listing = None;
-                    feed.end_list(number, self.asked);
-                    course.reached(&version);
+                    shared.end_list(number, self.asked);
+                    state.reached(&version);
                 } else if self.listing.is_none() {
-                    feed.reach(number);
-                    course.reached(&version);
+                    shared.reach(number);
+                    state.reached(&version);
                 }
             }
             Event::Error(error) if error.code() == Some(410) => return Some(StreamEnd::Expired),
@@ -308,9 +308,9 @@ impl OpenWatch<'_> {
     }
 
     /// The watch has come to `version`. Before its end, the objects of a list say nothing of that.
-    fn pass(&self, course: &mut ReflectorState, version: &str) {
+    fn pass(&self, state: &mut ReflectorState, version: &str) {
         if self.listing.is_none() {
-            course.reached(version);
+            state.reached(version);
         }
     }
 }

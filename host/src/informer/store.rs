@@ -32,7 +32,7 @@ use tombstones::Tombstones;
 pub(super) struct Store {
     objects: BTreeMap<Key, StoredObject>,
     index: Index,
-    pool: Interner,
+    interner: Interner,
     gone: Tombstones,
     /// Up to here the watch has shown everything.
     passed: u64,
@@ -114,18 +114,21 @@ impl Store {
 
     /// How many there are, and the bytes of their JSON as it is held.
     pub(super) fn size(&self) -> (usize, usize) {
-        (self.objects.len(), self.index.bytes() + self.pool.size())
+        (
+            self.objects.len(),
+            self.index.bytes() + self.interner.size(),
+        )
     }
 
     /// The bytes that it takes, about.
     pub(super) fn weight(&self) -> usize {
-        self.index.weight() + self.pool.size()
+        self.index.weight() + self.interner.size()
     }
 
     /// The bytes that it would take with nothing but `fields`, at most. All objects are looked through for that.
     pub(super) fn weight_of(&self, fields: &Fields) -> usize {
         let objects = self.objects().map(|object| object.weight_of(fields));
-        objects.sum::<usize>() + self.pool.size()
+        objects.sum::<usize>() + self.interner.size()
     }
 
     /// What is kept of objects from now on.
@@ -324,7 +327,7 @@ impl Store {
             );
             if is_old {
                 if held.edition < edition && is_same(&object, &held.object) {
-                    self.pool.pack(&mut object);
+                    self.interner.pack(&mut object);
                     self.index.recut(&held.object, &object);
                     held.object = object;
                     held.edition = edition;
@@ -342,10 +345,10 @@ impl Store {
     }
 
     fn insert(&mut self, mut held: StoredObject) -> Change {
-        self.pool.share(&mut held.object);
+        self.interner.share(&mut held.object);
         // A subscriber reads it at once.
         let new = held.object.clone();
-        self.pool.pack(&mut held.object);
+        self.interner.pack(&mut held.object);
         let (key, kept) = (new.metadata.key.clone(), held.object.clone());
         let old = self.objects.insert(key, held).map(|held| held.object);
         if let Some(old) = &old {

@@ -43,7 +43,7 @@ pub(crate) struct World {
 
 /// What a subscriber heard.
 #[derive(Clone, Default)]
-struct Ears {
+struct RecordingHandler {
     heard: Arc<Mutex<Vec<String>>>,
     /// The highest version of each UID.
     versions: Arc<Mutex<HashMap<String, u64>>>,
@@ -165,12 +165,16 @@ impl World {
         });
     }
 
-    fn subscribe(&self, watched: InformerKey) -> (Subscription, Ears) {
+    fn subscribe(&self, watched: InformerKey) -> (Subscription, RecordingHandler) {
         self.subscribe_to(watched, &[])
     }
 
     /// A subscriber that reads only these fields.
-    fn subscribe_to(&self, watched: InformerKey, fields: &[&str]) -> (Subscription, Ears) {
+    fn subscribe_to(
+        &self,
+        watched: InformerKey,
+        fields: &[&str],
+    ) -> (Subscription, RecordingHandler) {
         self.subscribe_on(&Account::unlimited(), watched, fields)
     }
 
@@ -180,13 +184,13 @@ impl World {
         account: &Account,
         watched: InformerKey,
         fields: &[&str],
-    ) -> (Subscription, Ears) {
+    ) -> (Subscription, RecordingHandler) {
         let fields = Fields::parse(fields.iter().copied()).unwrap();
-        let ears = Ears::default();
+        let handler = RecordingHandler::default();
         let subscription =
             self.informers
-                .subscribe(watched, fields, Box::new(ears.clone()), account);
-        (subscription, ears)
+                .subscribe(watched, fields, Box::new(handler.clone()), account);
+        (subscription, handler)
     }
 
     /// Waits for what must come within ten minutes.
@@ -212,7 +216,7 @@ impl World {
     }
 }
 
-impl EventHandler for Ears {
+impl EventHandler for RecordingHandler {
     fn on_notification(&self, news: Notification<'_>) {
         let Notification::Changed(change, origin) = news else {
             return;
@@ -238,7 +242,7 @@ impl EventHandler for Ears {
     }
 }
 
-impl Ears {
+impl RecordingHandler {
     /// What was heard since the last time: `+a` came by a list, `-a+a~` changed by the watch, `-a!` is
     /// gone by an answer to somebody else.
     fn told(&self) -> String {
@@ -281,14 +285,14 @@ fn names(subscription: &Subscription) -> String {
 async fn a_list_streams_and_goes_on_as_a_watch() {
     let world = World::new();
     world.create("a").await;
-    let (maps, ears) = world.subscribe(config_maps());
+    let (maps, handler) = world.subscribe(config_maps());
     world.within(maps.synced()).await;
-    assert_eq!(ears.told(), "+a");
+    assert_eq!(handler.told(), "+a");
     world.create("b").await;
     world.change("a", "1").await;
     world.delete("b").await;
     world.wait(SECOND).await;
-    assert_eq!(ears.told(), "+b~ -a+a~ -b~");
+    assert_eq!(handler.told(), "+b~ -a+a~ -b~");
     assert_eq!(names(&maps), "a");
     assert_eq!(world.requests(), (1, 0, 0));
 }
@@ -296,14 +300,14 @@ async fn a_list_streams_and_goes_on_as_a_watch() {
 #[tokio::test(start_paused = true)]
 async fn a_watch_goes_on_after_the_time_that_was_asked_for() {
     let world = World::new();
-    let (maps, ears) = world.subscribe(config_maps());
+    let (maps, handler) = world.subscribe(config_maps());
     world.within(maps.synced()).await;
     for name in ["a", "b", "c"] {
         world.wait(601 * SECOND).await;
         world.create(name).await;
     }
     world.wait(SECOND).await;
-    assert_eq!(ears.told(), "+a~ +b~ +c~");
+    assert_eq!(handler.told(), "+a~ +b~ +c~");
     let (streams, pages, watches) = world.requests();
     assert_eq!((streams, pages), (1, 0), "no new list");
     assert!(
@@ -317,12 +321,12 @@ async fn objects_that_enter_and_leave_the_selector_come_and_go() {
     let world = World::new();
     world.create("a").await;
     world.create("b").await;
-    let (maps, ears) = world.subscribe(InformerKey {
+    let (maps, handler) = world.subscribe(InformerKey {
         label_selector: Some("app=a".into()),
         ..config_maps()
     });
     world.within(maps.synced()).await;
-    assert_eq!(ears.told(), "+a");
+    assert_eq!(handler.told(), "+a");
     for (name, app) in [("b", "a"), ("a", "c")] {
         let change = json!({ "metadata": { "labels": { "app": app } } });
         world
@@ -330,5 +334,5 @@ async fn objects_that_enter_and_leave_the_selector_come_and_go() {
             .await;
     }
     world.wait(SECOND).await;
-    assert_eq!(ears.told(), "+b~ -a~");
+    assert_eq!(handler.told(), "+b~ -a~");
 }

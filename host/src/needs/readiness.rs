@@ -1,4 +1,4 @@
-//! Whether a plugin is granted what it needs: one verdict, and one text, for all that run, build or prepare it: pure.
+//! Whether a plugin is granted what it needs: one verdict and one text for all commands: pure.
 
 use super::{CoverageQuery, GrantProblem, problems, wanted};
 use crate::grants::{Grant, Grants};

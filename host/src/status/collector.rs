@@ -33,7 +33,7 @@ pub struct StatusCollector {
     /// What passes did.
     pub records: Archive,
     /// The controllers.
-    pub insights: ControllerHandles,
+    pub handles: ControllerHandles,
     /// The time.
     pub clock: Clock,
     /// When the host began.
@@ -77,13 +77,11 @@ impl StatusCollector {
         let records = self.records.all_of(name);
         let newest = records.iter().rev();
         let last: Vec<_> = newest.filter(|record| seen.insert(&record.key)).collect();
-        let insight = self.insights.of(name);
+        let handle = self.handles.of(name);
         let failing = self.records.of(name).failing(KEYS);
         let failing = failing.into_iter().filter_map(|failing| {
             let record = failing.record.as_ref()?;
-            let next = insight
-                .as_ref()
-                .and_then(|insight| insight.next(&failing.key));
+            let next = handle.as_ref().and_then(|handle| handle.next(&failing.key));
             Some(KeyStatus {
                 failures: failing.times,
                 since: Some(format!("{:.0}", failing.since)),
@@ -94,7 +92,7 @@ impl StatusCollector {
         let failing = failing.collect();
         let mut slowest = last;
         slowest.sort_by_key(|record| Reverse(record.took));
-        let unused = insight.map(|insight| insight.unused());
+        let unused = handle.map(|handle| handle.unused());
         let unused = unused.into_iter().flatten();
         Some(PluginDetails {
             api_version: "windlass.dev/v1alpha1".to_owned(),
@@ -115,8 +113,8 @@ impl StatusCollector {
         let (stage, waiting, history) = (meters.stage(), meters.waiting(), meters.history());
         let about = meters.about();
         let records = self.records.all_of(name);
-        let insight = self.insights.of(name);
-        let limits = insight.map(|insight| insight.limits());
+        let handle = self.handles.of(name);
+        let limits = handle.map(|handle| handle.limits());
         let memory_limit = limits.map(|limits| u64::try_from(limits.memory).unwrap_or(u64::MAX));
         let refused = meters.refusal();
         let now = self.clock.wall();

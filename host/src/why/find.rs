@@ -41,7 +41,7 @@ pub struct Finder {
     /// How far each plugin is.
     pub metrics: Metrics,
     /// What their controllers know.
-    pub insights: ControllerHandles,
+    pub handles: ControllerHandles,
     /// The connection to the API server; nothing is written.
     pub api: Api,
     /// The namespace of the Leases.
@@ -65,32 +65,32 @@ impl Finder {
         let (mut unclear, mut asked) = (Vec::new(), BTreeMap::new());
         for (plugin, meters) in self.metrics.plugins() {
             let about = meters.about();
-            match self.insights.of(&plugin) {
-                Some(insight) if question.means(insight.primary()) => {
-                    let key = question.key(insight.primary());
-                    answer.object = ObjectRef::new(&insight.primary().kind, &key);
-                    let mut state = insight.state(&key);
+            match self.handles.of(&plugin) {
+                Some(handle) if question.means(handle.primary()) => {
+                    let key = question.key(handle.primary());
+                    answer.object = ObjectRef::new(&handle.primary().kind, &key);
+                    let mut state = handle.state(&key);
                     if state.stage == PluginStage::StandingBy {
                         state.holder = meters.holder().map(|holder| clean(&holder, NAME));
                     }
-                    let live = match asked.get(insight.primary()) {
+                    let live = match asked.get(handle.primary()) {
                         Some(live) => LiveObject::clone(live),
-                        None => self.live(insight.primary(), &key).await,
+                        None => self.live(handle.primary(), &key).await,
                     };
                     if let LiveObject::Unknown(why) = &live {
                         answer.unasked = Some(why.clone());
                     }
-                    asked.insert(insight.primary().clone(), live.clone());
+                    asked.insert(handle.primary().clone(), live.clone());
                     if let Some(uid) = unselected(&state.cache, &live) {
-                        state.children = insight.children(key.namespace.as_deref(), uid);
+                        state.children = handle.children(key.namespace.as_deref(), uid);
                     }
                     let ago = |record: &Record| self.ago(record);
                     let said = PluginAnswer::of(&plugin, about, &state, &live, ago);
                     answer.plugins.push(said);
                 }
-                Some(insight) => {
-                    answer.kinds.push(insight.primary().kind.clone());
-                    answer.owners.extend(question.owners(&insight));
+                Some(handle) => {
+                    answer.kinds.push(handle.primary().kind.clone());
+                    answer.owners.extend(question.owners(&handle));
                 }
                 // Without a controller it has said at most what it reconciles.
                 None => match meters.reconciles() {
@@ -123,16 +123,16 @@ impl Finder {
             return Vec::new();
         }
         let plugins = self.metrics.plugins().into_keys();
-        let insights = plugins.filter_map(|plugin| self.insights.of(&plugin));
-        let found = insights.flat_map(|insight| {
-            let all = insight
+        let handles = plugins.filter_map(|plugin| self.handles.of(&plugin));
+        let found = handles.flat_map(|handle| {
+            let all = handle
                 .watched()
                 .into_iter()
-                .chain([insight.primary().clone()]);
+                .chain([handle.primary().clone()]);
             let meant: Vec<_> = all.filter(|resource| question.means(resource)).collect();
             let found = meant
                 .iter()
-                .flat_map(|resource| insight.namespaces_of(resource, &question.name));
+                .flat_map(|resource| handle.namespaces_of(resource, &question.name));
             found.collect::<Vec<_>>()
         });
         let mut found: BTreeSet<String> = found.collect();
@@ -150,15 +150,15 @@ impl Finder {
 
     /// The question, with the plural in place of a short name: `configmaps` for `cm`.
     async fn spelled_out(&self, question: &Question) -> Question {
-        let insights = self.metrics.plugins().into_keys();
-        let insights: Vec<_> = insights
-            .filter_map(|plugin| self.insights.of(&plugin))
+        let handles = self.metrics.plugins().into_keys();
+        let handles: Vec<_> = handles
+            .filter_map(|plugin| self.handles.of(&plugin))
             .collect();
-        let known: Vec<Resource> = insights
+        let known: Vec<Resource> = handles
             .iter()
-            .flat_map(|insight| {
-                let primary = insight.primary().clone();
-                insight.watched().into_iter().chain([primary])
+            .flat_map(|handle| {
+                let primary = handle.primary().clone();
+                handle.watched().into_iter().chain([primary])
             })
             .collect();
         if known.iter().any(|resource| question.means(resource)) {
@@ -308,13 +308,13 @@ impl Question {
     }
 
     /// The object's owners, if a plugin watches its kind.
-    fn owners(&self, insight: &ControllerHandle) -> Vec<ObjectRef> {
-        let watched = insight.watched();
+    fn owners(&self, handle: &ControllerHandle) -> Vec<ObjectRef> {
+        let watched = handle.watched();
         let Some(resource) = watched.iter().find(|resource| self.means(resource)) else {
             return Vec::new();
         };
         let key = self.key(resource);
-        let Some(object) = insight.get(resource, &key) else {
+        let Some(object) = handle.get(resource, &key) else {
             return Vec::new();
         };
         let owners = object.metadata.owners.iter().map(|owner| ObjectRef {

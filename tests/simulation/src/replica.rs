@@ -147,7 +147,7 @@ async fn live(
         grace: GRACE,
         records,
         metrics: Metrics::default(),
-        insights: ControllerHandles::default(),
+        handles: ControllerHandles::default(),
         failures: None,
     });
     let _ = alive.host.set(Arc::downgrade(&host));

@@ -10,7 +10,7 @@ use crate::{builtin, convert, meta};
 
 /// What is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Operation {
+pub(crate) enum AdmissionOperation {
     /// An object is created.
     Create,
     /// An object is changed.
@@ -19,7 +19,7 @@ pub(crate) enum Operation {
     Delete,
 }
 
-impl Operation {
+impl AdmissionOperation {
     /// The word that rules have for it.
     pub(crate) fn word(self) -> &'static str {
         match self {
@@ -36,7 +36,7 @@ pub(crate) struct Admission<'a> {
     /// The request.
     pub(crate) call: &'a Call<'a>,
     /// What is done.
-    pub(crate) operation: Operation,
+    pub(crate) operation: AdmissionOperation,
     /// The object as it will be; nothing for a deletion.
     pub(crate) object: Option<&'a Value>,
     /// The object as it was; nothing for a creation.
@@ -51,7 +51,7 @@ pub(crate) struct Admission<'a> {
 
 /// A kind with its group and version.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Kind {
+pub(super) struct GroupVersionKind {
     pub(super) group: String,
     pub(super) version: String,
     pub(super) kind: String,
@@ -66,12 +66,12 @@ impl<'a> Admission<'a> {
         old: Option<&'a Value>,
     ) -> Self {
         let operation = match old {
-            Some(_) => Operation::Update,
-            None => Operation::Create,
+            Some(_) => AdmissionOperation::Update,
+            None => AdmissionOperation::Create,
         };
         let kind = match operation {
-            Operation::Update => "UpdateOptions",
-            Operation::Create | Operation::Delete => "CreateOptions",
+            AdmissionOperation::Update => "UpdateOptions",
+            AdmissionOperation::Create | AdmissionOperation::Delete => "CreateOptions",
         };
         let mut said = typed_options(kind, options.dry_run);
         let validation = call.request.query.text("fieldValidation");
@@ -125,7 +125,7 @@ impl<'a> Admission<'a> {
         }
         Self {
             call,
-            operation: Operation::Delete,
+            operation: AdmissionOperation::Delete,
             object: None,
             old: Some(old),
             sent_name: "",
@@ -166,14 +166,14 @@ impl<'a> Admission<'a> {
     }
 
     /// The kind of what is sent to a resource, or to a part of it.
-    pub(super) fn kind(&self, resource: &Resource) -> Kind {
+    pub(super) fn kind(&self, resource: &Resource) -> GroupVersionKind {
         match resource.subresource(self.subresource()) {
-            Some(sub) => Kind {
+            Some(sub) => GroupVersionKind {
                 group: sub.group.clone(),
                 version: sub.version.clone(),
                 kind: sub.kind.clone(),
             },
-            None => Kind {
+            None => GroupVersionKind {
                 group: resource.group.clone(),
                 version: resource.version.clone(),
                 kind: resource.kind.clone(),
@@ -246,7 +246,7 @@ impl<'a> Admission<'a> {
     }
 }
 
-impl Kind {
+impl GroupVersionKind {
     fn to_value(&self) -> Value {
         json!({ "group": self.group, "version": self.version, "kind": self.kind })
     }

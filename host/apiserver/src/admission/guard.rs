@@ -11,7 +11,7 @@ use crate::policy::GROUP;
 use crate::rbac::{Attributes, is_master};
 use crate::schema::rules;
 use crate::status::{Cause, Refusal};
-use crate::store::{Key, Place};
+use crate::store::{GroupResource, NamespacedName};
 
 /// Lists of expressions in a policy, and the field of each.
 const EXPRESSIONS: [(&str, &str); 4] = [
@@ -127,11 +127,14 @@ fn without_permission(call: &Call<'_>, new: &Value, old: Option<&Value>) -> Opti
 /// The policy of a binding.
 fn policy(call: &Call<'_>, name: &str) -> Option<Value> {
     let plural = call.resource.plural.replace("policybindings", "policies");
-    let place = Place {
+    let place = GroupResource {
         group: GROUP.to_owned(),
         plural,
     };
-    let held = call.state.store().get(&place, &Key::new("", name))?;
+    let held = call
+        .state
+        .store()
+        .get(&place, &NamespacedName::new("", name))?;
     Some(held.value())
 }
 

@@ -11,7 +11,7 @@ use crate::meta;
 use crate::registry::Resource;
 use crate::selector::LabelSelector;
 use crate::status::{Named, Refusal};
-use crate::store::{Key, Labels, Place};
+use crate::store::{GroupResource, Labels, NamespacedName};
 
 /// Takes a request for one of a resource, if `constraints` (a `MatchResources`) are about it.
 ///
@@ -68,7 +68,7 @@ fn namespace_selected(selector: &Value, admission: &Admission<'_>) -> Result<boo
 /// # Errors
 /// If there is none of this name.
 pub(super) fn namespace(admission: &Admission<'_>, name: &str) -> Result<Value, String> {
-    let place = Place {
+    let place = GroupResource {
         group: String::new(),
         plural: "namespaces".to_owned(),
     };
@@ -76,7 +76,7 @@ pub(super) fn namespace(admission: &Admission<'_>, name: &str) -> Result<Value, 
         .call
         .state
         .store()
-        .get(&place, &Key::new("", name));
+        .get(&place, &NamespacedName::new("", name));
     let named = Named {
         group: "",
         resource: "namespaces",
@@ -95,15 +95,17 @@ fn object_selected(selector: &Value, admission: &Admission<'_>) -> bool {
 
 /// The labels of an object.
 pub(super) fn labels(object: &Value) -> Labels {
-    let held = meta::get(object, "labels").and_then(Value::as_object);
-    let held = held.into_iter().flatten();
+    let held = meta::get(object, "labels")
+        .and_then(Value::as_object)
+        .into_iter()
+        .flatten();
     held.filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned())))
         .collect()
 }
 
 /// The resource that one of the rules is about: that of the request, or an equivalent one.
 fn by_rules(rules: &[Value], admission: &Admission<'_>, equivalent: bool) -> Option<Arc<Resource>> {
-    let asked = Asked::of(admission);
+    let asked = RequestAttributes::of(admission);
     let own = admission.call.resource;
     if rules.iter().any(|rule| asked.fits(rule, own)) {
         return Some(Arc::clone(own));
@@ -126,14 +128,14 @@ fn by_rules(rules: &[Value], admission: &Admission<'_>, equivalent: bool) -> Opt
 
 /// What rules ask of a request, beside its resource.
 #[derive(Debug)]
-struct Asked<'a> {
+struct RequestAttributes<'a> {
     operation: &'static str,
     subresource: &'a str,
     namespace: &'a str,
     name: &'a str,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> RequestAttributes<'a> {
     fn of(admission: &'a Admission<'_>) -> Self {
         Self {
             operation: admission.operation.word(),
@@ -195,7 +197,7 @@ mod tests {
         let registry = Registry::new(crate::builtin::resources());
         let find = |group: &str, plural: &str| registry.find(group, "v1", plural).unwrap();
         let (deployments, namespaces) = (find("apps", "deployments"), find("", "namespaces"));
-        let asked = |subresource, namespace| Asked {
+        let asked = |subresource, namespace| RequestAttributes {
             operation: "UPDATE",
             subresource,
             namespace,

@@ -34,7 +34,7 @@ struct Broken {
 }
 
 /// A policy, a binding, and the namespace and the name of a parameter.
-type Key = [String; 4];
+type InvocationKey = [String; 4];
 
 /// Has all policies mutate the object of a request; `complete` puts in defaults.
 ///
@@ -50,7 +50,7 @@ pub(super) fn mutate(
     if hooks.is_empty() {
         return Ok(());
     }
-    let round = |object: &mut Value, only: Option<&BTreeSet<Key>>| {
+    let round = |object: &mut Value, only: Option<&BTreeSet<InvocationKey>>| {
         let sent = object.clone();
         let admission = Admission {
             object: Some(&sent),
@@ -101,12 +101,12 @@ struct Round<'a, F> {
     admission: &'a Admission<'a>,
     complete: &'a F,
     /// Those that are asked; all of them in the first round.
-    only: Option<&'a BTreeSet<Key>>,
+    only: Option<&'a BTreeSet<InvocationKey>>,
     broken: Vec<Broken>,
     /// Whether anything was made of the object, the same object included.
     mutated: bool,
     /// Those that may be asked once more.
-    eligible: BTreeSet<Key>,
+    eligible: BTreeSet<InvocationKey>,
 }
 
 impl<F: Fn(Value, Patch) -> Result<Value, Refusal>> Round<'_, F> {
@@ -117,7 +117,7 @@ impl<F: Fn(Value, Patch) -> Result<Value, Refusal>> Round<'_, F> {
                 match invocation {
                     Ok(invocation) => invocations.push(invocation),
                     Err(misconfigured) if policy.fails => self.broken.push(Broken {
-                        text: misconfigured.told(&policy.name),
+                        text: misconfigured.message(&policy.name),
                         reason: "",
                     }),
                     Err(_) => {}
@@ -168,7 +168,7 @@ impl<F: Fn(Value, Patch) -> Result<Value, Refusal>> Round<'_, F> {
         let (policy, binding) = (invocation.policy, invocation.binding);
         if policy.fails {
             self.broken.push(Broken {
-                text: told(&policy.name, Some(&binding.name), why),
+                text: denied(&policy.name, Some(&binding.name), why),
                 reason: "Invalid",
             });
         }
@@ -191,8 +191,10 @@ impl<F: Fn(Value, Patch) -> Result<Value, Refusal>> Round<'_, F> {
         object: &Value,
     ) -> Result<Value, String> {
         let frames = self.frames(invocation, object)?;
-        let made = mutation.program.run(&frames.all, &mut Budget::of_rules());
-        let made = made.map_err(Failure::told)?;
+        let made = mutation
+            .program
+            .run(&frames.all, &mut Budget::of_rules())
+            .map_err(Failure::message)?;
         let resource = &invocation.resource;
         let versioned = self.admission.versioned(object, resource);
         patched(mutation, &made, &versioned, resource)
@@ -200,13 +202,13 @@ impl<F: Fn(Value, Patch) -> Result<Value, Refusal>> Round<'_, F> {
 }
 
 impl Misconfigured<'_> {
-    fn told(&self, policy: &str) -> String {
+    fn message(&self, policy: &str) -> String {
         let binding = self.binding.map(|binding| binding.name.as_str());
-        told(policy, binding, &self.why)
+        denied(policy, binding, &self.why)
     }
 }
 
-fn told(policy: &str, binding: Option<&str>, why: &str) -> String {
+fn denied(policy: &str, binding: Option<&str>, why: &str) -> String {
     match binding {
         Some(binding) => {
             format!("policy '{policy}' with binding '{binding}' denied request: {why}")
@@ -215,7 +217,7 @@ fn told(policy: &str, binding: Option<&str>, why: &str) -> String {
     }
 }
 
-fn key(invocation: &Invocation<'_>) -> Key {
+fn key(invocation: &Invocation<'_>) -> InvocationKey {
     let param = &invocation.param;
     let of_param = |field| meta::text(param, field).to_owned();
     [
@@ -259,8 +261,10 @@ fn json_patch(patch: &Value, object: &Value) -> Result<Value, String> {
         let why = "type mismatch: JSONPatchType.expression should evaluate to array";
         return Err(why.to_owned());
     }
-    let operations = patch.as_array().into_iter().flatten();
-    let operations: Vec<patch::Made<'_>> = operations
+    let operations: Vec<patch::Made<'_>> = patch
+        .as_array()
+        .into_iter()
+        .flatten()
         .map(|operation| patch::Made {
             op: text(operation, "op"),
             path: text(operation, "path"),

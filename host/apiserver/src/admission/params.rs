@@ -10,7 +10,7 @@ use crate::json::{get, text};
 use crate::present;
 use crate::registry::Resource;
 use crate::selector::LabelSelector;
-use crate::store::Key;
+use crate::store::NamespacedName;
 
 /// The resource of a policy's `paramKind`; nothing where it has none.
 ///
@@ -76,7 +76,7 @@ pub(super) fn collect(
         })
         .collect()
     } else {
-        let held = store.get(&kind.place(), &Key::new(namespace, name));
+        let held = store.get(&kind.place(), &NamespacedName::new(namespace, name));
         held.iter()
             .map(|entry| present::value(kind, entry))
             .collect()

@@ -72,7 +72,7 @@ pub(super) fn validate(admission: &Admission<'_>) -> Result<(), Refusal> {
                 Ok(invocation) => denied.extend(ask(&invocation, admission)),
                 Err(wrong) if policy.fails => {
                     let denial = Denial::of(wrong.why);
-                    denied.push((told(policy, wrong.binding, &denial), denial));
+                    denied.push((denied_by(policy, wrong.binding, &denial), denial));
                 }
                 Err(_) => {}
             }
@@ -102,7 +102,7 @@ fn enforce(
     for denial in verdict.denials {
         for action in &binding.actions {
             match action.as_str() {
-                "Deny" => denied.push((told(policy, Some(binding), &denial), denial.clone())),
+                "Deny" => denied.push((denied_by(policy, Some(binding), &denial), denial.clone())),
                 "Warn" => admission.call.warnings.add(format!(
                     "Validation failed for ValidatingAdmissionPolicy '{}' with binding '{}': {}",
                     policy.name, binding.name, denial.message
@@ -112,12 +112,12 @@ fn enforce(
         }
     }
     for denial in verdict.broken {
-        denied.push((told(policy, Some(binding), &denial), denial));
+        denied.push((denied_by(policy, Some(binding), &denial), denial));
     }
     denied
 }
 
-fn told(policy: &Policy, binding: Option<&Binding>, denial: &Denial) -> String {
+fn denied_by(policy: &Policy, binding: Option<&Binding>, denial: &Denial) -> String {
     let (policy, message) = (&policy.name, &denial.message);
     match binding {
         Some(binding) => format!(
@@ -268,8 +268,10 @@ fn judge(policy: &Policy, frame: &Frame) -> Result<Verdict, String> {
     let mut budget = Budget::of_rules();
     let programs = policy.validations.iter().map(|one| Some(&one.program));
     let results = all(programs, frame, &mut budget)?;
-    let messages = policy.validations.iter();
-    let messages = messages.map(|one| one.message_program.as_ref());
+    let messages = policy
+        .validations
+        .iter()
+        .map(|one| one.message_program.as_ref());
     let messages = all(messages, &frame.again(), &mut budget);
     for (index, (validation, result)) in policy.validations.iter().zip(results).enumerate() {
         match (result, &messages) {
@@ -308,7 +310,7 @@ fn all<'a>(
     for program in programs {
         results.push(match program.map(|program| program.run(frame, budget)) {
             Some(Err(Failure::Overspent(why))) => return Err(why),
-            Some(result) => Some(result.map_err(Failure::told)),
+            Some(result) => Some(result.map_err(Failure::message)),
             None => None,
         });
     }

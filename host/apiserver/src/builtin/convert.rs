@@ -4,12 +4,11 @@
 //! - An autoscaler in v1 knows CPU alone; what else it has travels in annotations of the same names as in
 //!   the real server, but in the words of v2.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::decode_type;
+use crate::json::Fields;
 use crate::mutants::mutant;
-
-type Fields = Map<String, Value>;
 
 /// Core events, and those of `events.k8s.io`: what their fields are called.
 const EVENT: [(&str, &str); 7] = [
@@ -114,12 +113,15 @@ fn to_v1(fields: &mut Fields) {
     let status = fields
         .get("status")
         .and_then(|status| status.get("currentMetrics"));
-    let used = status.and_then(Value::as_array).into_iter().flatten();
-    let used = used.filter(|metric| {
-        metric
-            .pointer("/resource/name")
-            .is_some_and(|name| name == "cpu")
-    });
+    let used = status
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter(|metric| {
+            metric
+                .pointer("/resource/name")
+                .is_some_and(|name| name == "cpu")
+        });
     if let (Some(used), Some(status)) = (used.clone().find_map(current), part(fields, "status")) {
         status.insert("currentCPUUtilizationPercentage".to_owned(), used);
     }

@@ -14,12 +14,12 @@ use serde_json::{Map, Value};
 
 use crate::json::type_name;
 use crate::kinds::catalog;
-use crate::kinds::structs::{self, Field, Struct};
-use crate::outline::{Doubled, Place, Step};
+use crate::kinds::structs::{self, Struct, StructField};
+use crate::outline::{Doubled, OutlinePlace, OutlineStep};
 use crate::registry::Resource;
 use crate::schema::{Kind, Schema, View};
 pub use findings::Findings;
-use findings::Wrong;
+use findings::WrongValue;
 use scalars::Misfit;
 
 /// Reads an object of a built-in kind; names the fields that were dropped, such as
@@ -113,15 +113,15 @@ struct Decoder {
 /// A step of the walk.
 #[derive(Debug)]
 struct Turn {
-    step: Step,
+    step: OutlineStep,
     /// The field, if a struct has it.
-    field: Option<Field>,
+    field: Option<StructField>,
     /// Once something was found there or below.
-    place: Option<Place>,
+    place: Option<OutlinePlace>,
 }
 
 impl Turn {
-    fn to(step: Step, field: Option<Field>) -> Self {
+    fn to(step: OutlineStep, field: Option<StructField>) -> Self {
         Self {
             step,
             field,
@@ -132,9 +132,9 @@ impl Turn {
 
 impl Decoder {
     /// Where the walk is, for what is found.
-    fn place(&mut self) -> Place {
+    fn place(&mut self) -> OutlinePlace {
         let known = self.way.iter().rposition(|turn| turn.place.is_some());
-        let mut place = Place::ROOT;
+        let mut place = OutlinePlace::ROOT;
         for turn in self.way.iter_mut().skip(known.unwrap_or(0)) {
             let found = &mut self.found;
             let here = || found.below(place, turn.step.clone(), turn.field);
@@ -187,7 +187,7 @@ impl Decoder {
                 continue;
             }
             self.way
-                .push(Turn::to(Step::Field(name.clone()), Some(*field)));
+                .push(Turn::to(OutlineStep::Field(name.clone()), Some(*field)));
             self.value(value, below, field.go_type());
             if self.is_left_out(value, *field, below) {
                 gone.push(name.clone());
@@ -210,7 +210,7 @@ impl Decoder {
             return;
         }
         let place = self.place();
-        let step = Step::Field(name.to_owned());
+        let step = OutlineStep::Field(name.to_owned());
         let place = self.found.below(place, step, None);
         self.found.unknown_at(place);
     }
@@ -226,7 +226,8 @@ impl Decoder {
                 *value = zero_item(below, go);
                 continue;
             }
-            self.way.push(Turn::to(Step::Field(name.clone()), None));
+            self.way
+                .push(Turn::to(OutlineStep::Field(name.clone()), None));
             if is_resources {
                 let read = scalars::quantity(value, true);
                 self.own(read);
@@ -247,7 +248,7 @@ impl Decoder {
                 *item = zero_item(below, go);
                 continue;
             }
-            self.way.push(Turn::to(Step::Item(index), None));
+            self.way.push(Turn::to(OutlineStep::Item(index), None));
             self.value(item, below, go);
             self.way.pop();
         }
@@ -280,7 +281,7 @@ impl Decoder {
     }
 
     /// Whether Go does not tell a value from none in a field.
-    fn is_left_out(&self, value: &Value, field: Field, view: View<'_>) -> bool {
+    fn is_left_out(&self, value: &Value, field: StructField, view: View<'_>) -> bool {
         if field.is_pointer() || view.kind() == Some(Kind::IntOrString) {
             return false;
         }
@@ -314,7 +315,7 @@ impl Decoder {
     }
 
     fn misfit(&mut self, misfit: Misfit, is_final: bool) {
-        let wrong = Wrong {
+        let wrong = WrongValue {
             at: self.place(),
             misfit,
             within: self.within.clone(),
@@ -325,7 +326,7 @@ impl Decoder {
 }
 
 /// What Go writes for a field that was not there.
-fn zero(field: Field, view: View<'_>) -> Option<Value> {
+fn zero(field: StructField, view: View<'_>) -> Option<Value> {
     let omits = field.omits_empty || field.omits_zero;
     if field.is_pointer() {
         return (!omits).then_some(Value::Null);

@@ -15,8 +15,9 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
+use crate::json::Fields;
 use crate::kinds::catalog;
 use crate::kinds::data;
 use crate::kinds::structs;
@@ -24,8 +25,6 @@ use crate::kinds::types;
 use crate::registry::Resource;
 use crate::schema::View;
 pub(super) use workloads::TEMPLATES;
-
-type Fields = Map<String, Value>;
 
 #[derive(Debug, Default, Deserialize)]
 struct Learnt {

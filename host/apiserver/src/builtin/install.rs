@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::kinds::catalog::{self, CATALOG, Entry, SubEntry, TableColumn};
+use crate::kinds::catalog::{self, CATALOG, CapturedResource, SubEntry, TableColumn};
 use crate::kinds::types;
 use crate::registry::{Column, LazySchema, Origin, Resource, Subresource};
 use crate::schema::Schema;
@@ -28,7 +28,7 @@ pub fn resources() -> Vec<Arc<Resource>> {
     resources
 }
 
-fn resource(entry: &Entry, group: &str, version: &str, storage: &str) -> Resource {
+fn resource(entry: &CapturedResource, group: &str, version: &str, storage: &str) -> Resource {
     let subresources = entry.subresources.iter();
     Resource {
         group: group.to_owned(),

@@ -18,7 +18,7 @@ use prost::encoding::{DecodeContext, WireType, decode_key, decode_varint, skip_f
 use serde_json::{Map, Value, json};
 
 use crate::kinds::catalog;
-use crate::kinds::structs::{self, Field, Struct};
+use crate::kinds::structs::{self, Struct, StructField};
 use crate::kinds::types;
 use crate::schema::{Kind, View};
 
@@ -28,12 +28,12 @@ const MAX_DEPTH: usize = 100;
 
 /// Why a body cannot be read.
 #[derive(Debug)]
-enum Problem {
+enum ProtobufError {
     Wire(DecodeError),
     Other(String),
 }
 
-impl Problem {
+impl ProtobufError {
     fn text(self) -> String {
         match self {
             Self::Wire(error) => format!("proto: {error}"),
@@ -42,7 +42,7 @@ impl Problem {
     }
 }
 
-impl From<DecodeError> for Problem {
+impl From<DecodeError> for ProtobufError {
     fn from(error: DecodeError) -> Self {
         Self::Wire(error)
     }
@@ -102,7 +102,7 @@ struct Unknown {
 }
 
 impl Unknown {
-    fn read(mut envelope: Bytes) -> Result<Self, Problem> {
+    fn read(mut envelope: Bytes) -> Result<Self, ProtobufError> {
         let mut unknown = Self::default();
         while envelope.has_remaining() {
             let (number, wire) = decode_key(&mut envelope)?;
@@ -125,7 +125,7 @@ impl Unknown {
         Ok(unknown)
     }
 
-    fn object(&self) -> Result<Value, Problem> {
+    fn object(&self) -> Result<Value, ProtobufError> {
         let (api_version, kind) = (self.api_version.as_str(), self.kind.as_str());
         let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
         let mut object = match catalog::type_of_kind(group, version, kind) {
@@ -143,35 +143,35 @@ impl Unknown {
     }
 }
 
-fn too_deep() -> Problem {
-    Problem::Other("proto: nested too deeply".to_owned())
+fn too_deep() -> ProtobufError {
+    ProtobufError::Other("proto: nested too deeply".to_owned())
 }
 
-fn length_delimited(wire: WireType, from: &mut Bytes) -> Result<Bytes, Problem> {
+fn length_delimited(wire: WireType, from: &mut Bytes) -> Result<Bytes, ProtobufError> {
     if wire != WireType::LengthDelimited {
-        return Err(Problem::Other(format!(
+        return Err(ProtobufError::Other(format!(
             "proto: wrong wireType = {}",
             wire as u8
         )));
     }
     let length = usize::try_from(decode_varint(from)?).unwrap_or(usize::MAX);
     if length > from.remaining() {
-        return Err(Problem::Other("unexpected EOF".to_owned()));
+        return Err(ProtobufError::Other("unexpected EOF".to_owned()));
     }
     Ok(from.split_to(length))
 }
 
-fn text(wire: WireType, from: &mut Bytes) -> Result<String, Problem> {
+fn text(wire: WireType, from: &mut Bytes) -> Result<String, ProtobufError> {
     let bytes = length_delimited(wire, from)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-fn skip(wire: WireType, number: u32, from: &mut Bytes) -> Result<(), Problem> {
+fn skip(wire: WireType, number: u32, from: &mut Bytes) -> Result<(), ProtobufError> {
     Ok(skip_field(wire, number, from, DecodeContext::default())?)
 }
 
 /// A message of the type at `view`.
-fn message(from: Bytes, view: View<'_>, depth: usize) -> Result<Value, Problem> {
+fn message(from: Bytes, view: View<'_>, depth: usize) -> Result<Value, ProtobufError> {
     let type_name = view.type_name().unwrap_or_default();
     if let Some(read) = special::read(type_name, &from, depth) {
         return read;
@@ -185,19 +185,20 @@ fn message(from: Bytes, view: View<'_>, depth: usize) -> Result<Value, Problem> 
 /// A message, or one that is embedded in it: `prefix` has the numbers on the way to it.
 fn part(
     mut from: Bytes,
-    fields: &[Field],
+    fields: &[StructField],
     prefix: &[u32],
     view: View<'_>,
     depth: usize,
     into: &mut Map<String, Value>,
-) -> Result<(), Problem> {
+) -> Result<(), ProtobufError> {
     let depth = depth.checked_sub(1).ok_or_else(too_deep)?;
     while from.has_remaining() {
         let (number, wire) = decode_key(&mut from)?;
         let mut path = prefix.to_vec();
         path.push(number);
         let mut all = fields.iter();
-        let leads_to = |field: &&Field| field.numbers().zip(&path).all(|(own, on)| own == *on);
+        let leads_to =
+            |field: &&StructField| field.numbers().zip(&path).all(|(own, on)| own == *on);
         let Some(found) =
             all.find(|field| leads_to(field) && field.numbers().count() >= path.len())
         else {
@@ -226,7 +227,7 @@ fn field(
     view: View<'_>,
     depth: usize,
     slot: &mut Value,
-) -> Result<(), Problem> {
+) -> Result<(), ProtobufError> {
     match (view.kind(), view.items(), view.values()) {
         (Some(Kind::Array), Some(items), _) => {
             if !slot.is_array() {
@@ -269,7 +270,11 @@ fn field(
     Ok(())
 }
 
-fn entry_of(mut entry: Bytes, view: View<'_>, depth: usize) -> Result<(String, Value), Problem> {
+fn entry_of(
+    mut entry: Bytes,
+    view: View<'_>,
+    depth: usize,
+) -> Result<(String, Value), ProtobufError> {
     let (mut key, mut found) = (String::new(), None);
     while entry.has_remaining() {
         let (number, wire) = decode_key(&mut entry)?;
@@ -294,7 +299,12 @@ fn zero(view: View<'_>) -> Value {
 }
 
 /// A single value.
-fn value(wire: WireType, from: &mut Bytes, view: View<'_>, depth: usize) -> Result<Value, Problem> {
+fn value(
+    wire: WireType,
+    from: &mut Bytes,
+    view: View<'_>,
+    depth: usize,
+) -> Result<Value, ProtobufError> {
     if special::is_message(view.type_name().unwrap_or_default()) {
         return message(length_delimited(wire, from)?, view, depth);
     }
@@ -303,14 +313,14 @@ fn value(wire: WireType, from: &mut Bytes, view: View<'_>, depth: usize) -> Resu
             Ok(STANDARD.encode(length_delimited(wire, from)?).into())
         }
         Some(Kind::String) => Ok(text(wire, from)?.into()),
-        Some(Kind::Integer | Kind::Boolean) if wire != WireType::Varint => Err(Problem::Other(
-            format!("proto: wrong wireType = {}", wire as u8),
-        )),
+        Some(Kind::Integer | Kind::Boolean) if wire != WireType::Varint => Err(
+            ProtobufError::Other(format!("proto: wrong wireType = {}", wire as u8)),
+        ),
         Some(Kind::Boolean) => Ok((decode_varint(from)? != 0).into()),
         Some(Kind::Integer) => Ok(decode_varint(from)?.cast_signed().into()),
         Some(Kind::Number) => {
             if wire != WireType::SixtyFourBit || from.remaining() < 8 {
-                return Err(Problem::Other(format!(
+                return Err(ProtobufError::Other(format!(
                     "proto: wrong wireType = {}",
                     wire as u8
                 )));
@@ -323,7 +333,7 @@ fn value(wire: WireType, from: &mut Bytes, view: View<'_>, depth: usize) -> Resu
 }
 
 /// A list as the value of a map: a message with items.
-fn list_message(mut from: Bytes, view: View<'_>, depth: usize) -> Result<Value, Problem> {
+fn list_message(mut from: Bytes, view: View<'_>, depth: usize) -> Result<Value, ProtobufError> {
     let mut list = Vec::new();
     let depth = depth.checked_sub(1).ok_or_else(too_deep)?;
     while from.has_remaining() {

@@ -12,19 +12,19 @@ const NANO: i32 = -9;
 const MILLI: i32 = -3;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Format {
+enum QuantityFormat {
     Decimal,
     Exponent,
     Binary,
 }
 
 /// What a text says.
-struct Parts<'a> {
+struct NumberParts<'a> {
     negative: bool,
     whole: &'a str,
     fraction: &'a str,
-    format: Format,
-    /// Of ten, or of two for [`Format::Binary`].
+    format: QuantityFormat,
+    /// Of ten, or of two for [`QuantityFormat::Binary`].
     exponent: i32,
 }
 
@@ -45,8 +45,8 @@ pub(crate) fn canonical(text: &str, to_milli: bool) -> Result<String, &'static s
     let digits = digits.parse::<i128>().map_err(|_| MALFORMED)?;
     let fraction = i32::try_from(parts.fraction.len()).map_err(|_| MALFORMED)?;
     let (mut value, mut scale) = match parts.format {
-        Format::Binary => (digits << parts.exponent, -fraction),
-        Format::Decimal | Format::Exponent => (digits, parts.exponent - fraction),
+        QuantityFormat::Binary => (digits << parts.exponent, -fraction),
+        QuantityFormat::Decimal | QuantityFormat::Exponent => (digits, parts.exponent - fraction),
     };
     if (!to_milli || scale >= MILLI) && is_canonical(&parts, digits, scale) {
         return Ok(text.to_owned());
@@ -57,7 +57,9 @@ pub(crate) fn canonical(text: &str, to_milli: bool) -> Result<String, &'static s
         value = (value + 9) / 10;
         scale += 1;
     }
-    if parts.format == Format::Binary && value > MAX_BINARY * 10_i128.pow(scale.unsigned_abs()) {
+    if parts.format == QuantityFormat::Binary
+        && value > MAX_BINARY * 10_i128.pow(scale.unsigned_abs())
+    {
         (value, scale) = (MAX_BINARY, 0);
     }
     let rounded = write(value, scale, parts.format);
@@ -68,7 +70,7 @@ pub(crate) fn canonical(text: &str, to_milli: bool) -> Result<String, &'static s
     })
 }
 
-fn parse(text: &str) -> Result<Parts<'_>, &'static str> {
+fn parse(text: &str) -> Result<NumberParts<'_>, &'static str> {
     let (negative, unsigned) = match text.as_bytes().first() {
         Some(b'-') => (true, text.get(1..)),
         Some(b'+') => (false, text.get(1..)),
@@ -92,7 +94,7 @@ fn parse(text: &str) -> Result<Parts<'_>, &'static str> {
         return Err(MALFORMED);
     }
     let (format, exponent) = interpret(suffix).ok_or(NO_SUFFIX)?;
-    Ok(Parts {
+    Ok(NumberParts {
         negative,
         whole: if whole.is_empty() { "0" } else { whole },
         fraction,
@@ -105,7 +107,7 @@ fn parse(text: &str) -> Result<Parts<'_>, &'static str> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Amount {
     nanos: i128,
-    format: Format,
+    format: QuantityFormat,
 }
 
 impl PartialEq for Amount {
@@ -122,8 +124,10 @@ impl Amount {
         let digits: i128 = digits.parse().ok().filter(|_| digits.len() <= MAX_DIGITS)?;
         let fraction = i32::try_from(parts.fraction.len()).ok()?;
         let (value, scale) = match parts.format {
-            Format::Binary => (digits << parts.exponent, -fraction),
-            Format::Decimal | Format::Exponent => (digits, parts.exponent - fraction),
+            QuantityFormat::Binary => (digits << parts.exponent, -fraction),
+            QuantityFormat::Decimal | QuantityFormat::Exponent => {
+                (digits, parts.exponent - fraction)
+            }
         };
         let shift = u32::try_from(scale - NANO).ok()?;
         let nanos = value.checked_mul(10_i128.checked_pow(shift)?)?;
@@ -207,29 +211,29 @@ const BINARY: [(&str, i32); 6] = [
     ("Ei", 60),
 ];
 
-fn interpret(suffix: &str) -> Option<(Format, i32)> {
+fn interpret(suffix: &str) -> Option<(QuantityFormat, i32)> {
     let find = |table: &[(&str, i32)]| {
         let mut rows = table.iter();
         rows.find(|(name, _)| *name == suffix)
             .map(|(_, exponent)| *exponent)
     };
     if let Some(exponent) = find(&DECIMAL) {
-        return Some((Format::Decimal, exponent));
+        return Some((QuantityFormat::Decimal, exponent));
     }
     if let Some(exponent) = find(&BINARY) {
-        return Some((Format::Binary, exponent));
+        return Some((QuantityFormat::Binary, exponent));
     }
     let exponent = suffix.strip_prefix(['e', 'E'])?;
-    Some((Format::Exponent, exponent.parse().ok()?))
+    Some((QuantityFormat::Exponent, exponent.parse().ok()?))
 }
 
 /// Whether the real server keeps the text; it is not always what it would write itself.
-fn is_canonical(parts: &Parts<'_>, digits: i128, scale: i32) -> bool {
+fn is_canonical(parts: &NumberParts<'_>, digits: i128, scale: i32) -> bool {
     if scale < NANO {
         return false;
     }
     let count = parts.whole.len() + parts.fraction.len();
-    if parts.format == Format::Binary {
+    if parts.format == QuantityFormat::Binary {
         let few = count + (parts.exponent as usize * 3) / 10 < 15;
         return few && parts.fraction.is_empty() && parts.exponent % 10 == 0 && digits & 7 != 0;
     }
@@ -239,12 +243,12 @@ fn is_canonical(parts: &Parts<'_>, digits: i128, scale: i32) -> bool {
 }
 
 /// `CanonicalizeBytes`, of a value that is not negative.
-fn write(value: i128, scale: i32, format: Format) -> String {
+fn write(value: i128, scale: i32, format: QuantityFormat) -> String {
     if value == 0 {
         return "0".to_owned();
     }
     let whole = whole_value(value, scale);
-    let binary = whole.filter(|whole| format == Format::Binary && *whole >= 1024);
+    let binary = whole.filter(|whole| format == QuantityFormat::Binary && *whole >= 1024);
     if let Some(mut amount) = binary {
         let mut exponent = 0;
         while amount >= 1024 && amount % 1024 == 0 {
@@ -263,9 +267,11 @@ fn write(value: i128, scale: i32, format: Format) -> String {
         exponent -= 1;
     }
     match format {
-        Format::Exponent if exponent == 0 => amount.to_string(),
-        Format::Exponent => format!("{amount}e{exponent}"),
-        Format::Decimal | Format::Binary => format!("{amount}{}", suffix(&DECIMAL, exponent)),
+        QuantityFormat::Exponent if exponent == 0 => amount.to_string(),
+        QuantityFormat::Exponent => format!("{amount}e{exponent}"),
+        QuantityFormat::Decimal | QuantityFormat::Binary => {
+            format!("{amount}{}", suffix(&DECIMAL, exponent))
+        }
     }
 }
 

@@ -19,10 +19,11 @@ mod tolerations;
 mod update;
 
 use http::StatusCode;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::default::{is_empty, object, put};
 use super::{decode, default};
+use crate::json::Fields;
 use crate::json::text;
 use crate::registry::Resource;
 use crate::request::User;
@@ -30,8 +31,6 @@ use crate::seams::Rng;
 use crate::status::{Named, Refusal};
 
 pub use update::{prepare_update, prepare_update_status};
-
-type Fields = Map<String, Value>;
 
 /// The other objects, as far as they decide about one.
 pub trait Cluster {
@@ -43,7 +42,7 @@ pub trait Cluster {
 
 /// A write of an object of a built-in kind.
 #[derive(Clone, Copy)]
-pub struct Write<'a> {
+pub struct BuiltInWrite<'a> {
     /// The kind.
     pub resource: &'a Resource,
     /// Where the object lies; empty for kinds without namespaces.
@@ -64,7 +63,7 @@ pub struct Write<'a> {
 ///
 /// # Errors
 /// If the cluster does not allow it.
-pub fn prepare_create(object: &mut Value, write: Write<'_>) -> Result<(), Refusal> {
+pub fn prepare_create(object: &mut Value, write: BuiltInWrite<'_>) -> Result<(), Refusal> {
     if let Value::Object(fields) = object {
         admit(fields, write)?;
         create(fields, write);
@@ -82,7 +81,7 @@ fn reread(object: &mut Value, resource: &Resource) {
     default(object, resource);
 }
 
-impl Write<'_> {
+impl BuiltInWrite<'_> {
     fn is(&self, group: &str, plural: &str) -> bool {
         self.resource.group == group && self.resource.plural == plural
     }
@@ -105,7 +104,7 @@ impl Write<'_> {
 }
 
 /// What admission plugins add.
-fn admit(fields: &mut Fields, write: Write<'_>) -> Result<(), Refusal> {
+fn admit(fields: &mut Fields, write: BuiltInWrite<'_>) -> Result<(), Refusal> {
     match (
         write.resource.group.as_str(),
         write.resource.plural.as_str(),
@@ -176,7 +175,7 @@ fn set_default_class(
     fields: &mut Fields,
     field: &str,
     (group, resource, mark): (&str, &str, &str),
-    write: Write<'_>,
+    write: BuiltInWrite<'_>,
 ) {
     let annotation = format!("{}/annotations/kubernetes.io~1ingress.class", "/metadata");
     let is_set = Value::Object(fields.clone()).pointer(&annotation).is_some();
@@ -200,7 +199,7 @@ fn set_default_class(
 }
 
 /// What the strategy of the kind does.
-fn create(fields: &mut Fields, write: Write<'_>) {
+fn create(fields: &mut Fields, write: BuiltInWrite<'_>) {
     let resource = write.resource;
     // A kubelet tells about its node as it creates it.
     if resource.subresource("status").is_some() && !write.is("", "nodes") {
@@ -244,7 +243,7 @@ fn only_names(account: &mut Fields) {
 }
 
 /// A limit range needs no name.
-fn name_by_uid(range: &mut Fields, write: Write<'_>) {
+fn name_by_uid(range: &mut Fields, write: BuiltInWrite<'_>) {
     put(range, "metadata", json!({}));
     if let Some(metadata) = object(range, "metadata")
         && metadata.get("name").is_none_or(is_empty)

@@ -44,7 +44,7 @@ pub use warnings::warnings;
 
 /// What is wrong with a new object, beside its metadata.
 pub fn validate_create(object: &Value, resource: &Resource) -> Vec<Cause> {
-    let object = kept(object, resource);
+    let object = in_stored_version(object, resource);
     let mut causes = Causes::new();
     let new = Spot::root(&object);
     match (resource.group.as_str(), resource.plural.as_str()) {
@@ -109,7 +109,10 @@ fn admitting(new: &Spot<'_>, old: Option<&Spot<'_>>, plural: &str, causes: &mut 
 
 /// What is wrong with a changed object, beside its metadata.
 pub fn validate_update(new: &Value, old: &Value, resource: &Resource) -> Vec<Cause> {
-    let (object, held) = (kept(new, resource), kept(old, resource));
+    let (object, held) = (
+        in_stored_version(new, resource),
+        in_stored_version(old, resource),
+    );
     let mut causes = Causes::new();
     let (new, old) = (Spot::root(&object), Spot::root(&held));
     match (resource.group.as_str(), resource.plural.as_str()) {
@@ -189,7 +192,10 @@ pub fn validate_ephemeral(new: &Value, old: &Value) -> Vec<Cause> {
 
 /// What is wrong with an object whose status has changed, beside its metadata.
 pub fn validate_status_update(new: &Value, old: &Value, resource: &Resource) -> Vec<Cause> {
-    let (object, held) = (kept(new, resource), kept(old, resource));
+    let (object, held) = (
+        in_stored_version(new, resource),
+        in_stored_version(old, resource),
+    );
     let mut causes = Causes::new();
     let (new, old) = (Spot::root(&object), Spot::root(&held));
     match (resource.group.as_str(), resource.plural.as_str()) {
@@ -211,7 +217,7 @@ pub fn validate_status_update(new: &Value, old: &Value, resource: &Resource) -> 
 }
 
 /// The object in the version in which it is kept.
-fn kept<'a>(object: &'a Value, resource: &Resource) -> Cow<'a, Value> {
+fn in_stored_version<'a>(object: &'a Value, resource: &Resource) -> Cow<'a, Value> {
     let version = resource.stored_as();
     if resource.api_version() == version {
         return Cow::Borrowed(object);

@@ -13,7 +13,7 @@ use crate::crd::names::{self, CLEANUP, Cleanup};
 use crate::registry::{Origin, Registry, Resource};
 use crate::seams::Instant;
 use crate::server::Server;
-use crate::store::{Key, Place};
+use crate::store::{GroupResource, NamespacedName};
 
 const AGENT: Agent = Agent {
     program: "kube-apiserver",
@@ -27,7 +27,7 @@ const AGAIN: Duration = Duration::from_secs(5);
 pub(super) struct Crds {
     queue: Queue<Box<str>>,
     /// Resources whose CRD waits for the last of their objects.
-    ending: BTreeMap<Place, Box<str>>,
+    ending: BTreeMap<GroupResource, Box<str>>,
 }
 
 impl Crds {
@@ -70,9 +70,10 @@ impl Crds {
     /// Takes a step towards the end of a CRD; answers when to look again.
     fn end(&mut self, server: &Server, name: &str) -> Result<Option<Duration>, Failed> {
         let registry = server.registry();
-        let definitions = registry.find("apiextensions.k8s.io", "v1", "customresourcedefinitions");
-        let definitions = definitions.ok_or(Failed::Absent)?;
-        let key = Key::new("", name);
+        let definitions = registry
+            .find("apiextensions.k8s.io", "v1", "customresourcedefinitions")
+            .ok_or(Failed::Absent)?;
+        let key = NamespacedName::new("", name);
         let held = || {
             server
                 .store()
@@ -131,7 +132,10 @@ fn delete_all(client: Client<'_>, resource: &Resource) -> Result<(), Failed> {
     let entries = client.server.store().list(&resource.place(), None).entries;
     let namespaces: BTreeSet<&str> = entries.iter().map(|entry| &*entry.key.namespace).collect();
     for namespace in namespaces {
-        client.delete_all(At::new(resource, &Key::new(namespace, "")), &json!({}))?;
+        client.delete_all(
+            At::new(resource, &NamespacedName::new(namespace, "")),
+            &json!({}),
+        )?;
     }
     Ok(())
 }

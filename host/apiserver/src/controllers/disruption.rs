@@ -11,7 +11,7 @@ use super::feed::{Seen, Thing};
 use super::queue::Queue;
 use crate::seams::Instant;
 use crate::server::Server;
-use crate::store::Place;
+use crate::store::GroupResource;
 use crate::{budgets, conditions, meta};
 
 const AGENT: Agent = Agent {
@@ -33,7 +33,7 @@ impl Disruption {
         if seen.is("policy", "poddisruptionbudgets") && !seen.is_gone() {
             self.queue.add(seen.thing.clone());
         } else if seen.is("", "pods") {
-            let place = Place {
+            let place = GroupResource {
                 group: "policy".to_owned(),
                 plural: "poddisruptionbudgets".to_owned(),
             };
@@ -80,7 +80,7 @@ fn follow(server: &Server, thing: &Thing) -> Result<Option<SignedDuration>, Fail
     let resource = resource_at(&registry, &thing.place).ok_or(Failed::Absent)?;
     let held = server.store().get(&thing.place, &thing.key);
     let budget = held.ok_or(Failed::Absent)?.value();
-    let pods = Place {
+    let pods = GroupResource {
         group: String::new(),
         plural: "pods".to_owned(),
     };
@@ -88,8 +88,11 @@ fn follow(server: &Server, thing: &Thing) -> Result<Option<SignedDuration>, Fail
         .store()
         .list(&pods, Some(&thing.key.namespace))
         .entries;
-    let pods = pods.iter().map(|entry| entry.value());
-    let pods: Vec<Value> = pods.filter(|pod| budgets::selects(&budget, pod)).collect();
+    let pods: Vec<Value> = pods
+        .iter()
+        .map(|entry| entry.value())
+        .filter(|pod| budgets::selects(&budget, pod))
+        .collect();
     let now = server.seams().clock.wall();
     let (disrupted, again) = disrupted(&budget, &pods, now);
     let expected = expected::of(server, &budget, &pods);

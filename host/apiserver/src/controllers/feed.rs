@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use crate::registry::Registry;
 use crate::server::Server;
-use crate::store::{Change, Entry, Gone, Happened, Key, Listener, Place};
+use crate::store::{BellListener, Entry, EventType, Gone, GroupResource, Happened, NamespacedName};
 
 /// Something that the controllers learn.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ pub(super) enum News {
 #[derive(Debug)]
 pub(super) struct Seen {
     pub(super) thing: Thing,
-    pub(super) change: Change,
+    pub(super) change: EventType,
     /// Afterwards, or as it last was.
     pub(super) meta: Meta,
     /// Before the change.
@@ -33,8 +33,8 @@ pub(super) struct Seen {
 /// Where an object is: its resource, namespace and name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Thing {
-    pub(super) place: Place,
-    pub(super) key: Key,
+    pub(super) place: GroupResource,
+    pub(super) key: NamespacedName,
 }
 
 /// What controllers need to know of an object's metadata.
@@ -118,11 +118,11 @@ impl Seen {
     }
 
     pub(super) fn is_new(&self) -> bool {
-        self.change == Change::Added
+        self.change == EventType::Added
     }
 
     pub(super) fn is_gone(&self) -> bool {
-        self.change == Change::Deleted
+        self.change == EventType::Deleted
     }
 
     fn of(happened: Happened) -> Self {
@@ -138,13 +138,13 @@ impl Seen {
         }
     }
 
-    fn there(place: Place, entry: &Entry) -> Self {
+    fn there(place: GroupResource, entry: &Entry) -> Self {
         Self {
             thing: Thing {
                 place,
                 key: entry.key.clone(),
             },
-            change: Change::Added,
+            change: EventType::Added,
             meta: Meta::of(entry),
             before: Meta::default(),
         }
@@ -155,7 +155,7 @@ impl Seen {
 #[derive(Debug)]
 pub(super) struct Feed {
     server: Server,
-    bell: Listener,
+    bell: BellListener,
     /// How far it has read; nothing before the first time.
     seen: Option<u64>,
     registry: Arc<Registry>,

@@ -22,11 +22,11 @@ use crate::mutants::mutant;
 use crate::registry::{Registry, Resource};
 use crate::seams::Instant;
 use crate::server::Server;
-use crate::store::Key;
+use crate::store::NamespacedName;
 use elsewhere::{is_elsewhere, tell};
-use gone::Gone;
+use gone::AbsentOwners;
 use graph::Graph;
-use judge::{Deletion, Dependents, FOREGROUND, ORPHAN, Standing, Step};
+use judge::{Deletion, FOREGROUND, GarbageStep, ORPHAN, OwnDependents, Standing};
 use owners::{disown, unblock};
 
 const AGENT: Agent = Agent {
@@ -40,7 +40,7 @@ pub(super) struct Garbage {
     graph: Graph,
     queue: Queue<Thing>,
     /// Owners that have gone and that something still names, by uid.
-    gone: BTreeMap<String, Gone>,
+    gone: BTreeMap<String, AbsentOwners>,
     /// Objects whose owners are of a kind that is not served.
     kindless: BTreeSet<Thing>,
     /// Who has been told that an owner is in another namespace.
@@ -68,7 +68,7 @@ impl Garbage {
         }
         if seen.is_gone() {
             if self.graph.has_dependents(&meta.uid) {
-                let gone = Gone::of(&server.registry(), seen);
+                let gone = AbsentOwners::of(&server.registry(), seen);
                 self.gone.insert(meta.uid.clone(), gone);
             }
             self.kindless.remove(thing);
@@ -131,7 +131,7 @@ impl Garbage {
     fn visit(&mut self, client: Client<'_>, thing: &Thing) -> Result<(), Failed> {
         let registry = client.server.registry();
         let resource = resource_at(&registry, &thing.place);
-        let (Some(resource), Some(entry)) = (resource, client.held(thing)) else {
+        let (Some(resource), Some(entry)) = (resource, client.stored(thing)) else {
             return Ok(());
         };
         let meta = Meta::of(&entry);
@@ -139,22 +139,22 @@ impl Garbage {
         let at = At::new(resource, &thing.key);
         match self.step(client, &registry, thing, &meta) {
             // What it waits for says so when it goes.
-            Step::Leave | Step::Wait => Ok(()),
-            Step::AwaitKind => {
+            GarbageStep::Leave | GarbageStep::Wait => Ok(()),
+            GarbageStep::AwaitKind => {
                 self.kindless.insert(thing.clone());
                 Ok(())
             }
-            Step::Disown(uids) => {
+            GarbageStep::Disown(uids) => {
                 let lost = |uid: &str| uids.iter().any(|lost| lost == uid);
                 disown(client, thing, resource, lost)
             }
-            Step::Delete(Deletion::Unblocked) => {
+            GarbageStep::Delete(Deletion::Unblocked) => {
                 unblock(client, thing, resource)?;
                 delete(client, at, &meta, None, Deletion::Unblocked)
             }
-            Step::Delete(how) => delete(client, at, &meta, Some(&revision), how),
-            Step::Release => client.merge(at, &without(&meta, &revision, FOREGROUND)),
-            Step::Orphan => {
+            GarbageStep::Delete(how) => delete(client, at, &meta, Some(&revision), how),
+            GarbageStep::Release => client.merge(at, &without(&meta, &revision, FOREGROUND)),
+            GarbageStep::Orphan => {
                 let owner = &meta.uid;
                 mutant!(
                     OrphansKeepTheirOwner,
@@ -172,12 +172,12 @@ impl Garbage {
         registry: &Registry,
         thing: &Thing,
         meta: &Meta,
-    ) -> Step {
+    ) -> GarbageStep {
         if meta.is_deleting() {
             return judge::ending(meta, self.graph.is_blocked(&meta.uid));
         }
         if meta.owner_references.is_empty() {
-            return Step::Leave;
+            return GarbageStep::Leave;
         }
         let standings = self.standings(client, registry, thing, meta);
         judge::owned(meta, &standings, self.dependents(client, &meta.uid))
@@ -197,18 +197,18 @@ impl Garbage {
         Ok(())
     }
 
-    fn dependents(&self, client: Client<'_>, uid: &str) -> Dependents {
+    fn dependents(&self, client: Client<'_>, uid: &str) -> OwnDependents {
         if !self.graph.has_dependents(uid) {
-            return Dependents::None;
+            return OwnDependents::None;
         }
         let waits = |thing: &Thing| {
-            let held = client.held(thing);
+            let held = client.stored(thing);
             held.is_some_and(|held| Meta::of(&held).ends_with(FOREGROUND))
         };
         if self.graph.dependents(uid).any(waits) {
-            Dependents::Waiting
+            OwnDependents::Waiting
         } else {
-            Dependents::Some
+            OwnDependents::Some
         }
     }
 
@@ -256,7 +256,7 @@ impl Garbage {
         if gone.is_some() {
             return Standing::Absent;
         }
-        let held = client.held(&place_of(resource, thing, owner));
+        let held = client.stored(&place_of(resource, thing, owner));
         let held = held
             .map(|held| Meta::of(&held))
             .filter(|held| mutant!(OwnersAreKnownByName, held.uid == owner.uid, true));
@@ -298,7 +298,7 @@ fn place_of(resource: &Resource, dependent: &Thing, owner: &Owner) -> Thing {
     };
     Thing {
         place: resource.place(),
-        key: Key::new(namespace, &owner.name),
+        key: NamespacedName::new(namespace, &owner.name),
     }
 }
 

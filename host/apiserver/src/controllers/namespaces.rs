@@ -17,7 +17,7 @@ use crate::options::controllers as names;
 use crate::registry::{Registry, Resource};
 use crate::seams::Instant;
 use crate::server::Server;
-use crate::store::{Entry, Key};
+use crate::store::{Entry, NamespacedName};
 use contents::Emptied;
 
 const AGENT: Agent = Agent {
@@ -60,7 +60,7 @@ impl Namespaces {
     /// Notes whom an event is about.
     pub(super) fn observe(&mut self, server: &Server, seen: &Seen) {
         let now = server.seams().clock.instant();
-        let Key { namespace, name } = &seen.thing.key;
+        let NamespacedName { namespace, name } = &seen.thing.key;
         let empties = server.options().controllers.runs(names::NAMESPACES);
         if seen.is("", "namespaces") {
             if seen.is_gone() {
@@ -155,7 +155,9 @@ fn namespace<'a>(
     name: &str,
 ) -> Result<(&'a Arc<Resource>, Arc<Entry>), Failed> {
     let resource = core(registry, "namespaces").ok_or(Failed::Absent)?;
-    let held = server.store().get(&resource.place(), &Key::new("", name));
+    let held = server
+        .store()
+        .get(&resource.place(), &NamespacedName::new("", name));
     Ok((resource, held.ok_or(Failed::Absent)?))
 }
 
@@ -195,7 +197,7 @@ fn furnish(server: &Server, name: &str) -> Result<(), Failed> {
     }
     let controllers = &server.options().controllers;
     let accounts = core(&registry, "serviceaccounts").ok_or(Failed::Absent)?;
-    let key = Key::new(name, ACCOUNT);
+    let key = NamespacedName::new(name, ACCOUNT);
     let furnishes = controllers.runs(names::SERVICE_ACCOUNTS);
     if furnishes && server.store().get(&accounts.place(), &key).is_none() {
         let client = Client {
@@ -219,7 +221,7 @@ fn furnish(server: &Server, name: &str) -> Result<(), Failed> {
 /// Keeps the server's root certificates in a namespace.
 fn publish(server: &Server, registry: &Registry, namespace: &str, ca: &str) -> Result<(), Failed> {
     let maps = core(registry, "configmaps").ok_or(Failed::Absent)?;
-    let key = Key::new(namespace, ROOT_CA);
+    let key = NamespacedName::new(namespace, ROOT_CA);
     let at = At::new(maps, &key);
     let client = Client {
         server,

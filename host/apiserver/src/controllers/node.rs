@@ -23,9 +23,9 @@ use super::queue::Queue;
 use crate::options::{self, controllers as names};
 use crate::seams::Instant;
 use crate::server::Server;
-use crate::store::Key;
+use crate::store::NamespacedName;
 use kubelet::Kubelet;
-use pods::Step;
+use pods::PodStep;
 use scheduler::Scheduler;
 use workloads::Workload;
 
@@ -49,13 +49,13 @@ const BEAT: Duration = Duration::from_secs(10);
 
 /// What the node works on.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Task {
+enum NodeTask {
     /// To say that it is there.
     Register,
     /// To say that it lives.
     Beat,
     /// To give a node its taints.
-    Taint(Key),
+    Taint(NamespacedName),
     Pod(Thing),
     /// To find a node for a pod.
     Schedule(Thing),
@@ -64,19 +64,19 @@ enum Task {
 
 /// The node, and what controls it.
 #[derive(Debug)]
-pub(super) struct Node {
-    queue: Queue<Task>,
+pub(super) struct SimulatedNode {
+    queue: Queue<NodeTask>,
     kubelet: Kubelet,
     scheduler: Scheduler,
     /// Workloads whose pods have no room.
     halted: BTreeSet<Thing>,
 }
 
-impl Default for Node {
+impl Default for SimulatedNode {
     /// A node that registers first.
     fn default() -> Self {
         let mut queue = Queue::default();
-        queue.add(Task::Register);
+        queue.add(NodeTask::Register);
         Self {
             queue,
             kubelet: Kubelet::default(),
@@ -98,7 +98,7 @@ fn taints(server: &Server) -> bool {
     here && !leases::is_led(server, "kube-controller-manager")
 }
 
-impl Node {
+impl SimulatedNode {
     /// One that begins again, and gives no address twice.
     pub(super) fn again(&self) -> Self {
         Self {
@@ -112,7 +112,7 @@ impl Node {
         let thing = &seen.thing;
         if seen.is("", "pods") {
             if !seen.is_gone() {
-                self.queue.add(Task::Pod(thing.clone()));
+                self.queue.add(NodeTask::Pod(thing.clone()));
                 return;
             }
             self.kubelet.forget(&seen.meta.uid);
@@ -121,14 +121,14 @@ impl Node {
             }
         } else if seen.is("", "nodes") {
             if is_full(server) && !seen.is_gone() {
-                self.queue.add(Task::Taint(thing.key.clone()));
+                self.queue.add(NodeTask::Taint(thing.key.clone()));
             }
             self.retry();
         } else if Workload::of(&thing.place).is_some() && is_full(server) {
             if seen.is_gone() {
                 self.halted.remove(thing);
             } else if seen.is_new() || seen.meta.generation != seen.before.generation {
-                self.queue.add(Task::Workload(thing.clone()));
+                self.queue.add(NodeTask::Workload(thing.clone()));
             }
         }
     }
@@ -136,10 +136,10 @@ impl Node {
     /// Tries again whatever has no room.
     fn retry(&mut self) {
         for thing in self.scheduler.retry() {
-            self.queue.add(Task::Schedule(thing));
+            self.queue.add(NodeTask::Schedule(thing));
         }
         for thing in std::mem::take(&mut self.halted) {
-            self.queue.add(Task::Workload(thing));
+            self.queue.add(NodeTask::Workload(thing));
         }
     }
 
@@ -167,29 +167,29 @@ impl Node {
     fn done(
         &mut self,
         server: &Server,
-        task: &Task,
+        task: &NodeTask,
         now: Instant,
     ) -> Result<Option<Instant>, Failed> {
         match task {
-            Task::Register => {
+            NodeTask::Register => {
                 machine::register(server)?;
-                self.queue.add(Task::Beat);
+                self.queue.add(NodeTask::Beat);
                 if taints(server) {
-                    lifecycle::follow(server, &Key::new("", NAME))?;
+                    lifecycle::follow(server, &NamespacedName::new("", NAME))?;
                 }
                 Ok(None)
             }
-            Task::Beat => {
+            NodeTask::Beat => {
                 if !taints(server) {
                     leases::renew(server)?;
                 }
                 Ok(Some(now + BEAT))
             }
-            Task::Taint(_) if !taints(server) => Ok(None),
-            Task::Taint(key) => lifecycle::follow(server, key).map(|()| None),
-            Task::Pod(thing) => self.pod(server, thing, now),
-            Task::Schedule(thing) => self.scheduler.schedule(server, thing).map(|()| None),
-            Task::Workload(thing) => {
+            NodeTask::Taint(_) if !taints(server) => Ok(None),
+            NodeTask::Taint(key) => lifecycle::follow(server, key).map(|()| None),
+            NodeTask::Pod(thing) => self.pod(server, thing, now),
+            NodeTask::Schedule(thing) => self.scheduler.schedule(server, thing).map(|()| None),
+            NodeTask::Workload(thing) => {
                 let followed = workloads::follow(server, &self.scheduler, thing, now)?;
                 if followed.is_halted {
                     self.halted.insert(thing.clone());
@@ -220,8 +220,8 @@ impl Node {
             if self.scheduler.note(thing, &pod) {
                 self.retry();
             }
-            if pods::next(&pod) == Step::Schedule {
-                self.queue.add(Task::Schedule(thing.clone()));
+            if pods::next(&pod) == PodStep::Schedule {
+                self.queue.add(NodeTask::Schedule(thing.clone()));
             }
         }
         self.kubelet.step(server, &thing.key, pod, now)

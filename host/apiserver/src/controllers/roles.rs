@@ -9,7 +9,7 @@ use crate::meta;
 use crate::rbac::{Rule, aggregation};
 use crate::seams::Instant;
 use crate::server::Server;
-use crate::store::Key;
+use crate::store::NamespacedName;
 
 const AGENT: Agent = Agent {
     program: "clusterrole-aggregation-controller",
@@ -76,7 +76,7 @@ fn aggregate(server: &Server) -> Result<(), Failed> {
             "metadata": { "name": name },
             "rules": rules,
         });
-        client.apply(At::new(resource, &Key::new("", name)), &applied)?;
+        client.apply(At::new(resource, &NamespacedName::new("", name)), &applied)?;
     }
     Ok(())
 }

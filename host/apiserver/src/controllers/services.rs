@@ -12,7 +12,7 @@ use crate::meta;
 use crate::registry::{Origin, Registry};
 use crate::seams::Instant;
 use crate::server::Server;
-use crate::store::Key;
+use crate::store::NamespacedName;
 
 const AGENT: Agent = Agent {
     program: "kube-apiserver",
@@ -96,8 +96,9 @@ impl Services {
 
 fn follow(server: &Server) -> Result<(), Failed> {
     let registry = server.registry();
-    let resource = registry.find(GROUP, "v1", "apiservices");
-    let resource = resource.ok_or(Failed::Absent)?;
+    let resource = registry
+        .find(GROUP, "v1", "apiservices")
+        .ok_or(Failed::Absent)?;
     let client = Client {
         server,
         agent: AGENT,
@@ -105,7 +106,7 @@ fn follow(server: &Server) -> Result<(), Failed> {
     let wanted = wanted(&registry);
     let place = resource.place();
     for (name, service) in &wanted {
-        let key = Key::new("", name);
+        let key = NamespacedName::new("", name);
         if server.store().get(&place, &key).is_none() {
             client.create(At::new(resource, &key), service)?;
         }

@@ -11,12 +11,12 @@ use super::spec::versions;
 use crate::field::Path;
 
 /// A definition as the real server holds it.
-pub(super) struct Inner<'a> {
+pub(super) struct InternalDefinition<'a> {
     versions: Vec<&'a Value>,
 }
 
 /// A part of a version, and where it lies.
-pub(super) struct Part<'a> {
+pub(super) struct VersionPart<'a> {
     pub(super) value: &'a Value,
     /// The version's index; nothing if all versions have the same.
     pub(super) version: Option<usize>,
@@ -24,7 +24,7 @@ pub(super) struct Part<'a> {
     pub(super) has_status: bool,
 }
 
-impl<'a> Inner<'a> {
+impl<'a> InternalDefinition<'a> {
     pub(super) fn of(crd: &'a Value) -> Self {
         Self {
             versions: versions(crd).collect(),
@@ -51,12 +51,12 @@ impl<'a> Inner<'a> {
     }
 
     /// A field of all versions: once, if it is the same in all, else for each version that has it.
-    pub(super) fn parts(&self, field: &str) -> Vec<Part<'a>> {
+    pub(super) fn parts(&self, field: &str) -> Vec<VersionPart<'a>> {
         let has_status = |version: &Value| version.pointer("/subresources/status").is_some();
         if self.is_common(field) {
             let any = self.versions.iter().any(|version| has_status(version));
             let value = self.versions.first().and_then(|version| version.get(field));
-            let part = value.map(|value| Part {
+            let part = value.map(|value| VersionPart {
                 value,
                 version: None,
                 has_status: any,
@@ -65,7 +65,7 @@ impl<'a> Inner<'a> {
         }
         let each = self.versions.iter().enumerate();
         each.filter_map(|(index, version)| {
-            Some(Part {
+            Some(VersionPart {
                 value: version.get(field)?,
                 version: Some(index),
                 has_status: has_status(version),
@@ -75,7 +75,7 @@ impl<'a> Inner<'a> {
     }
 
     /// The schemas.
-    pub(super) fn schemas(&self) -> Vec<Part<'a>> {
+    pub(super) fn schemas(&self) -> Vec<VersionPart<'a>> {
         let mut parts = self.parts("schema");
         parts.retain_mut(|part| match part.value.get("openAPIV3Schema") {
             Some(schema) => {
@@ -88,7 +88,7 @@ impl<'a> Inner<'a> {
     }
 }
 
-impl Part<'_> {
+impl VersionPart<'_> {
     /// Runs `with` with the path of this part, which has one name in versions and another beside them.
     pub(super) fn at<T>(
         &self,

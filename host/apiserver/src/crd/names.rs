@@ -236,10 +236,10 @@ impl<'a> Used<'a> {
 }
 
 /// The reason and message of a conflict.
-type Conflict = (&'static str, String);
+type NameConflict = (&'static str, String);
 
 /// Which of the wanted names can be had, and the last conflict.
-fn judge(wanted: &Value, has: &Value, used: &Used<'_>) -> (Value, Option<Conflict>) {
+fn judge(wanted: &Value, has: &Value, used: &Used<'_>) -> (Value, Option<NameConflict>) {
     let mut accepted: Map<String, Value> = has.as_object().cloned().unwrap_or_default();
     let mut conflict = None;
     let taken = |name: &str| format!("{name:?} is already in use");

@@ -13,7 +13,7 @@ use crate::metadata::{self, Rules};
 use crate::mutants::mutant;
 use crate::names::label_key;
 use crate::registry::{Origin, Resource};
-use crate::schema::rules::Said;
+use crate::schema::rules::RuleFindings;
 use crate::schema::validate::{check_rules, twice, values};
 use crate::schema::{default as defaults, embedded, prune};
 use crate::status::Cause;
@@ -98,7 +98,7 @@ pub fn validate_create(object: &Value, resource: &Resource) -> Vec<Cause> {
     }
     causes.extend(scale::validate_spec(object, resource));
     causes.extend(scale::validate_status(object, resource));
-    let mut said = Said::from(causes);
+    let mut said = RuleFindings::from(causes);
     if let Some(schema) = schema {
         let schema = schema.view();
         said.causes.extend(embedded::validate(object, schema));
@@ -109,7 +109,7 @@ pub fn validate_create(object: &Value, resource: &Resource) -> Vec<Cause> {
 }
 
 /// What is wrong with an object that replaces another.
-pub fn validate_update(new: &Value, old: &Value, resource: &Resource) -> Said {
+pub fn validate_update(new: &Value, old: &Value, resource: &Resource) -> RuleFindings {
     let mut causes = of_kind(new, resource);
     if !causes.is_empty() {
         return causes.into();
@@ -121,7 +121,7 @@ pub fn validate_update(new: &Value, old: &Value, resource: &Resource) -> Said {
     }
     causes.extend(scale::validate_spec(new, resource));
     causes.extend(scale::validate_status(new, resource));
-    let mut said = Said::from(causes);
+    let mut said = RuleFindings::from(causes);
     if let Some(schema) = schema {
         let schema = schema.view();
         said.causes.extend(embedded::validate(new, schema));
@@ -132,7 +132,7 @@ pub fn validate_update(new: &Value, old: &Value, resource: &Resource) -> Said {
 }
 
 /// What is wrong with an object that replaces another's status: its values are those of `status` alone.
-pub fn validate_status_update(new: &Value, old: &Value, resource: &Resource) -> Said {
+pub fn validate_status_update(new: &Value, old: &Value, resource: &Resource) -> RuleFindings {
     let mut causes = of_kind(new, resource);
     if !causes.is_empty() {
         return causes.into();
@@ -145,7 +145,7 @@ pub fn validate_status_update(new: &Value, old: &Value, resource: &Resource) -> 
         causes.extend(values(status, before, schema, Path::new("status")));
     }
     causes.extend(scale::validate_status(new, resource));
-    let mut said = Said::from(causes);
+    let mut said = RuleFindings::from(causes);
     if let Some(schema) = schema {
         said.causes.extend(twice(new, Some(old), schema));
         check_rules(new, Some(old), schema, &mut said);

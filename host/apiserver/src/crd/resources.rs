@@ -26,7 +26,7 @@ pub fn resources(crd: &Value, json: &Bytes, before: Option<&Arc<Kept>>) -> Vec<R
     if !is_true(crd, "Established") {
         return Vec::new();
     }
-    let kept = kept(crd, json);
+    let kept = storage(crd, json);
     let same = before.filter(|before| before.definition == kept.definition);
     let kept = same.cloned().unwrap_or_else(|| Arc::new(kept));
     versions(crd)
@@ -39,7 +39,7 @@ fn is_served(version: &&Value) -> bool {
     version.get("served") == Some(&Value::Bool(true))
 }
 
-fn kept(crd: &Value, json: &Bytes) -> Kept {
+fn storage(crd: &Value, json: &Bytes) -> Kept {
     let generation = crd
         .pointer("/metadata/generation")
         .and_then(Value::as_i64)

@@ -11,7 +11,7 @@ use crate::field::Path;
 use crate::json::{entries, text_at};
 pub(super) use crate::schema::Pattern;
 use crate::status::Cause;
-use walk::{Inside, Walk};
+use walk::{SchemaWalk, WalkContext};
 
 /// What may be said at the root of a schema if there is a `status` subresource, with Go's names.
 const AT_ROOT: [(&str, &str); 22] = [
@@ -109,9 +109,9 @@ pub(super) fn validate(schema: &Value, has_status: bool, at: Path<'_>) -> Vec<Ca
             unfit = defaults::validate(schema, at);
         }
     }
-    let mut walk = Walk::new(unsupported.is_none() && unfit.is_empty());
+    let mut walk = SchemaWalk::new(unsupported.is_none() && unfit.is_empty());
     causes.extend(unfit);
-    walk.place(schema, Inside::ROOT, at);
+    walk.place(schema, WalkContext::ROOT, at);
     causes.extend(walk.causes);
     causes.extend(walk.of_rules);
     if let Some(why) = unsupported.filter(|_| causes.is_empty()) {

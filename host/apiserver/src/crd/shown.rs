@@ -3,12 +3,12 @@
 
 use serde_json::Value;
 
-use super::inner::Inner;
+use super::inner::InternalDefinition;
 use crate::status::shown::json;
 
 /// What a field of a Go type holds when nobody has said anything, and what it is made of.
 #[derive(Clone, Copy)]
-enum Field {
+enum SchemaField {
     /// `""`.
     Text,
     /// `false`.
@@ -34,119 +34,147 @@ enum Field {
     Number,
 }
 
-const SCHEMA: [(&str, &str, Field); 44] = [
-    ("ID", "id", Field::Text),
-    ("Schema", "$schema", Field::Text),
-    ("Ref", "$ref", Field::Plain),
-    ("Description", "description", Field::Text),
-    ("Type", "type", Field::Text),
-    ("Nullable", "nullable", Field::Bool),
-    ("Format", "format", Field::Text),
-    ("Title", "title", Field::Text),
-    ("Default", "default", Field::Plain),
-    ("Maximum", "maximum", Field::Plain),
-    ("ExclusiveMaximum", "exclusiveMaximum", Field::Bool),
-    ("Minimum", "minimum", Field::Plain),
-    ("ExclusiveMinimum", "exclusiveMinimum", Field::Bool),
-    ("MaxLength", "maxLength", Field::Plain),
-    ("MinLength", "minLength", Field::Plain),
-    ("Pattern", "pattern", Field::Text),
-    ("MaxItems", "maxItems", Field::Plain),
-    ("MinItems", "minItems", Field::Plain),
-    ("UniqueItems", "uniqueItems", Field::Bool),
-    ("MultipleOf", "multipleOf", Field::Plain),
-    ("Enum", "enum", Field::Plain),
-    ("MaxProperties", "maxProperties", Field::Plain),
-    ("MinProperties", "minProperties", Field::Plain),
-    ("Required", "required", Field::Plain),
-    ("Items", "items", Field::Items),
-    ("AllOf", "allOf", Field::Schemas),
-    ("OneOf", "oneOf", Field::Schemas),
-    ("AnyOf", "anyOf", Field::Schemas),
-    ("Not", "not", Field::Schema),
-    ("Properties", "properties", Field::SchemaMap),
+const SCHEMA: [(&str, &str, SchemaField); 44] = [
+    ("ID", "id", SchemaField::Text),
+    ("Schema", "$schema", SchemaField::Text),
+    ("Ref", "$ref", SchemaField::Plain),
+    ("Description", "description", SchemaField::Text),
+    ("Type", "type", SchemaField::Text),
+    ("Nullable", "nullable", SchemaField::Bool),
+    ("Format", "format", SchemaField::Text),
+    ("Title", "title", SchemaField::Text),
+    ("Default", "default", SchemaField::Plain),
+    ("Maximum", "maximum", SchemaField::Plain),
+    ("ExclusiveMaximum", "exclusiveMaximum", SchemaField::Bool),
+    ("Minimum", "minimum", SchemaField::Plain),
+    ("ExclusiveMinimum", "exclusiveMinimum", SchemaField::Bool),
+    ("MaxLength", "maxLength", SchemaField::Plain),
+    ("MinLength", "minLength", SchemaField::Plain),
+    ("Pattern", "pattern", SchemaField::Text),
+    ("MaxItems", "maxItems", SchemaField::Plain),
+    ("MinItems", "minItems", SchemaField::Plain),
+    ("UniqueItems", "uniqueItems", SchemaField::Bool),
+    ("MultipleOf", "multipleOf", SchemaField::Plain),
+    ("Enum", "enum", SchemaField::Plain),
+    ("MaxProperties", "maxProperties", SchemaField::Plain),
+    ("MinProperties", "minProperties", SchemaField::Plain),
+    ("Required", "required", SchemaField::Plain),
+    ("Items", "items", SchemaField::Items),
+    ("AllOf", "allOf", SchemaField::Schemas),
+    ("OneOf", "oneOf", SchemaField::Schemas),
+    ("AnyOf", "anyOf", SchemaField::Schemas),
+    ("Not", "not", SchemaField::Schema),
+    ("Properties", "properties", SchemaField::SchemaMap),
     (
         "AdditionalProperties",
         "additionalProperties",
-        Field::Values,
+        SchemaField::Values,
     ),
-    ("PatternProperties", "patternProperties", Field::SchemaMap),
-    ("Dependencies", "dependencies", Field::Dependencies),
-    ("AdditionalItems", "additionalItems", Field::Values),
-    ("Definitions", "definitions", Field::SchemaMap),
-    ("ExternalDocs", "externalDocs", Field::Docs),
-    ("Example", "example", Field::Plain),
+    (
+        "PatternProperties",
+        "patternProperties",
+        SchemaField::SchemaMap,
+    ),
+    ("Dependencies", "dependencies", SchemaField::Dependencies),
+    ("AdditionalItems", "additionalItems", SchemaField::Values),
+    ("Definitions", "definitions", SchemaField::SchemaMap),
+    ("ExternalDocs", "externalDocs", SchemaField::Docs),
+    ("Example", "example", SchemaField::Plain),
     (
         "XPreserveUnknownFields",
         "x-kubernetes-preserve-unknown-fields",
-        Field::Plain,
+        SchemaField::Plain,
     ),
     (
         "XEmbeddedResource",
         "x-kubernetes-embedded-resource",
-        Field::Bool,
+        SchemaField::Bool,
     ),
-    ("XIntOrString", "x-kubernetes-int-or-string", Field::Bool),
-    ("XListMapKeys", "x-kubernetes-list-map-keys", Field::Plain),
-    ("XListType", "x-kubernetes-list-type", Field::Plain),
-    ("XMapType", "x-kubernetes-map-type", Field::Plain),
-    ("XValidations", "x-kubernetes-validations", Field::Rules),
+    (
+        "XIntOrString",
+        "x-kubernetes-int-or-string",
+        SchemaField::Bool,
+    ),
+    (
+        "XListMapKeys",
+        "x-kubernetes-list-map-keys",
+        SchemaField::Plain,
+    ),
+    ("XListType", "x-kubernetes-list-type", SchemaField::Plain),
+    ("XMapType", "x-kubernetes-map-type", SchemaField::Plain),
+    (
+        "XValidations",
+        "x-kubernetes-validations",
+        SchemaField::Rules,
+    ),
 ];
 
-const DOCS: [(&str, &str, Field); 2] = [
-    ("Description", "description", Field::Text),
-    ("URL", "url", Field::Text),
+const DOCS: [(&str, &str, SchemaField); 2] = [
+    ("Description", "description", SchemaField::Text),
+    ("URL", "url", SchemaField::Text),
 ];
 
-const RULE: [(&str, &str, Field); 6] = [
-    ("Rule", "rule", Field::Text),
-    ("Message", "message", Field::Text),
-    ("MessageExpression", "messageExpression", Field::Text),
-    ("Reason", "reason", Field::Plain),
-    ("FieldPath", "fieldPath", Field::Text),
-    ("OptionalOldSelf", "optionalOldSelf", Field::Plain),
+const RULE: [(&str, &str, SchemaField); 6] = [
+    ("Rule", "rule", SchemaField::Text),
+    ("Message", "message", SchemaField::Text),
+    ("MessageExpression", "messageExpression", SchemaField::Text),
+    ("Reason", "reason", SchemaField::Plain),
+    ("FieldPath", "fieldPath", SchemaField::Text),
+    ("OptionalOldSelf", "optionalOldSelf", SchemaField::Plain),
 ];
 
-const VERSION: [(&str, &str, Field); 9] = [
-    ("Name", "name", Field::Text),
-    ("Served", "served", Field::Bool),
-    ("Storage", "storage", Field::Bool),
-    ("Deprecated", "deprecated", Field::Bool),
-    ("DeprecationWarning", "deprecationWarning", Field::Plain),
-    ("Schema", "schema", Field::Validation),
-    ("Subresources", "subresources", Field::Subresources),
+const VERSION: [(&str, &str, SchemaField); 9] = [
+    ("Name", "name", SchemaField::Text),
+    ("Served", "served", SchemaField::Bool),
+    ("Storage", "storage", SchemaField::Bool),
+    ("Deprecated", "deprecated", SchemaField::Bool),
+    (
+        "DeprecationWarning",
+        "deprecationWarning",
+        SchemaField::Plain,
+    ),
+    ("Schema", "schema", SchemaField::Validation),
+    ("Subresources", "subresources", SchemaField::Subresources),
     (
         "AdditionalPrinterColumns",
         "additionalPrinterColumns",
-        Field::Columns,
+        SchemaField::Columns,
     ),
-    ("SelectableFields", "selectableFields", Field::Selectable),
+    (
+        "SelectableFields",
+        "selectableFields",
+        SchemaField::Selectable,
+    ),
 ];
 
-const VALIDATION: [(&str, &str, Field); 1] =
-    [("OpenAPIV3Schema", "openAPIV3Schema", Field::Schema)];
+const VALIDATION: [(&str, &str, SchemaField); 1] =
+    [("OpenAPIV3Schema", "openAPIV3Schema", SchemaField::Schema)];
 
-const SUBRESOURCES: [(&str, &str, Field); 2] = [
-    ("Status", "status", Field::Status),
-    ("Scale", "scale", Field::Scale),
+const SUBRESOURCES: [(&str, &str, SchemaField); 2] = [
+    ("Status", "status", SchemaField::Status),
+    ("Scale", "scale", SchemaField::Scale),
 ];
 
-const SCALE: [(&str, &str, Field); 3] = [
-    ("SpecReplicasPath", "specReplicasPath", Field::Text),
-    ("StatusReplicasPath", "statusReplicasPath", Field::Text),
-    ("LabelSelectorPath", "labelSelectorPath", Field::Plain),
+const SCALE: [(&str, &str, SchemaField); 3] = [
+    ("SpecReplicasPath", "specReplicasPath", SchemaField::Text),
+    (
+        "StatusReplicasPath",
+        "statusReplicasPath",
+        SchemaField::Text,
+    ),
+    ("LabelSelectorPath", "labelSelectorPath", SchemaField::Plain),
 ];
 
-const COLUMN: [(&str, &str, Field); 6] = [
-    ("Name", "name", Field::Text),
-    ("Type", "type", Field::Text),
-    ("Format", "format", Field::Text),
-    ("Description", "description", Field::Text),
-    ("Priority", "priority", Field::Number),
-    ("JSONPath", "jsonPath", Field::Text),
+const COLUMN: [(&str, &str, SchemaField); 6] = [
+    ("Name", "name", SchemaField::Text),
+    ("Type", "type", SchemaField::Text),
+    ("Format", "format", SchemaField::Text),
+    ("Description", "description", SchemaField::Text),
+    ("Priority", "priority", SchemaField::Number),
+    ("JSONPath", "jsonPath", SchemaField::Text),
 ];
 
-const SELECTABLE: [(&str, &str, Field); 1] = [("JSONPath", "jsonPath", Field::Text)];
+const SELECTABLE: [(&str, &str, SchemaField); 1] = [("JSONPath", "jsonPath", SchemaField::Text)];
 
 /// A schema.
 pub(super) fn schema(schema: &Value) -> String {
@@ -159,21 +187,21 @@ pub(super) fn rule(rule: &Value) -> String {
 }
 
 /// The versions of a definition.
-pub(super) fn versions(all: &[Value], inner: &Inner<'_>) -> String {
+pub(super) fn versions(all: &[Value], inner: &InternalDefinition<'_>) -> String {
     brackets(all.iter().map(|each| version(each, inner)))
 }
 
 /// A field of a version.
 pub(super) fn part(name: &str, value: &Value) -> String {
     let found = VERSION.iter().find(|(_, field, _)| *field == name);
-    shown(
-        found.map_or(Field::Plain, |(_, _, kind)| *kind),
+    format_field(
+        found.map_or(SchemaField::Plain, |(_, _, kind)| *kind),
         Some(value),
     )
 }
 
 /// A version, without what all versions have alike.
-fn version(version: &Value, inner: &Inner<'_>) -> String {
+fn version(version: &Value, inner: &InternalDefinition<'_>) -> String {
     let beside = [
         "schema",
         "subresources",
@@ -186,57 +214,64 @@ fn version(version: &Value, inner: &Inner<'_>) -> String {
     })
 }
 
-fn record<'a>(fields: &[(&str, &str, Field)], said: impl Fn(&str) -> Option<&'a Value>) -> String {
+fn record<'a>(
+    fields: &[(&str, &str, SchemaField)],
+    said: impl Fn(&str) -> Option<&'a Value>,
+) -> String {
     let fields = fields.iter().map(|(name, field, kind)| {
         let value = said(field).filter(|value| !value.is_null());
-        format!("\"{name}\":{}", shown(*kind, value))
+        format!("\"{name}\":{}", format_field(*kind, value))
     });
     braces(fields)
 }
 
-fn shown(kind: Field, value: Option<&Value>) -> String {
+fn format_field(kind: SchemaField, value: Option<&Value>) -> String {
     let Some(value) = value else {
         return match kind {
-            Field::Text => "\"\"",
-            Field::Bool => "false",
-            Field::Number => "0",
+            SchemaField::Text => "\"\"",
+            SchemaField::Bool => "false",
+            SchemaField::Number => "0",
             _ => "null",
         }
         .to_owned();
     };
     match (kind, value) {
-        (Field::Schema, _) => schema(value),
-        (Field::Validation, _) => record(&VALIDATION, |field| value.get(field)),
-        (Field::Subresources, _) => record(&SUBRESOURCES, |field| value.get(field)),
-        (Field::Status, _) => "{}".to_owned(),
-        (Field::Scale, _) => record(&SCALE, |field| value.get(field)),
-        (Field::Columns, Value::Array(all)) => {
+        (SchemaField::Schema, _) => schema(value),
+        (SchemaField::Validation, _) => record(&VALIDATION, |field| value.get(field)),
+        (SchemaField::Subresources, _) => record(&SUBRESOURCES, |field| value.get(field)),
+        (SchemaField::Status, _) => "{}".to_owned(),
+        (SchemaField::Scale, _) => record(&SCALE, |field| value.get(field)),
+        (SchemaField::Columns, Value::Array(all)) => {
             let one = |column: &Value| record(&COLUMN, |field| column.get(field));
             brackets(all.iter().map(one))
         }
-        (Field::Selectable, Value::Array(all)) => {
+        (SchemaField::Selectable, Value::Array(all)) => {
             let one = |path: &Value| record(&SELECTABLE, |field| path.get(field));
             brackets(all.iter().map(one))
         }
-        (Field::Schemas, Value::Array(all)) => brackets(all.iter().map(schema)),
-        (Field::Rules, Value::Array(all)) => brackets(all.iter().map(rule)),
-        (Field::SchemaMap, Value::Object(all)) => braces(
+        (SchemaField::Schemas, Value::Array(all)) => brackets(all.iter().map(schema)),
+        (SchemaField::Rules, Value::Array(all)) => brackets(all.iter().map(rule)),
+        (SchemaField::SchemaMap, Value::Object(all)) => braces(
             all.iter()
                 .map(|(name, value)| format!("{}:{}", json(&name.as_str().into()), schema(value))),
         ),
-        (Field::Dependencies, Value::Object(all)) => braces(all.iter().map(|(name, value)| {
-            let name = json(&name.as_str().into());
-            match value {
-                Value::Array(_) => {
-                    format!("{name}:{{\"Schema\":null,\"Property\":{}}}", json(value))
+        (SchemaField::Dependencies, Value::Object(all)) => {
+            braces(all.iter().map(|(name, value)| {
+                let name = json(&name.as_str().into());
+                match value {
+                    Value::Array(_) => {
+                        format!("{name}:{{\"Schema\":null,\"Property\":{}}}", json(value))
+                    }
+                    value => format!("{name}:{{\"Schema\":{},\"Property\":null}}", schema(value)),
                 }
-                value => format!("{name}:{{\"Schema\":{},\"Property\":null}}", schema(value)),
-            }
-        })),
-        (Field::Docs, _) => record(&DOCS, |field| value.get(field)),
-        (Field::Items, _) => format!("{{\"Schema\":{},\"JSONSchemas\":null}}", schema(value)),
-        (Field::Values, Value::Bool(allows)) => format!("{{\"Allows\":{allows},\"Schema\":null}}"),
-        (Field::Values, _) => format!("{{\"Allows\":true,\"Schema\":{}}}", schema(value)),
+            }))
+        }
+        (SchemaField::Docs, _) => record(&DOCS, |field| value.get(field)),
+        (SchemaField::Items, _) => format!("{{\"Schema\":{},\"JSONSchemas\":null}}", schema(value)),
+        (SchemaField::Values, Value::Bool(allows)) => {
+            format!("{{\"Allows\":{allows},\"Schema\":null}}")
+        }
+        (SchemaField::Values, _) => format!("{{\"Allows\":true,\"Schema\":{}}}", schema(value)),
         (_, value) => json(value),
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::inner::{Inner, Part};
+use super::inner::{InternalDefinition, VersionPart};
 use super::{columns, names, schema, shown};
 use crate::field::Path;
 use crate::json::{text_at, texts_at};
@@ -19,7 +19,7 @@ pub(super) fn versions(crd: &Value) -> impl Iterator<Item = &Value> {
 pub(super) fn validate(crd: &Value) -> Vec<Cause> {
     let mut causes = Vec::new();
     let at = Path::new("spec");
-    let inner = Inner::of(crd);
+    let inner = InternalDefinition::of(crd);
     group(text_at(crd, "/spec/group"), at, &mut causes);
     let scopes = ["Cluster", "Namespaced"];
     one_of(
@@ -149,13 +149,13 @@ fn one_version(version: &Value, at: Path<'_>, causes: &mut Vec<Cause>) {
 }
 
 /// Schemas, subresources and columns: those of one version, or those of all.
-fn parts(inner: &Inner<'_>, version: Option<usize>, causes: &mut Vec<Cause>) {
+fn parts(inner: &InternalDefinition<'_>, version: Option<usize>, causes: &mut Vec<Cause>) {
     let of = |field: &str| {
         let parts = inner.parts(field).into_iter();
         parts.filter(move |part| part.version == version)
     };
     let schemas = inner.schemas();
-    let schema_of = |part: &Part<'_>| {
+    let schema_of = |part: &VersionPart<'_>| {
         let mut found = schemas.iter();
         let found = found.find(|schema| schema.version == part.version);
         let is_empty = || {
@@ -198,7 +198,7 @@ fn parts(inner: &Inner<'_>, version: Option<usize>, causes: &mut Vec<Cause>) {
 }
 
 /// Exactly one version is the one that objects are kept in, and no two have the same name.
-fn storage(crd: &Value, inner: &Inner<'_>, at: Path<'_>, causes: &mut Vec<Cause>) {
+fn storage(crd: &Value, inner: &InternalDefinition<'_>, at: Path<'_>, causes: &mut Vec<Cause>) {
     let names: Vec<&str> = versions(crd)
         .map(|version| text_at(version, "/name"))
         .collect();
@@ -230,8 +230,7 @@ fn conversion(conversion: Option<&Value>, at: Path<'_>, causes: &mut Vec<Cause>)
     let strategy = text_at(conversion, "/strategy");
     one_of(strategy, &["None", "Webhook"], at.child("strategy"), causes);
     let client = conversion.pointer("/webhook/clientConfig");
-    let reviews = texts_at(conversion, "/webhook/conversionReviewVersions");
-    let reviews: Vec<&str> = reviews.collect();
+    let reviews: Vec<&str> = texts_at(conversion, "/webhook/conversionReviewVersions").collect();
     let config = at.child("webhookClientConfig");
     let versions = at.child("conversionReviewVersions");
     if strategy != "Webhook" {

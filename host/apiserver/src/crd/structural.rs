@@ -190,8 +190,11 @@ fn is_int_or_string(schema: &Value) -> bool {
     let found: Vec<&Value> = parts(schema, "anyOf").collect();
     found.len() == 2
         && found.iter().zip(wanted).all(|(part, kind)| {
-            let said = part.as_object().into_iter().flatten();
-            let said = said.filter(|(_, value)| !is_zero(value));
+            let said = part
+                .as_object()
+                .into_iter()
+                .flatten()
+                .filter(|(_, value)| !is_zero(value));
             text_at(part, "/type") == kind && said.count() == 1
         })
 }

@@ -8,8 +8,8 @@ use super::*;
 use crate::registry::{Resource, ScalePaths};
 
 fn lines(causes: &[Cause]) -> Vec<String> {
-    let lines = causes.iter();
-    let mut lines: Vec<String> = lines
+    let mut lines: Vec<String> = causes
+        .iter()
         .map(|cause| format!("{} {}: {}", cause.reason, cause.field, cause.message))
         .collect();
     lines.sort();

@@ -15,13 +15,13 @@ const MANAGER: &str = "kube-apiserver";
 const API_VERSION: &str = "apiextensions.k8s.io/v1";
 
 /// A definition: its versions, which no step looks at and which may be large, lie beside the rest.
-pub(super) struct Open {
+pub(super) struct OpenDefinition {
     entry: Arc<Entry>,
     head: Value,
     versions: Option<Value>,
 }
 
-impl Open {
+impl OpenDefinition {
     /// Parses a definition.
     pub(super) fn of(entry: &Arc<Entry>) -> Self {
         let mut head = entry.value();

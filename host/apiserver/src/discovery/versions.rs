@@ -8,7 +8,7 @@ use crate::registry::{Origin, Registry, Resource};
 
 /// A group with its versions, the preferred one first.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Group<'a> {
+pub struct GroupVersions<'a> {
     /// Empty for the core one.
     pub name: &'a str,
     /// Such as `v1`.
@@ -16,8 +16,8 @@ pub struct Group<'a> {
 }
 
 /// All groups: built-in ones as they are registered, then the others by name.
-pub fn groups(registry: &Registry) -> Vec<Group<'_>> {
-    let mut groups: Vec<Group<'_>> = Vec::new();
+pub fn groups(registry: &Registry) -> Vec<GroupVersions<'_>> {
+    let mut groups: Vec<GroupVersions<'_>> = Vec::new();
     let (built_in, custom): (Vec<_>, Vec<_>) = registry
         .all()
         .iter()
@@ -28,7 +28,7 @@ pub fn groups(registry: &Registry) -> Vec<Group<'_>> {
             match groups.iter_mut().find(|group| group.name == resource.group) {
                 Some(group) if group.versions.contains(&resource.version.as_str()) => {}
                 Some(group) => group.versions.push(&resource.version),
-                None => groups.push(Group {
+                None => groups.push(GroupVersions {
                     name: &resource.group,
                     versions: vec![&resource.version],
                 }),

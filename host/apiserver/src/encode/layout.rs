@@ -11,11 +11,11 @@ use crate::kinds::{catalog, structs, types};
 #[derive(Debug)]
 pub(crate) struct Layout {
     /// Sorted by name.
-    fields: Vec<Field>,
+    fields: Vec<LayoutField>,
 }
 
 #[derive(Debug)]
-struct Field {
+struct LayoutField {
     name: &'static str,
     rank: usize,
     part: Part,
@@ -226,47 +226,49 @@ impl Source {
     }
 }
 
-fn written(fields: &'static str) -> Vec<Field> {
-    let fields = fields.split_whitespace().enumerate();
-    let fields = fields.map(|(rank, field)| {
+fn written(fields: &'static str) -> Vec<LayoutField> {
+    let fields = fields.split_whitespace().enumerate().map(|(rank, field)| {
         let (name, of) = field.split_once(':').unwrap_or((field, ""));
         let of = match of {
             "@" => Of::Kind,
             of => named(of).map_or(Of::Plain, Of::Struct),
         };
         let part = Part { of, is_map: false };
-        Field { name, rank, part }
+        LayoutField { name, rank, part }
     });
     fields.collect()
 }
 
-fn captured(type_name: &'static str) -> Vec<Field> {
+fn captured(type_name: &'static str) -> Vec<LayoutField> {
     let schema = types::schema(type_name);
-    let fields = structs::of(type_name).map(|known| known.fields());
-    let fields = fields.unwrap_or_default().iter().filter_map(|field| {
-        let mut view = schema.view().property(field.name)?;
-        let mut is_map = false;
-        // To what lists and maps hold in the end.
-        while let Some(below) = view.items().or_else(|| view.values()) {
-            is_map |= view.values().is_some();
-            view = below;
-        }
-        let name = view.type_name().unwrap_or_default();
-        let source = if name.starts_with(SCHEMA) {
-            SOURCES.get(SCHEMA)
-        } else {
-            SOURCES.get(name)
-        };
-        let part = Part {
-            of: source.map_or(Of::Plain, Of::Struct),
-            is_map,
-        };
-        Some(Field {
-            name: field.name,
-            rank: field.rank,
-            part,
-        })
-    });
+    let fields = structs::of(type_name)
+        .map(|known| known.fields())
+        .unwrap_or_default()
+        .iter()
+        .filter_map(|field| {
+            let mut view = schema.view().property(field.name)?;
+            let mut is_map = false;
+            // To what lists and maps hold in the end.
+            while let Some(below) = view.items().or_else(|| view.values()) {
+                is_map |= view.values().is_some();
+                view = below;
+            }
+            let name = view.type_name().unwrap_or_default();
+            let source = if name.starts_with(SCHEMA) {
+                SOURCES.get(SCHEMA)
+            } else {
+                SOURCES.get(name)
+            };
+            let part = Part {
+                of: source.map_or(Of::Plain, Of::Struct),
+                is_map,
+            };
+            Some(LayoutField {
+                name: field.name,
+                rank: field.rank,
+                part,
+            })
+        });
     fields.collect()
 }
 

@@ -3,11 +3,11 @@
 use serde_json::Value;
 
 use super::check::{Duplicates, check};
-use super::managers::{Manager, Managers, Operation};
+use super::managers::{Manager, ManagerOperation, Managers};
 use super::object::{self, identity, kind_text, managed_fields, put_managed_fields};
 use super::set::Set;
 use super::types::Type;
-use super::updater::{Applied, Change, Conflict};
+use super::updater::{Applied, Conflict, ObjectWrite};
 use super::versions::convertible;
 use super::{OnConflict, Writer, last_applied, meta, refusal, update};
 use crate::schema::View;
@@ -95,7 +95,7 @@ impl<'a> Apply<'a> {
             ))
         })?;
         let blank = update::blank(self.schema, self.writer);
-        let change = Change {
+        let change = ObjectWrite {
             live: &blank,
             ty,
             schemas: self.writer.schemas,
@@ -130,8 +130,8 @@ impl<'a> Apply<'a> {
             .map_err(|problem| No::Refused(refusal::unknown(problem)))?;
         let Writer { api_version, .. } = *self.writer;
         let (name, subresource) = (self.writer.manager, self.writer.subresource);
-        let applier = Manager::new(name, Operation::Apply, api_version, subresource);
-        let change = Change {
+        let applier = Manager::new(name, ManagerOperation::Apply, api_version, subresource);
+        let change = ObjectWrite {
             live: self.live,
             ty: self.ty(),
             schemas: self.writer.schemas,
@@ -179,8 +179,10 @@ impl<'a> Apply<'a> {
         let Some(allowed) = allowed else {
             return Err(No::Conflicts(conflicts));
         };
-        let left = conflicts.into_iter();
-        let left: Vec<_> = left.filter(|c| !allowed.has(&c.path)).collect();
+        let left: Vec<_> = conflicts
+            .into_iter()
+            .filter(|c| !allowed.has(&c.path))
+            .collect();
         if left.is_empty() {
             self.run(managers, OnConflict::Force)
         } else {
@@ -194,11 +196,11 @@ mod tests {
     use http::StatusCode;
     use serde_json::json;
 
-    use super::super::testing::Story;
+    use super::super::testing::ApplyStory;
 
     #[test]
     fn the_first_apply_creates_and_the_same_again_changes_nothing() {
-        let mut story = Story::new();
+        let mut story = ApplyStory::new();
         let config = json!({ "metadata": { "name": "f", "labels": { "a": "b" } },
             "count": 1, "items": [{ "name": "x", "count": 2 }], "status": { "count": 3 } });
         story.apply("m", config.clone()).unwrap();
@@ -223,7 +225,7 @@ mod tests {
 
     #[test]
     fn fields_that_others_own_are_refused_or_taken_over() {
-        let mut story = Story::new();
+        let mut story = ApplyStory::new();
         story
             .apply("a", json!({ "count": 1, "text": "x" }))
             .unwrap();
@@ -252,7 +254,7 @@ mod tests {
 
     #[test]
     fn what_was_never_tracked_belongs_to_before_first_apply() {
-        let mut story = Story::new();
+        let mut story = ApplyStory::new();
         story.live = Some(json!({ "apiVersion": "example.com/v1", "kind": "Fruit",
             "metadata": { "name": "f", "uid": "u", "labels": { "a": "b" } },
             "count": 1, "status": { "count": 1 } }));
@@ -271,7 +273,7 @@ mod tests {
 
     #[test]
     fn each_endpoint_writes_its_own_part() {
-        let mut story = Story::new();
+        let mut story = ApplyStory::new();
         story
             .apply("m", json!({ "count": 1, "status": { "count": 9 } }))
             .unwrap();
@@ -329,10 +331,10 @@ mod tests {
             ),
         ];
         for (config, code, message) in table {
-            let no = Story::new().apply("m", config.clone()).unwrap_err();
+            let no = ApplyStory::new().apply("m", config.clone()).unwrap_err();
             assert_eq!((no.code.as_u16(), no.message), (code, message), "{config}");
         }
-        let mut story = Story::new();
+        let mut story = ApplyStory::new();
         story
             .apply(
                 "m",

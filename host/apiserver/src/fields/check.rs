@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::path::{PathElement, path_text};
-use super::types::{List, Map, Part, Scalar, Type};
+use super::types::{List, Map, Scalar, Type, TypePart};
 use crate::status::shown::{plain, quoted};
 
 /// Whether two items of a list may have the same key.
@@ -62,14 +62,14 @@ impl Checker {
 
     fn visit(&mut self, value: &Value, ty: Type<'_>) {
         match ty.part_of(value) {
-            Part::Map(map) => self.map(value, map),
-            Part::List(list) => self.list(value, list),
-            Part::Scalar(scalar) => {
+            TypePart::Map(map) => self.map(value, map),
+            TypePart::List(list) => self.list(value, list),
+            TypePart::Scalar(scalar) => {
                 if let Some(problem) = misfit(scalar, value) {
                     self.report(&problem);
                 }
             }
-            Part::Nothing => self.report("schema error: invalid atom: inlined"),
+            TypePart::Nothing => self.report("schema error: invalid atom: inlined"),
         }
     }
 
@@ -163,8 +163,8 @@ fn go_syntax(value: &Value) -> String {
             format!("[]interface {{}}{{{}}}", items.join(", "))
         }
         Value::Object(fields) => {
-            let fields = fields.iter();
             let fields: Vec<String> = fields
+                .iter()
                 .map(|(name, value)| format!("{}:{}", quoted(name), go_syntax(value)))
                 .collect();
             format!("map[string]interface {{}}{{{}}}", fields.join(", "))

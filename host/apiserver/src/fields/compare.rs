@@ -6,7 +6,7 @@ use serde_json::{Map as Fields, Value};
 
 use super::path::{PathElement, equal};
 use super::set::Set;
-use super::types::{List, Map, Part, Type, fields, items};
+use super::types::{List, Map, Type, TypePart, fields, items};
 
 /// What changed; no field is in two of the sets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -41,7 +41,7 @@ pub(super) fn compare(old: &Value, new: &Value, ty: Type<'_>) -> Comparison {
 }
 
 /// What changed at a place and below it; boxed, since it is handed up from deep below.
-type Found = Box<Changes>;
+type BoxedChanges = Box<Changes>;
 
 #[derive(Default)]
 struct Changes {
@@ -53,8 +53,8 @@ struct Changes {
 
 impl Changes {
     /// What is found where values are compared as a whole.
-    fn whole(old: Option<&Value>, new: Option<&Value>) -> Found {
-        let mut found = Found::default();
+    fn whole(old: Option<&Value>, new: Option<&Value>) -> BoxedChanges {
+        let mut found = BoxedChanges::default();
         match (old, new) {
             (None, _) => found.added = true,
             (_, None) => found.removed = true,
@@ -74,7 +74,7 @@ impl Changes {
     }
 
     /// Puts together what is found twice at the same place.
-    fn and(mut self: Box<Self>, other: &Self) -> Found {
+    fn and(mut self: Box<Self>, other: &Self) -> BoxedChanges {
         self.removed |= other.removed;
         self.modified |= other.modified;
         self.added |= other.added;
@@ -104,7 +104,7 @@ impl Changes {
     }
 }
 
-fn visit(old: Option<&Value>, new: Option<&Value>, ty: Type<'_>) -> Found {
+fn visit(old: Option<&Value>, new: Option<&Value>, ty: Type<'_>) -> BoxedChanges {
     let (was, is) = parts(old, new, ty);
     let found = part(is, old, new);
     match was {
@@ -118,7 +118,7 @@ fn parts<'a>(
     old: Option<&Value>,
     new: Option<&Value>,
     ty: Type<'a>,
-) -> (Option<Part<'a>>, Part<'a>) {
+) -> (Option<TypePart<'a>>, TypePart<'a>) {
     let open = ty.open();
     let (before, after) = (open.deduce(old), open.deduce(new));
     match (old, new) {
@@ -128,11 +128,11 @@ fn parts<'a>(
     }
 }
 
-fn part(part: Part<'_>, old: Option<&Value>, new: Option<&Value>) -> Found {
+fn part(part: TypePart<'_>, old: Option<&Value>, new: Option<&Value>) -> BoxedChanges {
     let found = match part {
-        Part::Map(map) => of_map(map, fields(old), fields(new)),
-        Part::List(list) => of_list(list, items(old), items(new)),
-        Part::Scalar(_) | Part::Nothing => None,
+        TypePart::Map(map) => of_map(map, fields(old), fields(new)),
+        TypePart::List(list) => of_list(list, items(old), items(new)),
+        TypePart::Scalar(_) | TypePart::Nothing => None,
     };
     let Some(mut found) = found else {
         return Changes::whole(old, new);
@@ -145,12 +145,12 @@ fn part(part: Part<'_>, old: Option<&Value>, new: Option<&Value>) -> Found {
 type Object = Fields<String, Value>;
 
 /// Nothing where the map is one value.
-fn of_map(map: Map<'_>, old: Option<&Object>, new: Option<&Object>) -> Option<Found> {
+fn of_map(map: Map<'_>, old: Option<&Object>, new: Option<&Object>) -> Option<BoxedChanges> {
     let names = names(old, new);
     if map.is_atomic() || names.is_empty() {
         return None;
     }
-    let mut found = Found::default();
+    let mut found = BoxedChanges::default();
     for name in names {
         let old = old.and_then(|fields| fields.get(name));
         let new = new.and_then(|fields| fields.get(name));
@@ -171,11 +171,11 @@ fn names<'v>(old: Option<&'v Object>, new: Option<&'v Object>) -> BTreeSet<&'v s
 type Pairs<'v> = BTreeMap<PathElement, (Vec<&'v Value>, Vec<&'v Value>)>;
 
 /// Nothing where the list is one value.
-fn of_list(list: List<'_>, old: &[Value], new: &[Value]) -> Option<Found> {
+fn of_list(list: List<'_>, old: &[Value], new: &[Value]) -> Option<BoxedChanges> {
     if list.is_atomic() || (old.is_empty() && new.is_empty()) {
         return None;
     }
-    let mut found = Found::default();
+    let mut found = BoxedChanges::default();
     for (step, (old, new)) in pairs(list, old, new) {
         found.put(&step, *item(list, &old, &new));
     }
@@ -198,13 +198,13 @@ fn pairs<'v>(list: List<'_>, old: &'v [Value], new: &'v [Value]) -> Pairs<'v> {
 }
 
 /// Compares items with the same key; doubled ones are one value.
-fn item(list: List<'_>, old: &[&Value], new: &[&Value]) -> Found {
+fn item(list: List<'_>, old: &[&Value], new: &[&Value]) -> BoxedChanges {
     let ty = list.items();
     let mut found = match (old, new) {
         ([] | [_], [] | [_]) => return visit(old.first().copied(), new.first().copied(), ty),
         ([old], _) => visit(Some(old), None, ty),
         (_, [new]) => visit(None, Some(new), ty),
-        _ => Found::default(),
+        _ => BoxedChanges::default(),
     };
     match (old, new) {
         ([] | [_], _) => found.added = true,

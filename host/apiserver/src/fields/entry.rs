@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-use super::managers::{Manager, Operation, Owned};
+use super::managers::{Manager, ManagerOperation, Owned};
 use super::set::Set;
 use crate::json::text;
 use crate::status::shown::quoted;
@@ -20,8 +20,8 @@ pub(super) struct NoManagers(String);
 pub(super) fn read(index: usize, entry: &Value) -> Result<(Manager, Owned), NoManagers> {
     let wrong = |problem: String| Err(NoManagers(problem));
     let operation = match text(entry, "operation") {
-        "Apply" => Operation::Apply,
-        "Update" => Operation::Update,
+        "Apply" => ManagerOperation::Apply,
+        "Update" => ManagerOperation::Update,
         _ => return wrong("operation must be `Apply` or `Update`".to_owned()),
     };
     let api_version = text(entry, "apiVersion");

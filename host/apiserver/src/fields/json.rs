@@ -80,8 +80,8 @@ fn step_to_text(step: &PathElement) -> String {
     match step {
         PathElement::Field(name) => format!("f:{name}"),
         PathElement::Key(fields) => {
-            let fields = fields.iter();
             let fields: Vec<String> = fields
+                .iter()
                 .map(|(name, value)| format!("{}:{}", Value::from(name.as_str()), json(value)))
                 .collect();
             format!("k:{{{}}}", fields.join(","))

@@ -70,7 +70,7 @@ fn annotations_mut(object: &mut Value) -> Option<&mut Map<String, Value>> {
 mod tests {
     use serde_json::json;
 
-    use super::super::testing::Story;
+    use super::super::testing::ApplyStory;
     use super::*;
 
     fn with_annotation(fields: &Value, text: &str) -> Value {
@@ -79,14 +79,14 @@ mod tests {
         object
     }
 
-    fn annotation(story: &Story) -> Option<&str> {
+    fn annotation(story: &ApplyStory) -> Option<&str> {
         annotations(story.live.as_ref().unwrap())?
             .get(ANNOTATION)?
             .as_str()
     }
 
-    fn client_side(fields: &Value) -> Story {
-        let mut story = Story::new();
+    fn client_side(fields: &Value) -> ApplyStory {
+        let mut story = ApplyStory::new();
         let mut config = fields.clone();
         config["apiVersion"] = json!("example.com/v1");
         config["kind"] = json!("Fruit");
@@ -133,7 +133,7 @@ mod tests {
     #[test]
     fn an_annotation_that_says_nothing_allows_nothing() {
         for text in ["", "{", "{}", "{\"apiVersion\":\"v1\",\"count\":1}"] {
-            let mut story = Story::new();
+            let mut story = ApplyStory::new();
             story.update("u", with_annotation(&json!({ "count": 1 }), text));
             assert!(
                 story.apply("kubectl", json!({ "count": 2 })).is_err(),

@@ -17,7 +17,7 @@ const OLDEST_UPDATERS: &str = "ancient-changes";
 
 /// How fields came to be owned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Operation {
+pub(super) enum ManagerOperation {
     Apply,
     Update,
 }
@@ -26,7 +26,7 @@ pub(super) enum Operation {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Manager {
     pub(super) name: String,
-    pub(super) operation: Operation,
+    pub(super) operation: ManagerOperation,
     /// Empty for appliers.
     pub(super) api_version: String,
     pub(super) subresource: String,
@@ -44,7 +44,7 @@ pub(super) struct Owned {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Managers(pub(super) BTreeMap<Manager, Owned>);
 
-impl Operation {
+impl ManagerOperation {
     pub(super) fn as_str(self) -> &'static str {
         match self {
             Self::Apply => "Apply",
@@ -57,13 +57,13 @@ impl Manager {
     /// A manager that writes in `api_version`.
     pub(super) fn new(
         name: &str,
-        operation: Operation,
+        operation: ManagerOperation,
         api_version: &str,
         subresource: &str,
     ) -> Self {
         let api_version = match operation {
-            Operation::Apply => "",
-            Operation::Update => api_version,
+            ManagerOperation::Apply => "",
+            ManagerOperation::Update => api_version,
         };
         Self {
             name: if name.is_empty() { "unknown" } else { name }.to_owned(),
@@ -82,8 +82,8 @@ impl Manager {
             ("subresource", &self.subresource),
         ];
         parts.retain(|(_, text)| !text.is_empty());
-        let parts = parts.into_iter();
         let parts: Vec<String> = parts
+            .into_iter()
             .map(|(name, text)| format!("\"{name}\":{}", Value::from(text)))
             .collect();
         format!("{{{}}}", parts.join(","))
@@ -110,8 +110,10 @@ impl Managers {
                 &manager.subresource,
             )
         });
-        let entries = entries.into_iter();
-        let entries: Vec<Value> = entries.map(|(m, owned)| entry::write(m, owned)).collect();
+        let entries: Vec<Value> = entries
+            .into_iter()
+            .map(|(m, owned)| entry::write(m, owned))
+            .collect();
         (!entries.is_empty()).then_some(Value::Array(entries))
     }
 
@@ -133,9 +135,10 @@ impl Managers {
 
     /// Puts the oldest updaters together, by version, until there are ten.
     pub(super) fn cap_updaters(&mut self) {
-        let updaters = self.0.iter();
-        let mut updaters: Vec<_> = updaters
-            .filter(|(manager, _)| manager.operation == Operation::Update)
+        let mut updaters: Vec<_> = self
+            .0
+            .iter()
+            .filter(|(manager, _)| manager.operation == ManagerOperation::Update)
             .map(|(manager, owned)| (seconds(owned.time), manager.identifier(), manager.clone()))
             .collect();
         updaters.sort();
@@ -149,7 +152,7 @@ impl Managers {
                 continue;
             };
             let version = owned.api_version.clone();
-            let bucket = Manager::new(OLDEST_UPDATERS, Operation::Update, &version, "");
+            let bucket = Manager::new(OLDEST_UPDATERS, ManagerOperation::Update, &version, "");
             let Some(first) = first.get(&version) else {
                 first.insert(version, manager);
                 continue;
@@ -249,7 +252,7 @@ mod tests {
         let mut left = vec!["a v1 1".to_owned(), "ancient-changes v1 3".to_owned()];
         left.extend((3..12).map(|i| format!("m{i} v1 {}", i + 1)));
         assert_eq!(names(&more), left);
-        let bucket = Manager::new(OLDEST_UPDATERS, Operation::Update, "v1", "");
+        let bucket = Manager::new(OLDEST_UPDATERS, ManagerOperation::Update, "v1", "");
         assert_eq!(
             more.0[&bucket].set.to_json(),
             json!({ "f:m0v1": {}, "f:m1v1": {}, "f:m2v1": {} })
@@ -264,8 +267,11 @@ mod tests {
     #[test]
     fn updaters_are_put_together_by_version() {
         let versions = ["v1", "v2", "v1", "v2", "v3"];
-        let many = versions.iter().cycle().take(13).enumerate();
-        let many: Vec<Value> = many
+        let many: Vec<Value> = versions
+            .iter()
+            .cycle()
+            .take(13)
+            .enumerate()
             .map(|(i, version)| entry(&format!("m{i:02}"), "Update", version, i as i64))
             .collect();
         let mut managers = Managers::read(&many).unwrap();
@@ -291,12 +297,12 @@ mod tests {
 
     #[test]
     fn managers_are_known_by_what_the_real_server_knows_them_by() {
-        let update = Manager::new("kubectl", Operation::Update, "apps/v1", "status");
+        let update = Manager::new("kubectl", ManagerOperation::Update, "apps/v1", "status");
         assert_eq!(
             update.identifier(),
             r#"{"manager":"kubectl","operation":"Update","apiVersion":"apps/v1","subresource":"status"}"#
         );
-        let apply = Manager::new("", Operation::Apply, "apps/v1", "");
+        let apply = Manager::new("", ManagerOperation::Apply, "apps/v1", "");
         assert_eq!(
             apply.identifier(),
             r#"{"manager":"unknown","operation":"Apply"}"#

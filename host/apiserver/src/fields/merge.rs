@@ -9,15 +9,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map as Fields, Value};
 
 use super::path::PathElement;
-use super::types::{List, Map, Part, Type, fields, items};
+use super::types::{List, Map, Type, TypePart, fields, items};
 use crate::mutants::mutant;
 
 /// Merges `config` into `live`.
 pub(super) fn merge(live: &Value, config: &Value, ty: Type<'_>) -> Value {
     match ty.part_of(config) {
-        Part::Map(map) => merge_map(live, config, map),
-        Part::List(list) => merge_list(live, config, list),
-        Part::Scalar(_) | Part::Nothing => config.clone(),
+        TypePart::Map(map) => merge_map(live, config, map),
+        TypePart::List(list) => merge_list(live, config, list),
+        TypePart::Scalar(_) | TypePart::Nothing => config.clone(),
     }
 }
 

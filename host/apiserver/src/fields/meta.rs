@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock};
 use serde_json::json;
 
 use super::set::Set;
-use crate::schema::{Node, Schema, Types, View};
+use crate::schema::{Schema, SchemaNode, Types, View};
 
 const METADATA: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
 
@@ -49,7 +49,7 @@ static RESOURCE: LazyLock<Schema> = LazyLock::new(|| {
         "type": "object",
         "properties": { "apiVersion": text, "kind": text, "metadata": { "$ref": METADATA } },
     });
-    let read = |schema| Node::parse(schema).unwrap_or_default();
+    let read = |schema| SchemaNode::parse(schema).unwrap_or_default();
     // A type with a name, so that nothing around it changes what it is.
     let types = Types::new([(METADATA.to_owned(), read(&metadata))].into());
     Schema::new(read(&resource), Arc::new(types))

@@ -8,7 +8,7 @@ use std::fmt;
 
 use serde_json::{Number, Value};
 
-use crate::status::shown::shown;
+use crate::status::shown::quoted_or_json;
 
 /// One step from an object to a part of it.
 #[derive(Clone, Debug)]
@@ -74,13 +74,13 @@ impl fmt::Display for PathElement {
         match self {
             Self::Field(name) => write!(f, ".{name}"),
             Self::Key(fields) => {
-                let fields = fields.iter();
                 let fields: Vec<String> = fields
-                    .map(|(name, value)| format!("{name}={}", shown(value)))
+                    .iter()
+                    .map(|(name, value)| format!("{name}={}", quoted_or_json(value)))
                     .collect();
                 write!(f, "[{}]", fields.join(","))
             }
-            Self::Value(value) => write!(f, "[={}]", shown(value)),
+            Self::Value(value) => write!(f, "[={}]", quoted_or_json(value)),
             Self::Index(index) => write!(f, "[{index}]"),
         }
     }

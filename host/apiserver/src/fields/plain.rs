@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::check::{Duplicates, check};
 use super::merge::merge;
-use super::types::{Part, Type};
+use super::types::{Type, TypePart};
 use crate::schema::View;
 
 /// An object with a configuration in it.
@@ -32,7 +32,7 @@ pub fn merged(live: &Value, config: &Value, schema: View<'_>) -> Result<Value, S
 
 fn find_atomic(value: &Value, ty: Type<'_>, path: &str, into: &mut Vec<String>) {
     match (value, ty.part_of(value)) {
-        (Value::Object(fields), Part::Map(map)) => {
+        (Value::Object(fields), TypePart::Map(map)) => {
             if map.is_atomic() {
                 into.push(path.to_owned());
             }
@@ -42,7 +42,7 @@ fn find_atomic(value: &Value, ty: Type<'_>, path: &str, into: &mut Vec<String>) 
                 }
             }
         }
-        (Value::Array(items), Part::List(list)) => {
+        (Value::Array(items), TypePart::List(list)) => {
             if list.is_atomic() {
                 into.push(path.to_owned());
             }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::compare::{Comparison, compare};
 use super::merge::merge;
 use super::set::Set;
-use super::testing::{Story, fruits};
+use super::testing::{ApplyStory, fruits};
 use super::types::Type;
 use super::walk::field_set;
 
@@ -54,9 +54,12 @@ fn distinct(random: &mut Rng, item: impl Fn(&mut Rng) -> Value, key: &str) -> Va
 fn fruit(random: &mut Rng) -> Value {
     let count = json!(random.i32(0..3));
     let item = |random: &mut Rng| json!({ "name": letter(random), "count": random.i32(0..2), "point": { "x": random.i32(0..2) } });
-    let port = |random: &mut Rng| match random.bool() {
-        true => json!({ "port": random.i32(0..3), "name": letter(random) }),
-        false => json!({ "port": random.i32(0..3), "protocol": "UDP" }),
+    let port = |random: &mut Rng| {
+        if random.bool() {
+            json!({ "port": random.i32(0..3), "name": letter(random) })
+        } else {
+            json!({ "port": random.i32(0..3), "protocol": "UDP" })
+        }
     };
     let all = json!({
         "count": count,
@@ -149,7 +152,7 @@ fn objects_a_thousand_deep_are_no_trouble() {
         let free = (0..1000).fold(json!(inmost), |value, _| json!({ "a": value }));
         json!({ "free": free })
     };
-    let mut story = Story::new();
+    let mut story = ApplyStory::new();
     story.update("a", deep(1));
     story.force("b", deep(2));
     assert!(story.fields() == deep(2));
@@ -160,8 +163,9 @@ fn without_empty(value: Value) -> Value {
     let kept = |value: &Value| *value != json!([]) && *value != json!({});
     match value {
         Value::Object(fields) => {
-            let fields = fields.into_iter();
-            let fields = fields.map(|(name, value)| (name, without_empty(value)));
+            let fields = fields
+                .into_iter()
+                .map(|(name, value)| (name, without_empty(value)));
             Value::Object(fields.filter(|(_, value)| kept(value)).collect())
         }
         other => other,
@@ -171,7 +175,7 @@ fn without_empty(value: Value) -> Value {
 #[test]
 fn applying_again_changes_nothing() {
     for_seeds(|random| {
-        let mut story = Story::new();
+        let mut story = ApplyStory::new();
         for _ in 0..random.usize(1..6) {
             let manager = ["a", "b", "c"][random.usize(..3)];
             if random.bool() {

@@ -4,7 +4,7 @@ use serde_json::{Map as Fields, Value};
 
 use super::path::PathElement;
 use super::set::Set;
-use super::types::{List, Map, Part, Type};
+use super::types::{List, Map, Type, TypePart};
 use super::walk::field_set;
 
 /// Prunes `merged`. `before` is what the applier owned; `owned` what all own now, the applier with its new
@@ -53,10 +53,10 @@ fn with_parents(set: &Set, ty: Type<'_>) -> Set {
 /// A copy of `value` without `gone`; what loses all its parts becomes `null`.
 fn remove(value: &Value, gone: &Set, ty: Type<'_>) -> Value {
     match ty.part_of(value) {
-        Part::Scalar(_) => value.clone(),
-        Part::Map(map) if !map.is_atomic() => from_map(value, gone, map),
-        Part::List(list) if !list.is_atomic() => from_list(value, gone, list),
-        Part::Map(_) | Part::List(_) | Part::Nothing => Value::Null,
+        TypePart::Scalar(_) => value.clone(),
+        TypePart::Map(map) if !map.is_atomic() => from_map(value, gone, map),
+        TypePart::List(list) if !list.is_atomic() => from_list(value, gone, list),
+        TypePart::Map(_) | TypePart::List(_) | TypePart::Nothing => Value::Null,
     }
 }
 

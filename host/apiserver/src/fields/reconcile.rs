@@ -5,12 +5,12 @@
 
 use super::path::PathElement;
 use super::set::Set;
-use super::types::{Map, Part, Type};
+use super::types::{Map, Type, TypePart};
 
 /// The set under the present schema.
 pub(super) fn reconcile(set: &Set, ty: Type<'_>) -> Set {
     let mut walker = Walker::default();
-    walker.visit(Some(set), ty, Held::InParts);
+    walker.visit(Some(set), ty, Membership::InParts);
     if walker.whole.is_empty() {
         return set.clone();
     }
@@ -19,7 +19,7 @@ pub(super) fn reconcile(set: &Set, ty: Type<'_>) -> Set {
 
 /// How the set has a place.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Held {
+enum Membership {
     Whole,
     InParts,
 }
@@ -32,20 +32,20 @@ struct Walker {
 }
 
 impl Walker {
-    fn visit(&mut self, set: Option<&Set>, ty: Type<'_>, held: Held) {
+    fn visit(&mut self, set: Option<&Set>, ty: Type<'_>, held: Membership) {
         match ty.part(ty.open()) {
-            Part::Map(map) if map.is_deduced() => {}
-            Part::Map(map) if map.is_atomic() && held == Held::InParts => {
+            TypePart::Map(map) if map.is_deduced() => {}
+            TypePart::Map(map) if map.is_atomic() && held == Membership::InParts => {
                 if set.is_some() {
                     self.whole.insert(&self.path);
                 }
             }
-            Part::Map(map) => self.descend(set, |step| field(map, step)),
-            Part::List(list) if list.is_atomic() && held == Held::InParts => {
+            TypePart::Map(map) => self.descend(set, |step| field(map, step)),
+            TypePart::List(list) if list.is_atomic() && held == Membership::InParts => {
                 self.whole.insert(&self.path);
             }
-            Part::List(list) => self.descend(set, |_| Some(list.items())),
-            Part::Scalar(_) | Part::Nothing => {}
+            TypePart::List(list) => self.descend(set, |_| Some(list.items())),
+            TypePart::Scalar(_) | TypePart::Nothing => {}
         }
     }
 
@@ -55,9 +55,11 @@ impl Walker {
             .members
             .iter()
             .filter(|step| !set.children.contains_key(step));
-        let bare = bare.map(|step| (step, None, Held::Whole));
-        let parts = set.children.iter();
-        let parts = parts.map(|(step, below)| (step, Some(below), Held::InParts));
+        let bare = bare.map(|step| (step, None, Membership::Whole));
+        let parts = set
+            .children
+            .iter()
+            .map(|(step, below)| (step, Some(below), Membership::InParts));
         for (step, below, held) in bare.chain(parts) {
             if let Some(ty) = ty(step) {
                 self.path.push(step.clone());

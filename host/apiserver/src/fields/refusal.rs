@@ -2,7 +2,7 @@
 
 use http::StatusCode;
 
-use super::managers::{Manager, Operation};
+use super::managers::{Manager, ManagerOperation};
 use super::path::path_text;
 use super::updater::Conflict;
 use crate::status::shown::quoted;
@@ -13,7 +13,7 @@ pub(super) fn conflict(conflicts: &[Conflict]) -> Refusal {
     let mut refusal = Refusal::new(StatusCode::CONFLICT, "Conflict", message(conflicts));
     let causes = conflicts.iter().map(|conflict| Cause {
         reason: "FieldManagerConflict",
-        message: format!("conflict with {}", shown(&conflict.manager)),
+        message: format!("conflict with {}", display(&conflict.manager)),
         field: path_text(&conflict.path),
     });
     refusal.details.causes = causes.collect();
@@ -29,7 +29,7 @@ fn message(conflicts: &[Conflict]) -> String {
     if let [only] = conflicts {
         return format!(
             "Apply failed with 1 conflict: conflict with {}: {}",
-            shown(&only.manager),
+            display(&only.manager),
             path_text(&only.path)
         );
     }
@@ -37,7 +37,7 @@ fn message(conflicts: &[Conflict]) -> String {
     let mut last = None;
     for conflict in conflicts {
         if last != Some(&conflict.manager) {
-            lines.push(format!("conflicts with {}:", shown(&conflict.manager)));
+            lines.push(format!("conflicts with {}:", display(&conflict.manager)));
             last = Some(&conflict.manager);
         }
         lines.push(format!("- {}", path_text(&conflict.path)));
@@ -47,12 +47,12 @@ fn message(conflicts: &[Conflict]) -> String {
 }
 
 /// `"kubectl" with subresource "status" using apps/v1`.
-fn shown(manager: &Manager) -> String {
+fn display(manager: &Manager) -> String {
     let mut shown = quoted(&manager.name);
     if !manager.subresource.is_empty() {
         shown += &format!(" with subresource {}", quoted(&manager.subresource));
     }
-    if manager.operation == Operation::Update {
+    if manager.operation == ManagerOperation::Update {
         shown += &format!(" using {}", manager.api_version);
     }
     shown
@@ -75,7 +75,7 @@ mod tests {
 
     #[test]
     fn conflicts_read_as_the_real_servers() {
-        let kubectl = Manager::new("kubectl", Operation::Update, "apps/v1", "");
+        let kubectl = Manager::new("kubectl", ManagerOperation::Update, "apps/v1", "");
         let one = conflict(&[conflicting(&kubectl, &["spec", "replicas"])]);
         assert_eq!(
             one.to_value(),
@@ -91,7 +91,7 @@ mod tests {
                 "code": 409,
             })
         );
-        let applier = Manager::new("a", Operation::Apply, "apps/v1", "status");
+        let applier = Manager::new("a", ManagerOperation::Apply, "apps/v1", "status");
         let more = conflict(&[
             conflicting(&applier, &["status", "replicas"]),
             conflicting(&kubectl, &["spec", "paused"]),

@@ -10,12 +10,12 @@ use serde_json::{Value, json};
 
 use super::OnConflict;
 use super::check::{Duplicates, check};
-use super::managers::{Manager, Managers, Operation, Owned};
+use super::managers::{Manager, ManagerOperation, Managers, Owned};
 use super::path::path_text;
 use super::set::Set;
 use super::types::Type;
-use super::updater::Change;
-use crate::schema::{Node, Schema, Types};
+use super::updater::ObjectWrite;
+use crate::schema::{Schema, SchemaNode, Types};
 
 const CASES: &str = include_str!("testdata/structured-merge-diff.jsonl");
 
@@ -30,7 +30,7 @@ struct Story<'a> {
 impl Story<'_> {
     fn schema(&self, version: &str) -> Schema {
         let name = self.case.get("type").map_or(version, text);
-        let root = Node::parse(&json!({ "$ref": name })).unwrap();
+        let root = SchemaNode::parse(&json!({ "$ref": name })).unwrap();
         Schema::new(root, Arc::clone(&self.schemas[self.schema]))
     }
 
@@ -48,7 +48,7 @@ impl Story<'_> {
         let (version, manager) = (text(&operation["in"]), text(&operation["by"]));
         let schema = self.schema(version);
         let ty = Type::root(schema.view());
-        let change = Change {
+        let change = ObjectWrite {
             live: &self.live,
             ty,
             schemas: &[],
@@ -57,7 +57,7 @@ impl Story<'_> {
         };
         if let Some(object) = operation.get("update") {
             check(object, ty, Duplicates::Allowed)?;
-            let manager = Manager::new(manager, Operation::Update, "", "");
+            let manager = Manager::new(manager, ManagerOperation::Update, "", "");
             let (mut managers, written) = change.update(object);
             let owned = managers.0.entry(manager).or_insert_with(|| Owned {
                 set: Set::default(),
@@ -75,7 +75,7 @@ impl Story<'_> {
             None => (&operation["forceapply"], OnConflict::Force),
         };
         check(config, ty, Duplicates::Refused)?;
-        let manager = Manager::new(manager, Operation::Apply, "", "");
+        let manager = Manager::new(manager, ManagerOperation::Apply, "", "");
         let expected: Vec<(&str, &str)> = match operation.get("conflicts") {
             Some(all) => {
                 let all = all.as_array().unwrap().iter();
@@ -135,8 +135,11 @@ fn the_cases_of_structured_merge_diff_come_out_as_there() {
     let schemas: Vec<Arc<Types>> = schemas
         .iter()
         .map(|schema| {
-            let types = schema["schema"].as_object().unwrap().iter();
-            let types = types.map(|(name, schema)| (name.clone(), Node::parse(schema).unwrap()));
+            let types = schema["schema"]
+                .as_object()
+                .unwrap()
+                .iter()
+                .map(|(name, schema)| (name.clone(), SchemaNode::parse(schema).unwrap()));
             Arc::new(Types::new(types.collect()))
         })
         .collect();

@@ -63,7 +63,7 @@ pub(super) fn fruits() -> Schema {
 }
 
 /// A fruit and those who write to it, one after another.
-pub(super) struct Story {
+pub(super) struct ApplyStory {
     schema: Schema,
     pub(super) live: Option<Value>,
     pub(super) version: &'static str,
@@ -72,7 +72,7 @@ pub(super) struct Story {
     pub(super) second: i64,
 }
 
-impl Story {
+impl ApplyStory {
     pub(super) fn new() -> Self {
         Self {
             schema: fruits(),

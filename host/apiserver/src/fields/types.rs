@@ -1,6 +1,6 @@
 //! What a place in a schema is to those who own parts of it: structured-merge-diff's view of OpenAPI.
 //!
-//! - A place may hold one of several [`Part`]s where its schema leaves the type open; the value decides.
+//! - A place may hold one of several [`TypePart`]s where its schema leaves the type open; the value decides.
 //! - Where there is no schema, maps are merged field by field and lists are one value.
 //! - Custom resources, and resources embedded in them, have the real `metadata`, whatever their schema says.
 
@@ -18,7 +18,7 @@ const RAW_EXTENSION: &str = "io.k8s.apimachinery.pkg.runtime.RawExtension";
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Type<'a> {
     /// A schema says it.
-    Said(Place<'a>),
+    Said(SchemaPlace<'a>),
     /// Anything: maps field by field, lists as one value.
     Deduced,
     /// Anything, inside a list that is one value.
@@ -29,7 +29,7 @@ pub(super) enum Type<'a> {
 
 /// A place in a schema.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place<'a> {
+pub(super) struct SchemaPlace<'a> {
     view: View<'a>,
     /// Fields that no schema names are kept here, or were further up.
     preserves_unknown: bool,
@@ -39,7 +39,7 @@ pub(super) struct Place<'a> {
 
 /// What a type leaves open.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Open {
+pub(super) struct OpenType {
     map: bool,
     scalar: Option<Scalar>,
     list: bool,
@@ -47,7 +47,7 @@ pub(super) struct Open {
 
 /// The one thing that a value is taken for.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Part<'a> {
+pub(super) enum TypePart<'a> {
     Map(Map<'a>),
     Scalar(Scalar),
     List(List<'a>),
@@ -74,36 +74,36 @@ pub(super) enum Scalar {
 impl<'a> Type<'a> {
     /// The type of whole objects.
     pub(super) fn root(view: View<'a>) -> Self {
-        Self::Said(Place {
+        Self::Said(SchemaPlace {
             view,
             preserves_unknown: view.preserves_unknown(),
             is_resource: view.type_name().is_none(),
         })
     }
 
-    pub(super) fn open(self) -> Open {
+    pub(super) fn open(self) -> OpenType {
         match self {
             Self::Said(place) => place.open(),
-            Self::Deduced | Self::Untyped => Open::ANYTHING,
-            Self::Undeclared => Open::default(),
+            Self::Deduced | Self::Untyped => OpenType::ANYTHING,
+            Self::Undeclared => OpenType::default(),
         }
     }
 
     /// What is left open is taken for the first thing that it can be.
-    pub(super) fn part(self, open: Open) -> Part<'a> {
+    pub(super) fn part(self, open: OpenType) -> TypePart<'a> {
         match open {
-            Open { map: true, .. } => Part::Map(Map(self)),
-            Open {
+            OpenType { map: true, .. } => TypePart::Map(Map(self)),
+            OpenType {
                 scalar: Some(scalar),
                 ..
-            } => Part::Scalar(scalar),
-            Open { list: true, .. } => Part::List(List(self)),
-            _ => Part::Nothing,
+            } => TypePart::Scalar(scalar),
+            OpenType { list: true, .. } => TypePart::List(List(self)),
+            _ => TypePart::Nothing,
         }
     }
 
     /// What `value` is taken for.
-    pub(super) fn part_of(self, value: &Value) -> Part<'a> {
+    pub(super) fn part_of(self, value: &Value) -> TypePart<'a> {
         self.part(self.open().deduce(Some(value)))
     }
 
@@ -132,7 +132,7 @@ impl<'a> Type<'a> {
     }
 }
 
-impl Open {
+impl OpenType {
     const ANYTHING: Self = Self {
         map: true,
         scalar: Some(Scalar::Untyped),
@@ -168,7 +168,7 @@ impl Open {
     }
 }
 
-impl<'a> Place<'a> {
+impl<'a> SchemaPlace<'a> {
     fn child(self, view: View<'a>) -> Type<'a> {
         // A named type stands for itself, whatever is around its use.
         let inherited = self.preserves_unknown && view.type_name().is_none();
@@ -179,29 +179,29 @@ impl<'a> Place<'a> {
         })
     }
 
-    fn open(self) -> Open {
+    fn open(self) -> OpenType {
         match self.view.type_name() {
-            Some(QUANTITY) => return Open::scalar(Scalar::Untyped),
-            Some(RAW_EXTENSION) => return Open::ANYTHING,
+            Some(QUANTITY) => return OpenType::scalar(Scalar::Untyped),
+            Some(RAW_EXTENSION) => return OpenType::ANYTHING,
             _ => {}
         }
-        let nothing = Open::default();
+        let nothing = OpenType::default();
         match self.view.kind() {
-            Some(Kind::Object) => Open {
+            Some(Kind::Object) => OpenType {
                 map: true,
                 ..nothing
             },
-            Some(Kind::Array) => Open {
+            Some(Kind::Array) => OpenType {
                 list: true,
                 ..nothing
             },
-            Some(Kind::Integer | Kind::Number) => Open::scalar(Scalar::Numeric),
-            Some(Kind::Boolean) => Open::scalar(Scalar::Boolean),
-            Some(Kind::String) => Open::scalar(match self.view.node().format.as_deref() {
+            Some(Kind::Integer | Kind::Number) => OpenType::scalar(Scalar::Numeric),
+            Some(Kind::Boolean) => OpenType::scalar(Scalar::Boolean),
+            Some(Kind::String) => OpenType::scalar(match self.view.node().format.as_deref() {
                 None | Some("" | "byte") => Scalar::String,
                 Some(_) => Scalar::Untyped,
             }),
-            None | Some(Kind::IntOrString) => Open::ANYTHING,
+            None | Some(Kind::IntOrString) => OpenType::ANYTHING,
         }
     }
 

@@ -3,13 +3,13 @@
 use serde_json::Value;
 
 use super::check::{Duplicates, check};
-use super::managers::{Manager, Managers, Operation, Owned};
+use super::managers::{Manager, ManagerOperation, Managers, Owned};
 use super::object::{self, managed_fields, metadata_text, put_managed_fields, take_managed_fields};
 use super::path::equal;
 use super::set::Set;
 use super::types::Type;
-use super::updater::Change;
-use super::versions::{Origin, convertible};
+use super::updater::ObjectWrite;
+use super::versions::{KindOrigin, convertible};
 use super::{Writer, meta};
 use crate::builtin;
 use crate::schema::View;
@@ -46,7 +46,7 @@ pub fn update(
         && fits(live)
         && let Ok(managers) = convertible(managers, &[live, &new], ty, origin(schema), writer)
     {
-        let change = Change {
+        let change = ObjectWrite {
             live,
             ty,
             schemas: writer.schemas,
@@ -60,10 +60,10 @@ pub fn update(
 }
 
 /// Whether a kind is built in: then its schema has a name.
-pub(super) fn origin(schema: View<'_>) -> Origin {
+pub(super) fn origin(schema: View<'_>) -> KindOrigin {
     match schema.type_name() {
-        Some(_) => Origin::BuiltIn,
-        None => Origin::Custom,
+        Some(_) => KindOrigin::BuiltIn,
+        None => KindOrigin::Custom,
     }
 }
 
@@ -124,12 +124,12 @@ fn is_reset(entries: &[Value]) -> bool {
 }
 
 /// Writes down what an update changes.
-pub(super) fn record(change: &Change<'_>, new: &Value, writer: &Writer<'_>) -> Managers {
+pub(super) fn record(change: &ObjectWrite<'_>, new: &Value, writer: &Writer<'_>) -> Managers {
     let (mut managers, written) = change.update(new);
     let written = written.difference(meta::nobodys());
     if !written.is_empty() {
         let Writer { api_version, .. } = *writer;
-        let operation = Operation::Update;
+        let operation = ManagerOperation::Update;
         let manager = Manager::new(writer.manager, operation, api_version, writer.subresource);
         let owned = managers.0.entry(manager).or_insert_with(|| Owned {
             set: Set::default(),
@@ -161,12 +161,12 @@ mod tests {
     use jiff::Timestamp;
     use serde_json::json;
 
-    use super::super::testing::Story;
+    use super::super::testing::ApplyStory;
     use super::*;
 
     #[test]
     fn an_updater_owns_what_it_changes() {
-        let mut story = Story::new();
+        let mut story = ApplyStory::new();
         let first =
             json!({ "count": 1, "inner": { "text": "x" }, "set": ["a"], "status": { "count": 1 } });
         story.update("a", first.clone());
@@ -211,13 +211,13 @@ mod tests {
             ),
         ];
         for (given, owners) in table {
-            let mut story = Story::new();
+            let mut story = ApplyStory::new();
             story.update("a", json!({ "count": 1, "text": "x" }));
             let change = json!({ "count": 2, "text": "x", "metadata": { "managedFields": given } });
             story.update("b", change.clone());
             assert_eq!(story.owners(), owners, "{given}");
             // A subresource does not listen.
-            let mut story = Story::new();
+            let mut story = ApplyStory::new();
             story.update("a", json!({ "count": 1, "text": "x" }));
             story.subresource = "scale";
             story.update("b", change);
@@ -229,7 +229,7 @@ mod tests {
 
     #[test]
     fn who_was_not_tracked_stays_untracked() {
-        let mut story = Story::new();
+        let mut story = ApplyStory::new();
         story.update("a", json!({ "count": 1 }));
         story.update(
             "a",
@@ -241,7 +241,7 @@ mod tests {
 
     #[test]
     fn fields_that_cannot_be_owned_are_nobodys() {
-        let mut story = Story::new();
+        let mut story = ApplyStory::new();
         story.update("a", json!({ "count": 1 }));
         story.update("a", json!({ "count": "x" }));
         assert_eq!(story.owners(), json!({}));
@@ -249,7 +249,7 @@ mod tests {
 
     #[test]
     fn endpoints_own_what_they_write() {
-        let mut story = Story::new();
+        let mut story = ApplyStory::new();
         story.update("a", json!({ "count": 1, "status": { "count": 1 } }));
         story.subresource = "status";
         story.update(

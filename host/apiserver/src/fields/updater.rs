@@ -24,7 +24,7 @@ pub(super) struct Conflict {
 
 /// What is written, and by which rules.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Change<'a> {
+pub(super) struct ObjectWrite<'a> {
     /// The live object; an empty one for a create.
     pub(super) live: &'a Value,
     pub(super) ty: Type<'a>,
@@ -43,7 +43,7 @@ pub(super) struct Applied {
     pub(super) managers: Managers,
 }
 
-impl Change<'_> {
+impl ObjectWrite<'_> {
     /// The live object becomes `new`: answers what others own then, and what the writer has written.
     pub(super) fn update(&self, new: &Value) -> (Managers, Set) {
         let mut managers = self.reconciled();
@@ -147,11 +147,11 @@ fn settle(managers: &mut Managers, changes: &Comparison, writer: Option<&Manager
 mod tests {
     use serde_json::json;
 
-    use super::super::testing::Story;
+    use super::super::testing::ApplyStory;
 
     #[test]
     fn values_that_agree_are_owned_together_and_last_as_long_as_one_owner_does() {
-        let mut story = Story::new();
+        let mut story = ApplyStory::new();
         story
             .apply("a", json!({ "count": 1, "text": "x" }))
             .unwrap();
@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn an_applier_and_an_updater_of_one_name_are_two() {
-        let mut story = Story::new();
+        let mut story = ApplyStory::new();
         story.apply("m", json!({ "count": 1 })).unwrap();
         story.update("m", json!({ "count": 2 }));
         assert_eq!(
@@ -184,7 +184,7 @@ mod tests {
 
     #[test]
     fn an_applier_takes_its_entry_along_to_another_version() {
-        let mut story = Story::new();
+        let mut story = ApplyStory::new();
         story.apply("m", json!({ "count": 1 })).unwrap();
         story.update("u", json!({ "count": 1, "text": "x" }));
         story.version = "example.com/v2";
@@ -200,7 +200,7 @@ mod tests {
     /// Taken from a real server, where `unowned` was a default.
     #[test]
     fn what_is_no_longer_applied_goes_away() {
-        let mut story = Story::new();
+        let mut story = ApplyStory::new();
         let all = json!({ "inner": { "count": 1 }, "maps": { "q": { "z": 1 } }, "set": ["a"],
             "items": [{ "name": "i", "count": 1 }] });
         story.apply("m", all).unwrap();
@@ -230,7 +230,7 @@ mod tests {
 
     #[test]
     fn null_is_a_value_that_is_owned() {
-        let mut story = Story::new();
+        let mut story = ApplyStory::new();
         story
             .apply("a", json!({ "count": 1, "inner": { "count": 1 } }))
             .unwrap();

@@ -12,7 +12,7 @@ use super::types::Type;
 
 /// The kind of an object, as far as other versions go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Origin {
+pub(super) enum KindOrigin {
     /// Entries in a version that is no longer known are dropped.
     BuiltIn,
     /// They are an error, since a custom resource cannot be converted to such a version.
@@ -27,7 +27,7 @@ pub(super) fn convertible(
     mut managers: Managers,
     objects: &[&Value],
     ty: Type<'_>,
-    origin: Origin,
+    origin: KindOrigin,
     writer: &Writer<'_>,
 ) -> Result<Managers, String> {
     let others = managers.0.values().map(|owned| owned.api_version.as_str());
@@ -37,7 +37,7 @@ pub(super) fn convertible(
     {
         return Err(format!("unexpected GroupVersion string: {odd}"));
     }
-    if origin == Origin::Custom
+    if origin == KindOrigin::Custom
         && let Some(unknown) = others.clone().find(|version| !writer.knows(version))
     {
         return Err(format!(
@@ -47,8 +47,11 @@ pub(super) fn convertible(
     // Unlike other objects, those that were converted may have no duplicates.
     for version in others.filter(|version| *version != writer.api_version && writer.knows(version))
     {
-        let schema = writer.schemas.iter().find(|(name, _)| name == version);
-        let schema = schema.filter(|_| origin == Origin::Custom);
+        let schema = writer
+            .schemas
+            .iter()
+            .find(|(name, _)| name == version)
+            .filter(|_| origin == KindOrigin::Custom);
         let ty = schema.map_or(ty, |(_, schema)| Type::root(schema.view()));
         for object in objects {
             check(object, ty, Duplicates::Refused)?;
@@ -102,11 +105,11 @@ mod tests {
             )
             .map(drop)
         };
-        assert_eq!(look(&json!({ "count": 1 }), Origin::Custom), Ok(()));
+        assert_eq!(look(&json!({ "count": 1 }), KindOrigin::Custom), Ok(()));
         let text = json!({ "text": "x" });
-        let no = look(&text, Origin::Custom).unwrap_err();
+        let no = look(&text, KindOrigin::Custom).unwrap_err();
         assert_eq!(no, ".text: field not declared in schema");
-        assert_eq!(look(&text, Origin::BuiltIn), Ok(()));
+        assert_eq!(look(&text, KindOrigin::BuiltIn), Ok(()));
     }
 
     #[test]
@@ -141,18 +144,21 @@ mod tests {
         let unknown = "request to convert CR to an invalid group/version: example.com/v3";
         let table = [
             (
-                look(&[v1, v2], &json!({}), Origin::Custom),
+                look(&[v1, v2], &json!({}), KindOrigin::Custom),
                 known(&[v1, v2]),
             ),
-            (look(&[v1, v3], &json!({}), Origin::BuiltIn), known(&[v1])),
-            (look(&[v1, v3], &json!({}), Origin::Custom), no(unknown)),
             (
-                look(&["a/b/c"], &json!({}), Origin::BuiltIn),
+                look(&[v1, v3], &json!({}), KindOrigin::BuiltIn),
+                known(&[v1]),
+            ),
+            (look(&[v1, v3], &json!({}), KindOrigin::Custom), no(unknown)),
+            (
+                look(&["a/b/c"], &json!({}), KindOrigin::BuiltIn),
                 no("unexpected GroupVersion string: a/b/c"),
             ),
-            (look(&[v2], &doubled, Origin::Custom), known(&[v2])),
+            (look(&[v2], &doubled, KindOrigin::Custom), known(&[v2])),
             (
-                look(&[v1], &doubled, Origin::Custom),
+                look(&[v1], &doubled, KindOrigin::Custom),
                 no(".set: duplicate entries for key [=\"a\"]"),
             ),
         ];

@@ -8,30 +8,30 @@ use serde_json::Value;
 
 use super::path::PathElement;
 use super::set::Set;
-use super::types::{List, Map, Part, Type};
+use super::types::{List, Map, Type, TypePart};
 
 /// All fields of `value`.
 pub(super) fn field_set(value: &Value, ty: Type<'_>) -> Set {
     match visit(value, ty) {
-        Found::Leaf => Set::default(),
-        Found::Fields(set) => set,
+        ValueFields::Leaf => Set::default(),
+        ValueFields::Fields(set) => set,
     }
 }
 
-enum Found {
+enum ValueFields {
     /// The value is one field.
     Leaf,
     /// The value has these fields.
     Fields(Set),
 }
 
-fn visit(value: &Value, ty: Type<'_>) -> Found {
+fn visit(value: &Value, ty: Type<'_>) -> ValueFields {
     match ty.part_of(value) {
-        Part::Map(map) if map.is_atomic() => Found::Leaf,
-        Part::List(list) if list.is_atomic() => Found::Leaf,
-        Part::Map(map) => Found::Fields(of_map(value, map)),
-        Part::List(list) => Found::Fields(of_list(value, list)),
-        Part::Scalar(_) | Part::Nothing => Found::Leaf,
+        TypePart::Map(map) if map.is_atomic() => ValueFields::Leaf,
+        TypePart::List(list) if list.is_atomic() => ValueFields::Leaf,
+        TypePart::Map(map) => ValueFields::Fields(of_map(value, map)),
+        TypePart::List(list) => ValueFields::Fields(of_list(value, list)),
+        TypePart::Scalar(_) | TypePart::Nothing => ValueFields::Leaf,
     }
 }
 
@@ -47,9 +47,9 @@ fn of_map(value: &Value, map: Map<'_>) -> Set {
         };
         let mut is_member = is_bare || declared.is_none();
         match visit(value, declared.unwrap_or_else(|| map.values())) {
-            Found::Leaf => is_member = true,
-            Found::Fields(below) if below.is_empty() => {}
-            Found::Fields(below) => {
+            ValueFields::Leaf => is_member = true,
+            ValueFields::Fields(below) if below.is_empty() => {}
+            ValueFields::Fields(below) => {
                 set.children.insert(step.clone(), below);
             }
         }
@@ -63,13 +63,16 @@ fn of_map(value: &Value, map: Map<'_>) -> Set {
 fn of_list(value: &Value, list: List<'_>) -> Set {
     let mut set = Set::default();
     // An item that cannot be told apart was refused before.
-    let items = value.as_array().into_iter().flatten();
-    let items = items.filter_map(|item| Some((list.step(item).ok()?, item)));
+    let items = value
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|item| Some((list.step(item).ok()?, item)));
     for (step, item) in items {
         if !set.members.insert(step.clone()) {
             // Doubled items are one field.
             set.children.remove(&step);
-        } else if let Found::Fields(below) = visit(item, list.items())
+        } else if let ValueFields::Fields(below) = visit(item, list.items())
             && !below.is_empty()
         {
             set.children.insert(step, below);

@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
-use super::{NoPath, Operator, Path, Slice, Step, Test};
+use super::{JsonPath, NoPath, Operator, PathStep, Slice, Test};
 
 /// Reads a path as the inside of a `{…}`: what stands behind a closing brace is a text, perhaps with more paths in
 /// braces, which must be right but lead nowhere.
-pub(super) fn path(text: &str) -> Result<Path, NoPath> {
+pub(super) fn path(text: &str) -> Result<JsonPath, NoPath> {
     let mut steps = Vec::new();
     let mut rest = text;
     let mut meant = None;
@@ -34,7 +34,7 @@ pub(super) fn path(text: &str) -> Result<Path, NoPath> {
             }
         };
     }
-    Ok(Path(meant.unwrap_or(steps)))
+    Ok(JsonPath(meant.unwrap_or(steps)))
 }
 
 fn is_word(c: char) -> bool {
@@ -46,7 +46,7 @@ fn is_end(c: char) -> bool {
 }
 
 /// A name, with backslashes before what would end it.
-fn field<'a>(text: &'a str, steps: &mut Vec<Step>) -> Result<&'a str, NoPath> {
+fn field<'a>(text: &'a str, steps: &mut Vec<PathStep>) -> Result<&'a str, NoPath> {
     let mut escaped = false;
     let end = text.find(|c: char| {
         let ends = !escaped && is_end(c);
@@ -58,17 +58,17 @@ fn field<'a>(text: &'a str, steps: &mut Vec<Step>) -> Result<&'a str, NoPath> {
     }
     let (name, rest) = text.split_at(end.unwrap_or(text.len()));
     steps.push(match name {
-        "*" => Step::All,
-        name => Step::Field(name.replace('\\', "")),
+        "*" => PathStep::All,
+        name => PathStep::Field(name.replace('\\', "")),
     });
     Ok(rest)
 }
 
-fn deep<'a>(text: &'a str, steps: &mut Vec<Step>) -> Result<&'a str, NoPath> {
-    if steps.last() == Some(&Step::Deep) {
+fn deep<'a>(text: &'a str, steps: &mut Vec<PathStep>) -> Result<&'a str, NoPath> {
+    if steps.last() == Some(&PathStep::Deep) {
         return Err(no_path("invalid multiple recursive descent"));
     }
-    steps.push(Step::Deep);
+    steps.push(PathStep::Deep);
     if text.starts_with(is_word) {
         field(text, steps)
     } else {
@@ -77,7 +77,7 @@ fn deep<'a>(text: &'a str, steps: &mut Vec<Step>) -> Result<&'a str, NoPath> {
 }
 
 /// `[0]`, `[1:3]`, `[*]`, `['name']`, `[0,2]`.
-fn brackets<'a>(text: &'a str, steps: &mut Vec<Step>) -> Result<&'a str, NoPath> {
+fn brackets<'a>(text: &'a str, steps: &mut Vec<PathStep>) -> Result<&'a str, NoPath> {
     let unterminated = || no_path("unterminated array");
     let (inside, rest) = text.split_once(']').ok_or_else(unterminated)?;
     let inside = inside.strip_prefix('[').ok_or_else(unterminated)?;
@@ -88,7 +88,7 @@ fn brackets<'a>(text: &'a str, steps: &mut Vec<Step>) -> Result<&'a str, NoPath>
         let parts = inside
             .split(',')
             .map(|part| path(&format!("[{}]", part.trim_matches(' '))));
-        steps.push(Step::Union(parts.collect::<Result<_, _>>()?));
+        steps.push(PathStep::Union(parts.collect::<Result<_, _>>()?));
         return Ok(rest);
     }
     let name = inside
@@ -97,7 +97,7 @@ fn brackets<'a>(text: &'a str, steps: &mut Vec<Step>) -> Result<&'a str, NoPath>
     match name {
         // A name with a dot is a path of its own.
         Some(name) if !name.contains('\'') => steps.extend(path(&format!(".{name}"))?.0),
-        _ => steps.push(Step::Slice(slice(if inside == "*" {
+        _ => steps.push(PathStep::Slice(slice(if inside == "*" {
             ":"
         } else {
             inside
@@ -150,7 +150,7 @@ fn closing(text: &str) -> Option<usize> {
 }
 
 /// `[?(@.type=="Ready")]`, from behind the opening.
-fn filter<'a>(text: &'a str, steps: &mut Vec<Step>) -> Result<&'a str, NoPath> {
+fn filter<'a>(text: &'a str, steps: &mut Vec<PathStep>) -> Result<&'a str, NoPath> {
     let unterminated = || no_path("unterminated filter");
     let (inside, rest) = text.split_at(closing(text).ok_or_else(unterminated)?);
     if inside.contains('\n') {
@@ -160,7 +160,7 @@ fn filter<'a>(text: &'a str, steps: &mut Vec<Step>) -> Result<&'a str, NoPath> {
     let rest = rest.strip_prefix(")]").ok_or_else(unclosed)?;
     let sign = |c: char| "!<>=".contains(c);
     let Some(at) = inside.find(sign) else {
-        steps.push(Step::Filter(path(inside)?, Test::Exists));
+        steps.push(PathStep::Filter(path(inside)?, Test::Exists));
         return Ok(rest);
     };
     let (left, right) = inside.split_at(at);
@@ -169,7 +169,7 @@ fn filter<'a>(text: &'a str, steps: &mut Vec<Step>) -> Result<&'a str, NoPath> {
         if let Some(last) = right.chars().skip(1).last() {
             return Err(unrecognized(last));
         }
-        steps.push(Step::Filter(path(inside)?, Test::Exists));
+        steps.push(PathStep::Filter(path(inside)?, Test::Exists));
         return Ok(rest);
     };
     let (operator, right) = right.split_at(end);
@@ -186,11 +186,11 @@ fn filter<'a>(text: &'a str, steps: &mut Vec<Step>) -> Result<&'a str, NoPath> {
         return Err(unrecognized(right.chars().next().unwrap_or('=')));
     }
     let test = Test::Compare(operator, path(right)?);
-    steps.push(Step::Filter(path(left)?, test));
+    steps.push(PathStep::Filter(path(left)?, test));
     Ok(rest)
 }
 
-fn quoted<'a>(text: &'a str, quote: char, steps: &mut Vec<Step>) -> Result<&'a str, NoPath> {
+fn quoted<'a>(text: &'a str, quote: char, steps: &mut Vec<PathStep>) -> Result<&'a str, NoPath> {
     let unterminated = || no_path("unterminated quoted string");
     let mut said = String::new();
     let mut is_odd = false;
@@ -213,7 +213,7 @@ fn quoted<'a>(text: &'a str, quote: char, steps: &mut Vec<Step>) -> Result<&'a s
                     let why = format!("unquote string {whole} error invalid syntax");
                     return Err(NoPath(why));
                 }
-                steps.push(Step::Text(said.into()));
+                steps.push(PathStep::Text(said.into()));
                 return Ok(rest);
             }
             c => said.push(c),
@@ -233,7 +233,7 @@ fn unrecognized(c: char) -> NoPath {
     ))
 }
 
-fn number<'a>(text: &'a str, steps: &mut Vec<Step>) -> Result<&'a str, NoPath> {
+fn number<'a>(text: &'a str, steps: &mut Vec<PathStep>) -> Result<&'a str, NoPath> {
     let signed = text.strip_prefix(['+', '-']).unwrap_or(text);
     let digits = signed
         .find(|c: char| c != '.' && !c.is_ascii_digit())
@@ -247,16 +247,16 @@ fn number<'a>(text: &'a str, steps: &mut Vec<Step>) -> Result<&'a str, NoPath> {
             .map_err(|_| NoPath(format!("cannot parse number {number}")))?
             .into(),
     };
-    steps.push(Step::Literal(value));
+    steps.push(PathStep::Literal(value));
     Ok(rest)
 }
 
 /// `true` or `false`; client-go's `range` and `end` have no place here.
-fn word<'a>(text: &'a str, steps: &mut Vec<Step>) -> &'a str {
+fn word<'a>(text: &'a str, steps: &mut Vec<PathStep>) -> &'a str {
     let (word, rest) = text.split_at(text.find(is_end).unwrap_or(text.len()));
     steps.push(match word.parse::<bool>() {
-        Ok(value) => Step::Literal(value.into()),
-        Err(_) => Step::Word,
+        Ok(value) => PathStep::Literal(value.into()),
+        Err(_) => PathStep::Word,
     });
     rest
 }

@@ -10,13 +10,13 @@ use super::data;
 pub(crate) const DELETE_OPTIONS: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions";
 
 /// All groups.
-pub(crate) static CATALOG: LazyLock<Vec<Group>> = LazyLock::new(|| {
+pub(crate) static CATALOG: LazyLock<Vec<CapturedGroup>> = LazyLock::new(|| {
     let text = data::unpack(data::RESOURCES);
     serde_json::from_str(&text).unwrap_or_default()
 });
 
 #[derive(Debug, Deserialize)]
-pub(crate) struct Group {
+pub(crate) struct CapturedGroup {
     pub(crate) name: String,
     pub(crate) versions: Vec<Version>,
 }
@@ -24,13 +24,13 @@ pub(crate) struct Group {
 #[derive(Debug, Deserialize)]
 pub(crate) struct Version {
     pub(crate) version: String,
-    pub(crate) resources: Vec<Entry>,
+    pub(crate) resources: Vec<CapturedResource>,
 }
 
 /// What was captured of one resource.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Entry {
+pub(crate) struct CapturedResource {
     pub(crate) resource: String,
     pub(crate) singular_resource: String,
     pub(crate) response_kind: ResponseKind,
@@ -83,7 +83,7 @@ pub(crate) struct TableColumn {
 }
 
 /// What was captured of a resource.
-pub(crate) fn entry(group: &str, version: &str, plural: &str) -> Option<&'static Entry> {
+pub(crate) fn entry(group: &str, version: &str, plural: &str) -> Option<&'static CapturedResource> {
     let group = CATALOG.iter().find(|found| found.name == group)?;
     let version = group
         .versions
@@ -147,7 +147,7 @@ fn api_version(group: &str, version: &str) -> String {
     }
 }
 
-impl Group {
+impl CapturedGroup {
     /// The preferred version of a resource, in which it is kept.
     pub(crate) fn storage(&self, plural: &str) -> &str {
         let has = |version: &&Version| {
@@ -163,7 +163,7 @@ impl Group {
     }
 }
 
-impl Entry {
+impl CapturedResource {
     /// The type of what is sent to a subresource.
     pub(crate) fn sub_type_name(&self, name: &str) -> Option<&str> {
         let mut all = self.subresources.iter();

@@ -27,7 +27,7 @@ struct Captured {
 #[derive(Debug)]
 pub(crate) struct Struct {
     /// Sorted by name.
-    fields: Vec<Field>,
+    fields: Vec<StructField>,
     /// What Go writes for fields that are not there.
     pub(crate) zero: OnceLock<Map<String, Value>>,
     /// What the server puts in fields that are not there, and whether they are pointers.
@@ -35,11 +35,11 @@ pub(crate) struct Struct {
 }
 
 impl Struct {
-    pub(crate) fn fields(&self) -> &[Field] {
+    pub(crate) fn fields(&self) -> &[StructField] {
         &self.fields
     }
 
-    pub(crate) fn field(&self, name: &str) -> Option<&Field> {
+    pub(crate) fn field(&self, name: &str) -> Option<&StructField> {
         let place = self.fields.binary_search_by(|field| field.name.cmp(name));
         self.fields.get(place.ok()?)
     }
@@ -47,7 +47,7 @@ impl Struct {
 
 /// A field of a struct.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Field {
+pub(crate) struct StructField {
     pub(crate) name: &'static str,
     /// How many come before it in the struct.
     pub(crate) rank: usize,
@@ -63,7 +63,7 @@ pub(crate) struct Field {
     go: &'static str,
 }
 
-impl Field {
+impl StructField {
     /// A field of a struct of this name.
     fn parse(within: &str, rank: usize, text: &'static str) -> Option<Self> {
         let mut parts = text.splitn(4, ',');
@@ -130,9 +130,12 @@ fn embedded(type_name: &str) -> &'static [&'static str] {
 pub(crate) fn of(type_name: &str) -> Option<&'static Struct> {
     let captured = STRUCTS.get(type_name)?;
     Some(captured.read.get_or_init(|| {
-        let fields = captured.text.split(' ').enumerate();
-        let fields = fields.filter_map(|(rank, text)| Field::parse(type_name, rank, text));
-        let mut fields: Vec<Field> = fields.collect();
+        let mut fields: Vec<StructField> = captured
+            .text
+            .split(' ')
+            .enumerate()
+            .filter_map(|(rank, text)| StructField::parse(type_name, rank, text))
+            .collect();
         fields.sort_by_key(|field| field.name);
         Struct {
             fields,

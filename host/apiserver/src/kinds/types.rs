@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
 use super::data;
-use crate::schema::{Node, Schema, Types};
+use crate::schema::{Schema, SchemaNode, Types};
 
 /// What was captured, a line for each type, sorted by name.
 static TEXT: LazyLock<String> = LazyLock::new(|| data::unpack(data::TYPES));
@@ -20,9 +20,9 @@ static TYPES: LazyLock<Arc<Types>> = LazyLock::new(|| {
 
 /// The schema of a type.
 pub(crate) fn schema(type_name: &str) -> Schema {
-    let root = Node {
+    let root = SchemaNode {
         named: Some(type_name.to_owned()),
-        ..Node::default()
+        ..SchemaNode::default()
     };
     Schema::new(root, Arc::clone(&TYPES))
 }
@@ -49,9 +49,9 @@ impl Texts {
     }
 }
 
-fn read(type_name: &str) -> Option<Node> {
+fn read(type_name: &str) -> Option<SchemaNode> {
     let openapi = serde_json::from_str(openapi(type_name)?).ok()?;
-    Node::parse(&openapi).ok()
+    SchemaNode::parse(&openapi).ok()
 }
 
 #[cfg(test)]

@@ -25,8 +25,11 @@ pub(super) fn authenticate(
 
 /// The bearer token; empty if there is another kind of credentials.
 fn token(headers: &HeaderMap) -> Option<&str> {
-    let shown = headers.get(header::AUTHORIZATION)?.to_str();
-    let shown = shown.unwrap_or_default().split_once(' ');
+    let shown = headers
+        .get(header::AUTHORIZATION)?
+        .to_str()
+        .unwrap_or_default()
+        .split_once(' ');
     Some(match shown {
         Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") => token.trim(),
         _ => "",

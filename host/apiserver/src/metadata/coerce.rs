@@ -23,11 +23,11 @@ enum Shape {
     /// Whatever it is, it stays (`fieldsV1`).
     Anything,
     /// Structs of this type.
-    List(&'static Struct),
+    List(&'static GoStruct),
 }
 
 /// A Go struct.
-struct Struct {
+struct GoStruct {
     name: &'static str,
     fields: &'static [(&'static str, Shape)],
     /// Fields that are written even when empty.
@@ -36,7 +36,7 @@ struct Struct {
 
 const TEXT: Shape = Shape::Text("string");
 
-static METADATA: Struct = Struct {
+static METADATA: GoStruct = GoStruct {
     name: "ObjectMeta",
     fields: &[
         ("annotations", Shape::TextMap),
@@ -58,7 +58,7 @@ static METADATA: Struct = Struct {
     always: &[],
 };
 
-static OWNER: Struct = Struct {
+static OWNER: GoStruct = GoStruct {
     name: "OwnerReference",
     fields: &[
         ("apiVersion", TEXT),
@@ -71,7 +71,7 @@ static OWNER: Struct = Struct {
     always: &["apiVersion", "kind", "name", "uid"],
 };
 
-static MANAGED: Struct = Struct {
+static MANAGED: GoStruct = GoStruct {
     name: "ManagedFieldsEntry",
     fields: &[
         ("apiVersion", TEXT),
@@ -105,7 +105,7 @@ pub fn coerce(
     path: Path<'_>,
     malformed: Malformed,
 ) -> Result<Vec<String>, String> {
-    let mut walk = Walk {
+    let mut walk = CoerceWalk {
         malformed,
         unknown: Vec::new(),
     };
@@ -124,17 +124,17 @@ pub fn coerce(
     Ok(walk.unknown)
 }
 
-struct Walk {
+struct CoerceWalk {
     malformed: Malformed,
     unknown: Vec<String>,
 }
 
-impl Walk {
+impl CoerceWalk {
     /// `below` is the path in Go's own words, from the metadata on.
     fn fields(
         &mut self,
         fields: Map<String, Value>,
-        of: &'static Struct,
+        of: &'static GoStruct,
         at: Path<'_>,
         below: &str,
     ) -> Result<Map<String, Value>, String> {
@@ -148,12 +148,16 @@ impl Walk {
                 "" => name.clone(),
                 below => format!("{below}.{name}"),
             };
-            let value =
-                match self.value(value, *shape, at.child(&name), Place { of, below: &below }) {
-                    Ok(value) => value,
-                    Err(_) if self.malformed == Malformed::Drop => continue,
-                    Err(why) => return Err(why),
-                };
+            let value = match self.value(
+                value,
+                *shape,
+                at.child(&name),
+                GoPlace { of, below: &below },
+            ) {
+                Ok(value) => value,
+                Err(_) if self.malformed == Malformed::Drop => continue,
+                Err(why) => return Err(why),
+            };
             if let Some(value) = value {
                 kept.insert(name, value);
             }
@@ -170,7 +174,7 @@ impl Walk {
         value: Value,
         shape: Shape,
         at: Path<'_>,
-        place: Place<'_>,
+        place: GoPlace<'_>,
     ) -> Result<Option<Value>, String> {
         match (shape, value) {
             (Shape::Anything, value) => Ok(Some(value).filter(|value| !value.is_null())),
@@ -197,19 +201,19 @@ impl Walk {
 
 /// Where a value is, in Go's words.
 #[derive(Clone, Copy)]
-struct Place<'a> {
-    of: &'static Struct,
+struct GoPlace<'a> {
+    of: &'static GoStruct,
     below: &'a str,
 }
 
-impl Place<'_> {
+impl GoPlace<'_> {
     fn wrong(self, value: &Value, into: &str) -> String {
         let (what, of, below) = (type_name(value), self.of.name, self.below);
         format!("json: cannot unmarshal {what} into Go struct field {of}.{below} of type {into}")
     }
 }
 
-fn scalar(value: Value, shape: Shape, place: Place<'_>) -> Result<Option<Value>, String> {
+fn scalar(value: Value, shape: Shape, place: GoPlace<'_>) -> Result<Option<Value>, String> {
     Ok(match (shape, value) {
         (Shape::Text(_), Value::String(text)) => (!text.is_empty()).then(|| text.into()),
         (Shape::Text(name), other) => return Err(place.wrong(&other, name)),
@@ -231,7 +235,7 @@ fn scalar(value: Value, shape: Shape, place: Place<'_>) -> Result<Option<Value>,
 }
 
 /// A list or map of texts.
-fn texts(value: Value, shape: Shape, place: Place<'_>) -> Result<Option<Value>, String> {
+fn texts(value: Value, shape: Shape, place: GoPlace<'_>) -> Result<Option<Value>, String> {
     let text = |value: Value| match value {
         Value::Null => Ok(Value::from("")),
         Value::String(_) => Ok(value),
@@ -244,9 +248,10 @@ fn texts(value: Value, shape: Shape, place: Place<'_>) -> Result<Option<Value>, 
         }
         (Shape::Texts, other) => return Err(place.wrong(&other, "[]string")),
         (_, Value::Object(entries)) => {
-            let entries = entries.into_iter();
-            let entries = entries.map(|(key, value)| Ok((key, text(value)?)));
-            let entries: Map<String, Value> = entries.collect::<Result<_, String>>()?;
+            let entries: Map<String, Value> = entries
+                .into_iter()
+                .map(|(key, value)| Ok((key, text(value)?)))
+                .collect::<Result<_, String>>()?;
             (!entries.is_empty()).then(|| entries.into())
         }
         (_, other) => return Err(place.wrong(&other, "map[string]string")),

@@ -19,8 +19,11 @@ const FIELDS: [&str; 6] = [
 
 pub(super) fn validate(metadata: &Map<String, Value>, path: Path<'_>, causes: &mut Vec<Cause>) {
     let at = path.child("ownerReferences");
-    let references = metadata.get("ownerReferences").and_then(Value::as_array);
-    let references = references.map(Vec::as_slice).unwrap_or_default();
+    let references = metadata
+        .get("ownerReferences")
+        .and_then(Value::as_array)
+        .map(Vec::as_slice)
+        .unwrap_or_default();
     let mut controller: Option<String> = None;
     for reference in references {
         complete(reference, at, causes);
@@ -31,7 +34,7 @@ pub(super) fn validate(metadata: &Map<String, Value>, path: Path<'_>, causes: &m
         match &controller {
             None => controller = Some(name),
             Some(first) => {
-                let all: Vec<String> = references.iter().map(shown).collect();
+                let all: Vec<String> = references.iter().map(format_reference).collect();
                 let why = format!(
                     "Only one reference can have Controller set to true. Found \"true\" in references \
                      for {first} and {name}"
@@ -64,12 +67,12 @@ fn complete(reference: &Value, at: Path<'_>, causes: &mut Vec<Cause>) {
     }
     if api_version == "v1" && text(reference, "kind") == "Event" {
         let why = "/v1, Kind=Event is disallowed from being an owner";
-        causes.push(Cause::invalid_as(at, &shown(reference), why));
+        causes.push(Cause::invalid_as(at, &format_reference(reference), why));
     }
 }
 
 /// A reference with its fields in the real server's order.
-fn shown(reference: &Value) -> String {
+fn format_reference(reference: &Value) -> String {
     let fields = FIELDS.iter().filter_map(|field| {
         let value = match reference.get(field) {
             Some(value) => json(value),

@@ -9,25 +9,25 @@ const FRACTION: &str = ".000000";
 
 /// What a layout's part is made of.
 #[derive(Clone, Copy)]
-enum Part {
+enum LayoutPart {
     /// So many digits, with the range and the name that Go complains about.
     Digits(usize, i64, i64, &'static str),
     /// This very text.
     Exact,
 }
 
-const PARTS: [(&str, Part); 11] = [
-    ("2006", Part::Digits(4, 0, 9999, "year")),
-    ("-", Part::Exact),
-    ("01", Part::Digits(2, 1, 12, "month")),
-    ("-", Part::Exact),
-    ("02", Part::Digits(2, 1, 31, "day")),
-    ("T", Part::Exact),
-    ("15", Part::Digits(2, 0, 23, "hour")),
-    (":", Part::Exact),
-    ("04", Part::Digits(2, 0, 59, "minute")),
-    (":", Part::Exact),
-    ("05", Part::Digits(2, 0, 59, "second")),
+const PARTS: [(&str, LayoutPart); 11] = [
+    ("2006", LayoutPart::Digits(4, 0, 9999, "year")),
+    ("-", LayoutPart::Exact),
+    ("01", LayoutPart::Digits(2, 1, 12, "month")),
+    ("-", LayoutPart::Exact),
+    ("02", LayoutPart::Digits(2, 1, 31, "day")),
+    ("T", LayoutPart::Exact),
+    ("15", LayoutPart::Digits(2, 0, 23, "hour")),
+    (":", LayoutPart::Exact),
+    ("04", LayoutPart::Digits(2, 0, 59, "minute")),
+    (":", LayoutPart::Exact),
+    ("05", LayoutPart::Digits(2, 0, 59, "second")),
 ];
 
 /// The time as the real server would write it.
@@ -55,8 +55,8 @@ fn read(text: &str, whole: &str) -> Result<Timestamp, String> {
     let mut out_of_range = None;
     for (layout, part) in PARTS {
         rest = match part {
-            Part::Exact => rest.strip_prefix(layout),
-            Part::Digits(count, least, most, name) => {
+            LayoutPart::Exact => rest.strip_prefix(layout),
+            LayoutPart::Digits(count, least, most, name) => {
                 let (digits, after) = rest.split_at_checked(count).unwrap_or((rest, ""));
                 let is_number = digits.len() == count && digits.bytes().all(|b| b.is_ascii_digit());
                 let number = digits.parse().ok().filter(|_| is_number);

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::schemas::{Names, REFERENCE, Types, meta};
+use super::schemas::{REFERENCE, SchemaTypes, TypeNames, meta};
 use crate::mutants::mutant;
 use crate::registry::Resource;
 
@@ -14,7 +14,11 @@ const CONVENTIONS: &str =
 pub(super) type Adjust = fn(&mut Map<String, Value>) -> bool;
 
 /// Adds the types of a resource whose CRD has this version.
-pub(super) fn add(resource: &Resource, version: Option<&Value>, types: &mut Types) -> Names {
+pub(super) fn add(
+    resource: &Resource,
+    version: Option<&Value>,
+    types: &mut SchemaTypes,
+) -> TypeNames {
     let names = names(resource);
     types.add(names.object.clone(), object(resource, version, None));
     types.add(names.list.clone(), list(resource, version, &names.object));
@@ -26,7 +30,7 @@ pub(super) fn types(
     resource: &Resource,
     version: Option<&Value>,
     adjust: Adjust,
-) -> (Names, [(String, Value); 2]) {
+) -> (TypeNames, [(String, Value); 2]) {
     let names = names(resource);
     let object = (
         names.object.clone(),
@@ -36,11 +40,11 @@ pub(super) fn types(
     (names, [object, list])
 }
 
-fn names(resource: &Resource) -> Names {
+fn names(resource: &Resource) -> TypeNames {
     let mut domain: Vec<&str> = resource.group.split('.').collect();
     domain.reverse();
     let prefix = format!("{}.{}", domain.join("."), resource.version);
-    Names {
+    TypeNames {
         object: format!("{prefix}.{}", resource.kind),
         list: format!("{prefix}.{}", resource.list_kind),
         subresources: resource
@@ -64,8 +68,10 @@ fn group_version_kind(resource: &Resource, kind: &str) -> Value {
 }
 
 fn object(resource: &Resource, version: Option<&Value>, adjust: Option<Adjust>) -> Value {
-    let written = version.and_then(|version| version.pointer("/schema/openAPIV3Schema"));
-    let written = written.and_then(Value::as_object).cloned();
+    let written = version
+        .and_then(|version| version.pointer("/schema/openAPIV3Schema"))
+        .and_then(Value::as_object)
+        .cloned();
     let adjusted = written.and_then(|mut schema| {
         let shows = adjust.is_none_or(|adjust| adjust(&mut schema));
         shows.then_some(schema)

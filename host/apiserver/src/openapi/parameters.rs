@@ -9,13 +9,13 @@ use serde_json::{Value, json};
 
 /// What a parameter is.
 #[derive(Debug, Deserialize)]
-struct Known {
+struct CapturedParameter {
     #[serde(rename = "type")]
     kind: String,
     description: String,
 }
 
-static KNOWN: LazyLock<BTreeMap<String, Known>> =
+static KNOWN: LazyLock<BTreeMap<String, CapturedParameter>> =
     LazyLock::new(|| serde_json::from_str(include_str!("parameters.json")).unwrap_or_default());
 
 /// What every request has.

@@ -6,13 +6,18 @@ mod operation;
 use serde_json::{Map, Value};
 
 use super::parameters::{common, in_path};
-use super::schemas::Names;
+use super::schemas::TypeNames;
 use crate::registry::{Origin, Resource};
 use crate::strategy::Strategy;
 use operation::{Operation, capitalized};
 
 /// Adds the paths of a resource, all under `base`, such as `/apis/apps/v1`.
-pub(super) fn add(resource: &Resource, names: &Names, base: &str, into: &mut Map<String, Value>) {
+pub(super) fn add(
+    resource: &Resource,
+    names: &TypeNames,
+    base: &str,
+    into: &mut Map<String, Value>,
+) {
     let main = main(resource, names);
     let all = format!("{base}/{}", resource.plural);
     let collection = if resource.namespaced {
@@ -66,7 +71,7 @@ pub(super) fn add(resource: &Resource, names: &Names, base: &str, into: &mut Map
     }
 }
 
-fn main<'a>(resource: &'a Resource, names: &'a Names) -> Operation<'a> {
+fn main<'a>(resource: &'a Resource, names: &'a TypeNames) -> Operation<'a> {
     let scope = if resource.namespaced {
         "Namespaced"
     } else {
@@ -92,7 +97,7 @@ fn main<'a>(resource: &'a Resource, names: &'a Names) -> Operation<'a> {
 }
 
 /// What can be done to one object, or to a part of it.
-fn on_one(operation: &Operation<'_>, verbs: &[String], names: &Names) -> Map<String, Value> {
+fn on_one(operation: &Operation<'_>, verbs: &[String], names: &TypeNames) -> Map<String, Value> {
     let mut operations = Map::new();
     for verb in verbs {
         let (method, action) = match verb.as_str() {

@@ -15,14 +15,14 @@ const ALWAYS: [&str; 3] = ["DeleteOptions", "Patch", "Status"];
 
 /// The names of the types of a resource.
 #[derive(Debug)]
-pub(super) struct Names {
+pub(super) struct TypeNames {
     pub(super) object: String,
     pub(super) list: String,
     /// By the names of subresources.
     pub(super) subresources: BTreeMap<String, String>,
 }
 
-impl Names {
+impl TypeNames {
     pub(super) fn all(&self) -> impl Iterator<Item = &str> {
         let own = [self.object.as_str(), self.list.as_str()];
         own.into_iter()
@@ -34,13 +34,13 @@ pub(super) fn meta(name: &str) -> String {
     format!("{META}{name}")
 }
 
-pub(super) fn built_in_names(resource: &Resource) -> Option<Names> {
+pub(super) fn built_in_names(resource: &Resource) -> Option<TypeNames> {
     let entry = catalog::entry(&resource.group, &resource.version, &resource.plural)?;
     let named = resource.subresources.iter().filter_map(|sub| {
         let name = entry.sub_type_name(&sub.name)?;
         Some((sub.name.clone(), name.to_owned()))
     });
-    Some(Names {
+    Some(TypeNames {
         object: entry.type_name.clone(),
         list: entry.list_type_name.clone().unwrap_or_default(),
         subresources: named.collect(),
@@ -49,13 +49,13 @@ pub(super) fn built_in_names(resource: &Resource) -> Option<Names> {
 
 /// The types that a document needs.
 #[derive(Debug)]
-pub(super) struct Types {
+pub(super) struct SchemaTypes {
     open: Vec<String>,
     /// Types of CRDs, by name.
     custom: BTreeMap<String, Value>,
 }
 
-impl Default for Types {
+impl Default for SchemaTypes {
     fn default() -> Self {
         Self {
             open: ALWAYS.map(meta).to_vec(),
@@ -64,7 +64,7 @@ impl Default for Types {
     }
 }
 
-impl Types {
+impl SchemaTypes {
     /// Puts a type in the document, with what it refers to.
     pub(super) fn want(&mut self, name: &str) {
         self.open.push(name.to_owned());

@@ -69,7 +69,7 @@ fn schemas_of_crds_stand_as_written_with_what_every_kind_has() {
         } },
         "selectableFields": [{ "jsonPath": ".spec.port" }],
     });
-    let mut types = schemas::Types::default();
+    let mut types = schemas::SchemaTypes::default();
     let resources = builtin::resources();
     let mut resources = resources.iter();
     let jobs = resources.find(|found| found.plural == "jobs").unwrap();

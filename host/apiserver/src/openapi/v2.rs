@@ -11,14 +11,14 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::schemas::{Types, built_in_names};
+use super::schemas::{SchemaTypes, built_in_names};
 use super::{CrdVersion, MINOR, custom, hash, paths as v3_paths, place, version_hash};
 use crate::discovery::groups;
 use crate::registry::{Origin, Registry};
 
 /// How a document is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum DocumentFormat {
     /// As text.
     Json,
     /// As gnostic's `openapi_v2.Document`.
@@ -34,7 +34,7 @@ pub const PROTOBUF: [&str; 2] = [
 
 /// A part of a document, by what it is in protobuf.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Part {
+enum DocumentPart {
     Info,
     Path,
     Type,
@@ -55,9 +55,9 @@ pub fn etag(registry: &Registry) -> String {
 }
 
 /// The document.
-pub fn document(registry: &Registry, crds: CrdVersion<'_>, form: Form) -> Vec<u8> {
-    let mut written = Written::new(form);
-    let mut types = Types::default();
+pub fn document(registry: &Registry, crds: CrdVersion<'_>, form: DocumentFormat) -> Vec<u8> {
+    let mut written = WrittenDocument::new(form);
+    let mut types = SchemaTypes::default();
     for resource in registry.all() {
         let base = format!("/{}", place(&resource.group, &resource.version));
         let is_custom = resource.origin != Origin::BuiltIn;
@@ -68,7 +68,7 @@ pub fn document(registry: &Registry, crds: CrdVersion<'_>, form: Form) -> Vec<u8
                 let (names, all) = custom::types(resource, version.as_ref(), schema::structural);
                 for (name, schema) in all {
                     types.refer(&schema);
-                    written.add(Part::Type, name, &schema::plain(schema));
+                    written.add(DocumentPart::Type, name, &schema::plain(schema));
                 }
                 Some(names)
             }
@@ -78,28 +78,28 @@ pub fn document(registry: &Registry, crds: CrdVersion<'_>, form: Form) -> Vec<u8
         let mut all = Map::new();
         v3_paths::add(resource, &names, &base, &mut all);
         for (path, item) in all {
-            written.add(Part::Path, path, &paths::item(item, is_custom));
+            written.add(DocumentPart::Path, path, &paths::item(item, is_custom));
         }
     }
     types.each(|name, schema| {
-        written.add(Part::Type, name, &schema::plain(schema));
+        written.add(DocumentPart::Type, name, &schema::plain(schema));
     });
     for (name, parameter) in paths::shared() {
-        written.add(Part::Parameter, name, &parameter);
+        written.add(DocumentPart::Parameter, name, &parameter);
     }
     written.document()
 }
 
 /// The parts that are written so far.
-struct Written {
-    form: Form,
+struct WrittenDocument {
+    form: DocumentFormat,
     paths: BTreeMap<String, Vec<u8>>,
     types: BTreeMap<String, Vec<u8>>,
     parameters: BTreeMap<String, Vec<u8>>,
 }
 
-impl Written {
-    fn new(form: Form) -> Self {
+impl WrittenDocument {
+    fn new(form: DocumentFormat) -> Self {
         Self {
             form,
             paths: BTreeMap::new(),
@@ -108,37 +108,37 @@ impl Written {
         }
     }
 
-    fn add(&mut self, part: Part, name: String, value: &Value) {
+    fn add(&mut self, part: DocumentPart, name: String, value: &Value) {
         let bytes = self.bytes(part, value);
         let into = match part {
-            Part::Path => &mut self.paths,
-            Part::Parameter => &mut self.parameters,
+            DocumentPart::Path => &mut self.paths,
+            DocumentPart::Parameter => &mut self.parameters,
             _ => &mut self.types,
         };
         // What is built in stands as it is, whatever a definition calls its own.
         into.insert(name, bytes);
     }
 
-    fn bytes(&self, part: Part, value: &Value) -> Vec<u8> {
+    fn bytes(&self, part: DocumentPart, value: &Value) -> Vec<u8> {
         match self.form {
-            Form::Json => value.to_string().into_bytes(),
-            Form::Protobuf => protobuf::part(part, value),
+            DocumentFormat::Json => value.to_string().into_bytes(),
+            DocumentFormat::Protobuf => protobuf::part(part, value),
         }
     }
 
     fn document(&self) -> Vec<u8> {
         let info = json!({ "title": "Kubernetes", "version": MINOR });
-        let info = self.bytes(Part::Info, &info);
+        let info = self.bytes(DocumentPart::Info, &info);
         let security = json!([{ "BearerToken": [] }]);
-        let security = self.bytes(Part::Security, &security);
+        let security = self.bytes(DocumentPart::Security, &security);
         let token = json!({
             "description": "Bearer Token authentication",
             "in": "header", "name": "authorization", "type": "apiKey",
         });
-        let token = self.bytes(Part::SecurityDefinition, &token);
+        let token = self.bytes(DocumentPart::SecurityDefinition, &token);
         let definitions = BTreeMap::from([("BearerToken".to_owned(), token)]);
         match self.form {
-            Form::Json => {
+            DocumentFormat::Json => {
                 let mut text = b"{\"swagger\":\"2.0\"".to_vec();
                 field(&mut text, "info", &info);
                 for (name, parts) in [
@@ -153,7 +153,7 @@ impl Written {
                 text.push(b'}');
                 text
             }
-            Form::Protobuf => protobuf::document(&protobuf::Parts {
+            DocumentFormat::Protobuf => protobuf::document(&protobuf::PartTable {
                 info: &info,
                 paths: &self.paths,
                 types: &self.types,

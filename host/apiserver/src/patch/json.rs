@@ -44,10 +44,12 @@ pub fn json(object: &Value, patch: &Value) -> Result<Value, Refusal> {
 /// # Errors
 /// If one of them cannot be done.
 pub fn json_made(object: &Value, operations: &[Made<'_>]) -> Result<Value, Undone> {
-    let deepest = { operations.iter() }.filter_map(|made| Some(depth(made.value?)));
-    let deepest = deepest.max().unwrap_or_default();
-    let operations: Vec<Operation<'_>> = { operations.iter() }
-        .map(|made| Operation {
+    let deepest = { operations.iter() }
+        .filter_map(|made| Some(depth(made.value?)))
+        .max()
+        .unwrap_or_default();
+    let operations: Vec<PatchOperation<'_>> = { operations.iter() }
+        .map(|made| PatchOperation {
             kind: Some(made.op),
             path: Some(made.path),
             from: Some(made.from).filter(|from| !from.is_empty()),
@@ -91,14 +93,14 @@ fn rejected() -> Refusal {
 }
 
 #[derive(Debug, Default)]
-struct Operation<'a> {
+struct PatchOperation<'a> {
     kind: Option<&'a str>,
     path: Option<&'a str>,
     from: Option<&'a str>,
     value: Option<&'a Value>,
 }
 
-fn decode(patch: &Value) -> Result<Vec<Operation<'_>>, Refusal> {
+fn decode(patch: &Value) -> Result<Vec<PatchOperation<'_>>, Refusal> {
     let wrong = |value: &Value, what: &str| {
         let word = type_name(value);
         Refusal::bad_request(format!(
@@ -111,7 +113,7 @@ fn decode(patch: &Value) -> Result<Vec<Operation<'_>>, Refusal> {
         other => return Err(wrong(other, "value of type []handlers.jsonPatchOp")),
     };
     let decode = |operation| match operation {
-        &Value::Null => Ok(Operation::default()),
+        &Value::Null => Ok(PatchOperation::default()),
         Value::Object(fields) => {
             let text = |name: &str| match fields.get(name) {
                 None | Some(Value::Null) => Ok(None),
@@ -121,7 +123,7 @@ fn decode(patch: &Value) -> Result<Vec<Operation<'_>>, Refusal> {
                     Err(wrong(other, &what))
                 }
             };
-            Ok(Operation {
+            Ok(PatchOperation {
                 kind: text("op")?,
                 path: text("path")?,
                 from: text("from")?,

@@ -14,22 +14,21 @@ use serde_json::{Map, Value};
 
 use super::golang::{display, display_as_string, type_of};
 use super::not_an_object;
+use crate::json::Fields;
 use crate::mutants::mutant;
 use crate::schema::View;
 use crate::status::Refusal;
 use lists::merge_lists;
-use lookup::Place;
+use lookup::PatchPlace;
 
 const DIRECTIVE: &str = "$patch";
 const RETAIN_KEYS: &str = "$retainKeys";
 const DELETE_FROM_PRIMITIVE_LIST: &str = "$deleteFromPrimitiveList";
 const SET_ELEMENT_ORDER: &str = "$setElementOrder";
 
-type Fields = Map<String, Value>;
-
 /// Why a patch cannot be applied.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Problem {
+enum PatchError {
     /// 400.
     Malformed(&'static str),
     /// 422, with a message that says nothing.
@@ -52,13 +51,13 @@ pub fn strategic(object: &Value, patch: &Value, schema: View<'_>) -> Result<Valu
         Value::Object(object) => object.clone(),
         _ => Map::new(),
     };
-    match merge_fields(object, patch, Place::Fields(schema)) {
+    match merge_fields(object, patch, PatchPlace::Fields(schema)) {
         Ok(merged) => Ok(Value::Object(merged)),
         Err(problem) => Err(problem.refusal()),
     }
 }
 
-impl Problem {
+impl PatchError {
     fn refusal(self) -> Refusal {
         match self {
             Self::Malformed(text) => Refusal::bad_request(text),
@@ -94,15 +93,15 @@ impl Problem {
 fn merge_fields(
     mut original: Fields,
     mut patch: Fields,
-    place: Place<'_>,
-) -> Result<Fields, Problem> {
+    place: PatchPlace<'_>,
+) -> Result<Fields, PatchError> {
     if let Some(directive) = patch.remove(DIRECTIVE) {
         return match directive.as_str() {
             Some("replace") => Ok(patch),
             Some("delete") => Ok(mutant!(DeleteDirectivesAreIgnored, Map::new(), original)),
             _ => {
                 patch.insert(DIRECTIVE.to_owned(), directive.clone());
-                Err(Problem::unknown_directive(&directive, &patch))
+                Err(PatchError::unknown_directive(&directive, &patch))
             }
         };
     }
@@ -120,22 +119,24 @@ fn merge_fields(
 }
 
 /// The list that a directive beside it is about: `x` for `$setElementOrder/x`.
-fn list_of<'a>(name: &'a str, directive: &'static str) -> Result<Option<&'a str>, Problem> {
+fn list_of<'a>(name: &'a str, directive: &'static str) -> Result<Option<&'a str>, PatchError> {
     let Some(rest) = name.strip_prefix(directive) else {
         return Ok(None);
     };
     match rest.strip_prefix('/') {
         Some(list) => Ok(Some(list)),
-        None if directive == SET_ELEMENT_ORDER => Err(Problem::Malformed(
+        None if directive == SET_ELEMENT_ORDER => Err(PatchError::Malformed(
             "invalid patch format of setElementOrder list",
         )),
-        None => Err(Problem::Malformed("invalid patch format of primitive list")),
+        None => Err(PatchError::Malformed(
+            "invalid patch format of primitive list",
+        )),
     }
 }
 
 /// `applyRetainKeysDirective`.
-fn retain_keys(original: &mut Fields, patch: &Fields, kept: &Value) -> Result<(), Problem> {
-    let malformed = Problem::Malformed("invalid patch format of retainKeys");
+fn retain_keys(original: &mut Fields, patch: &Fields, kept: &Value) -> Result<(), PatchError> {
+    let malformed = PatchError::Malformed("invalid patch format of retainKeys");
     let Value::Array(kept) = kept else {
         return Err(malformed);
     };
@@ -157,8 +158,8 @@ fn merge_field(
     original: &mut Fields,
     name: String,
     value: Value,
-    place: Place<'_>,
-) -> Result<(), Problem> {
+    place: PatchPlace<'_>,
+) -> Result<(), PatchError> {
     let merged = match (original.remove(&name), value) {
         (_, Value::Null) => None,
         (Some(Value::Object(current)), Value::Object(patch)) => {
@@ -190,8 +191,8 @@ fn delete_from_list(
     original: &mut Fields,
     name: &str,
     value: Value,
-    place: Place<'_>,
-) -> Result<(), Problem> {
+    place: PatchPlace<'_>,
+) -> Result<(), PatchError> {
     match (original.get_mut(name), value) {
         (_, Value::Null) => {
             original.remove(name);

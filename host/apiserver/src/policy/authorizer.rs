@@ -55,7 +55,7 @@ impl Opaque for Decided {
     }
 }
 
-type Answer = Result<Cel, ExecutionError>;
+type FunctionResult = Result<Cel, ExecutionError>;
 
 /// The values of `authorizer` and `authorizer.requestResource` for a request of a user about some objects.
 pub(crate) fn values(
@@ -108,13 +108,13 @@ fn question(this: &Cel) -> Result<Question, ExecutionError> {
     .ok_or(ExecutionError::NoSuchOverload)
 }
 
-fn about(this: &Cel, about: About) -> Answer {
+fn about(this: &Cel, about: About) -> FunctionResult {
     let question = question(this)?;
     Ok(Cel::Opaque(Arc::new(Question { about, ..question })))
 }
 
 /// The same question about something more.
-fn with(this: &Cel, change: impl FnOnce(&mut Objects)) -> Answer {
+fn with(this: &Cel, change: impl FnOnce(&mut Objects)) -> FunctionResult {
     let mut question = question(this)?;
     match &mut question.about {
         About::Asked(Asked::Resource(objects)) => change(objects),
@@ -123,15 +123,15 @@ fn with(this: &Cel, change: impl FnOnce(&mut Objects)) -> Answer {
     Ok(Cel::Opaque(Arc::new(question)))
 }
 
-fn path(This(this): This<Cel>, path: Arc<String>) -> Answer {
+fn path(This(this): This<Cel>, path: Arc<String>) -> FunctionResult {
     about(&this, About::Asked(Asked::Path(Arc::unwrap_or_clone(path))))
 }
 
-fn group(This(this): This<Cel>, group: Arc<String>) -> Answer {
+fn group(This(this): This<Cel>, group: Arc<String>) -> FunctionResult {
     about(&this, About::Group(Arc::unwrap_or_clone(group)))
 }
 
-fn resource(This(this): This<Cel>, plural: Arc<String>) -> Answer {
+fn resource(This(this): This<Cel>, plural: Arc<String>) -> FunctionResult {
     let About::Group(group) = question(&this)?.about else {
         return Err(ExecutionError::NoSuchOverload);
     };
@@ -143,35 +143,39 @@ fn resource(This(this): This<Cel>, plural: Arc<String>) -> Answer {
     about(&this, About::Asked(Asked::Resource(objects)))
 }
 
-fn subresource(This(this): This<Cel>, name: Arc<String>) -> Answer {
+fn subresource(This(this): This<Cel>, name: Arc<String>) -> FunctionResult {
     with(&this, |objects| {
         objects.subresource = Arc::unwrap_or_clone(name)
     })
 }
 
-fn namespace(This(this): This<Cel>, name: Arc<String>) -> Answer {
+fn namespace(This(this): This<Cel>, name: Arc<String>) -> FunctionResult {
     with(&this, |objects| {
         objects.namespace = Arc::unwrap_or_clone(name)
     })
 }
 
-fn name(This(this): This<Cel>, name: Arc<String>) -> Answer {
+fn name(This(this): This<Cel>, name: Arc<String>) -> FunctionResult {
     with(&this, |objects| objects.name = Arc::unwrap_or_clone(name))
 }
 
 /// RBAC does not look at selectors.
-fn selector(This(this): This<Cel>, _selector: Arc<String>) -> Answer {
+fn selector(This(this): This<Cel>, _selector: Arc<String>) -> FunctionResult {
     with(&this, |_| {})
 }
 
-fn service_account(This(this): This<Cel>, namespace: Arc<String>, name: Arc<String>) -> Answer {
+fn service_account(
+    This(this): This<Cel>,
+    namespace: Arc<String>,
+    name: Arc<String>,
+) -> FunctionResult {
     let question = question(&this)?;
     let (namespace, name) = (Arc::unwrap_or_clone(namespace), Arc::unwrap_or_clone(name));
     let user = User::service_account(&namespace, &name);
     Ok(Cel::Opaque(Arc::new(Question { user, ..question })))
 }
 
-fn check(This(this): This<Cel>, verb: Arc<String>) -> Answer {
+fn check(This(this): This<Cel>, verb: Arc<String>) -> FunctionResult {
     let question = question(&this)?;
     let About::Asked(asked) = question.about else {
         return Err(ExecutionError::NoSuchOverload);
@@ -198,7 +202,7 @@ fn allowed(This(this): This<Cel>) -> Result<bool, ExecutionError> {
     decided(&this, |decision| decision.allowed)
 }
 
-fn reason(This(this): This<Cel>) -> Answer {
+fn reason(This(this): This<Cel>) -> FunctionResult {
     let reason = decided(&this, |decision| decision.reason.clone())?;
     Ok(Cel::String(Arc::new(reason)))
 }
@@ -207,7 +211,7 @@ fn errored(This(this): This<Cel>) -> Result<bool, ExecutionError> {
     decided(&this, |_| false)
 }
 
-fn error(This(this): This<Cel>) -> Answer {
+fn error(This(this): This<Cel>) -> FunctionResult {
     let text = decided(&this, |_| String::new())?;
     Ok(Cel::String(Arc::new(text)))
 }

@@ -20,7 +20,7 @@ use serde_json::Value;
 pub(crate) use json::json;
 
 use super::authorizer;
-use crate::schema::rules::{self, Budget, Names, Outcome};
+use crate::schema::rules::{self, Activation, Budget, Evaluation};
 
 /// An expression that can be run.
 #[derive(Clone, Debug)]
@@ -74,7 +74,7 @@ impl Program {
         let cost = outcome.cost.saturating_add(frame.spent.take());
         budget.spend(cost).map_err(Failure::Overspent)?;
         outcome.answer.map_err(|why| {
-            let why = rules::told(&why);
+            let why = rules::error_message(&why);
             Failure::Wrong(format!(
                 "expression '{}' resulted in error: {why}",
                 self.text
@@ -94,7 +94,7 @@ pub(crate) enum Failure {
 
 impl Failure {
     /// In the real server's words.
-    pub(crate) fn told(self) -> String {
+    pub(crate) fn message(self) -> String {
         match self {
             Self::Wrong(why) | Self::Overspent(why) => why,
         }
@@ -161,12 +161,12 @@ impl Frame {
         Self::new(self.names.clone(), &self.variables)
     }
 
-    fn resolve(&self, expression: &Expression) -> Outcome {
+    fn resolve(&self, expression: &Expression) -> Evaluation {
         FUNCTIONS.with(|functions| rules::evaluate(expression, functions, self))
     }
 }
 
-impl Names for Frame {
+impl Activation for Frame {
     fn named(&self, name: &str) -> Option<Cel> {
         let mut names = self.names.iter();
         let found = names.find(|(known, _)| *known == name);
@@ -194,7 +194,7 @@ impl Names for Frame {
                 self.spent.set(spent);
                 outcome
                     .answer
-                    .map_err(|why| failed("evaluate", &rules::told(&why)))
+                    .map_err(|why| failed("evaluate", &rules::error_message(&why)))
             }
             Err(why) => Err(failed("compile", why)),
         };
@@ -258,7 +258,7 @@ mod tests {
         let names = vec![("object", value(&object)), ("oldObject", Cel::Null)];
         let frame = Frame::new(names, &Arc::new(variables));
         let found = Program::new(text).run(&frame, &mut Budget::of_rules());
-        found.map_err(Failure::told)
+        found.map_err(Failure::message)
     }
 
     #[test]

@@ -7,12 +7,12 @@ use std::sync::{Arc, LazyLock};
 use kube_cel::cel::common::ast::Expr;
 use serde_json::{Value, json};
 
-use crate::schema::rules::{self, Type};
-use crate::schema::{Kind, Node, Schema};
+use crate::schema::rules::{self, CelType};
+use crate::schema::{Kind, Schema, SchemaNode};
 
 /// What an expression is to result in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Wanted {
+pub(crate) enum ExpectedType {
     /// A condition.
     Bool,
     /// A message.
@@ -29,12 +29,12 @@ pub(crate) enum Wanted {
 
 /// The names that expressions of a policy know.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Names {
+pub(crate) struct PolicyVariables {
     /// Whether there is `params`.
     params: bool,
     /// Whether there is no `authorizer`.
     without_rights: bool,
-    variables: Option<BTreeMap<String, Node>>,
+    variables: Option<BTreeMap<String, SchemaNode>>,
 }
 
 /// The variables that hold anything.
@@ -122,7 +122,7 @@ fn schema(openapi: &Value) -> Schema {
     Schema::parse(openapi).unwrap_or_else(|_| crate::schema::anything())
 }
 
-impl Names {
+impl PolicyVariables {
     /// Those of a policy with or without parameters.
     pub(crate) fn new(params: bool) -> Self {
         Self {
@@ -149,11 +149,11 @@ impl Names {
 
     /// What is wrong with a variable, which those after it know.
     pub(crate) fn declare(&mut self, name: &str, text: &str) -> Option<String> {
-        let judged = self.judge(text, Wanted::Anything);
+        let judged = self.judge(text, ExpectedType::Anything);
         let kind = judged.as_ref().copied().unwrap_or(Kind::IntOrString);
-        let node = Node {
+        let node = SchemaNode {
             kind: Some(kind),
-            ..Node::default()
+            ..SchemaNode::default()
         };
         let variables = self.variables.get_or_insert_default();
         variables.insert(name.to_owned(), node);
@@ -161,69 +161,73 @@ impl Names {
     }
 
     /// What is wrong with an expression, in the real server's words.
-    pub(crate) fn fault(&self, text: &str, wanted: Wanted) -> Option<String> {
+    pub(crate) fn fault(&self, text: &str, wanted: ExpectedType) -> Option<String> {
         self.judge(text, wanted).err()
     }
 
     /// The kind of what an expression results in.
-    fn judge(&self, text: &str, wanted: Wanted) -> Result<Kind, String> {
+    fn judge(&self, text: &str, wanted: ExpectedType) -> Result<Kind, String> {
         let variables = self.variables.clone().map(|properties| {
-            let root = Node {
+            let root = SchemaNode {
                 kind: Some(Kind::Object),
                 properties,
-                ..Node::default()
+                ..SchemaNode::default()
             };
             Schema::new(root, Arc::default())
         });
-        let mut known: Vec<(String, Type<'_>)> = ANYTHING
+        let mut known: Vec<(String, CelType<'_>)> = ANYTHING
             .iter()
-            .map(|name| ((*name).to_owned(), Type::Dyn))
+            .map(|name| ((*name).to_owned(), CelType::Dyn))
             .collect();
-        known.push(("request".to_owned(), Type::of(REQUEST.view(), false)));
-        let namespace = Type::of(NAMESPACE.view(), false);
+        known.push(("request".to_owned(), CelType::of(REQUEST.view(), false)));
+        let namespace = CelType::of(NAMESPACE.view(), false);
         known.push(("namespaceObject".to_owned(), namespace));
         for (name, there) in [
             ("params", self.params),
             ("authorizer", !self.without_rights),
         ] {
             if there {
-                known.push((name.to_owned(), Type::Dyn));
+                known.push((name.to_owned(), CelType::Dyn));
             }
         }
         if let Some(variables) = &variables {
-            known.push(("variables".to_owned(), Type::of(variables.view(), false)));
+            known.push(("variables".to_owned(), CelType::of(variables.view(), false)));
         }
-        let found = rules::typed(text, known);
-        let found = found.map_err(|why| format!("compilation failed: {why}"))?;
-        if !matches!(wanted, Wanted::Object | Wanted::Patches) {
+        let found =
+            rules::typed(text, known).map_err(|why| format!("compilation failed: {why}"))?;
+        if !matches!(wanted, ExpectedType::Object | ExpectedType::Patches) {
             rules::compile(text).map_err(|why| format!("compilation failed: {why}"))?;
         }
         let name = match found {
-            Type::Dyn if is_anything(text) => Some("dyn"),
+            CelType::Dyn if is_anything(text) => Some("dyn"),
             found => found.scalar(),
         };
         match (wanted, name) {
-            (Wanted::Bool, Some(name)) if name != "bool" => {
+            (ExpectedType::Bool, Some(name)) if name != "bool" => {
                 Err(format!("must evaluate to bool but got {name}"))
             }
-            (Wanted::Text, Some(name)) if name != "string" => {
+            (ExpectedType::Text, Some(name)) if name != "string" => {
                 Err(format!("must evaluate to string but got {name}"))
             }
-            (Wanted::Object, Some(name)) => Err(format!("must evaluate to Object but got {name}")),
-            (Wanted::Patches, Some(name)) => {
+            (ExpectedType::Object, Some(name)) => {
+                Err(format!("must evaluate to Object but got {name}"))
+            }
+            (ExpectedType::Patches, Some(name)) => {
                 Err(format!("must evaluate to list(JSONPatch) but got {name}"))
             }
-            (Wanted::TextOrNull, Some(name)) if name != "string" => Err(format!(
+            (ExpectedType::TextOrNull, Some(name)) if name != "string" => Err(format!(
                 "must evaluate to one of [string null_type] but got {name}"
             )),
             _ => Ok(match found {
-                Type::Bool => Kind::Boolean,
-                Type::Int => Kind::Integer,
-                Type::Double => Kind::Number,
-                Type::Text => Kind::String,
-                Type::Dyn | Type::Bytes | Type::List(_) | Type::Map(_) | Type::Fields(..) => {
-                    Kind::IntOrString
-                }
+                CelType::Bool => Kind::Boolean,
+                CelType::Int => Kind::Integer,
+                CelType::Double => Kind::Number,
+                CelType::Text => Kind::String,
+                CelType::Dyn
+                | CelType::Bytes
+                | CelType::List(_)
+                | CelType::Map(_)
+                | CelType::Fields(..) => Kind::IntOrString,
             }),
         }
     }
@@ -250,14 +254,14 @@ mod tests {
 
     #[test]
     fn expressions_are_judged_by_the_names_that_they_know() {
-        let names = Names::default();
+        let names = PolicyVariables::default();
         for fine in [
             "object.spec.replicas <= 5",
             "request.userInfo.groups.exists(group, group == 'a')",
             "namespaceObject.metadata.labels['a'] == 'b'",
             "has(oldObject.spec) && request.operation == 'UPDATE'",
         ] {
-            assert_eq!(names.fault(fine, Wanted::Bool), None, "{fine}");
+            assert_eq!(names.fault(fine, ExpectedType::Bool), None, "{fine}");
         }
         let cases = [
             (
@@ -274,24 +278,24 @@ mod tests {
             ("object.spec.fine", "must evaluate to bool but got dyn"),
         ];
         for (text, want) in cases {
-            assert_eq!(names.fault(text, Wanted::Bool).as_deref(), Some(want));
+            assert_eq!(names.fault(text, ExpectedType::Bool).as_deref(), Some(want));
         }
-        let with = Names::new(true);
-        assert_eq!(with.fault("params.a == 1", Wanted::Bool), None);
-        let annotation = names.fault("1", Wanted::TextOrNull);
+        let with = PolicyVariables::new(true);
+        assert_eq!(with.fault("params.a == 1", ExpectedType::Bool), None);
+        let annotation = names.fault("1", ExpectedType::TextOrNull);
         let want = "must evaluate to one of [string null_type] but got int";
         assert_eq!(annotation.as_deref(), Some(want));
     }
 
     #[test]
     fn a_variable_is_known_after_it_was_declared() {
-        let mut names = Names::default().with_variables();
+        let mut names = PolicyVariables::default().with_variables();
         let use_it = "variables.small";
-        let fault = names.fault(use_it, Wanted::Bool).unwrap();
+        let fault = names.fault(use_it, ExpectedType::Bool).unwrap();
         assert!(fault.contains("undefined field 'small'"), "{fault}");
         assert_eq!(names.declare("small", "object.spec.replicas < 5"), None);
-        assert_eq!(names.fault(use_it, Wanted::Bool), None);
-        let text = names.fault(use_it, Wanted::Text);
+        assert_eq!(names.fault(use_it, ExpectedType::Bool), None);
+        let text = names.fault(use_it, ExpectedType::Text);
         assert_eq!(
             text.as_deref(),
             Some("must evaluate to string but got bool")

@@ -9,7 +9,7 @@ use super::GROUP;
 use super::cel::{self, Program, Variables};
 use crate::json::{get, list, text};
 use crate::meta;
-use crate::store::{Entry, Place, Store};
+use crate::store::{Entry, GroupResource, Store};
 
 /// A policy.
 #[derive(Debug)]
@@ -76,8 +76,8 @@ pub(crate) type Hook = (Arc<Policy>, Vec<Arc<Binding>>);
 /// The policies and bindings of a server as they are asked, until they change.
 #[derive(Debug, Default)]
 pub(crate) struct Policies {
-    policies: Kept<Policy>,
-    bindings: Kept<Binding>,
+    policies: ObjectCache<Policy>,
+    bindings: ObjectCache<Binding>,
 }
 
 impl Policies {
@@ -116,26 +116,26 @@ impl Policies {
 
 /// What was read from objects, by plural and name, with the revision of each object.
 #[derive(Debug)]
-struct Kept<T>(Mutex<Held<T>>);
+struct ObjectCache<T>(Mutex<CachedObjects<T>>);
 
-type Held<T> = BTreeMap<(&'static str, String), (u64, Arc<T>)>;
+type CachedObjects<T> = BTreeMap<(&'static str, String), (u64, Arc<T>)>;
 
-impl<T> Default for Kept<T> {
+impl<T> Default for ObjectCache<T> {
     fn default() -> Self {
         Self(Mutex::default())
     }
 }
 
-impl<T> Kept<T> {
+impl<T> ObjectCache<T> {
     /// What an object says. It is read while nobody waits: a policy has much to compile.
     fn read(&self, key: (&'static str, String), at: u64, read: impl FnOnce() -> T) -> Arc<T> {
-        if let Some((revision, held)) = self.held().get(&key)
+        if let Some((revision, held)) = self.lock().get(&key)
             && *revision == at
         {
             return Arc::clone(held);
         }
         let found = Arc::new(read());
-        let mut held = self.held();
+        let mut held = self.lock();
         let newer = held.get(&key).is_some_and(|(revision, _)| *revision > at);
         if !newer {
             held.insert(key, (at, Arc::clone(&found)));
@@ -146,11 +146,11 @@ impl<T> Kept<T> {
     /// Forgets the objects of a kind that are no more.
     fn retain<'a>(&self, plural: &'static str, names: impl Iterator<Item = &'a str>) {
         let names: BTreeSet<&str> = names.collect();
-        self.held()
+        self.lock()
             .retain(|(of, name), _| *of != plural || names.contains(name.as_str()));
     }
 
-    fn held(&self) -> MutexGuard<'_, Held<T>> {
+    fn lock(&self) -> MutexGuard<'_, CachedObjects<T>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -164,7 +164,7 @@ fn key(plural: &'static str, entry: &Entry) -> (&'static str, String) {
 }
 
 fn listed(store: &Store, plural: &str) -> Vec<Arc<Entry>> {
-    let place = Place {
+    let place = GroupResource {
         group: GROUP.to_owned(),
         plural: plural.to_owned(),
     };
@@ -250,7 +250,7 @@ mod tests {
     #[test]
     fn what_was_read_is_kept_until_its_object_changes_or_goes() {
         let reads = Cell::new(0);
-        let kept = Kept::<u64>::default();
+        let kept = ObjectCache::<u64>::default();
         let read = |at: u64| {
             let key = ("a", "one".to_owned());
             *kept.read(key, at, || {
@@ -266,9 +266,9 @@ mod tests {
         assert_eq!((read(1), reads.get()), (1, 3));
         assert_eq!((read(2), reads.get()), (2, 3));
         kept.retain("b", std::iter::empty());
-        assert_eq!(kept.held().len(), 2);
+        assert_eq!(kept.lock().len(), 2);
         kept.retain("a", ["other"].into_iter());
-        assert_eq!(kept.held().len(), 1);
+        assert_eq!(kept.lock().len(), 1);
         assert_eq!((read(2), reads.get()), (2, 4));
     }
 }

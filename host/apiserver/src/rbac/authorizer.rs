@@ -4,11 +4,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::escalation::{self, Grant};
 use super::policy::Rights;
-use super::{Attributes, Decision, Policy, is_master};
+use super::{Attributes, Decision, RuleResolver, is_master};
 use crate::options::Authorization;
 use crate::request::User;
 use crate::status::Refusal;
-use crate::store::{Events, Place, Store};
+use crate::store::{Events, GroupResource, Store};
 
 const KINDS: [&str; 4] = [
     "clusterroles",
@@ -21,12 +21,12 @@ const KINDS: [&str; 4] = [
 #[derive(Debug)]
 pub struct Authorizer {
     mode: Authorization,
-    held: Mutex<Option<Held>>,
+    held: Mutex<Option<CachedPolicy>>,
 }
 
 #[derive(Debug)]
-struct Held {
-    policy: Arc<Policy>,
+struct CachedPolicy {
+    policy: Arc<RuleResolver>,
     /// What has happened to roles and bindings since.
     events: Vec<Events>,
 }
@@ -85,26 +85,26 @@ impl Authorizer {
     }
 
     /// What roles and bindings say; nothing where nobody asks them.
-    pub fn policy(&self, store: &Store) -> Arc<Policy> {
+    pub fn policy(&self, store: &Store) -> Arc<RuleResolver> {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(held) = held.as_mut()
             && !held.is_stale()
         {
             return Arc::clone(&held.policy);
         }
-        let fresh = Held::read(store);
+        let fresh = CachedPolicy::read(store);
         let policy = Arc::clone(&fresh.policy);
         *held = Some(fresh);
         policy
     }
 }
 
-impl Held {
+impl CachedPolicy {
     fn read(store: &Store) -> Self {
         let mut objects = Vec::new();
         let mut events = Vec::new();
         for plural in KINDS {
-            let place = Place {
+            let place = GroupResource {
                 group: "rbac.authorization.k8s.io".to_owned(),
                 plural: plural.to_owned(),
             };
@@ -114,7 +114,7 @@ impl Held {
             events.extend(store.follow(&place, snapshot.revision));
         }
         Self {
-            policy: Arc::new(Policy::of(&objects)),
+            policy: Arc::new(RuleResolver::of(&objects)),
             events,
         }
     }

@@ -23,7 +23,7 @@ pub fn objects() -> Vec<Value> {
 mod tests {
     use super::*;
     use crate::meta;
-    use crate::rbac::{Attributes, Policy};
+    use crate::rbac::{Attributes, RuleResolver};
     use crate::request::User;
 
     #[test]
@@ -45,7 +45,7 @@ mod tests {
             assert!(has("ClusterRole", name), "{name}");
         }
         assert!(has("ClusterRoleBinding", "cluster-admin"));
-        let policy = Policy::of(&objects);
+        let policy = RuleResolver::of(&objects);
         let somebody = User {
             name: "somebody".to_owned(),
             groups: vec!["system:authenticated".to_owned()],

@@ -106,8 +106,9 @@ fn line(rule: &Rule) -> String {
         ("ResourceNames", &rule.resource_names),
         ("Verbs", &rule.verbs),
     ];
-    let parts = parts.iter().filter(|(_, texts)| !texts.is_empty());
     let parts: Vec<String> = parts
+        .iter()
+        .filter(|(_, texts)| !texts.is_empty())
         .map(|(name, texts)| format!("{name}:{}", quoted(texts)))
         .collect();
     format!("{{{}}}", parts.join(", "))

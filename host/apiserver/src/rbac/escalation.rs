@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::covers::{describe, missing, quoted};
 use super::policy::{Rights, RoleRef};
-use super::{Attributes, Policy, Rule, is_master};
+use super::{Attributes, Rule, RuleResolver, is_master};
 use crate::meta;
 use crate::request::User;
 use crate::status::{Named, Refusal};
@@ -46,7 +46,7 @@ pub fn applies(group: &str, plural: &str) -> bool {
 ///
 /// # Errors
 /// 403 if it gives what the user does not have.
-pub fn check(policy: &Policy, grant: Grant<'_>) -> Result<(), Refusal> {
+pub fn check(policy: &RuleResolver, grant: Grant<'_>) -> Result<(), Refusal> {
     if is_master(grant.user) {
         return Ok(());
     }
@@ -56,7 +56,7 @@ pub fn check(policy: &Policy, grant: Grant<'_>) -> Result<(), Refusal> {
     }
 }
 
-fn role(policy: &Policy, grant: Grant<'_>) -> Result<(), Refusal> {
+fn role(policy: &RuleResolver, grant: Grant<'_>) -> Result<(), Refusal> {
     let escalate = Attributes::resource(grant.user.clone(), "escalate", GROUP, grant.plural);
     let escalate = escalate.in_namespace(grant.namespace).named(grant.name);
     if policy.decide(&escalate).allowed || only_collected(grant) {
@@ -77,12 +77,16 @@ fn role(policy: &Policy, grant: Grant<'_>) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn binding(policy: &Policy, grant: Grant<'_>) -> Result<(), Refusal> {
+fn binding(policy: &RuleResolver, grant: Grant<'_>) -> Result<(), Refusal> {
     if only_collected(grant) {
         return Ok(());
     }
-    let role = grant.new.get("roleRef").map(RoleRef::deserialize);
-    let role = role.and_then(Result::ok).unwrap_or_default();
+    let role = grant
+        .new
+        .get("roleRef")
+        .map(RoleRef::deserialize)
+        .and_then(Result::ok)
+        .unwrap_or_default();
     let plural = match role.kind.as_str() {
         "ClusterRole" => Some("clusterroles"),
         "Role" => Some("roles"),
@@ -131,7 +135,7 @@ fn only_collected(grant: Grant<'_>) -> bool {
 }
 
 /// The user has all of these rules.
-fn confirm(policy: &Policy, grant: Grant<'_>, rules: &[Rule]) -> Result<(), Refusal> {
+fn confirm(policy: &RuleResolver, grant: Grant<'_>, rules: &[Rule]) -> Result<(), Refusal> {
     let rights = policy.rights(grant.user, grant.namespace);
     let lacking = missing(&rights.rules, rules);
     if lacking.is_empty() {
@@ -166,7 +170,7 @@ mod tests {
 
     use super::*;
 
-    fn policy(rules: &Value) -> Policy {
+    fn policy(rules: &Value) -> RuleResolver {
         let role = json!({ "metadata": { "name": "own" }, "rules": rules });
         let view = json!({
             "metadata": { "name": "view" },
@@ -181,7 +185,7 @@ mod tests {
             "metadata": { "name": "wide" },
             "rules": [{ "verbs": ["get"], "apiGroups": [""], "resources": ["secrets"] }],
         });
-        Policy::of(&[role, view, wide, binding])
+        RuleResolver::of(&[role, view, wide, binding])
     }
 
     fn ann() -> User {

@@ -13,15 +13,15 @@ use crate::request::User;
 
 /// What all roles and bindings say.
 #[derive(Clone, Debug, Default)]
-pub struct Policy {
+pub struct RuleResolver {
     /// By namespace and name; ClusterRoles in the empty one.
     roles: BTreeMap<(String, String), Vec<Rule>>,
     /// By namespace; ClusterRoleBindings in the empty one.
-    bindings: BTreeMap<String, Vec<Binding>>,
+    bindings: BTreeMap<String, Vec<RoleBinding>>,
 }
 
 #[derive(Clone, Debug)]
-struct Binding {
+struct RoleBinding {
     name: String,
     role: RoleRef,
     subjects: Vec<Subject>,
@@ -68,7 +68,7 @@ impl Rights {
     }
 }
 
-impl Policy {
+impl RuleResolver {
     /// The policy of these roles, ClusterRoles and bindings of both kinds.
     pub fn of<'a>(objects: impl IntoIterator<Item = &'a Value>) -> Self {
         let mut policy = Self::default();
@@ -84,7 +84,7 @@ impl Policy {
                 .and_then(Value::as_array)
                 .into_iter()
                 .flatten();
-            let binding = Binding {
+            let binding = RoleBinding {
                 name,
                 role: RoleRef::deserialize(role).unwrap_or_default(),
                 subjects: subjects
@@ -161,7 +161,7 @@ impl Policy {
         &'a self,
         user: &'a User,
         namespace: &'a str,
-    ) -> impl Iterator<Item = (&'a Binding, &'a Subject, &'a str)> {
+    ) -> impl Iterator<Item = (&'a RoleBinding, &'a Subject, &'a str)> {
         let own = (!namespace.is_empty()).then_some(namespace);
         [Some(""), own]
             .into_iter()
@@ -207,7 +207,7 @@ impl Subject {
     }
 }
 
-impl Binding {
+impl RoleBinding {
     fn describe(&self, subject: &Subject, namespace: &str) -> String {
         let (kind, name) = if namespace.is_empty() {
             ("ClusterRoleBinding", self.name.clone())
@@ -234,7 +234,7 @@ mod tests {
 
     use super::*;
 
-    fn policy() -> Policy {
+    fn policy() -> RuleResolver {
         let rule = |resource: &str| json!([{ "verbs": ["get"], "apiGroups": [""], "resources": [resource] }]);
         let role = |namespace: &str, name: &str, resource: &str| json!({ "metadata": { "namespace": namespace, "name": name }, "rules": rule(resource) });
         let binding = |namespace: &str, name: &str, kind: &str, role: &str, subject: Value| {
@@ -284,7 +284,7 @@ mod tests {
                 json!({ "kind": "ServiceAccount", "name": "bot", "namespace": "a" }),
             ),
         ];
-        Policy::of(&objects)
+        RuleResolver::of(&objects)
     }
 
     fn user(name: &str, groups: &[&str]) -> User {

@@ -39,8 +39,11 @@ pub(super) fn has(texts: &[String], wanted: &str) -> bool {
 impl Rule {
     /// The rules of a role; none where it has none.
     pub fn all_of(role: &Value) -> Vec<Self> {
-        let rules = role.get("rules").and_then(Value::as_array);
-        let rules = rules.into_iter().flatten();
+        let rules = role
+            .get("rules")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten();
         rules
             .filter_map(|rule| Self::deserialize(rule).ok())
             .collect()

@@ -7,7 +7,7 @@ use windlass_yaml::untyped::{Notation, Seed, float};
 
 use super::golang;
 use crate::json::type_name;
-use crate::outline::{self, Doubled, Step};
+use crate::outline::{self, Doubled, OutlineStep};
 use crate::status::Refusal;
 
 /// Deeper than this nothing is read: the real server's JSON decoder has the same limit.
@@ -28,7 +28,7 @@ pub struct Decoded {
 
 /// What becomes of the values of a key that is there again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Again {
+pub enum DuplicateKeys {
     /// The last one counts, as in Go's maps.
     Replaces,
     /// Each is read into what is there already, as in Go's structs.
@@ -38,7 +38,7 @@ pub enum Again {
 /// How a body is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "formats")]
-pub enum Format {
+pub enum BodyFormat {
     Json,
     Yaml,
     Protobuf,
@@ -48,16 +48,16 @@ pub enum Format {
 ///
 /// # Errors
 /// 415 for others.
-pub fn format(content_type: Option<&str>) -> Result<Format, Refusal> {
+pub fn format(content_type: Option<&str>) -> Result<BodyFormat, Refusal> {
     let kind = content_type
         .unwrap_or_default()
         .split(';')
         .next()
         .unwrap_or_default();
     match kind.trim() {
-        "" | "application/json" | "*/*" => Ok(Format::Json),
-        "application/yaml" => Ok(Format::Yaml),
-        "application/vnd.kubernetes.protobuf" => Ok(Format::Protobuf),
+        "" | "application/json" | "*/*" => Ok(BodyFormat::Json),
+        "application/yaml" => Ok(BodyFormat::Yaml),
+        "application/vnd.kubernetes.protobuf" => Ok(BodyFormat::Protobuf),
         _ => Err(unsupported(
             "application/json, application/yaml, application/vnd.kubernetes.protobuf",
         )),
@@ -81,14 +81,14 @@ pub fn unsupported(accepted: &str) -> Refusal {
 /// # Errors
 /// What is wrong, for a message.
 pub fn json(body: &[u8]) -> Result<Decoded, String> {
-    json_for(body, Again::Replaces)
+    json_for(body, DuplicateKeys::Replaces)
 }
 
 /// The same for maps or for structs.
 ///
 /// # Errors
 /// As [`json`].
-pub fn json_for(body: &[u8], again: Again) -> Result<Decoded, String> {
+pub fn json_for(body: &[u8], again: DuplicateKeys) -> Result<Decoded, String> {
     read(body, again).or_else(|error| match golang::json_error(body) {
         Some(wrong) => Err(wrong),
         // Go takes what is not text for the sign that stands for it.
@@ -96,7 +96,7 @@ pub fn json_for(body: &[u8], again: Again) -> Result<Decoded, String> {
     })
 }
 
-fn read(body: &[u8], again: Again) -> Result<Decoded, serde_json::Error> {
+fn read(body: &[u8], again: DuplicateKeys) -> Result<Decoded, serde_json::Error> {
     let mut deserializer = serde_json::Deserializer::from_slice(body);
     // Depth is bounded by `Seed` below; the caller has a stack for it (`crate::deep`).
     deserializer.disable_recursion_limit();
@@ -145,8 +145,8 @@ pub fn type_error(value: &Value) -> Option<String> {
 
 /// JSON as a [`Notation`]: floats stay floats until they are kept.
 struct Json {
-    again: Again,
-    path: Vec<Step>,
+    again: DuplicateKeys,
+    path: Vec<OutlineStep>,
     /// How often a key was there before.
     repeats: usize,
     doubled: Vec<Doubled>,
@@ -165,7 +165,7 @@ impl Notation for Json {
         if self.path.len() >= MAX_DEPTH {
             return Err(E::custom("exceeded max depth"));
         }
-        self.path.push(Step::Item(0));
+        self.path.push(OutlineStep::Item(0));
         Ok(())
     }
 
@@ -174,11 +174,11 @@ impl Notation for Json {
     }
 
     fn item(&mut self, index: usize) {
-        self.name(Step::Item(index));
+        self.name(OutlineStep::Item(index));
     }
 
     fn field<E>(&mut self, key: &String, map: &Map<String, Value>) -> Result<(), E> {
-        self.name(Step::Field(key.clone()));
+        self.name(OutlineStep::Field(key.clone()));
         if map.contains_key(key) {
             self.note();
         }
@@ -187,8 +187,8 @@ impl Notation for Json {
 
     fn again(&self, before: Value, value: Value) -> Value {
         match self.again {
-            Again::Replaces => value,
-            Again::Joins => joined(before, value),
+            DuplicateKeys::Replaces => value,
+            DuplicateKeys::Joins => joined(before, value),
         }
     }
 }
@@ -219,7 +219,7 @@ fn joined(before: Value, value: Value) -> Value {
 }
 
 impl Json {
-    fn new(again: Again) -> Self {
+    fn new(again: DuplicateKeys) -> Self {
         Self {
             again,
             path: Vec::new(),
@@ -228,7 +228,7 @@ impl Json {
         }
     }
 
-    fn name(&mut self, step: Step) {
+    fn name(&mut self, step: OutlineStep) {
         if let Some(last) = self.path.last_mut() {
             *last = step;
         }
@@ -277,7 +277,7 @@ mod tests {
     fn in_structs_the_values_of_a_field_that_is_there_twice_are_joined() {
         let body = br#"{"a":{"x":1,"y":[{"p":1},2]},"a":{"z":2,"y":[{"q":1}]},"b":1,"b":"c"}"#;
         assert_eq!(
-            json_for(body, Again::Joins).unwrap().value,
+            json_for(body, DuplicateKeys::Joins).unwrap().value,
             json!({ "a": { "x": 1, "y": [{ "p": 1, "q": 1 }], "z": 2 }, "b": "c" })
         );
     }

@@ -7,7 +7,7 @@ const MAX_DEPTH: usize = 10_000;
 
 /// What comes next in an object or a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Inside {
+enum Container {
     ObjectKey,
     ObjectValue,
     Array,
@@ -79,11 +79,11 @@ struct Scanner<'a> {
     at: usize,
 }
 
-type Step<T = ()> = Result<T, String>;
+type Scanned<T = ()> = Result<T, String>;
 
 impl Scanner<'_> {
-    fn document(&mut self) -> Step {
-        let mut inside: Vec<Inside> = Vec::new();
+    fn document(&mut self) -> Scanned {
+        let mut inside: Vec<Container> = Vec::new();
         loop {
             self.space();
             if self.value(&mut inside)? {
@@ -103,22 +103,22 @@ impl Scanner<'_> {
                     return wrong(byte, "after top-level value");
                 };
                 match (*place, byte) {
-                    (Inside::ObjectValue, b',') => {
+                    (Container::ObjectValue, b',') => {
                         self.at += 1;
-                        *place = Inside::ObjectKey;
+                        *place = Container::ObjectKey;
                         self.key()?;
-                        *place = Inside::ObjectValue;
+                        *place = Container::ObjectValue;
                         break;
                     }
-                    (Inside::Array, b',') => {
+                    (Container::Array, b',') => {
                         self.at += 1;
                         break;
                     }
-                    (Inside::ObjectValue, b'}') | (Inside::Array, b']') => {
+                    (Container::ObjectValue, b'}') | (Container::Array, b']') => {
                         self.at += 1;
                         inside.pop();
                     }
-                    (Inside::Array, _) => return wrong(byte, "after array element"),
+                    (Container::Array, _) => return wrong(byte, "after array element"),
                     _ => return wrong(byte, "after object key:value pair"),
                 }
             }
@@ -127,7 +127,7 @@ impl Scanner<'_> {
 
     /// Reads a value, or the beginning of one that has values inside; says whether there is one to read
     /// next.
-    fn value(&mut self, inside: &mut Vec<Inside>) -> Step<bool> {
+    fn value(&mut self, inside: &mut Vec<Container>) -> Scanned<bool> {
         let byte = self.peek().ok_or_else(end)?;
         match byte {
             b'{' | b'[' => {
@@ -143,11 +143,11 @@ impl Scanner<'_> {
                         Ok(false)
                     }
                     (b'{', _) => {
-                        inside.push(Inside::ObjectValue);
+                        inside.push(Container::ObjectValue);
                         self.key().map(|()| true)
                     }
                     _ => {
-                        inside.push(Inside::Array);
+                        inside.push(Container::Array);
                         Ok(true)
                     }
                 }
@@ -161,7 +161,7 @@ impl Scanner<'_> {
         }
     }
 
-    fn key(&mut self) -> Step {
+    fn key(&mut self) -> Scanned {
         self.space();
         match self.peek().ok_or_else(end)? {
             b'"' => self.string()?,
@@ -174,7 +174,7 @@ impl Scanner<'_> {
         }
     }
 
-    fn string(&mut self) -> Step {
+    fn string(&mut self) -> Scanned {
         self.at += 1;
         loop {
             match self.next()? {
@@ -197,7 +197,7 @@ impl Scanner<'_> {
         }
     }
 
-    fn number(&mut self) -> Step {
+    fn number(&mut self) -> Scanned {
         if self.peek() == Some(b'-') {
             self.at += 1;
         }
@@ -220,7 +220,7 @@ impl Scanner<'_> {
         Ok(())
     }
 
-    fn digit(&mut self, place: &str) -> Step {
+    fn digit(&mut self, place: &str) -> Scanned {
         match self.next()? {
             b'0'..=b'9' => {
                 self.digits();
@@ -236,7 +236,7 @@ impl Scanner<'_> {
         }
     }
 
-    fn literal(&mut self, word: &str) -> Step {
+    fn literal(&mut self, word: &str) -> Scanned {
         for expected in word.bytes() {
             let byte = self.next()?;
             if byte != expected {
@@ -257,7 +257,7 @@ impl Scanner<'_> {
         self.text.get(self.at).copied()
     }
 
-    fn next(&mut self) -> Step<u8> {
+    fn next(&mut self) -> Scanned<u8> {
         let byte = self.peek().ok_or_else(end)?;
         self.at += 1;
         Ok(byte)
@@ -268,7 +268,7 @@ fn end() -> String {
     "unexpected end of JSON input".to_owned()
 }
 
-fn wrong<T>(byte: u8, place: &str) -> Step<T> {
+fn wrong<T>(byte: u8, place: &str) -> Scanned<T> {
     let shown = match byte {
         b'\'' => "'\\''".to_owned(),
         b'"' => "'\"'".to_owned(),

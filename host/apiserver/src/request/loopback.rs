@@ -9,7 +9,7 @@ use super::route::{Route, Target};
 use super::{Request, User};
 use crate::registry::Resource;
 use crate::status::Refusal;
-use crate::store::Key;
+use crate::store::NamespacedName;
 
 /// A program of the control plane.
 #[derive(Clone, Copy, Debug)]
@@ -22,13 +22,13 @@ pub(crate) struct Agent {
 
 /// How a body is meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Sent {
+pub(crate) enum RequestBody {
     Object,
     Merge,
     Apply,
 }
 
-impl Sent {
+impl RequestBody {
     fn content_type(self) -> &'static str {
         match self {
             Self::Object => "application/json",
@@ -49,7 +49,7 @@ impl Sent {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct At<'a> {
     pub(crate) resource: &'a Resource,
-    pub(crate) key: &'a Key,
+    pub(crate) key: &'a NamespacedName,
     pub(crate) subresource: Option<&'static str>,
 }
 
@@ -65,7 +65,7 @@ pub(crate) enum Failed {
 }
 
 impl<'a> At<'a> {
-    pub(crate) fn new(resource: &'a Resource, key: &'a Key) -> Self {
+    pub(crate) fn new(resource: &'a Resource, key: &'a NamespacedName) -> Self {
         Self {
             resource,
             key,
@@ -73,7 +73,7 @@ impl<'a> At<'a> {
         }
     }
 
-    pub(crate) fn status(resource: &'a Resource, key: &'a Key) -> Self {
+    pub(crate) fn status(resource: &'a Resource, key: &'a NamespacedName) -> Self {
         Self {
             subresource: Some("status"),
             ..Self::new(resource, key)
@@ -100,7 +100,7 @@ pub(crate) fn request(
     agent: Agent,
     method: Method,
     target: Target,
-    sent: Sent,
+    sent: RequestBody,
     body: &Value,
 ) -> Request {
     let mut headers = HeaderMap::new();

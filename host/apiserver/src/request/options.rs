@@ -292,8 +292,12 @@ impl DeleteOptions {
                 options.resource_version = text("/preconditions/resourceVersion");
                 options.orphan = body.get("orphanDependents").and_then(Value::as_bool);
                 policy = text("/propagationPolicy");
-                let all = body.get("dryRun").and_then(Value::as_array);
-                let all = all.map(Vec::as_slice).unwrap_or_default().iter();
+                let all = body
+                    .get("dryRun")
+                    .and_then(Value::as_array)
+                    .map(Vec::as_slice)
+                    .unwrap_or_default()
+                    .iter();
                 dry = all
                     .filter_map(|value| value.as_str().map(str::to_owned))
                     .collect();

@@ -10,8 +10,10 @@ impl Query {
     /// Reads a query.
     pub fn parse(text: &str) -> Self {
         let readable = |pair: &&str| !pair.contains(';') && is_escaped_well(pair);
-        let pairs = text.split('&').filter(readable);
-        let pairs = pairs.flat_map(|pair| form_urlencoded::parse(pair.as_bytes()).into_owned());
+        let pairs = text
+            .split('&')
+            .filter(readable)
+            .flat_map(|pair| form_urlencoded::parse(pair.as_bytes()).into_owned());
         Self(pairs.collect())
     }
 

@@ -88,90 +88,94 @@ fn first_document(text: &str) -> &str {
 }
 
 /// Where Go's parser is when it finds a mistake, which decides about the line it names.
-enum Found {
+enum ErrorPosition {
     Scanning,
     Parsing,
     AtEnd,
 }
 
 /// A sign of a mistake in our parser's text, the words of Go's, and where it finds it.
-const KNOWN: [(&str, &str, Found); 16] = [
+const KNOWN: [(&str, &str, ErrorPosition); 16] = [
     (
         "mapping values are not allowed",
         "mapping values are not allowed in this context",
-        Found::Scanning,
+        ErrorPosition::Scanning,
     ),
     (
         "mapping keys are not allowed",
         "mapping keys are not allowed in this context",
-        Found::Scanning,
+        ErrorPosition::Scanning,
     ),
     (
         "block sequence entries are",
         "block sequence entries are not allowed in this context",
-        Found::Scanning,
+        ErrorPosition::Scanning,
     ),
     (
         "unclosed bracket '['",
         "did not find expected ',' or ']'",
-        Found::AtEnd,
+        ErrorPosition::AtEnd,
     ),
     (
         "unclosed bracket '{'",
         "did not find expected ',' or '}'",
-        Found::AtEnd,
+        ErrorPosition::AtEnd,
     ),
     (
         "expected ',' or ']'",
         "did not find expected ',' or ']'",
-        Found::Parsing,
+        ErrorPosition::Parsing,
     ),
     (
         "expected ',' or '}'",
         "did not find expected ',' or '}'",
-        Found::Parsing,
+        ErrorPosition::Parsing,
     ),
     (
         "did not find expected key",
         "did not find expected key",
-        Found::Parsing,
+        ErrorPosition::Parsing,
     ),
     (
         "expected node content",
         "did not find expected node content",
-        Found::Parsing,
+        ErrorPosition::Parsing,
     ),
     (
         "misplaced bracket",
         "did not find expected node content",
-        Found::Parsing,
+        ErrorPosition::Parsing,
     ),
     (
         "unclosed quote",
         "found unexpected end of stream",
-        Found::AtEnd,
+        ErrorPosition::AtEnd,
     ),
     (
         "tab",
         "found character that cannot start any token",
-        Found::Scanning,
+        ErrorPosition::Scanning,
     ),
     (
         "unexpected character",
         "found character that cannot start any token",
-        Found::Scanning,
+        ErrorPosition::Scanning,
     ),
     (
         "simple key expected",
         "could not find expected ':'",
-        Found::Scanning,
+        ErrorPosition::Scanning,
     ),
     (
         "unknown escape character",
         "found unknown escape character",
-        Found::Scanning,
+        ErrorPosition::Scanning,
     ),
-    ("exceeded max depth", "exceeded max depth", Found::Scanning),
+    (
+        "exceeded max depth",
+        "exceeded max depth",
+        ErrorPosition::Scanning,
+    ),
 ];
 
 fn in_gos_words(problem: &str, line: u64, text: &str) -> String {
@@ -182,9 +186,9 @@ fn in_gos_words(problem: &str, line: u64, text: &str) -> String {
     };
     let before = line.saturating_sub(1);
     let line = match found {
-        Found::Scanning if before > 0 => before + 1,
-        Found::Scanning | Found::Parsing => before,
-        Found::AtEnd => text.lines().count() as u64,
+        ErrorPosition::Scanning if before > 0 => before + 1,
+        ErrorPosition::Scanning | ErrorPosition::Parsing => before,
+        ErrorPosition::AtEnd => text.lines().count() as u64,
     };
     match line {
         0 => format!("yaml: {words}"),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::{Constraints, Kind, ListKind, MapKind, Node, PatchStrategy, Pattern, Rules};
+use super::{Constraints, Kind, ListKind, MapKind, PatchStrategy, Pattern, RuleSet, SchemaNode};
 use crate::json::list;
 
 /// Deeper than this no schema of Kubernetes goes.
@@ -21,7 +21,7 @@ pub struct ParseError {
     pub problem: &'static str,
 }
 
-impl Node {
+impl SchemaNode {
     /// Reads one schema.
     ///
     /// # Errors
@@ -31,7 +31,7 @@ impl Node {
     }
 }
 
-fn parse(openapi: &Value, place: &str, depth: usize) -> Result<Node, ParseError> {
+fn parse(openapi: &Value, place: &str, depth: usize) -> Result<SchemaNode, ParseError> {
     let wrong = |problem| ParseError {
         place: place.to_owned(),
         problem,
@@ -42,7 +42,7 @@ fn parse(openapi: &Value, place: &str, depth: usize) -> Result<Node, ParseError>
     let schema = match openapi {
         Value::Object(schema) => schema,
         // `additionalProperties: true` says nothing of what is there, so pruning goes on below it.
-        Value::Bool(true) => return Ok(Node::default()),
+        Value::Bool(true) => return Ok(SchemaNode::default()),
         _ => return Err(wrong("a schema is an object")),
     };
     let under = |word: &str| {
@@ -52,7 +52,7 @@ fn parse(openapi: &Value, place: &str, depth: usize) -> Result<Node, ParseError>
             format!("{place}.{word}")
         }
     };
-    let child = |word: &str| -> Result<Option<Box<Node>>, ParseError> {
+    let child = |word: &str| -> Result<Option<Box<SchemaNode>>, ParseError> {
         match schema.get(word) {
             None | Some(Value::Bool(false)) => Ok(None),
             Some(found) => Ok(Some(Box::new(parse(found, &under(word), depth - 1)?))),
@@ -68,7 +68,7 @@ fn parse(openapi: &Value, place: &str, depth: usize) -> Result<Node, ParseError>
             properties.insert(name.clone(), parse(property, &place, depth - 1)?);
         }
     }
-    let mut node = Node {
+    let mut node = SchemaNode {
         kind: kind(schema).map_err(wrong)?,
         properties,
         values: child("additionalProperties")?,
@@ -108,7 +108,7 @@ fn parse(openapi: &Value, place: &str, depth: usize) -> Result<Node, ParseError>
         any_of: parts(schema, "anyOf", place, depth)?,
         one_of: parts(schema, "oneOf", place, depth)?,
         not: child("not")?,
-        rules: Rules::new(list(schema, "x-kubernetes-validations").to_vec()),
+        rules: RuleSet::new(list(schema, "x-kubernetes-validations").to_vec()),
     };
     if constraints != Constraints::default() {
         node.constraints = Some(Box::new(constraints));
@@ -176,7 +176,7 @@ fn parts(
     word: &str,
     place: &str,
     depth: usize,
-) -> Result<Vec<Node>, ParseError> {
+) -> Result<Vec<SchemaNode>, ParseError> {
     let all = list(schema, word).iter().enumerate();
     all.map(|(index, part)| parse(part, &format!("{place}.{word}[{index}]"), depth - 1))
         .collect()
@@ -244,7 +244,7 @@ mod tests {
 
     #[test]
     fn a_named_type_may_refer_to_itself_and_keeps_what_its_site_says() {
-        let tree = Node::parse(&json!({
+        let tree = SchemaNode::parse(&json!({
             "type": "object",
             "properties": {
                 "left": { "default": {}, "allOf": [{ "$ref": "#/components/schemas/tree" }] },
@@ -252,7 +252,7 @@ mod tests {
         }))
         .unwrap();
         let types = Types::new([("tree".to_owned(), tree)].into());
-        let root = Node::parse(&json!({ "$ref": "#/components/schemas/tree" })).unwrap();
+        let root = SchemaNode::parse(&json!({ "$ref": "#/components/schemas/tree" })).unwrap();
         let schema = Schema::new(root, Arc::new(types));
         let left = schema.view().field("left").unwrap().field("left").unwrap();
         assert_eq!(left.default(), Some(&json!({})));
@@ -263,7 +263,7 @@ mod tests {
     #[test]
     fn what_is_no_schema_says_where() {
         let deep = json!({ "type": "object", "properties": { "a": { "items": 1 } } });
-        let wrong = Node::parse(&deep).unwrap_err();
+        let wrong = SchemaNode::parse(&deep).unwrap_err();
         assert_eq!(
             wrong.to_string(),
             "properties[a].items: a schema is an object"

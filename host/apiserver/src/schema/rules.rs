@@ -22,31 +22,31 @@ use serde_json::Value;
 pub(crate) use budget::{Budget, OVERSPENT};
 #[cfg(test)]
 pub(crate) use check::FUNCTIONS;
-pub(crate) use check::{Type, typed};
-pub use check::{Wanted, fault};
-pub use compiled::{Rules, looks_back};
-pub(crate) use compiled::{compile, compile_after, told};
+pub(crate) use check::{CelType, typed};
+pub use check::{ResultType, fault};
+pub use compiled::{RuleSet, looks_back};
+pub(crate) use compiled::{compile, compile_after, error_message};
 pub(crate) use functions::functions;
 pub(crate) use machine::{
-    Names, Outcome, VARIABLE, is_dynamic, run as evaluate, shown as shown_time,
+    Activation, Evaluation, VARIABLE, format_time, is_dynamic, run as evaluate,
 };
 pub(crate) use parse::{parse, roomy};
 pub(crate) use values::RESERVED;
 
 use super::validate::ratchet::{Pair, correlated};
-use super::{Node, View};
+use super::{SchemaNode, View};
 use crate::field::Path;
 use crate::mutants::mutant;
 use crate::status::Cause;
-use compiled::{Answer, Rule};
+use compiled::{CompiledRule, RuleVerdict};
 
 /// Whether a schema has rules at all.
 pub(crate) fn exist(schema: View<'_>) -> bool {
     in_node(schema.node())
 }
 
-fn in_node(node: &Node) -> bool {
-    let here = |node: &Node| {
+fn in_node(node: &SchemaNode) -> bool {
+    let here = |node: &SchemaNode| {
         node.constraints
             .as_ref()
             .is_some_and(|all| !all.rules.is_empty())
@@ -59,14 +59,14 @@ fn in_node(node: &Node) -> bool {
 
 /// What is to be said of an object.
 #[derive(Debug, Default)]
-pub struct Said {
+pub struct RuleFindings {
     /// What is wrong.
     pub causes: Vec<Cause>,
     /// Which rules were broken before already, and are not held against it.
     pub ratcheted: Vec<Cause>,
 }
 
-impl From<Vec<Cause>> for Said {
+impl From<Vec<Cause>> for RuleFindings {
     fn from(causes: Vec<Cause>) -> Self {
         Self {
             causes,
@@ -76,17 +76,17 @@ impl From<Vec<Cause>> for Said {
 }
 
 /// Asks the rules of a schema about an object.
-pub(crate) fn validate(new: &Value, old: Option<&Value>, schema: View<'_>) -> Said {
-    let past = Past {
+pub(crate) fn validate(new: &Value, old: Option<&Value>, schema: View<'_>) -> RuleFindings {
+    let past = OldValue {
         current: old.map(|old| Pair { new, old, schema }),
         nearest: None,
     };
     let mut judged = Judged {
-        said: Said::default(),
+        said: RuleFindings::default(),
         budget: Budget::of_rules(),
         over: false,
     };
-    let place = Place {
+    let place = SchemaPosition {
         schema,
         at: Path::ROOT,
     };
@@ -97,7 +97,7 @@ pub(crate) fn validate(new: &Value, old: Option<&Value>, schema: View<'_>) -> Sa
 /// What rules have said so far, and what they may still cost.
 #[derive(Debug)]
 struct Judged {
-    said: Said,
+    said: RuleFindings,
     budget: Budget,
     /// Whether no more rules are asked.
     over: bool,
@@ -105,13 +105,13 @@ struct Judged {
 
 impl Judged {
     /// Says that rules cost too much, and asks no more.
-    fn end(&mut self, place: Place<'_>, why: &str) {
+    fn end(&mut self, place: SchemaPosition<'_>, why: &str) {
         self.over = true;
         self.wrong(place, why);
     }
 
     /// Says that a rule could not be asked.
-    fn wrong(&mut self, place: Place<'_>, why: &str) {
+    fn wrong(&mut self, place: SchemaPosition<'_>, why: &str) {
         let kind = super::validate::type_name(place.schema);
         let cause = Cause::invalid(place.at, &kind.into(), why);
         self.said.causes.push(cause);
@@ -120,19 +120,19 @@ impl Judged {
 
 /// A place in an object, and its schema.
 #[derive(Clone, Copy)]
-struct Place<'a> {
+struct SchemaPosition<'a> {
     schema: View<'a>,
     at: Path<'a>,
 }
 
 /// What was here before, as far as it can be told.
 #[derive(Clone, Copy, Default)]
-struct Past<'a> {
+struct OldValue<'a> {
     current: Option<Pair<'a>>,
     nearest: Option<Pair<'a>>,
 }
 
-impl Past<'_> {
+impl OldValue<'_> {
     fn is_unchanged(&self) -> bool {
         let pair = self.current.or(self.nearest);
         pair.is_some_and(|pair| pair.is_unchanged())
@@ -162,7 +162,13 @@ impl Past<'_> {
     }
 }
 
-fn walk(new: &Value, old: Option<&Value>, place: Place<'_>, past: Past<'_>, judged: &mut Judged) {
+fn walk(
+    new: &Value,
+    old: Option<&Value>,
+    place: SchemaPosition<'_>,
+    past: OldValue<'_>,
+    judged: &mut Judged,
+) {
     if new.is_null() || judged.over {
         return;
     }
@@ -179,7 +185,13 @@ fn walk(new: &Value, old: Option<&Value>, place: Place<'_>, past: Past<'_>, judg
                     correlated(before, item, place.schema)
                 });
                 let at = place.at.index(index);
-                walk(item, old, Place { schema, at }, past.index(index), judged);
+                walk(
+                    item,
+                    old,
+                    SchemaPosition { schema, at },
+                    past.index(index),
+                    judged,
+                );
             }
         }
         Value::Object(fields) => {
@@ -187,10 +199,10 @@ fn walk(new: &Value, old: Option<&Value>, place: Place<'_>, past: Past<'_>, judg
                 let old = old.and_then(|old| old.get(name));
                 let below = if let Some(schema) = place.schema.property(name) {
                     let at = place.at.child(name);
-                    Place { schema, at }
+                    SchemaPosition { schema, at }
                 } else if let Some(schema) = place.schema.values() {
                     let at = place.at.key(name);
-                    Place { schema, at }
+                    SchemaPosition { schema, at }
                 } else {
                     continue;
                 };
@@ -202,7 +214,13 @@ fn walk(new: &Value, old: Option<&Value>, place: Place<'_>, past: Past<'_>, judg
 }
 
 /// The rules of one place.
-fn run(new: &Value, old: Option<&Value>, place: Place<'_>, past: Past<'_>, judged: &mut Judged) {
+fn run(
+    new: &Value,
+    old: Option<&Value>,
+    place: SchemaPosition<'_>,
+    past: OldValue<'_>,
+    judged: &mut Judged,
+) {
     let Some(constraints) = place.schema.node().constraints.as_deref() else {
         return;
     };
@@ -214,15 +232,16 @@ fn run(new: &Value, old: Option<&Value>, place: Place<'_>, past: Past<'_>, judge
     }
     let root = place.at.is_root();
     let this = values::of(new, place.schema, root);
-    let before = old.filter(|old| !old.is_null());
-    let before = before.map(|old| values::of(old, place.schema, root));
+    let before = old
+        .filter(|old| !old.is_null())
+        .map(|old| values::of(old, place.schema, root));
     for rule in constraints.rules.compiled() {
         if rule.uses_old_self() && before.is_none() && !rule.said.optional_old_self {
             continue;
         }
         match rule.ask(&this, before.as_ref(), &mut judged.budget) {
-            Answer::Fine => {}
-            Answer::Failed(why) => {
+            RuleVerdict::Fine => {}
+            RuleVerdict::Failed(why) => {
                 let at = place.at.child(rule.field_path());
                 let at = if rule.field_path().is_empty() {
                     place.at
@@ -236,14 +255,14 @@ fn run(new: &Value, old: Option<&Value>, place: Place<'_>, past: Past<'_>, judge
                     judged.said.ratcheted.push(cause);
                 }
             }
-            Answer::Error(why) => judged.wrong(place, &why),
-            Answer::Spent(why) => return judged.end(place, &why),
+            RuleVerdict::Error(why) => judged.wrong(place, &why),
+            RuleVerdict::Spent(why) => return judged.end(place, &why),
         }
     }
 }
 
 /// A broken rule as the real server reports it; values of objects and lists are not shown.
-fn broken(value: &Value, schema: View<'_>, rule: &Rule, at: Path<'_>, why: &str) -> Cause {
+fn broken(value: &Value, schema: View<'_>, rule: &CompiledRule, at: Path<'_>, why: &str) -> Cause {
     let shown = !matches!(super::validate::type_name(schema), "object" | "array");
     match (rule.said.reason.as_str(), shown) {
         ("FieldValueForbidden", _) => Cause::forbidden(at, why),

@@ -16,7 +16,7 @@ use serde_json::Value;
 
 pub use pattern::Pattern;
 
-use super::rules::{self, Said};
+use super::rules::{self, RuleFindings};
 use super::{View, embedded};
 use crate::field::Path;
 use crate::status::Cause;
@@ -27,7 +27,7 @@ use values::Site;
 ///
 /// `old` is what it replaces.
 pub fn validate(new: &Value, old: Option<&Value>, schema: View<'_>) -> Vec<Cause> {
-    let mut said = Said::from(values(new, old, schema, Path::ROOT));
+    let mut said = RuleFindings::from(values(new, old, schema, Path::ROOT));
     said.causes.extend(embedded::validate(new, schema));
     said.causes.extend(twice(new, old, schema));
     check_rules(new, old, schema, &mut said);
@@ -57,7 +57,12 @@ pub(crate) fn twice(new: &Value, old: Option<&Value>, schema: View<'_>) -> Vec<C
 }
 
 /// The rules in CEL, unless what is wrong already stands in their way.
-pub(crate) fn check_rules(new: &Value, old: Option<&Value>, schema: View<'_>, said: &mut Said) {
+pub(crate) fn check_rules(
+    new: &Value,
+    old: Option<&Value>,
+    schema: View<'_>,
+    said: &mut RuleFindings,
+) {
     if !rules::exist(schema) {
         return;
     }

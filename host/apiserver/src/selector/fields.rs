@@ -264,18 +264,23 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::store::{Key, Place, Store, Write};
+    use crate::store::{GroupResource, NamespacedName, Store, Write};
 
     #[test]
     fn fields_are_compared_as_text() {
         let object = json!({ "metadata": { "name": "a" }, "status": { "phase": "Running" } });
-        let place = Place {
+        let place = GroupResource {
             group: String::new(),
             plural: "pods".to_owned(),
         };
         let store = Store::default();
         let entry = store
-            .write(&place, Key::new("ns", "a"), None, Write::Put(object))
+            .write(
+                &place,
+                NamespacedName::new("ns", "a"),
+                None,
+                Write::Put(object),
+            )
             .unwrap();
         let cases = [
             ("", true),

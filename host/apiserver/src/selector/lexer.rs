@@ -3,12 +3,12 @@
 /// A word of a selector, with its text for messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Word {
-    pub(super) token: Token,
+    pub(super) token: SelectorToken,
     pub(super) text: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Token {
+pub(super) enum SelectorToken {
     Error,
     End,
     Close,
@@ -25,7 +25,7 @@ pub(super) enum Token {
     Open,
 }
 
-/// All words, the last one being [`Token::End`].
+/// All words, the last one being [`SelectorToken::End`].
 pub(super) fn words(text: &str) -> Vec<Word> {
     let mut words = Vec::new();
     let mut rest = text;
@@ -33,7 +33,7 @@ pub(super) fn words(text: &str) -> Vec<Word> {
         rest = rest.trim_start_matches([' ', '\t', '\r', '\n']);
         let Some(first) = rest.chars().next() else {
             words.push(Word {
-                token: Token::End,
+                token: SelectorToken::End,
                 text: String::new(),
             });
             return words;
@@ -58,26 +58,26 @@ fn special(rest: &str) -> usize {
     let run = rest.find(|c| !is_special(c)).unwrap_or(rest.len());
     let known = |length: &usize| {
         rest.get(..*length)
-            .is_some_and(|word| token(word, true) != Token::Error)
+            .is_some_and(|word| token(word, true) != SelectorToken::Error)
     };
     (1..=run.min(2)).rev().find(known).unwrap_or(run)
 }
 
-fn token(word: &str, special: bool) -> Token {
+fn token(word: &str, special: bool) -> SelectorToken {
     match word {
-        ")" => Token::Close,
-        "," => Token::Comma,
-        "!" => Token::Not,
-        "==" => Token::DoubleEquals,
-        "=" => Token::Equals,
-        ">" => Token::Greater,
-        "in" => Token::In,
-        "<" => Token::Less,
-        "!=" => Token::NotEquals,
-        "notin" => Token::NotIn,
-        "(" => Token::Open,
-        _ if special => Token::Error,
-        _ => Token::Name,
+        ")" => SelectorToken::Close,
+        "," => SelectorToken::Comma,
+        "!" => SelectorToken::Not,
+        "==" => SelectorToken::DoubleEquals,
+        "=" => SelectorToken::Equals,
+        ">" => SelectorToken::Greater,
+        "in" => SelectorToken::In,
+        "<" => SelectorToken::Less,
+        "!=" => SelectorToken::NotEquals,
+        "notin" => SelectorToken::NotIn,
+        "(" => SelectorToken::Open,
+        _ if special => SelectorToken::Error,
+        _ => SelectorToken::Name,
     }
 }
 

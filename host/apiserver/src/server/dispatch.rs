@@ -59,8 +59,8 @@ fn dispatch(state: &State, request: &Request) -> Result<Answer, Refusal> {
         return Err(Refusal::bad_request(message));
     }
     let watches = request.query.truth("watch").unwrap_or(false);
-    let verb = Verb::of(&request.method, target, watches);
-    let verb = verb.ok_or_else(Refusal::method_not_allowed)?;
+    let verb =
+        Verb::of(&request.method, target, watches).ok_or_else(Refusal::method_not_allowed)?;
     let call = Call::new(state, request, target, resource, verb);
     let answer = about_objects(&call);
     let warnings = call.warnings.into_inner();

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use serde_json::Value;
 
 /// A value as field errors show it: strings in quotes, numbers as `%v`, the rest as JSON.
-pub fn shown(value: &Value) -> String {
+pub fn quoted_or_json(value: &Value) -> String {
     match value {
         Value::String(text) => quoted(text),
         Value::Number(number) => match number.as_f64() {
@@ -26,11 +26,12 @@ pub fn plain(value: &Value) -> String {
             format!("[{}]", items.join(" "))
         }
         Value::Object(fields) => {
-            let fields = fields.iter();
-            let fields = fields.map(|(name, value)| format!("{name}:{}", plain(value)));
+            let fields = fields
+                .iter()
+                .map(|(name, value)| format!("{name}:{}", plain(value)));
             format!("map[{}]", fields.collect::<Vec<_>>().join(" "))
         }
-        other => shown(other),
+        other => quoted_or_json(other),
     }
 }
 
@@ -190,7 +191,7 @@ mod tests {
             ),
             (json!([1e21, 1e-7]), "[1e+21,1e-7]"),
         ] {
-            assert_eq!(shown(&value), text);
+            assert_eq!(quoted_or_json(&value), text);
         }
         let nested = json!({ "b": [1, "x", null], "a": { "c": true } });
         assert_eq!(plain(&nested), "map[a:map[c:true] b:[1 x <nil>]]");

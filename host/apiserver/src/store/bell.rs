@@ -23,7 +23,7 @@ struct Shared {
 
 /// Hears a bell.
 #[derive(Debug)]
-pub struct Listener {
+pub struct BellListener {
     bell: Arc<Shared>,
     /// How often it had rung when somebody was told last.
     heard: u64,
@@ -36,10 +36,10 @@ impl Bell {
     }
 
     /// Hears what comes from now on.
-    pub(super) fn listen(&self) -> Listener {
+    pub(super) fn listen(&self) -> BellListener {
         let bell = self.0.clone();
         let heard = bell.rung.load(Ordering::Acquire);
-        Listener { bell, heard }
+        BellListener { bell, heard }
     }
 }
 
@@ -50,7 +50,7 @@ impl Drop for Bell {
     }
 }
 
-impl Listener {
+impl BellListener {
     /// Something has happened before it listened.
     pub(super) fn mark_changed(&mut self) {
         self.heard = self.heard.wrapping_sub(1);

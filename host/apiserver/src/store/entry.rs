@@ -15,7 +15,7 @@ pub type Labels = BTreeMap<String, String>;
 
 /// Where an object lies within its resource; in the order of paths, as etcd has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Key {
+pub struct NamespacedName {
     /// The namespace; empty for what lies in none.
     pub namespace: Box<str>,
     /// The name.
@@ -26,7 +26,7 @@ pub struct Key {
 #[derive(Debug)]
 pub struct Entry {
     /// Where it lies.
-    pub key: Key,
+    pub key: NamespacedName,
     /// Its `resourceVersion`.
     pub revision: u64,
     /// The object.
@@ -41,19 +41,19 @@ pub struct Entry {
     pub has_status: bool,
 }
 
-impl Ord for Key {
+impl Ord for NamespacedName {
     fn cmp(&self, other: &Self) -> Ordering {
         self.path().cmp(other.path())
     }
 }
 
-impl PartialOrd for Key {
+impl PartialOrd for NamespacedName {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Key {
+impl NamespacedName {
     fn path(&self) -> impl Iterator<Item = u8> {
         let namespace = self.namespace.bytes().chain([b'/']);
         namespace.chain(self.name.bytes())
@@ -175,7 +175,7 @@ impl Draft {
         deep::nesting(&self.text)
     }
 
-    pub(super) fn at(self, key: Key, revision: u64) -> Entry {
+    pub(super) fn at(self, key: NamespacedName, revision: u64) -> Entry {
         let (before, after) = self.text.split_at(self.gap);
         let digits = revision.to_string();
         let mut json = Vec::with_capacity(self.text.len() + digits.len());

@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::table::{Change, Event, Gone};
+use super::table::{Event, EventType, Gone};
 
 /// Events that are kept at most: a reader that is further behind has to list again.
 pub(super) const MOST_EVENTS: usize = 10_000;
@@ -28,8 +28,8 @@ pub(super) struct Past {
 fn size(event: &Event) -> usize {
     let before = event.before.as_ref().map_or(0, |before| before.json.len());
     let last = match event.change {
-        Change::Deleted => event.entry.json.len(),
-        Change::Added | Change::Modified => 0,
+        EventType::Deleted => event.entry.json.len(),
+        EventType::Added | EventType::Modified => 0,
     };
     OVERHEAD + before + last
 }

@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::bell::{Bell, Listener};
-use super::entry::{Entry, Key};
+use super::bell::{Bell, BellListener};
+use super::entry::{Entry, NamespacedName};
 use super::past::Past;
-use super::{Place, Store};
+use super::{GroupResource, Store};
 use crate::mutants::mutant;
 
 #[derive(Debug, Default)]
 pub(super) struct Table {
-    objects: BTreeMap<Key, Arc<Entry>>,
+    objects: BTreeMap<NamespacedName, Arc<Entry>>,
     past: Past,
     /// Whether the resource is not served any more.
     closed: bool,
@@ -24,7 +24,7 @@ pub(super) struct Table {
 #[derive(Debug)]
 pub struct Event {
     /// What happened.
-    pub change: Change,
+    pub change: EventType,
     /// The object afterwards; for a deletion its last state, at the revision of the deletion.
     pub entry: Arc<Entry>,
     /// The object before.
@@ -35,7 +35,7 @@ pub struct Event {
 #[derive(Clone, Debug)]
 pub struct Happened {
     /// The resource.
-    pub place: Place,
+    pub place: GroupResource,
     /// What happened.
     pub event: Arc<Event>,
 }
@@ -43,7 +43,7 @@ pub struct Happened {
 /// What happened to an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the words of watch events")]
-pub enum Change {
+pub enum EventType {
     Added,
     Modified,
     Deleted,
@@ -66,13 +66,13 @@ pub struct Snapshot {
 #[derive(Debug)]
 pub struct Events {
     pub(super) store: Store,
-    pub(super) place: Place,
+    pub(super) place: GroupResource,
     pub(super) seen: u64,
-    pub(super) changed: Listener,
+    pub(super) changed: BellListener,
 }
 
 impl Table {
-    pub(super) fn get(&self, key: &Key) -> Option<Arc<Entry>> {
+    pub(super) fn get(&self, key: &NamespacedName) -> Option<Arc<Entry>> {
         self.objects.get(key).cloned()
     }
 
@@ -84,9 +84,9 @@ impl Table {
             self.objects.insert(key, Arc::clone(&entry))
         };
         let change = match (&before, deletes) {
-            (_, true) => Change::Deleted,
-            (Some(_), false) => Change::Modified,
-            (None, false) => Change::Added,
+            (_, true) => EventType::Deleted,
+            (Some(_), false) => EventType::Modified,
+            (None, false) => EventType::Added,
         };
         self.past.add(Event {
             change,
@@ -100,7 +100,7 @@ impl Table {
         match namespace {
             None => self.objects.values().cloned().collect(),
             Some(namespace) => {
-                let from = Key::new(namespace, "");
+                let from = NamespacedName::new(namespace, "");
                 let all = self.objects.range(from..);
                 all.take_while(|(key, _)| *key.namespace == *namespace)
                     .map(|(_, entry)| Arc::clone(entry))
@@ -120,7 +120,7 @@ impl Table {
             return Ok(self.list(namespace));
         }
         let held = self.list(namespace).into_iter();
-        let mut objects: BTreeMap<Key, Arc<Entry>> =
+        let mut objects: BTreeMap<NamespacedName, Arc<Entry>> =
             held.map(|entry| (entry.key.clone(), entry)).collect();
         for event in later {
             let key = &event.entry.key;
@@ -135,7 +135,7 @@ impl Table {
         Ok(objects.into_values().collect())
     }
 
-    pub(super) fn follow(&self, revision: u64) -> Result<Listener, Gone> {
+    pub(super) fn follow(&self, revision: u64) -> Result<BellListener, Gone> {
         let earliest = self.past.begins().max(self.begins);
         if mutant!(TooOldVersionsAreServed, revision < earliest, false) {
             return Err(Gone);

@@ -5,15 +5,15 @@ use serde_json::json;
 use super::past::MOST_EVENTS;
 use super::*;
 
-fn place() -> Place {
-    Place {
+fn place() -> GroupResource {
+    GroupResource {
         group: String::new(),
         plural: "configmaps".to_owned(),
     }
 }
 
-fn key(name: &str) -> Key {
-    Key::new("default", name)
+fn key(name: &str) -> NamespacedName {
+    NamespacedName::new("default", name)
 }
 
 fn object(name: &str, data: u32) -> Value {
@@ -60,9 +60,9 @@ async fn a_reader_sees_every_event_once_and_in_order() {
     assert_eq!(
         seen,
         [
-            (Change::Added, 2),
-            (Change::Added, 3),
-            (Change::Modified, 4)
+            (EventType::Added, 2),
+            (EventType::Added, 3),
+            (EventType::Modified, 4)
         ]
     );
     assert_eq!(revision, 4);
@@ -131,7 +131,7 @@ fn large(name: &str, bytes: usize) -> Value {
 }
 
 /// Puts and deletes an object; answers its states, as far as something else holds them.
-fn put_and_delete(store: &Store, place: &Place, object: &Value) -> [Weak<Entry>; 2] {
+fn put_and_delete(store: &Store, place: &GroupResource, object: &Value) -> [Weak<Entry>; 2] {
     let put = store.write(place, key("a"), None, Write::Put(object.clone()));
     let put = put.unwrap();
     let delete = Write::Delete(object.clone());
@@ -146,7 +146,7 @@ fn events_are_bounded_by_their_number_and_their_bytes() {
         put_and_delete(&store, &place(), &object("a", 1));
     }
     assert_eq!(store.size().events, MOST_EVENTS);
-    let other = Place {
+    let other = GroupResource {
         plural: "others".to_owned(),
         ..place()
     };
@@ -179,7 +179,7 @@ fn what_is_compacted_takes_no_room() {
     assert_eq!(store.size().events, 100);
     assert_eq!(store.follow(&place(), middle - 1).unwrap_err(), Gone);
     assert!(store.follow(&place(), middle).is_ok());
-    let quiet = Place {
+    let quiet = GroupResource {
         plural: "quiet".to_owned(),
         ..place()
     };

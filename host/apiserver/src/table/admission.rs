@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use super::part::{Part, UNSET};
+use super::part::{TimedValue, UNSET};
 
 /// Takes where that lies which is counted.
-pub(super) fn policy(object: Part<'_>, counted: &str) -> Vec<Value> {
+pub(super) fn policy(object: TimedValue<'_>, counted: &str) -> Vec<Value> {
     let kind = object
         .part("/spec/paramKind")
         .map(|kind| format!("{}/{}", kind.text("/apiVersion"), kind.text("/kind")));
@@ -17,7 +17,7 @@ pub(super) fn policy(object: Part<'_>, counted: &str) -> Vec<Value> {
     ]
 }
 
-pub(super) fn binding(object: Part<'_>) -> Vec<Value> {
+pub(super) fn binding(object: TimedValue<'_>) -> Vec<Value> {
     let parameters = object.part("/spec/paramRef").map(|parameters| {
         let namespace = parameters.text_or("/namespace", "*");
         match (parameters.text("/name"), parameters.part("/selector")) {
@@ -35,7 +35,7 @@ pub(super) fn binding(object: Part<'_>) -> Vec<Value> {
 }
 
 /// A `LabelSelector` as its Go type prints it.
-fn go_selector(selector: &Part<'_>) -> String {
+fn go_selector(selector: &TimedValue<'_>) -> String {
     let labels = selector.map("/matchLabels");
     let labels: String = labels
         .iter()

@@ -40,11 +40,14 @@ pub(super) fn lasting(seconds: i64) -> String {
 pub(super) fn since(time: Option<&Value>, now: Timestamp) -> String {
     let text = time.and_then(Value::as_str).unwrap_or_default();
     let then = text.parse().ok();
-    then.map_or_else(|| UNKNOWN.to_owned(), |then| told(then, now))
+    then.map_or_else(
+        || UNKNOWN.to_owned(),
+        |then| human_duration_since(then, now),
+    )
 }
 
 /// The age of a time, unless it is Go's zero time.
-pub(super) fn told(then: Timestamp, now: Timestamp) -> String {
+pub(super) fn human_duration_since(then: Timestamp, now: Timestamp) -> String {
     match then.as_second() {
         ZERO => UNKNOWN.to_owned(),
         _ => human(then, now),

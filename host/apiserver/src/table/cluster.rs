@@ -3,14 +3,14 @@
 use serde_json::Value;
 
 use super::age;
-use super::part::{NONE, Part};
+use super::part::{NONE, TimedValue};
 
-pub(super) fn config_map(object: Part<'_>) -> Vec<Value> {
+pub(super) fn config_map(object: TimedValue<'_>) -> Vec<Value> {
     let count = object.count("/data") + object.count("/binaryData");
     vec![object.name(), count.into(), object.age()]
 }
 
-pub(super) fn secret(object: Part<'_>) -> Vec<Value> {
+pub(super) fn secret(object: TimedValue<'_>) -> Vec<Value> {
     let kind = object.text("/type");
     vec![
         object.name(),
@@ -20,7 +20,7 @@ pub(super) fn secret(object: Part<'_>) -> Vec<Value> {
     ]
 }
 
-pub(super) fn namespace(object: Part<'_>) -> Vec<Value> {
+pub(super) fn namespace(object: TimedValue<'_>) -> Vec<Value> {
     vec![
         object.name(),
         object.text("/status/phase").into(),
@@ -28,7 +28,7 @@ pub(super) fn namespace(object: Part<'_>) -> Vec<Value> {
     ]
 }
 
-pub(super) fn lease(object: Part<'_>) -> Vec<Value> {
+pub(super) fn lease(object: TimedValue<'_>) -> Vec<Value> {
     vec![
         object.name(),
         object.text("/spec/holderIdentity").into(),
@@ -36,11 +36,11 @@ pub(super) fn lease(object: Part<'_>) -> Vec<Value> {
     ]
 }
 
-pub(super) fn runtime_class(object: Part<'_>) -> Vec<Value> {
+pub(super) fn runtime_class(object: TimedValue<'_>) -> Vec<Value> {
     vec![object.name(), object.text("/handler").into(), object.age()]
 }
 
-pub(super) fn api_service(object: Part<'_>) -> Vec<Value> {
+pub(super) fn api_service(object: TimedValue<'_>) -> Vec<Value> {
     let service = match object.part("/spec/service") {
         Some(service) => format!("{}/{}", service.text("/namespace"), service.text("/name")),
         None => "Local".to_owned(),
@@ -65,7 +65,7 @@ pub(super) fn api_service(object: Part<'_>) -> Vec<Value> {
     ]
 }
 
-pub(super) fn signing_request(object: Part<'_>) -> Vec<Value> {
+pub(super) fn signing_request(object: TimedValue<'_>) -> Vec<Value> {
     let conditions = object.list("/status/conditions");
     let has = |kind: &str| conditions.iter().any(|held| held.text("/type") == kind);
     let mut condition = match () {
@@ -80,8 +80,9 @@ pub(super) fn signing_request(object: Part<'_>) -> Vec<Value> {
     if object.has("/status/certificate") {
         condition.push_str(",Issued");
     }
-    let duration = object.maybe_int("/spec/expirationSeconds");
-    let duration = duration.map_or_else(|| NONE.to_owned(), age::lasting);
+    let duration = object
+        .maybe_int("/spec/expirationSeconds")
+        .map_or_else(|| NONE.to_owned(), age::lasting);
     vec![
         object.name(),
         object.age(),
@@ -92,7 +93,7 @@ pub(super) fn signing_request(object: Part<'_>) -> Vec<Value> {
     ]
 }
 
-pub(super) fn webhooks(object: Part<'_>) -> Vec<Value> {
+pub(super) fn webhooks(object: TimedValue<'_>) -> Vec<Value> {
     vec![
         object.name(),
         object.count("/webhooks").into(),
@@ -100,7 +101,7 @@ pub(super) fn webhooks(object: Part<'_>) -> Vec<Value> {
     ]
 }
 
-pub(super) fn priority_class(object: Part<'_>) -> Vec<Value> {
+pub(super) fn priority_class(object: TimedValue<'_>) -> Vec<Value> {
     vec![
         object.name(),
         object.int("/value").into(),
@@ -110,7 +111,7 @@ pub(super) fn priority_class(object: Part<'_>) -> Vec<Value> {
     ]
 }
 
-pub(super) fn role_binding(object: Part<'_>) -> Vec<Value> {
+pub(super) fn role_binding(object: TimedValue<'_>) -> Vec<Value> {
     let role = format!(
         "{}/{}",
         object.text("/roleRef/kind"),
@@ -138,7 +139,7 @@ pub(super) fn role_binding(object: Part<'_>) -> Vec<Value> {
     ]
 }
 
-pub(super) fn resource_quota(object: Part<'_>) -> Vec<Value> {
+pub(super) fn resource_quota(object: TimedValue<'_>) -> Vec<Value> {
     let used = object.map("/status/used");
     let (mut requests, mut limits) = (Vec::new(), Vec::new());
     for (name, hard) in object.map("/status/hard") {
@@ -151,7 +152,7 @@ pub(super) fn resource_quota(object: Part<'_>) -> Vec<Value> {
     vec![object.name(), requests.into(), limits.into(), object.age()]
 }
 
-pub(super) fn node(object: Part<'_>) -> Vec<Value> {
+pub(super) fn node(object: TimedValue<'_>) -> Vec<Value> {
     let conditions = object.list("/status/conditions");
     let ready = conditions
         .iter()
@@ -196,7 +197,7 @@ pub(super) fn node(object: Part<'_>) -> Vec<Value> {
     ]
 }
 
-fn roles(object: Part<'_>) -> String {
+fn roles(object: TimedValue<'_>) -> String {
     let labels = object.map("/metadata/labels");
     let roles = labels.iter().filter_map(|(key, value)| match *key {
         "kubernetes.io/role" => Some(*value),
@@ -212,11 +213,14 @@ fn roles(object: Part<'_>) -> String {
 }
 
 /// An event, in the words of either of its two groups.
-pub(super) fn event(object: Part<'_>) -> Vec<Value> {
+pub(super) fn event(object: TimedValue<'_>) -> Vec<Value> {
     let old = |field: &str| format!("/deprecated{field}");
-    let either = |field: &'static str, old: &str| match object.has(field) {
-        true => field.to_owned(),
-        false => old.to_owned(),
+    let either = |field: &'static str, old: &str| {
+        if object.has(field) {
+            field.to_owned()
+        } else {
+            old.to_owned()
+        }
     };
     let first_at = either("/firstTimestamp", &old("FirstTimestamp"));
     let last_at = either("/lastTimestamp", &old("LastTimestamp"));
@@ -256,7 +260,7 @@ pub(super) fn event(object: Part<'_>) -> Vec<Value> {
     ]
 }
 
-fn source(object: Part<'_>) -> String {
+fn source(object: TimedValue<'_>) -> String {
     let said = |fields: [&str; 4]| {
         let mut texts = fields.into_iter().map(|field| object.text(field));
         texts.find(|text| !text.is_empty()).unwrap_or_default()

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde_json::{Number, Value};
 
 use super::{Cells, age};
-use crate::json_path::Path;
+use crate::json_path::JsonPath;
 use crate::mutants::mutant;
 use crate::registry::{Column, Resource};
 use crate::status::shown::{json, plain};
@@ -31,9 +31,9 @@ pub(super) fn columns(resource: &Resource) -> Vec<&Column> {
         .collect()
 }
 
-fn paths(resource: &Resource) -> Vec<(&Column, Path)> {
+fn paths(resource: &Resource) -> Vec<(&Column, JsonPath)> {
     let columns = resource.columns.iter();
-    let read = columns.map_while(|column| Some((column, Path::parse(&column.path).ok()?)));
+    let read = columns.map_while(|column| Some((column, JsonPath::parse(&column.path).ok()?)));
     read.collect()
 }
 
@@ -52,7 +52,7 @@ pub(super) fn cells<'a>(resource: &'a Resource, now: Timestamp) -> Cells<'a> {
     })
 }
 
-pub(super) fn cell(kind: &str, path: &Path, object: &Value, now: Timestamp) -> Value {
+pub(super) fn cell(kind: &str, path: &JsonPath, object: &Value, now: Timestamp) -> Value {
     let Some(value) = path.first(object) else {
         return Value::Null;
     };
@@ -89,7 +89,7 @@ fn date(text: &str, now: Timestamp) -> String {
         return age::UNKNOWN.to_owned();
     }
     match text.parse() {
-        Ok(then) => age::told(then, now),
+        Ok(then) => age::human_duration_since(then, now),
         Err(_) => "<invalid>".to_owned(),
     }
 }

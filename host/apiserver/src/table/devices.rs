@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use super::part::Part;
+use super::part::TimedValue;
 
-pub(super) fn claim(object: Part<'_>) -> Vec<Value> {
+pub(super) fn claim(object: TimedValue<'_>) -> Vec<Value> {
     let deleted = object.is_terminating();
     let mut states = Vec::new();
     if deleted {
@@ -23,7 +23,7 @@ pub(super) fn claim(object: Part<'_>) -> Vec<Value> {
     vec![object.name(), states.join(",").into(), object.age()]
 }
 
-pub(super) fn slice(object: Part<'_>) -> Vec<Value> {
+pub(super) fn slice(object: TimedValue<'_>) -> Vec<Value> {
     vec![
         object.name(),
         object.text("/spec/nodeName").into(),

@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use super::part::{NONE, Part};
+use super::part::{NONE, TimedValue};
 
-pub(super) fn flow_schema(object: Part<'_>) -> Vec<Value> {
+pub(super) fn flow_schema(object: TimedValue<'_>) -> Vec<Value> {
     let conditions = object.list("/status/conditions");
     let dangling = conditions
         .iter()
@@ -22,7 +22,7 @@ pub(super) fn flow_schema(object: Part<'_>) -> Vec<Value> {
     ]
 }
 
-pub(super) fn priority_level(object: Part<'_>) -> Vec<Value> {
+pub(super) fn priority_level(object: TimedValue<'_>) -> Vec<Value> {
     let queues = "/spec/limited/limitResponse/queuing";
     let number = |at: &str| match object.maybe_int(at) {
         Some(number) => number.into(),

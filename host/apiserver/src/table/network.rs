@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use super::part::{NONE, Part, with_more};
+use super::part::{NONE, TimedValue, with_more};
 
-pub(super) fn service(object: Part<'_>) -> Vec<Value> {
+pub(super) fn service(object: TimedValue<'_>) -> Vec<Value> {
     let ips = object.texts("/spec/clusterIPs");
     let ports = object.list("/spec/ports");
     let ports: Vec<String> = ports.iter().map(port).collect();
@@ -23,7 +23,7 @@ pub(super) fn service(object: Part<'_>) -> Vec<Value> {
     ]
 }
 
-fn port(port: &Part<'_>) -> String {
+fn port(port: &TimedValue<'_>) -> String {
     let (number, protocol) = (port.int("/port"), port.text("/protocol"));
     match port.int("/nodePort") {
         1.. => format!("{number}:{}/{protocol}", port.int("/nodePort")),
@@ -31,7 +31,7 @@ fn port(port: &Part<'_>) -> String {
     }
 }
 
-fn external(object: Part<'_>) -> String {
+fn external(object: TimedValue<'_>) -> String {
     let own = object.texts("/spec/externalIPs");
     match object.text("/spec/type") {
         "ClusterIP" | "NodePort" if own.is_empty() => NONE.to_owned(),
@@ -50,16 +50,19 @@ fn external(object: Part<'_>) -> String {
 }
 
 /// The addresses of load balancers, sorted, each once.
-fn balancers(object: Part<'_>) -> Vec<&str> {
+fn balancers(object: TimedValue<'_>) -> Vec<&str> {
     let all = object.list("/status/loadBalancer/ingress");
-    let addresses = all.iter().map(|at| at.text_or("/ip", at.text("/hostname")));
-    let mut addresses: Vec<&str> = addresses.filter(|address| !address.is_empty()).collect();
+    let mut addresses: Vec<&str> = all
+        .iter()
+        .map(|at| at.text_or("/ip", at.text("/hostname")))
+        .filter(|address| !address.is_empty())
+        .collect();
     addresses.sort_unstable();
     addresses.dedup();
     addresses
 }
 
-pub(super) fn endpoints(object: Part<'_>) -> Vec<Value> {
+pub(super) fn endpoints(object: TimedValue<'_>) -> Vec<Value> {
     let mut all = Vec::new();
     let subsets = object.list("/subsets");
     for subset in &subsets {
@@ -74,20 +77,24 @@ pub(super) fn endpoints(object: Part<'_>) -> Vec<Value> {
         }
         for port in ports {
             let number = port.int("/port");
-            all.extend(ips.iter().map(|ip| match ip.contains(':') {
-                true => format!("[{ip}]:{number}"),
-                false => format!("{ip}:{number}"),
+            all.extend(ips.iter().map(|ip| {
+                if ip.contains(':') {
+                    format!("[{ip}]:{number}")
+                } else {
+                    format!("{ip}:{number}")
+                }
             }));
         }
     }
-    let shown = match subsets.is_empty() {
-        true => NONE.to_owned(),
-        false => with_more(&all, 3),
+    let shown = if subsets.is_empty() {
+        NONE.to_owned()
+    } else {
+        with_more(&all, 3)
     };
     vec![object.name(), shown.into(), object.age()]
 }
 
-pub(super) fn endpoint_slice(object: Part<'_>) -> Vec<Value> {
+pub(super) fn endpoint_slice(object: TimedValue<'_>) -> Vec<Value> {
     let ports = object.list("/ports");
     let ports: Vec<String> = ports
         .iter()
@@ -117,7 +124,7 @@ pub(super) fn endpoint_slice(object: Part<'_>) -> Vec<Value> {
 /// What stands for a list without items.
 const UNSET_LIST: &str = "<unset>";
 
-pub(super) fn ingress(object: Part<'_>) -> Vec<Value> {
+pub(super) fn ingress(object: TimedValue<'_>) -> Vec<Value> {
     let rules = object.list("/spec/rules");
     let ports = match object.count("/spec/tls") {
         0 => "80",
@@ -137,7 +144,7 @@ pub(super) fn ingress(object: Part<'_>) -> Vec<Value> {
 }
 
 /// At most three hosts; all hosts are `*`.
-fn hosts(rules: &[Part<'_>]) -> String {
+fn hosts(rules: &[TimedValue<'_>]) -> String {
     let mut shown: Vec<&str> = Vec::new();
     let mut more = false;
     for rule in rules {
@@ -154,7 +161,7 @@ fn hosts(rules: &[Part<'_>]) -> String {
     }
 }
 
-pub(super) fn ingress_class(object: Part<'_>) -> Vec<Value> {
+pub(super) fn ingress_class(object: TimedValue<'_>) -> Vec<Value> {
     let annotations = object.map("/metadata/annotations");
     let is_default =
         annotations.get("ingressclass.kubernetes.io/is-default-class") == Some(&"true");
@@ -172,18 +179,18 @@ pub(super) fn ingress_class(object: Part<'_>) -> Vec<Value> {
     ]
 }
 
-pub(super) fn policy(object: Part<'_>) -> Vec<Value> {
+pub(super) fn policy(object: TimedValue<'_>) -> Vec<Value> {
     let pods = object.selector_or_none("/spec/podSelector");
     vec![object.name(), pods.into(), object.age()]
 }
 
-pub(super) fn service_cidr(object: Part<'_>) -> Vec<Value> {
+pub(super) fn service_cidr(object: TimedValue<'_>) -> Vec<Value> {
     let ranges = object.texts("/spec/cidrs").join(",");
     vec![object.name(), ranges.into(), object.age()]
 }
 
 /// Its row has an age, of which its columns do not know.
-pub(super) fn address(object: Part<'_>) -> Vec<Value> {
+pub(super) fn address(object: TimedValue<'_>) -> Vec<Value> {
     let parent = object.part("/spec/parentRef").map(|parent| {
         let resource = match parent.text("/group") {
             "" => parent.text("/resource").to_lowercase(),

@@ -15,12 +15,12 @@ pub(super) const UNSET: &str = "<unset>";
 
 /// A part of an object, and the time at which it is looked at.
 #[derive(Clone, Copy)]
-pub(super) struct Part<'a> {
+pub(super) struct TimedValue<'a> {
     value: &'a Value,
     now: Timestamp,
 }
 
-impl<'a> Part<'a> {
+impl<'a> TimedValue<'a> {
     pub(super) fn new(value: &'a Value, now: Timestamp) -> Self {
         Self { value, now }
     }
@@ -68,8 +68,11 @@ impl<'a> Part<'a> {
 
     /// The items of a list.
     pub(super) fn list(&self, pointer: &str) -> Vec<Self> {
-        let items = self.get(pointer).and_then(Value::as_array);
-        let items = items.into_iter().flatten();
+        let items = self
+            .get(pointer)
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten();
         items.map(|item| Self::new(item, self.now)).collect()
     }
 
@@ -85,8 +88,11 @@ impl<'a> Part<'a> {
 
     /// The texts of a map.
     pub(super) fn map(&self, pointer: &str) -> BTreeMap<&'a str, &'a str> {
-        let entries = self.get(pointer).and_then(Value::as_object);
-        let entries = entries.into_iter().flatten();
+        let entries = self
+            .get(pointer)
+            .and_then(Value::as_object)
+            .into_iter()
+            .flatten();
         entries
             .map(|(key, value)| (key.as_str(), value.as_str().unwrap_or_default()))
             .collect()

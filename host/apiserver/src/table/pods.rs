@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::age::human;
-use super::part::{NONE, Part};
+use super::part::{NONE, TimedValue};
 
 /// A pod that has ended says so beside its cells.
 pub(super) fn conditions(pod: &Value) -> Option<Value> {
@@ -18,7 +18,7 @@ pub(super) fn conditions(pod: &Value) -> Option<Value> {
     }]))
 }
 
-pub(super) fn cells(pod: Part<'_>) -> Vec<Value> {
+pub(super) fn cells(pod: TimedValue<'_>) -> Vec<Value> {
     let state = state(pod);
     let total = pod.count("/spec/containers") + sidecars(pod).len();
     let restarts = match state.restarted {
@@ -44,15 +44,15 @@ pub(super) fn cells(pod: Part<'_>) -> Vec<Value> {
 
 /// What a pod is doing.
 #[derive(Default)]
-struct State {
+struct PodState {
     reason: String,
     ready: usize,
     restarts: i64,
     restarted: Option<Timestamp>,
 }
 
-impl State {
-    fn count(&mut self, container: &Part<'_>) {
+impl PodState {
+    fn count(&mut self, container: &TimedValue<'_>) {
         self.restarts += container.int("/restartCount");
         let ended = container
             .text("/lastState/terminated/finishedAt")
@@ -63,7 +63,7 @@ impl State {
 }
 
 /// The init containers that go on running.
-fn sidecars(pod: Part<'_>) -> Vec<&str> {
+fn sidecars(pod: TimedValue<'_>) -> Vec<&str> {
     let all = pod.list("/spec/initContainers");
     let sidecars = all
         .iter()
@@ -71,19 +71,19 @@ fn sidecars(pod: Part<'_>) -> Vec<&str> {
     sidecars.map(|container| container.text("/name")).collect()
 }
 
-fn state(pod: Part<'_>) -> State {
+fn state(pod: TimedValue<'_>) -> PodState {
     let phase = pod.text("/status/phase");
-    let mut state = State {
+    let mut state = PodState {
         reason: pod.text_or("/status/reason", phase).to_owned(),
-        ..State::default()
+        ..PodState::default()
     };
-    let gated = |condition: &Part<'_>| {
+    let gated = |condition: &TimedValue<'_>| {
         condition.text("/type") == "PodScheduled" && condition.text("/reason") == "SchedulingGated"
     };
     if pod.list("/status/conditions").iter().any(gated) {
         "SchedulingGated".clone_into(&mut state.reason);
     }
-    let mut of_sidecars = State::default();
+    let mut of_sidecars = PodState::default();
     let initializing = init(pod, &mut state, &mut of_sidecars);
     if !initializing || pod.condition("Initialized") {
         state.restarts = of_sidecars.restarts;
@@ -100,7 +100,7 @@ fn state(pod: Part<'_>) -> State {
 }
 
 /// Goes through the init containers up to the first that has not ended; answers whether there is one.
-fn init(pod: Part<'_>, state: &mut State, of_sidecars: &mut State) -> bool {
+fn init(pod: TimedValue<'_>, state: &mut PodState, of_sidecars: &mut PodState) -> bool {
     let sidecars = sidecars(pod);
     let total = pod.count("/spec/initContainers");
     for (index, container) in pod.list("/status/initContainerStatuses").iter().enumerate() {
@@ -126,7 +126,7 @@ fn init(pod: Part<'_>, state: &mut State, of_sidecars: &mut State) -> bool {
     false
 }
 
-fn how_ended(ended: Part<'_>) -> String {
+fn how_ended(ended: TimedValue<'_>) -> String {
     match (ended.text("/reason"), ended.int("/signal")) {
         ("", 0) => format!("ExitCode:{}", ended.int("/exitCode")),
         ("", signal) => format!("Signal:{signal}"),
@@ -135,7 +135,7 @@ fn how_ended(ended: Part<'_>) -> String {
 }
 
 /// Goes through the containers, the last one first.
-fn run(pod: Part<'_>, state: &mut State) {
+fn run(pod: TimedValue<'_>, state: &mut PodState) {
     let mut running = false;
     let mut failed = String::new();
     for container in pod.list("/status/containerStatuses").iter().rev() {
@@ -164,7 +164,7 @@ fn run(pod: Part<'_>, state: &mut State) {
     }
 }
 
-fn readiness_gates(pod: Part<'_>) -> String {
+fn readiness_gates(pod: TimedValue<'_>) -> String {
     let gates = pod.list("/spec/readinessGates");
     if gates.is_empty() {
         return NONE.to_owned();

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::part::Part;
+use super::part::TimedValue;
 use super::{Include, beside, custom};
 use crate::registry::Origin;
 
@@ -43,7 +43,7 @@ pub(super) fn columns(origin: &Origin) -> Value {
 
 /// The `rows`, of which there is one.
 pub(super) fn rows(scale: &Value, now: Timestamp, include: Include) -> Value {
-    let part = Part::new(scale, now);
+    let part = TimedValue::new(scale, now);
     let replicas = |of: &str| Value::from(part.int(&format!("/{of}/replicas")));
     json!([{
         "cells": [part.name(), replicas("spec"), replicas("status"), part.age()],

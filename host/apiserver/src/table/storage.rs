@@ -2,12 +2,12 @@
 
 use serde_json::Value;
 
-use super::part::{NONE, Part, UNSET};
+use super::part::{NONE, TimedValue, UNSET};
 
 const OLD_CLASS: &str = "volume.beta.kubernetes.io/storage-class";
 
 /// `RWO,ROX`, in an order of its own.
-fn modes(object: Part<'_>, pointer: &str) -> String {
+fn modes(object: TimedValue<'_>, pointer: &str) -> String {
     let has = object.texts(pointer);
     let known = [
         ("ReadWriteOnce", "RWO"),
@@ -19,27 +19,29 @@ fn modes(object: Part<'_>, pointer: &str) -> String {
     shown.map(|(_, short)| *short).collect::<Vec<_>>().join(",")
 }
 
-fn class_of(object: Part<'_>) -> String {
+fn class_of(object: TimedValue<'_>) -> String {
     let annotations = object.map("/metadata/annotations");
     let old = annotations.get(OLD_CLASS).copied();
     old.unwrap_or_else(|| object.text("/spec/storageClassName"))
         .to_owned()
 }
 
-fn phase(object: Part<'_>) -> Value {
-    match object.is_terminating() {
-        true => "Terminating".into(),
-        false => object.text("/status/phase").into(),
+fn phase(object: TimedValue<'_>) -> Value {
+    if object.is_terminating() {
+        "Terminating".into()
+    } else {
+        object.text("/status/phase").into()
     }
 }
 
-fn quantity(object: Part<'_>, pointer: &str) -> Value {
+fn quantity(object: TimedValue<'_>, pointer: &str) -> Value {
     object.text_or(pointer, "0").into()
 }
 
-pub(super) fn volume(object: Part<'_>) -> Vec<Value> {
-    let claim = object.part("/spec/claimRef");
-    let claim = claim.map(|to| format!("{}/{}", to.text("/namespace"), to.text("/name")));
+pub(super) fn volume(object: TimedValue<'_>) -> Vec<Value> {
+    let claim = object
+        .part("/spec/claimRef")
+        .map(|to| format!("{}/{}", to.text("/namespace"), to.text("/name")));
     vec![
         object.name(),
         quantity(object, "/spec/capacity/storage"),
@@ -61,7 +63,7 @@ pub(super) fn volume(object: Part<'_>) -> Vec<Value> {
     ]
 }
 
-pub(super) fn claim(object: Part<'_>) -> Vec<Value> {
+pub(super) fn claim(object: TimedValue<'_>) -> Vec<Value> {
     let volume = object.text("/spec/volumeName");
     let (capacity, access) = match volume {
         "" => ("".into(), String::new()),
@@ -89,7 +91,7 @@ pub(super) fn claim(object: Part<'_>) -> Vec<Value> {
     ]
 }
 
-pub(super) fn class(object: Part<'_>) -> Vec<Value> {
+pub(super) fn class(object: TimedValue<'_>) -> Vec<Value> {
     let annotations = object.map("/metadata/annotations");
     let words = [
         "storageclass.kubernetes.io",
@@ -114,7 +116,7 @@ pub(super) fn class(object: Part<'_>) -> Vec<Value> {
     ]
 }
 
-pub(super) fn attributes_class(object: Part<'_>) -> Vec<Value> {
+pub(super) fn attributes_class(object: TimedValue<'_>) -> Vec<Value> {
     vec![
         object.name(),
         object.text("/driverName").into(),
@@ -122,7 +124,7 @@ pub(super) fn attributes_class(object: Part<'_>) -> Vec<Value> {
     ]
 }
 
-pub(super) fn driver(object: Part<'_>) -> Vec<Value> {
+pub(super) fn driver(object: TimedValue<'_>) -> Vec<Value> {
     let attach = object.get("/spec/attachRequired").and_then(Value::as_bool);
     let modes = object.texts("/spec/volumeLifecycleModes").join(",");
     let tokens = object.has("/spec/tokenRequests").then(|| {
@@ -149,7 +151,7 @@ pub(super) fn driver(object: Part<'_>) -> Vec<Value> {
     ]
 }
 
-pub(super) fn node(object: Part<'_>) -> Vec<Value> {
+pub(super) fn node(object: TimedValue<'_>) -> Vec<Value> {
     vec![
         object.name(),
         object.count("/spec/drivers").into(),
@@ -157,7 +159,7 @@ pub(super) fn node(object: Part<'_>) -> Vec<Value> {
     ]
 }
 
-pub(super) fn attachment(object: Part<'_>) -> Vec<Value> {
+pub(super) fn attachment(object: TimedValue<'_>) -> Vec<Value> {
     vec![
         object.name(),
         object.text("/spec/attacher").into(),

@@ -3,7 +3,7 @@
 use jiff::fmt::rfc2822;
 use serde_json::{Value, json};
 
-use crate::json_path::Path;
+use crate::json_path::JsonPath;
 use std::sync::Arc;
 
 use super::*;
@@ -112,7 +112,7 @@ fn paths_lead_where_the_real_server_goes() {
     let mut wrong = Vec::new();
     for case in recorded["paths"].as_array().unwrap() {
         let text = case["path"].as_str().unwrap();
-        let path = Path::parse(text);
+        let path = JsonPath::parse(text);
         if path.is_ok() != case["reads"].as_bool().unwrap() {
             wrong.push(format!("{text:?} is read: {}", path.is_ok()));
             continue;

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::age::human;
-use super::part::{NONE, Part, UNSET};
+use super::part::{NONE, TimedValue, UNSET};
 
 const CONTAINERS: &str = "/spec/template/spec/containers";
 
@@ -12,7 +12,7 @@ fn row<const N: usize>(cells: [Value; N], containers: [Value; 2]) -> Vec<Value> 
     cells.into_iter().chain(containers).collect()
 }
 
-pub(super) fn deployment(object: Part<'_>) -> Vec<Value> {
+pub(super) fn deployment(object: TimedValue<'_>) -> Vec<Value> {
     let ready = format!(
         "{}/{}",
         object.int("/status/readyReplicas"),
@@ -30,19 +30,19 @@ pub(super) fn deployment(object: Part<'_>) -> Vec<Value> {
     cells
 }
 
-pub(super) fn replica_set(object: Part<'_>) -> Vec<Value> {
+pub(super) fn replica_set(object: TimedValue<'_>) -> Vec<Value> {
     let mut cells = row(replicas(object), object.containers(CONTAINERS));
     cells.push(object.selector_or_none("/spec/selector").into());
     cells
 }
 
-pub(super) fn replication_controller(object: Part<'_>) -> Vec<Value> {
+pub(super) fn replication_controller(object: TimedValue<'_>) -> Vec<Value> {
     let mut cells = row(replicas(object), object.containers(CONTAINERS));
     cells.push(object.labels("/spec/selector").into());
     cells
 }
 
-fn replicas(object: Part<'_>) -> [Value; 5] {
+fn replicas(object: TimedValue<'_>) -> [Value; 5] {
     [
         object.name(),
         object.int("/spec/replicas").into(),
@@ -52,7 +52,7 @@ fn replicas(object: Part<'_>) -> [Value; 5] {
     ]
 }
 
-pub(super) fn stateful_set(object: Part<'_>) -> Vec<Value> {
+pub(super) fn stateful_set(object: TimedValue<'_>) -> Vec<Value> {
     let ready = format!(
         "{}/{}",
         object.int("/status/readyReplicas"),
@@ -64,7 +64,7 @@ pub(super) fn stateful_set(object: Part<'_>) -> Vec<Value> {
     )
 }
 
-pub(super) fn daemon_set(object: Part<'_>) -> Vec<Value> {
+pub(super) fn daemon_set(object: TimedValue<'_>) -> Vec<Value> {
     let cells = [
         object.name(),
         object.int("/status/desiredNumberScheduled").into(),
@@ -80,7 +80,7 @@ pub(super) fn daemon_set(object: Part<'_>) -> Vec<Value> {
     cells
 }
 
-pub(super) fn pod_template(object: Part<'_>) -> Vec<Value> {
+pub(super) fn pod_template(object: TimedValue<'_>) -> Vec<Value> {
     let mut cells = row(
         [object.name()],
         object.containers("/template/spec/containers"),
@@ -89,7 +89,7 @@ pub(super) fn pod_template(object: Part<'_>) -> Vec<Value> {
     cells
 }
 
-pub(super) fn controller_revision(object: Part<'_>) -> Vec<Value> {
+pub(super) fn controller_revision(object: TimedValue<'_>) -> Vec<Value> {
     let owners = object.list("/metadata/ownerReferences");
     let owner = owners.iter().find(|owner| owner.is_true("/controller"));
     let owner = owner.map_or(NONE.to_owned(), |owner| {
@@ -109,7 +109,7 @@ pub(super) fn controller_revision(object: Part<'_>) -> Vec<Value> {
     ]
 }
 
-pub(super) fn job(object: Part<'_>) -> Vec<Value> {
+pub(super) fn job(object: TimedValue<'_>) -> Vec<Value> {
     let done = object.int("/status/succeeded");
     let completions = match (
         object.maybe_int("/spec/completions"),
@@ -134,7 +134,7 @@ pub(super) fn job(object: Part<'_>) -> Vec<Value> {
     cells
 }
 
-fn job_status(object: Part<'_>) -> &'static str {
+fn job_status(object: TimedValue<'_>) -> &'static str {
     let of = |kinds: [(&'static str, &'static str); 2]| {
         let mut kinds = kinds.into_iter();
         kinds
@@ -155,15 +155,16 @@ fn job_status(object: Part<'_>) -> &'static str {
     late.or(last).unwrap_or("Running")
 }
 
-pub(super) fn cron_job(object: Part<'_>) -> Vec<Value> {
+pub(super) fn cron_job(object: TimedValue<'_>) -> Vec<Value> {
     let suspended = match object.get("/spec/suspend").and_then(Value::as_bool) {
         Some(true) => "True",
         Some(false) => "False",
         None => UNSET,
     };
-    let last = match object.has("/status/lastScheduleTime") {
-        true => object.since("/status/lastScheduleTime"),
-        false => NONE.to_owned(),
+    let last = if object.has("/status/lastScheduleTime") {
+        object.since("/status/lastScheduleTime")
+    } else {
+        NONE.to_owned()
     };
     let cells = [
         object.name(),
@@ -184,7 +185,7 @@ pub(super) fn cron_job(object: Part<'_>) -> Vec<Value> {
     cells
 }
 
-pub(super) fn disruption_budget(object: Part<'_>) -> Vec<Value> {
+pub(super) fn disruption_budget(object: TimedValue<'_>) -> Vec<Value> {
     let bound = |pointer: &str| match object.get(pointer) {
         Some(Value::String(text)) => text.clone(),
         Some(number) => number.to_string(),
@@ -199,9 +200,10 @@ pub(super) fn disruption_budget(object: Part<'_>) -> Vec<Value> {
     ]
 }
 
-pub(super) fn autoscaler(object: Part<'_>) -> Vec<Value> {
-    let target = object.part("/spec/scaleTargetRef");
-    let target = target.map(|to| format!("{}/{}", to.text("/kind"), to.text("/name")));
+pub(super) fn autoscaler(object: TimedValue<'_>) -> Vec<Value> {
+    let target = object
+        .part("/spec/scaleTargetRef")
+        .map(|to| format!("{}/{}", to.text("/kind"), to.text("/name")));
     let least = object.maybe_int("/spec/minReplicas");
     vec![
         object.name(),
@@ -217,7 +219,7 @@ pub(super) fn autoscaler(object: Part<'_>) -> Vec<Value> {
 }
 
 /// At most two metrics, each with what is and what ought to be.
-fn metrics(object: Part<'_>) -> String {
+fn metrics(object: TimedValue<'_>) -> String {
     let current = object.list("/status/currentMetrics");
     let wanted = object.list("/spec/metrics");
     if wanted.is_empty() {
@@ -236,7 +238,7 @@ fn metrics(object: Part<'_>) -> String {
     }
 }
 
-fn one_metric(metric: &Part<'_>, current: Option<&Part<'_>>) -> String {
+fn one_metric(metric: &TimedValue<'_>, current: Option<&TimedValue<'_>>) -> String {
     let (source, named) = match metric.text("/type") {
         "External" => ("external", false),
         "Pods" => ("pods", false),
@@ -245,9 +247,10 @@ fn one_metric(metric: &Part<'_>, current: Option<&Part<'_>>) -> String {
         "ContainerResource" => ("containerResource", true),
         _ => return "<unknown type>".to_owned(),
     };
-    let name = match named {
-        true => format!("{}: ", metric.text(&format!("/{source}/name"))),
-        false => String::new(),
+    let name = if named {
+        format!("{}: ", metric.text(&format!("/{source}/name")))
+    } else {
+        String::new()
     };
     let of = |field: &str| metric.get(&format!("/{source}/target/{field}"));
     let is = |field: &str| current.and_then(|is| is.get(&format!("/{source}/current/{field}")));

@@ -6,7 +6,7 @@ use crate::meta;
 use crate::request::decode;
 use crate::request::options::{WriteKind, WriteOptions};
 use crate::status::Refusal;
-use crate::write::{Part, Writing, accept};
+use crate::write::{ObjectPart, Writing, accept};
 
 /// Creates the object in the body.
 ///
@@ -28,6 +28,6 @@ pub fn create(call: &Call<'_>) -> Result<Answer, Refusal> {
     }
     accept::place(call, &mut object)?;
     accept::single_owners(call, &mut object);
-    let written = Writing::of(call, &options, Part::Main).create(object)?;
+    let written = Writing::of(call, &options, ObjectPart::Main).create(object)?;
     written.answer(call)
 }

@@ -15,10 +15,10 @@ use crate::mutants::mutant;
 use crate::request::options::{DeleteOptions, ListOptions};
 use crate::request::route::Verb;
 use crate::status::Refusal;
-use crate::store::{Entry, Key, Write};
+use crate::store::{Entry, NamespacedName, Write};
 use crate::strategy::Strategy;
 use crate::{meta, present};
-use decide::{Step, next};
+use decide::{DeletionStep, next};
 use std::sync::Arc;
 
 const TRIES: usize = 100;
@@ -108,14 +108,21 @@ pub struct Deleted {
 ///
 /// # Errors
 /// As [`delete()`].
-pub fn one(call: &Call<'_>, key: &Key, options: &DeleteOptions) -> Result<Deleted, Refusal> {
+pub fn one(
+    call: &Call<'_>,
+    key: &NamespacedName,
+    options: &DeleteOptions,
+) -> Result<Deleted, Refusal> {
     if call.resource.plural == "namespaces" && IMMORTAL.contains(&&*key.name) {
         let why = "this namespace may not be deleted";
         return Err(Refusal::forbidden(call.named(), &key.name, why));
     }
     for _ in 0..TRIES {
-        let held = call.state.store().get(&call.place, key);
-        let held = held.ok_or_else(|| Refusal::not_found(call.named(), &key.name))?;
+        let held = call
+            .state
+            .store()
+            .get(&call.place, key)
+            .ok_or_else(|| Refusal::not_found(call.named(), &key.name))?;
         let old = present::value(call.resource, &held);
         let now = call.state.seams().clock.wall();
         let step = if first::applies(call.resource) {
@@ -143,7 +150,7 @@ fn take(
     call: &Call<'_>,
     held: &Arc<Entry>,
     old: Value,
-    step: Step,
+    step: DeletionStep,
     dry_run: bool,
 ) -> Option<Deleted> {
     let write = |held: &Entry, write| {
@@ -152,15 +159,15 @@ fn take(
     };
     let put = |object: &Value| Write::Put(crate::convert::to_stored(object.clone(), call.resource));
     let (object, gone) = match step {
-        Step::Stay => (old, false),
-        Step::Wait(object) if dry_run => (object, false),
-        Step::End(object) if dry_run => (object, true),
-        Step::Go if dry_run => (old, true),
-        Step::Wait(object) => {
+        DeletionStep::Stay => (old, false),
+        DeletionStep::Wait(object) if dry_run => (object, false),
+        DeletionStep::End(object) if dry_run => (object, true),
+        DeletionStep::Go if dry_run => (old, true),
+        DeletionStep::Wait(object) => {
             let written = write(held, put(&object))?;
             (present::value(call.resource, &written), false)
         }
-        Step::End(object) => {
+        DeletionStep::End(object) => {
             let mut last = write(held, put(&object))?;
             // Whatever is written meanwhile, its end has begun.
             loop {
@@ -170,7 +177,7 @@ fn take(
                 last = call.state.store().get(&call.place, &held.key)?;
             }
         }
-        Step::Go => {
+        DeletionStep::Go => {
             let gone = write(held, Write::Delete(held.value()))?;
             (present::value(call.resource, &gone), true)
         }

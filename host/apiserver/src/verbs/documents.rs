@@ -15,7 +15,7 @@ use crate::request::Request;
 use crate::request::accept::{self, Form, Missing};
 use crate::state::State;
 use crate::status::Refusal;
-use crate::store::Key;
+use crate::store::NamespacedName;
 use crate::{definitions, discovery, openapi};
 
 /// What the keys of tokens are written in.
@@ -107,13 +107,12 @@ fn v2(request: &Request, registry: &Registry, crds: CrdVersion<'_>) -> Answer {
     let forms = [JSON, v2::PROTOBUF[1], v2::PROTOBUF[0]];
     let form = match accept::first(request.header("accept"), &forms) {
         None => return without_body(StatusCode::NOT_ACCEPTABLE),
-        Some(JSON) => v2::Form::Json,
-        Some(_) => v2::Form::Protobuf,
+        Some(JSON) => v2::DocumentFormat::Json,
+        Some(_) => v2::DocumentFormat::Protobuf,
     };
     let make = || Some(v2::document(registry, crds, form));
-    let answer = tagged(request, &v2::etag(registry), make);
-    let mut answer = answer.unwrap_or_else(nothing);
-    if form == v2::Form::Protobuf && answer.code == StatusCode::OK {
+    let mut answer = tagged(request, &v2::etag(registry), make).unwrap_or_else(nothing);
+    if form == v2::DocumentFormat::Protobuf && answer.code == StatusCode::OK {
         answer.content_type = v2::PROTOBUF[0];
     }
     answer
@@ -155,7 +154,7 @@ fn without_body(code: StatusCode) -> Answer {
 fn crd_version(state: &State, crd: &str, version: &str) -> Option<Value> {
     let held = state
         .store()
-        .get(&definitions::place(), &Key::new("", crd))?
+        .get(&definitions::place(), &NamespacedName::new("", crd))?
         .value();
     let mut versions = held.pointer("/spec/versions")?.as_array()?.iter();
     let found = versions.find(|found| found.get("name").and_then(Value::as_str) == Some(version));

@@ -14,23 +14,26 @@ use crate::request::decode::{self, Decoded};
 use crate::request::options::{FieldValidation, WriteKind, WriteOptions};
 use crate::request::yaml;
 use crate::status::{Cause, Named, Refusal};
-use crate::write::{Part, Wanted, Writing, accept};
+use crate::write::{ObjectPart, WantedObject, Writing, accept};
 use crate::{meta, patch};
 
 /// A form of a patch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
+enum PatchType {
     Json,
     Merge,
     Strategic,
     Apply,
 }
 
-const FORMS: [(&str, Form); 4] = [
-    ("application/json-patch+json", Form::Json),
-    ("application/merge-patch+json", Form::Merge),
-    ("application/strategic-merge-patch+json", Form::Strategic),
-    ("application/apply-patch+yaml", Form::Apply),
+const FORMS: [(&str, PatchType); 4] = [
+    ("application/json-patch+json", PatchType::Json),
+    ("application/merge-patch+json", PatchType::Merge),
+    (
+        "application/strategic-merge-patch+json",
+        PatchType::Strategic,
+    ),
+    ("application/apply-patch+yaml", PatchType::Apply),
 ];
 
 /// Patches an object; server-side apply also creates it.
@@ -38,37 +41,37 @@ const FORMS: [(&str, Form); 4] = [
 /// # Errors
 /// 404, 409, 415, 422, and whatever admission and validation refuse.
 pub fn patch(call: &Call<'_>) -> Result<Answer, Refusal> {
-    part(call, Part::Main)
+    part(call, ObjectPart::Main)
 }
 
 /// Patches one part of an object.
 ///
 /// # Errors
 /// As [`patch()`].
-pub fn part(call: &Call<'_>, part: Part) -> Result<Answer, Refusal> {
+pub fn part(call: &Call<'_>, part: ObjectPart) -> Result<Answer, Refusal> {
     let form = form(call)?;
     let kind = match form {
-        Form::Apply => WriteKind::Apply,
+        PatchType::Apply => WriteKind::Apply,
         _ => WriteKind::Patch,
     };
     call.look()?;
     let options = WriteOptions::read(&call.request.query, kind)?;
     let mut writing = Writing::of(call, &options, part);
-    writing.creates = form == Form::Apply && part == Part::Main;
+    writing.creates = form == PatchType::Apply && part == ObjectPart::Main;
     let written = writing.update(|old| match form {
-        Form::Apply => applied(&writing, old),
+        PatchType::Apply => applied(&writing, old),
         _ => patched(&writing, old.unwrap_or(&Value::Null), form),
     })?;
     written.answer(call)
 }
 
-fn form(call: &Call<'_>) -> Result<Form, Refusal> {
+fn form(call: &Call<'_>) -> Result<PatchType, Refusal> {
     let said = call.request.header("content-type").unwrap_or_default();
     let said = said.split(';').next().unwrap_or_default().trim();
     let custom = call.resource.origin != Origin::BuiltIn;
     let allowed = FORMS
         .iter()
-        .filter(|(_, form)| !(custom && *form == Form::Strategic));
+        .filter(|(_, form)| !(custom && *form == PatchType::Strategic));
     let found = allowed.clone().find(|(name, _)| *name == said);
     found.map(|(_, form)| *form).ok_or_else(|| {
         if custom && said == "application/strategic-merge-patch+json" {
@@ -80,19 +83,19 @@ fn form(call: &Call<'_>) -> Result<Form, Refusal> {
     })
 }
 
-fn patched(writing: &Writing<'_>, old: &Value, form: Form) -> Result<Wanted, Refusal> {
+fn patched(writing: &Writing<'_>, old: &Value, form: PatchType) -> Result<WantedObject, Refusal> {
     let call = writing.call;
     let body = &call.request.body;
     let decoded = decode::json(body).map_err(|why| {
         Refusal::bad_request(match form {
-            Form::Strategic => why,
+            PatchType::Strategic => why,
             _ => format!("error decoding patch: {why}"),
         })
     })?;
     let make = || match form {
-        Form::Json => patch::json(old, &decoded.value),
-        Form::Merge => patch::merge(old, &decoded.value),
-        Form::Strategic | Form::Apply => {
+        PatchType::Json => patch::json(old, &decoded.value),
+        PatchType::Merge => patch::merge(old, &decoded.value),
+        PatchType::Strategic | PatchType::Apply => {
             let schema = crate::schema::anything();
             let schema = call.resource.schema().unwrap_or(&schema);
             patch::strategic(old, &decoded.value, schema.view())
@@ -100,14 +103,16 @@ fn patched(writing: &Writing<'_>, old: &Value, form: Form) -> Result<Wanted, Ref
     };
     let new = make()?;
     let words = match form {
-        Form::Strategic => Words::Maps,
-        Form::Json | Form::Merge | Form::Apply => Words::Json,
+        PatchType::Strategic => Words::Maps,
+        PatchType::Json | PatchType::Merge | PatchType::Apply => Words::Json,
     };
     // Made once more for who is refused, so that nobody else pays for a text.
     let refused = |why: String| {
         let text = match form {
-            Form::Strategic => patch::display(&decoded.value),
-            Form::Json | Form::Merge | Form::Apply => make().unwrap_or_default().to_string(),
+            PatchType::Strategic => patch::display(&decoded.value),
+            PatchType::Json | PatchType::Merge | PatchType::Apply => {
+                make().unwrap_or_default().to_string()
+            }
         };
         unprocessable(&text, &why)
     };
@@ -116,7 +121,7 @@ fn patched(writing: &Writing<'_>, old: &Value, form: Form) -> Result<Wanted, Ref
         // A place in the patch is none in the object.
         problem.at.clear();
     }
-    if form == Form::Json {
+    if form == PatchType::Json {
         for problem in &mut doubled {
             problem.text = format!("json patch {}", problem.text);
         }
@@ -131,7 +136,7 @@ fn patched(writing: &Writing<'_>, old: &Value, form: Form) -> Result<Wanted, Ref
     accept::place(call, &mut accepted.object)?;
     accept::name(call, &accepted.object)?;
     let object = writing.part.narrowed(accepted.object, Some(old));
-    Ok(Wanted::Updated(object))
+    Ok(WantedObject::Updated(object))
 }
 
 /// 422: what the patch makes is not an object of the kind.
@@ -161,7 +166,7 @@ pub fn configuration(call: &Call<'_>) -> Result<Decoded, Refusal> {
         .map_err(|why| Refusal::bad_request(format!("error decoding YAML: {why}")))
 }
 
-fn applied(writing: &Writing<'_>, old: Option<&Value>) -> Result<Wanted, Refusal> {
+fn applied(writing: &Writing<'_>, old: Option<&Value>) -> Result<WantedObject, Refusal> {
     let call = writing.call;
     let decoded = configuration(call)?;
     let config = decoded.value;
@@ -170,8 +175,10 @@ fn applied(writing: &Writing<'_>, old: Option<&Value>) -> Result<Wanted, Refusal
         fields::apply(old, &config, schema, writer, on_conflict, &writing.reset())
     })?;
     let validation = writing.options.field_validation;
-    let doubled = decoded.doubled.iter();
-    let doubled = doubled.map(|one| format!("error converting YAML to JSON: {}", one.text));
+    let doubled = decoded
+        .doubled
+        .iter()
+        .map(|one| format!("error converting YAML to JSON: {}", one.text));
     match (validation, doubled.collect::<Vec<_>>()) {
         (FieldValidation::Strict, doubled) if !doubled.is_empty() => {
             let why = doubled.join(", ");
@@ -195,5 +202,5 @@ fn applied(writing: &Writing<'_>, old: Option<&Value>) -> Result<Wanted, Refusal
     if validation != FieldValidation::Ignore {
         call.warnings.extend(unknown);
     }
-    Ok(Wanted::Applied(object))
+    Ok(WantedObject::Applied(object))
 }

@@ -31,7 +31,7 @@ pub fn get(call: &Call<'_>) -> Result<Answer, Refusal> {
     if !wanted.is_empty() {
         reached(call, version(wanted).map_err(|cause| unreadable(&cause))?)?;
     }
-    present::one(call.resource, &*call.held()?, look, StatusCode::OK)
+    present::one(call.resource, &*call.stored()?, look, StatusCode::OK)
 }
 
 /// Answers a list.

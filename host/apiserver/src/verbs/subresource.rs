@@ -14,7 +14,7 @@ use crate::registry::Origin;
 use crate::request::route::Verb;
 use crate::status::Refusal;
 use crate::verbs::{patch, update};
-use crate::write::Part;
+use crate::write::ObjectPart;
 
 /// Does what a request about a subresource asks for.
 ///
@@ -38,17 +38,22 @@ pub(crate) fn answer(call: &Call<'_>) -> Result<Answer, Refusal> {
         return Err(not_supported(call));
     }
     match (name, call.verb) {
-        ("status" | "approval" | "ephemeralcontainers", Verb::Get) => {
-            present::one(call.resource, &*call.held()?, call.look()?, StatusCode::OK)
+        ("status" | "approval" | "ephemeralcontainers", Verb::Get) => present::one(
+            call.resource,
+            &*call.stored()?,
+            call.look()?,
+            StatusCode::OK,
+        ),
+        ("status", Verb::Update) => update::part(call, ObjectPart::Status),
+        ("status", Verb::Patch) => patch::part(call, ObjectPart::Status),
+        ("approval", Verb::Update) => update::part(call, ObjectPart::Approval),
+        ("approval", Verb::Patch) => patch::part(call, ObjectPart::Approval),
+        ("ephemeralcontainers", Verb::Update) => {
+            update::part(call, ObjectPart::EphemeralContainers)
         }
-        ("status", Verb::Update) => update::part(call, Part::Status),
-        ("status", Verb::Patch) => patch::part(call, Part::Status),
-        ("approval", Verb::Update) => update::part(call, Part::Approval),
-        ("approval", Verb::Patch) => patch::part(call, Part::Approval),
-        ("ephemeralcontainers", Verb::Update) => update::part(call, Part::EphemeralContainers),
-        ("ephemeralcontainers", Verb::Patch) => patch::part(call, Part::EphemeralContainers),
+        ("ephemeralcontainers", Verb::Patch) => patch::part(call, ObjectPart::EphemeralContainers),
         ("scale", _) => scale::answer(call),
-        ("finalize", Verb::Update) => update::part(call, Part::Finalize),
+        ("finalize", Verb::Update) => update::part(call, ObjectPart::Finalize),
         ("binding", Verb::Create) => pods::bind(call),
         ("eviction", Verb::Create) => eviction::create(call),
         ("token", Verb::Create) => tokens::create(call),
@@ -71,7 +76,7 @@ fn not_supported(call: &Call<'_>) -> Refusal {
 
 /// 501: what discovery lists because clients look for it, and only a node could do.
 fn no_node(call: &Call<'_>, name: &str) -> Result<Refusal, Refusal> {
-    call.held()?;
+    call.stored()?;
     let why = format!(
         "{name} of {} needs a node, and there is none here",
         call.resource.plural

@@ -27,7 +27,7 @@ use crate::request::accept::Form;
 use crate::request::options::ListOptions;
 use crate::seams::Clock;
 use crate::status::Refusal;
-use crate::store::{Change, Entry, Event, Events, Gone};
+use crate::store::{Entry, Event, EventType, Events, Gone};
 use crate::{deep, encode, faults, meta};
 
 /// How often a quiet watch says how far it is.
@@ -71,19 +71,19 @@ pub fn watch(call: &Call<'_>) -> Result<Answer, Refusal> {
     Ok(Answer::body(StatusCode::OK, Body::stream(watch.stream())))
 }
 
-type Timer = Pin<Box<dyn Future<Output = ()> + Send>>;
+type BookmarkTimer = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 async fn sleep(clock: Clock, duration: Duration) {
     clock.sleep(duration).await;
 }
 
-fn bookmark_timer(clock: &Clock, options: &ListOptions, lasts: Duration) -> Option<Timer> {
+fn bookmark_timer(clock: &Clock, options: &ListOptions, lasts: Duration) -> Option<BookmarkTimer> {
     let before_end = lasts.checked_sub(BEFORE_END);
     let before_end = mutant!(TheLastBookmarkIsLeftOut, before_end, Some(BOOKMARKS));
     let next = before_end.map_or(Duration::ZERO, |before| before.min(BOOKMARKS));
     options
         .bookmarks
-        .then(|| Box::pin(sleep(clock.clone(), next)) as Timer)
+        .then(|| Box::pin(sleep(clock.clone(), next)) as BookmarkTimer)
 }
 
 struct Watch {
@@ -92,8 +92,8 @@ struct Watch {
     options: ListOptions,
     look: Look,
     clock: Clock,
-    end: Timer,
-    bookmark: Option<Timer>,
+    end: BookmarkTimer,
+    bookmark: Option<BookmarkTimer>,
     events: Option<Events>,
     /// What is to be sent: the pieces of each event, of which the object is shared with the store.
     ready: VecDeque<[Bytes; 3]>,
@@ -118,8 +118,8 @@ impl Watch {
                 return self.fail(&refusal);
             }
             let namespace = self.namespace.as_deref();
-            let old = faults::stale(call.request);
-            let old = old.and_then(|then| store.list_at(&call.place, namespace, then).ok());
+            let old = faults::stale(call.request)
+                .and_then(|then| store.list_at(&call.place, namespace, then).ok());
             let snapshot = old.unwrap_or_else(|| store.list(&call.place, namespace));
             from = snapshot.revision;
             self.revision = from;
@@ -213,11 +213,13 @@ impl Watch {
         }
         let selects = |entry: &Entry| read::selects(&self.options, &self.resource, entry);
         let was = event.before.as_deref().is_some_and(selects);
-        let is = event.change != Change::Deleted && selects(&event.entry);
+        let is = event.change != EventType::Deleted && selects(&event.entry);
         match (was, is) {
             (false, true) => self.send("ADDED", &event.entry),
             (true, true) => self.send("MODIFIED", &event.entry),
-            (true, false) if event.change == Change::Deleted => self.send("DELETED", &event.entry),
+            (true, false) if event.change == EventType::Deleted => {
+                self.send("DELETED", &event.entry)
+            }
             (true, false) => {
                 mutant!(
                     LeavingObjectsAreSentAsTheyAre,

@@ -2,14 +2,14 @@
 
 use serde_json::{Map, Value};
 
-use super::kind::{Kind, Sent};
+use super::kind::{KindHandling, SentText};
 use super::sent::{self, Expected};
 use crate::builtin::Words;
 use crate::call::Call;
 use crate::meta;
 use crate::outline::Doubled;
 use crate::registry::{Origin, Resource};
-use crate::request::decode::{self, Decoded, Format};
+use crate::request::decode::{self, BodyFormat, Decoded};
 use crate::request::options::FieldValidation;
 use crate::request::yaml;
 use crate::schema::{default, prune};
@@ -37,8 +37,8 @@ pub fn body(call: &Call<'_>, validation: FieldValidation) -> Result<Value, Refus
     };
     let Decoded { value, doubled } = sent::read(call, &expected)?;
     let object = of_kind(call, value)?;
-    let is_json = decode::format(call.request.header("content-type"))? == Format::Json;
-    let sent = Sent {
+    let is_json = decode::format(call.request.header("content-type"))? == BodyFormat::Json;
+    let sent = SentText {
         text: is_json.then_some(&call.request.body),
         doubled,
         words: Words::Json,
@@ -79,7 +79,7 @@ pub fn noted(
 ///
 /// # Errors
 /// 400 if the object does not have the types of its kind.
-fn complete(object: Value, resource: &Resource, sent: Sent<'_>) -> Result<Accepted, Refusal> {
+fn complete(object: Value, resource: &Resource, sent: SentText<'_>) -> Result<Accepted, Refusal> {
     completed(object, resource, sent).map_err(|why| {
         let (kind, version) = (&resource.kind, &resource.version);
         Refusal::bad_request(format!(
@@ -93,7 +93,7 @@ fn complete(object: Value, resource: &Resource, sent: Sent<'_>) -> Result<Accept
 /// # Errors
 /// 400 if the object does not have the types of its kind.
 pub fn mutated(object: Value, resource: &Resource) -> Result<Value, Refusal> {
-    complete(object, resource, Sent::default()).map(|accepted| accepted.object)
+    complete(object, resource, SentText::default()).map(|accepted| accepted.object)
 }
 
 /// The same for what a JSON patch of an admission policy has made, which is read strictly.
@@ -101,8 +101,8 @@ pub fn mutated(object: Value, resource: &Resource) -> Result<Value, Refusal> {
 /// # Errors
 /// 500 if the object does not have the types and the fields of its kind.
 pub fn patched_by_policy(object: Value, resource: &Resource) -> Result<Value, Refusal> {
-    let accepted = completed(object, resource, Sent::default());
-    let accepted = accepted.map_err(|why| Refusal::internal(&why))?;
+    let accepted =
+        completed(object, resource, SentText::default()).map_err(|why| Refusal::internal(&why))?;
     // A custom resource has no type: what its schema does not name is dropped when it is kept.
     if resource.origin == Origin::BuiltIn && !accepted.warnings.is_empty() {
         let why = accepted.warnings.join(", ");
@@ -141,7 +141,7 @@ pub fn patched(
         }
         meta::put(&mut object, "kind", call.resource.kind.as_str());
     }
-    let sent = Sent {
+    let sent = SentText {
         text: None,
         doubled,
         words,
@@ -155,7 +155,7 @@ pub fn patched(
 /// 400 if the object does not have the types of its kind.
 pub fn applied(mut object: Value, resource: &Resource) -> Result<Accepted, Refusal> {
     let (Origin::Custom { .. }, Some(schema)) = (&resource.origin, resource.schema()) else {
-        return complete(object, resource, Sent::default());
+        return complete(object, resource, SentText::default());
     };
     let unknown = prune::prune(&mut object, schema.view(), true);
     default::default(&mut object, schema.view());
@@ -168,8 +168,12 @@ pub fn applied(mut object: Value, resource: &Resource) -> Result<Accepted, Refus
     })
 }
 
-fn completed(mut object: Value, resource: &Resource, sent: Sent<'_>) -> Result<Accepted, String> {
-    let kind = Kind::of(resource);
+fn completed(
+    mut object: Value,
+    resource: &Resource,
+    sent: SentText<'_>,
+) -> Result<Accepted, String> {
+    let kind = KindHandling::of(resource);
     let warnings = kind.read(&mut object, resource, sent)?;
     kind.default(&mut object, resource);
     Ok(Accepted { object, warnings })

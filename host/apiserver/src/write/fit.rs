@@ -14,7 +14,7 @@ use crate::builtin;
 use crate::meta;
 use crate::registry::Resource;
 use crate::status::Refusal;
-use crate::store::Key;
+use crate::store::NamespacedName;
 
 /// The default of etcd's `--max-request-bytes`.
 const MOST: usize = 1_572_864;
@@ -40,7 +40,7 @@ pub(super) enum By {
 pub(super) fn fit(
     mut object: Value,
     resource: &Resource,
-    key: &Key,
+    key: &NamespacedName,
     held: Option<u64>,
     by: By,
 ) -> Result<Value, Refusal> {
@@ -48,12 +48,12 @@ pub(super) fn fit(
         return Ok(object);
     }
     let key = resource.etcd_key(key).len();
-    let first = judge(kept(&object, resource), key, held);
+    let first = judge(stored_size(&object, resource), key, held);
     if first.is_ok() || by == By::Apply {
         return first.map(|()| object);
     }
     meta::set(&mut object, "managedFields", None);
-    judge(kept(&object, resource), key, held).map(|()| object)
+    judge(stored_size(&object, resource), key, held).map(|()| object)
 }
 
 /// About how long all texts of a value are.
@@ -74,7 +74,7 @@ fn weight(value: &Value) -> usize {
 }
 
 /// How long an object is as it is kept, which is without its version.
-fn kept(object: &Value, resource: &Resource) -> usize {
+fn stored_size(object: &Value, resource: &Resource) -> usize {
     let version = meta::text(object, "resourceVersion").len();
     match builtin::protobuf_size(object, resource) {
         // The number of the field and the length are there in any case.
@@ -168,7 +168,7 @@ mod tests {
     #[test]
     fn what_is_larger_than_a_request_is_refused_as_etcd_and_its_client_do() {
         let resource = resource("configmaps");
-        let key = Key::new("b", "a");
+        let key = NamespacedName::new("b", "a");
         let fits = |size, managed, by| fit(map(size, managed), &resource, &key, None, by);
         let whole = MOST - 400;
         assert!(fits(whole, 0, By::Apply).is_ok());

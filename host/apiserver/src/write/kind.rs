@@ -3,19 +3,19 @@
 use serde_json::Value;
 
 use super::namespaces;
-use super::{Part, Writing};
+use super::{ObjectPart, Writing};
 use crate::builtin::{self, Words};
 use crate::crd::{self, objects};
 use crate::meta;
 use crate::outline::Doubled;
 use crate::registry::{Origin, Resource};
-use crate::schema::rules::Said;
+use crate::schema::rules::RuleFindings;
 use crate::seams::Rng;
 use crate::status::{Cause, Named, Refusal};
-use crate::store::{Key, Place, Store};
+use crate::store::{GroupResource, NamespacedName, Store};
 use crate::{definitions, metadata};
 
-type Step = Result<(), Refusal>;
+type Prepared = Result<(), Refusal>;
 
 /// Where an object lies, the time, as metadata has them, and what is drawn for it.
 struct Around {
@@ -33,8 +33,8 @@ fn around(object: &Value, writing: &Writing<'_>) -> Around {
     }
 }
 
-fn built_in<'a>(writing: &'a Writing<'_>, around: &'a Around) -> builtin::Write<'a> {
-    builtin::Write {
+fn built_in<'a>(writing: &'a Writing<'_>, around: &'a Around) -> builtin::BuiltInWrite<'a> {
+    builtin::BuiltInWrite {
         resource: writing.call.resource,
         namespace: &around.namespace,
         now: &around.now,
@@ -47,7 +47,7 @@ fn built_in<'a>(writing: &'a Writing<'_>, around: &'a Around) -> builtin::Write<
 
 impl builtin::Cluster for Store {
     fn get(&self, resource: Named<'_>, namespace: &str, name: &str) -> Option<Value> {
-        let held = self.get(&place(resource), &Key::new(namespace, name))?;
+        let held = self.get(&place(resource), &NamespacedName::new(namespace, name))?;
         Some(held.value())
     }
 
@@ -62,8 +62,8 @@ fn built_in_rules(resource: &Resource) -> metadata::Rules {
     metadata::Rules::built_in(&resource.group, &resource.plural, resource.namespaced)
 }
 
-fn place(resource: Named<'_>) -> Place {
-    Place {
+fn place(resource: Named<'_>) -> GroupResource {
+    GroupResource {
         group: resource.group.to_owned(),
         plural: resource.resource.to_owned(),
     }
@@ -71,7 +71,7 @@ fn place(resource: Named<'_>) -> Place {
 
 /// What is known of a text besides its object.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Sent<'a> {
+pub(super) struct SentText<'a> {
     /// The text, if it is JSON and as the client sent it.
     pub(super) text: Option<&'a [u8]>,
     pub(super) doubled: Vec<Doubled>,
@@ -80,13 +80,13 @@ pub(super) struct Sent<'a> {
 
 /// A kind, by how it is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum KindHandling {
     Custom,
     Definition,
     BuiltIn,
 }
 
-impl Kind {
+impl KindHandling {
     pub(super) fn of(resource: &Resource) -> Self {
         match resource.origin {
             Origin::Custom { .. } => Self::Custom,
@@ -101,7 +101,7 @@ impl Kind {
         self,
         object: &mut Value,
         resource: &Resource,
-        sent: Sent<'_>,
+        sent: SentText<'_>,
     ) -> Result<Vec<String>, String> {
         let mut doubled = sent.doubled;
         if self != Self::Custom {
@@ -131,7 +131,7 @@ impl Kind {
     }
 
     /// Completes a new object.
-    pub(super) fn prepare_create(self, object: &mut Value, writing: &Writing<'_>) -> Step {
+    pub(super) fn prepare_create(self, object: &mut Value, writing: &Writing<'_>) -> Prepared {
         let resource = writing.call.resource;
         match self {
             Self::Custom => objects::prepare_create(object, resource),
@@ -150,19 +150,19 @@ impl Kind {
         new: &mut Value,
         old: &Value,
         writing: &Writing<'_>,
-    ) -> Step {
+    ) -> Prepared {
         let resource = writing.call.resource;
         match (self, writing.part) {
-            (Self::Custom, Part::Status) => objects::prepare_status_update(new, old),
+            (Self::Custom, ObjectPart::Status) => objects::prepare_status_update(new, old),
             (Self::Custom, _) => objects::prepare_update(new, old, resource),
-            (Self::Definition, Part::Status) => crd::prepare_status_update(new, old),
+            (Self::Definition, ObjectPart::Status) => crd::prepare_status_update(new, old),
             (Self::Definition, _) => crd::prepare_update(new, old),
-            (Self::BuiltIn, Part::Status | Part::Approval) => {
+            (Self::BuiltIn, ObjectPart::Status | ObjectPart::Approval) => {
                 let around = around(new, writing);
                 builtin::prepare_update_status(new, old, built_in(writing, &around));
             }
             (Self::BuiltIn, _) => {
-                if writing.part == Part::Main && namespaces::is_namespace(resource) {
+                if writing.part == ObjectPart::Main && namespaces::is_namespace(resource) {
                     namespaces::keep_finalizers(new, old);
                 }
                 let around = around(new, writing);
@@ -189,28 +189,30 @@ impl Kind {
     /// What is wrong with a changed object.
     pub(super) fn validate_update(
         self,
-        part: Part,
+        part: ObjectPart,
         new: &Value,
         old: &Value,
         resource: &Resource,
-    ) -> Said {
+    ) -> RuleFindings {
         match (self, part) {
-            (Self::Custom, Part::Status) => objects::validate_status_update(new, old, resource),
+            (Self::Custom, ObjectPart::Status) => {
+                objects::validate_status_update(new, old, resource)
+            }
             (Self::Custom, _) => objects::validate_update(new, old, resource),
-            (Self::Definition, Part::Status) => crd::validate_status_update(new, old).into(),
+            (Self::Definition, ObjectPart::Status) => crd::validate_status_update(new, old).into(),
             (Self::Definition, _) => crd::validate_update(new, old).into(),
             (Self::BuiltIn, _) => {
                 let rules = built_in_rules(resource);
                 let mut causes = metadata::validate_update(new, old, rules);
-                if part == Part::Status && namespaces::is_namespace(resource) {
+                if part == ObjectPart::Status && namespaces::is_namespace(resource) {
                     causes.extend(namespaces::phase(new));
                 }
                 causes.extend(match part {
-                    Part::EphemeralContainers => builtin::validate_ephemeral(new, old),
-                    Part::Status | Part::Approval => {
+                    ObjectPart::EphemeralContainers => builtin::validate_ephemeral(new, old),
+                    ObjectPart::Status | ObjectPart::Approval => {
                         builtin::validate_status_update(new, old, resource)
                     }
-                    Part::Main | Part::Scale | Part::Finalize => {
+                    ObjectPart::Main | ObjectPart::Scale | ObjectPart::Finalize => {
                         builtin::validate_update(new, old, resource)
                     }
                 });
@@ -229,7 +231,7 @@ impl Kind {
         match self {
             Self::Custom => objects::warnings(new, old),
             Self::Definition => crd::warnings(new, old),
-            Self::BuiltIn if writing.part == Part::Status => Vec::new(),
+            Self::BuiltIn if writing.part == ObjectPart::Status => Vec::new(),
             Self::BuiltIn => builtin::warnings(new, old, writing.call.resource),
         }
     }

@@ -7,7 +7,7 @@ use crate::meta;
 use crate::mutants::mutant;
 use crate::registry::Origin;
 use crate::status::{Cause, Named, Refusal};
-use crate::store::{Key, Place};
+use crate::store::{GroupResource, NamespacedName};
 
 /// Judges a new object.
 pub(super) fn create(call: &Call<'_>, object: &mut Value) -> Result<(), Refusal> {
@@ -33,11 +33,14 @@ pub(super) fn create(call: &Call<'_>, object: &mut Value) -> Result<(), Refusal>
 /// # Errors
 /// 404 if there is no such namespace, 403 if it is going away.
 pub fn namespace_takes(call: &Call<'_>, namespace: &str, name: &str) -> Result<(), Refusal> {
-    let place = Place {
+    let place = GroupResource {
         group: String::new(),
         plural: "namespaces".to_owned(),
     };
-    let held = call.state.store().get(&place, &Key::new("", namespace));
+    let held = call
+        .state
+        .store()
+        .get(&place, &NamespacedName::new("", namespace));
     let Some(held) = held else {
         let named = Named {
             group: "",

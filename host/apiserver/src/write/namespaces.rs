@@ -36,9 +36,10 @@ pub(super) fn phase(namespace: &Value) -> Option<Cause> {
         .pointer("/status/phase")
         .and_then(Value::as_str)
         .unwrap_or_default();
-    let (wanted, empty) = match meta::is_deleting(namespace) {
-        true => ("Terminating", "not empty"),
-        false => ("Active", "empty"),
+    let (wanted, empty) = if meta::is_deleting(namespace) {
+        ("Terminating", "not empty")
+    } else {
+        ("Active", "empty")
     };
     let why = format!("may only be '{wanted}' if `deletionTimestamp` is {empty}");
     (phase != wanted).then(|| Cause::invalid("status.Phase", &json!(phase), &why))

@@ -6,7 +6,7 @@ use crate::meta;
 
 /// Which part of an object an endpoint writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum ObjectPart {
     /// All but the status, where that has an endpoint of its own.
     Main,
     /// The status alone.
@@ -24,7 +24,7 @@ pub enum Part {
 /// What the metadata of a narrow part cannot change.
 const KEPT: [&str; 4] = ["labels", "annotations", "finalizers", "ownerReferences"];
 
-impl Part {
+impl ObjectPart {
     /// The subresource, as managedFields have it.
     pub fn subresource(self) -> &'static str {
         match self {
@@ -96,9 +96,9 @@ mod tests {
             "status": { "conditions": [{ "type": "Approved" }], "certificate": "old" },
         });
         let cases = [
-            (Part::EphemeralContainers, pod),
-            (Part::Approval, request),
-            (Part::Main, new.clone()),
+            (ObjectPart::EphemeralContainers, pod),
+            (ObjectPart::Approval, request),
+            (ObjectPart::Main, new.clone()),
         ];
         for (part, want) in cases {
             assert_eq!(part.narrowed(new.clone(), Some(&old)), want, "{part:?}");

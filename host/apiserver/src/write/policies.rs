@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::{Part, Writing, accept};
+use super::{ObjectPart, Writing, accept};
 use crate::admission::{self, Admission};
 use crate::policy::Patch;
 use crate::status::Refusal;
@@ -11,7 +11,7 @@ use crate::status::Refusal;
 impl Writing<'_> {
     /// Has mutating policies change the object.
     pub(super) fn mutate(&self, object: &mut Value, old: Option<&Value>) -> Result<(), Refusal> {
-        if self.part == Part::Scale {
+        if self.part == ObjectPart::Scale {
             return Ok(());
         }
         let resource = self.call.resource;
@@ -32,7 +32,7 @@ impl Writing<'_> {
         sent_name: &str,
     ) -> Result<(), Refusal> {
         admission::allow(self.call, object, old)?;
-        if self.part == Part::Scale {
+        if self.part == ObjectPart::Scale {
             return Ok(());
         }
         admission::validate(&Admission {

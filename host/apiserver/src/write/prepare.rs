@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::kind::Kind;
+use super::kind::KindHandling;
 use super::{MODIFIED, Writing, namespaces};
 use crate::meta;
 use crate::mutants::mutant;
@@ -34,7 +34,7 @@ pub(super) fn create(writing: &Writing<'_>, object: &mut Value) -> Result<(), Re
         )
     );
     meta::set_text(object, "uid", &uid);
-    let kind = Kind::of(call.resource);
+    let kind = KindHandling::of(call.resource);
     kind.prepare_create(object, writing)?;
     invalid(writing, object, kind.validate_create(object, call.resource))?;
     call.warnings.extend(kind.warnings(object, None, writing));
@@ -104,7 +104,7 @@ pub(super) fn update(
     let held = |field: &str| meta::get(old, field).cloned();
     meta::set(object, "generation", held("generation"));
     meta::set(object, "resourceVersion", held("resourceVersion"));
-    let kind = Kind::of(resource);
+    let kind = KindHandling::of(resource);
     kind.prepare_update(object, old, writing)?;
     if meta::text(object, "uid").is_empty() {
         meta::set(object, "uid", held("uid"));
@@ -140,8 +140,10 @@ fn invalid(writing: &Writing<'_>, object: &Value, causes: Vec<Cause>) -> Result<
     );
     let call = writing.call;
     // A custom resource is of the kind that it says.
-    let said = object.get("kind").and_then(Value::as_str);
-    let said = said.filter(|_| call.resource.origin != Origin::BuiltIn);
+    let said = object
+        .get("kind")
+        .and_then(Value::as_str)
+        .filter(|_| call.resource.origin != Origin::BuiltIn);
     let kind = Named {
         resource: said.unwrap_or(call.kind().resource),
         ..call.kind()

@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::builtin;
 use crate::call::Call;
 use crate::registry::Origin;
-use crate::request::decode::{self, Again, Decoded, Format};
+use crate::request::decode::{self, BodyFormat, Decoded, DuplicateKeys};
 use crate::request::{golang, yaml};
 use crate::status::Refusal;
 
@@ -36,16 +36,16 @@ pub fn read(call: &Call<'_>, expected: &Expected<'_>) -> Result<Decoded, Refusal
     };
     let no_json = |why| format!("couldn't get version/kind; json parse error: {why}");
     let decoded = match decode::format(call.request.header("content-type"))? {
-        Format::Json => {
+        BodyFormat::Json => {
             let again = if expected.built_in {
-                Again::Joins
+                DuplicateKeys::Joins
             } else {
-                Again::Replaces
+                DuplicateKeys::Replaces
             };
             decode::json_for(body, again).map_err(no_json)
         }
-        Format::Yaml => yaml::read(body),
-        Format::Protobuf => {
+        BodyFormat::Yaml => yaml::read(body),
+        BodyFormat::Protobuf => {
             return protobuf(body, expected).map_err(|refused| match refused.said {
                 Some((version, said)) => Refusal::bad_request(format!(
                     "{said} in version {:?} cannot be handled as a {kind}: {}",

@@ -4,14 +4,14 @@ use std::sync::{Arc, Weak};
 
 use futures::StreamExt;
 use windlass_apiserver::body::{Body, Chunks};
-use windlass_apiserver::store::{Entry, MOST_PAST, Place, Size};
+use windlass_apiserver::store::{Entry, GroupResource, MOST_PAST, Size};
 
 use super::*;
 
 const PODS: &str = "/api/v1/namespaces/default/pods";
 
-fn pods() -> Place {
-    Place {
+fn pods() -> GroupResource {
+    GroupResource {
         group: String::new(),
         plural: "pods".to_owned(),
     }

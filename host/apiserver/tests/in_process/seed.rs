@@ -149,7 +149,7 @@ async fn what_a_cluster_shows_of_an_object_can_be_given() {
     });
     server.give(&job).unwrap();
     let (resource, key) = server.called("Job", "far", "a").unwrap();
-    let held = server.held(&resource, &key).unwrap();
+    let held = server.stored(&resource, &key).unwrap();
     for path in [
         "/metadata/uid",
         "/spec/selector/matchLabels/batch.kubernetes.io~1controller-uid",
@@ -190,7 +190,7 @@ async fn what_cannot_be_is_refused() {
     server.give(&map("a", "1")).unwrap();
     let (resource, key) = server.called("ConfigMap", "default", "a").unwrap();
     server.take_away(&resource, &key).unwrap();
-    assert!(server.held(&resource, &key).is_err());
+    assert!(server.stored(&resource, &key).is_err());
 }
 
 #[tokio::test(start_paused = true)]

@@ -126,8 +126,8 @@ impl Session {
 
     fn again(&self) {
         for plugin in self.names.all() {
-            if let Some(insight) = self.wired.host.insights.of(&plugin) {
-                insight.run_all();
+            if let Some(handle) = self.wired.host.handles.of(&plugin) {
+                handle.run_all();
             }
         }
     }

@@ -36,8 +36,8 @@ pub(super) async fn settled(host: &Arc<Host>, plugins: &Names) -> Rest {
         let before = passes(host, plugins);
         if at_rest(host, plugins) {
             for plugin in plugins.all() {
-                if let Some(insight) = host.insights.of(&plugin) {
-                    insight.barrier().await;
+                if let Some(handle) = host.handles.of(&plugin) {
+                    handle.barrier().await;
                 }
             }
             if at_rest(host, plugins) && passes(host, plugins) == before {
@@ -68,7 +68,7 @@ fn at_rest(host: &Host, plugins: &Names) -> bool {
             return true;
         }
         let is_idle = waiting.normal + waiting.low + waiting.running == 0;
-        let works = meters.stage().is_running() && host.insights.of(plugin).is_some();
+        let works = meters.stage().is_running() && host.handles.of(plugin).is_some();
         works
             && is_idle
             && !newest(&host.records.all_of(plugin))
@@ -101,8 +101,8 @@ fn rest(host: &Host, plugins: &Names) -> Rest {
         rest.failed
             .extend(held.map(|why| format!("{plugin}: {why}")));
         let kind = meters.about().map_or_else(String::new, |about| about.kind);
-        let insight = host.insights.of(&plugin);
-        let is_held_back = |key: &Key| insight.as_ref().is_some_and(|it| it.is_held_back(key));
+        let handle = host.handles.of(&plugin);
+        let is_held_back = |key: &Key| handle.as_ref().is_some_and(|it| it.is_held_back(key));
         for (key, last) in newest(&host.records.all_of(&plugin)) {
             rest.objects += 1;
             // It rests only because the host slows it down.

@@ -56,12 +56,12 @@ struct Named {
 impl Reflector {
     /// Takes in a whole list, the newest there is or one that is at least as new as what was seen.
     pub(super) async fn list(&self, newest: bool) -> StreamEnd {
-        let seen = self.feed.highest();
+        let seen = self.shared.highest();
         let at_least = (seen > 0 && !newest).then_some(seen);
-        let cut = self.feed.begin_list();
+        let cut = self.shared.begin_list();
         let end = self.pages(at_least, seen, &cut).await;
         if !matches!(end, StreamEnd::Listed(_)) {
-            self.feed.drop_list();
+            self.shared.drop_list();
         }
         end
     }
@@ -91,7 +91,7 @@ impl Reflector {
             match taken {
                 Ok(Ok(taken)) if taken.token.is_empty() => {
                     let version = taken.version.parse().unwrap_or(0);
-                    self.feed.end_list(version, asked);
+                    self.shared.end_list(version, asked);
                     return StreamEnd::Listed(taken.version);
                 }
                 Ok(Ok(taken)) => token = taken.token,
@@ -131,7 +131,7 @@ impl Reflector {
         let taken = fresh(taken, seen)?;
         for item in list.items() {
             if let Some(object) = Object::of(&self.watched.resource, item, &cut.fields) {
-                self.feed.show(object, cut.edition, Origin::List);
+                self.shared.show(object, cut.edition, Origin::List);
             }
         }
         Ok(taken)

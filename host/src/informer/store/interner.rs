@@ -81,38 +81,41 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn object(pool: &mut Interner, name: &str, app: &str) -> Object {
+    fn object(interner: &mut Interner, name: &str, app: &str) -> Object {
         let owners =
             json!([{ "apiVersion": "apps/v1", "kind": "ReplicaSet", "name": app, "uid": app }]);
         let metadata = json!({ "name": name, "labels": { "app": app }, "ownerReferences": owners });
         let mut object = Object::new(&json!({ "metadata": metadata })).unwrap();
-        pool.share(&mut object);
+        interner.share(&mut object);
         object
     }
 
     #[test]
     fn alike_parts_are_there_once() {
-        let mut pool = Interner::default();
-        let (one, other) = (object(&mut pool, "a", "x"), object(&mut pool, "b", "x"));
+        let mut interner = Interner::default();
+        let (one, other) = (
+            object(&mut interner, "a", "x"),
+            object(&mut interner, "b", "x"),
+        );
         assert!(Arc::ptr_eq(&one.metadata.labels, &other.metadata.labels));
         assert!(Arc::ptr_eq(&one.metadata.owners, &other.metadata.owners));
-        let third = object(&mut pool, "c", "y");
+        let third = object(&mut interner, "c", "y");
         assert_eq!(third.metadata.labels["app"], "y");
         assert_eq!(one.metadata.labels["app"], "x");
     }
 
     #[test]
     fn parts_that_nobody_uses_go() {
-        let mut pool = Interner::default();
+        let mut interner = Interner::default();
         let kept: Vec<Object> = (0..100)
-            .map(|number| object(&mut pool, "kept", &number.to_string()))
+            .map(|number| object(&mut interner, "kept", &number.to_string()))
             .collect();
         for number in 0..100_000 {
-            object(&mut pool, "gone", &format!("g{number}"));
+            object(&mut interner, "gone", &format!("g{number}"));
         }
-        assert!(pool.owners.held.len() <= 2 * kept.len() + FEW);
-        assert!(pool.labels.held.len() <= 2 * (kept.len() + 1) + FEW);
-        let again = object(&mut pool, "again", "7");
+        assert!(interner.owners.held.len() <= 2 * kept.len() + FEW);
+        assert!(interner.labels.held.len() <= 2 * (kept.len() + 1) + FEW);
+        let again = object(&mut interner, "again", "7");
         assert!(Arc::ptr_eq(
             &again.metadata.labels,
             &kept[7].metadata.labels

@@ -49,24 +49,24 @@ async fn each_selector_and_namespace_has_an_informer_of_its_own() {
 async fn the_others_hear_of_an_answer_at_once_and_nobody_hears_of_its_echo() {
     let world = World::new();
     let (writer, own) = world.subscribe(config_maps());
-    let (reader, ears) = world.subscribe(config_maps());
+    let (reader, handler) = world.subscribe(config_maps());
     world.within(writer.synced()).await;
     let answer = world.create("a").await;
     let change = writer.learn(answer, |change| change.cloned());
     assert!(change.is_some_and(|change| change.old.is_none()));
-    assert_eq!((own.told(), ears.told()), ("".into(), "+a!".into()));
+    assert_eq!((own.told(), handler.told()), ("".into(), "+a!".into()));
     assert!(reader.get(&key("a")).is_some());
     world.wait(SECOND).await;
-    assert_eq!((own.told(), ears.told()), (String::new(), String::new()));
+    assert_eq!((own.told(), handler.told()), (String::new(), String::new()));
     let answer = reader.get(&key("a")).unwrap();
     world.delete("a").await;
     let gone = writer.forget(&key("a"), &answer.metadata.uid, u64::MAX, |change| {
         change.is_some()
     });
     assert!(gone);
-    assert_eq!(ears.told(), "-a!");
+    assert_eq!(handler.told(), "-a!");
     world.wait(SECOND).await;
-    assert_eq!((own.told(), ears.told()), (String::new(), String::new()));
+    assert_eq!((own.told(), handler.told()), (String::new(), String::new()));
     let late = writer.learn(answer, |change| change.is_some());
     assert!(!late, "an answer that comes last brings nothing back");
 }
@@ -76,13 +76,13 @@ async fn the_others_hear_of_an_answer_at_once_and_nobody_hears_of_its_echo() {
 async fn a_slow_subscriber_holds_nobody_up() {
     let world = World::new();
     let (_slow, unread) = world.subscribe(config_maps());
-    let (quick, ears) = world.subscribe(config_maps());
+    let (quick, handler) = world.subscribe(config_maps());
     world.within(quick.synced()).await;
     for number in 0..1000 {
         world.create(&format!("m{number}")).await;
     }
     world.wait(SECOND).await;
-    assert_eq!(ears.told().split(' ').count(), 1000);
+    assert_eq!(handler.told().split(' ').count(), 1000);
     assert_eq!(quick.objects(), 1000);
     assert_eq!(unread.told().split(' ').count(), 1000);
 }
@@ -113,12 +113,12 @@ async fn only_the_metadata_of_objects_with_the_finalizer_is_kept() {
     let body =
         json!({ "metadata": { "name": "b", "finalizers": ["x.dev/f"] }, "data": { "k": "v" } });
     world.send("POST", MAPS, &body).await;
-    let (maps, ears) = world.subscribe(InformerKey {
+    let (maps, handler) = world.subscribe(InformerKey {
         finalizer: Some("x.dev/f".into()),
         ..config_maps()
     });
     world.within(maps.synced()).await;
-    assert_eq!(ears.told(), "+b");
+    assert_eq!(handler.told(), "+b");
     let held = maps.get(&key("b")).unwrap().value();
     assert_eq!(
         (&held["kind"], &held["data"]),
@@ -127,5 +127,5 @@ async fn only_the_metadata_of_objects_with_the_finalizer_is_kept() {
     let change = json!({ "metadata": { "finalizers": null } });
     world.send("PATCH", &format!("{MAPS}/b"), &change).await;
     world.wait(SECOND).await;
-    assert_eq!(ears.told(), "-b~");
+    assert_eq!(handler.told(), "-b~");
 }

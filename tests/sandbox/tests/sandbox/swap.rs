@@ -10,7 +10,7 @@ use windlass_host::plugin::{Action, CallError, Called};
 
 use crate::common::{AMPLE, Siege, TIGHT, trapped, wasm};
 
-/// What becomes of `attack` after a version with the limits `after` has taken over from one with the limits `before`.
+/// Makes `attack` after a version with the limits `after` has taken over from one with the limits `before`.
 async fn swapped(attack: &str, before: Limits, after: Limits) -> Called<Action> {
     let latency = Duration::from_millis(20);
     let mut siege = Siege::slow(attack, before, latency).await;

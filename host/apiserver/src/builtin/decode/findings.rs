@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 
 use super::Words;
 use super::scalars::Misfit;
-use crate::kinds::structs::Field;
-use crate::outline::{Doubled, Mention, Outline, Place, Step};
+use crate::kinds::structs::StructField;
+use crate::outline::{Doubled, Mention, Outline, OutlinePlace, OutlineStep};
 
 /// Problems of a strict decoder, at most (sigs.k8s.io/json `kubernetes_patch.go`).
 const MOST_STRICT: usize = 100;
@@ -21,16 +21,16 @@ pub struct Findings {
     words: Words,
     outline: Outline,
     /// The fields of structs among the places.
-    fields: BTreeMap<Place, Field>,
-    wrong: Vec<Wrong>,
+    fields: BTreeMap<OutlinePlace, StructField>,
+    wrong: Vec<WrongValue>,
     /// The places of fields that the type does not have.
-    unknown: Vec<Place>,
+    unknown: Vec<OutlinePlace>,
 }
 
 /// A value that its type cannot hold.
 #[derive(Debug)]
-pub(super) struct Wrong {
-    pub(super) at: Place,
+pub(super) struct WrongValue {
+    pub(super) at: OutlinePlace,
     pub(super) misfit: Misfit,
     /// The struct that it is in.
     pub(super) within: String,
@@ -48,7 +48,12 @@ impl Findings {
     }
 
     /// The place of a value that is a step below another; `field` if a struct has it.
-    pub(super) fn below(&mut self, above: Place, step: Step, field: Option<Field>) -> Place {
+    pub(super) fn below(
+        &mut self,
+        above: OutlinePlace,
+        step: OutlineStep,
+        field: Option<StructField>,
+    ) -> OutlinePlace {
         let place = self.outline.below(above, step);
         if let Some(field) = field {
             self.fields.insert(place, field);
@@ -57,12 +62,12 @@ impl Findings {
     }
 
     /// Notes a field that the type does not have.
-    pub(super) fn unknown_at(&mut self, place: Place) {
+    pub(super) fn unknown_at(&mut self, place: OutlinePlace) {
         self.unknown.push(place);
     }
 
     /// Notes a value that does not fit.
-    pub(super) fn wrong_at(&mut self, wrong: Wrong) {
+    pub(super) fn wrong_at(&mut self, wrong: WrongValue) {
         self.wrong.push(wrong);
     }
 
@@ -77,15 +82,17 @@ impl Findings {
         first.map(|first| self.words_for(first))
     }
 
-    fn words_for(&self, wrong: &Wrong) -> String {
+    fn words_for(&self, wrong: &WrongValue) -> String {
         let (word, go) = match &wrong.misfit {
             Misfit::Said(text) => return text.clone(),
             Misfit::Type { word, go } => (word, go.replace("[]byte", "[]uint8")),
         };
         let way = self.outline.way(wrong.at).into_iter();
-        let fields = way.filter_map(|(place, _)| self.fields.get(&place));
-        let fields = fields.flat_map(|field| field.embedded.iter().chain([&field.name]));
-        let fields: Vec<&str> = fields.copied().collect();
+        let fields: Vec<&str> = way
+            .filter_map(|(place, _)| self.fields.get(&place))
+            .flat_map(|field| field.embedded.iter().chain([&field.name]))
+            .copied()
+            .collect();
         let is_apart = wrong.is_final && self.words == Words::Maps;
         let place = if fields.is_empty() || is_apart {
             "value".to_owned()

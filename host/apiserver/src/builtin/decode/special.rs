@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::scalars::{Precision, quantity, time};
 use super::{Decoder, schema_of};
-use crate::outline::Step;
+use crate::outline::OutlineStep;
 use crate::schema::View;
 
 const QUANTITY: &str = "io.k8s.apimachinery.pkg.api.resource.Quantity";
@@ -54,7 +54,7 @@ fn schemas(decoder: &mut Decoder, value: &mut Value, go: &str) {
 
 /// Whether the decoder of a type looks into the field at the end of a way: it skips what it does not know, and
 /// leaves values to the decoders of their own types. A way that nobody knows counts.
-pub(super) fn looks_into(view: View<'_>, way: &[Step]) -> bool {
+pub(super) fn looks_into(view: View<'_>, way: &[OutlineStep]) -> bool {
     let mut view = view;
     for step in way {
         let type_name = view.type_name().unwrap_or_default();
@@ -62,8 +62,8 @@ pub(super) fn looks_into(view: View<'_>, way: &[Step]) -> bool {
             zero(type_name).is_some() || type_name == FIELDS || { type_name.strip_prefix(CRD) }
                 .is_some_and(|local| local == "JSON" || (local.starts_with("JSONSchemaPropsOr")));
         let below = match step {
-            Step::Field(name) => view.field(name),
-            Step::Item(_) => view.items(),
+            OutlineStep::Field(name) => view.field(name),
+            OutlineStep::Item(_) => view.items(),
         };
         match below {
             Some(below) if !is_own => view = below,

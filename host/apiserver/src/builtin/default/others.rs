@@ -81,8 +81,11 @@ pub(super) fn crd(crd: &mut Fields) {
                 names.insert("listKind".to_owned(), format!("{kind}List").into());
             }
         }
-        let versions = spec.get("versions").and_then(Value::as_array);
-        let mut versions = versions.into_iter().flatten();
+        let mut versions = spec
+            .get("versions")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten();
         let found = versions.find(|version| version.get("storage") == Some(&json!(true)));
         stored = found.and_then(|version| version.get("name")).cloned();
     }

@@ -5,10 +5,10 @@
 use prost::encoding::{encoded_len_varint, key_len};
 use serde_json::{Map, Value};
 
-use super::special::{self, Message};
+use super::special::{self, SpecialMessage};
 use super::{MAX_DEPTH, PREFIX};
 use crate::kinds::catalog;
-use crate::kinds::structs::{self, Field, Struct};
+use crate::kinds::structs::{self, Struct, StructField};
 use crate::kinds::types;
 use crate::registry::Resource;
 use crate::schema::{Kind, View};
@@ -61,7 +61,7 @@ fn message(object: &Value, view: View<'_>, depth: usize) -> usize {
 /// A message, or one that is embedded in it: `prefix` has the numbers on the way to it.
 fn part(
     object: &Map<String, Value>,
-    fields: &[Field],
+    fields: &[StructField],
     prefix: &[u32],
     view: View<'_>,
     depth: usize,
@@ -96,7 +96,7 @@ fn part(
 }
 
 /// Whether a field is a list or a map, maybe of a named type such as `ResourceList`; bytes are a list.
-fn is_collection(field: &Field, view: View<'_>) -> bool {
+fn is_collection(field: &StructField, view: View<'_>) -> bool {
     field.go_type().starts_with("[]") || view.items().is_some() || view.values().is_some()
 }
 
@@ -153,16 +153,16 @@ fn decoded(base64: &str) -> usize {
 }
 
 /// The message of a type that looks like a plain value in JSON.
-fn special_size(special: Message, found: &Value) -> usize {
+fn special_size(special: SpecialMessage, found: &Value) -> usize {
     let text = found.as_str().unwrap_or_default();
     match special {
-        Message::Quantity => delimited(1, text.len()),
-        Message::Time => time(text),
-        Message::IntOrString => {
+        SpecialMessage::Quantity => delimited(1, text.len()),
+        SpecialMessage::Time => time(text),
+        SpecialMessage::IntOrString => {
             // Which of the two it is, the number, and the text.
             2 + key_len(2) + integer(found) + delimited(3, text.len())
         }
-        Message::Raw => match found {
+        SpecialMessage::Raw => match found {
             Value::Null => 0,
             found => delimited(1, serde_json::to_string(found).map_or(0, |json| json.len())),
         },

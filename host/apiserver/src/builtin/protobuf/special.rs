@@ -5,7 +5,7 @@ use prost::bytes::{Buf, Bytes};
 use prost::encoding::{WireType, decode_key, decode_varint};
 use serde_json::{Value, json};
 
-use super::{Problem, length_delimited, message, skip, text};
+use super::{ProtobufError, length_delimited, message, skip, text};
 use crate::kinds::types;
 
 const QUANTITY: &str = "io.k8s.apimachinery.pkg.api.resource.Quantity";
@@ -16,16 +16,16 @@ const FIELDS: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.FieldsV1";
 const RAW: &str = "io.k8s.apimachinery.pkg.runtime.RawExtension";
 const CRD: &str = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.";
 
-type Read = Result<Value, Problem>;
+type ReadMessage = Result<Value, ProtobufError>;
 
 /// Whether a type that looks like a plain value in JSON is a message here.
 pub(super) fn is_message(type_name: &str) -> bool {
-    message_of(type_name).is_some_and(|found| found != Message::Raw)
+    message_of(type_name).is_some_and(|found| found != SpecialMessage::Raw)
 }
 
 /// The message of a type whose JSON is something else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Message {
+pub(super) enum SpecialMessage {
     Quantity,
     Time,
     IntOrString,
@@ -33,18 +33,18 @@ pub(super) enum Message {
 }
 
 /// The message of such a type; nothing for other types, and for those of definitions.
-pub(super) fn message_of(type_name: &str) -> Option<Message> {
+pub(super) fn message_of(type_name: &str) -> Option<SpecialMessage> {
     Some(match type_name {
-        QUANTITY => Message::Quantity,
-        TIME | MICRO_TIME => Message::Time,
-        INT_OR_STRING => Message::IntOrString,
-        FIELDS | RAW => Message::Raw,
+        QUANTITY => SpecialMessage::Quantity,
+        TIME | MICRO_TIME => SpecialMessage::Time,
+        INT_OR_STRING => SpecialMessage::IntOrString,
+        FIELDS | RAW => SpecialMessage::Raw,
         _ => return None,
     })
 }
 
 /// Reads a message of such a type; nothing for other types.
-pub(super) fn read(type_name: &str, from: &Bytes, depth: usize) -> Option<Read> {
+pub(super) fn read(type_name: &str, from: &Bytes, depth: usize) -> Option<ReadMessage> {
     let from = from.clone();
     Some(match type_name {
         QUANTITY => quantity(from),
@@ -61,7 +61,7 @@ pub(super) fn read(type_name: &str, from: &Bytes, depth: usize) -> Option<Read> 
     })
 }
 
-fn quantity(mut from: Bytes) -> Read {
+fn quantity(mut from: Bytes) -> ReadMessage {
     let mut quantity = Value::Null;
     while from.has_remaining() {
         let (number, wire) = decode_key(&mut from)?;
@@ -73,7 +73,7 @@ fn quantity(mut from: Bytes) -> Read {
     Ok(quantity)
 }
 
-fn time(mut from: Bytes, format: &str) -> Read {
+fn time(mut from: Bytes, format: &str) -> ReadMessage {
     let (mut seconds, mut nanos) = (0, 0);
     while from.has_remaining() {
         let (number, wire) = decode_key(&mut from)?;
@@ -89,11 +89,11 @@ fn time(mut from: Bytes, format: &str) -> Read {
     let nanos = i32::try_from(nanos).unwrap_or(0);
     match Timestamp::new(seconds, nanos) {
         Ok(time) => Ok(time.strftime(format).to_string().into()),
-        Err(_) => Err(Problem::Other(format!("no time: {seconds}"))),
+        Err(_) => Err(ProtobufError::Other(format!("no time: {seconds}"))),
     }
 }
 
-fn int_or_string(mut from: Bytes) -> Read {
+fn int_or_string(mut from: Bytes) -> ReadMessage {
     let (mut is_string, mut number, mut string) = (false, 0, String::new());
     while from.has_remaining() {
         let (field, wire) = decode_key(&mut from)?;
@@ -112,14 +112,14 @@ fn int_or_string(mut from: Bytes) -> Read {
 }
 
 /// JSON in protobuf.
-fn raw(mut from: Bytes) -> Read {
+fn raw(mut from: Bytes) -> ReadMessage {
     let mut found = Value::Null;
     while from.has_remaining() {
         let (number, wire) = decode_key(&mut from)?;
         if number == 1 {
             let json = length_delimited(wire, &mut from)?;
             let json = serde_json::from_slice(&json);
-            found = json.map_err(|error| Problem::Other(error.to_string()))?;
+            found = json.map_err(|error| ProtobufError::Other(error.to_string()))?;
         } else {
             skip(wire, number, &mut from)?;
         }
@@ -127,13 +127,13 @@ fn raw(mut from: Bytes) -> Read {
     Ok(found)
 }
 
-fn schema(from: Bytes, depth: usize) -> Read {
+fn schema(from: Bytes, depth: usize) -> ReadMessage {
     let depth = depth.checked_sub(1).ok_or_else(super::too_deep)?;
     let schema = types::schema(&format!("{CRD}JSONSchemaProps"));
     message(from, schema.view(), depth)
 }
 
-fn one_or_many(mut from: Bytes, depth: usize) -> Read {
+fn one_or_many(mut from: Bytes, depth: usize) -> ReadMessage {
     let (mut one, mut many) = (Value::Null, Vec::new());
     while from.has_remaining() {
         let (number, wire) = decode_key(&mut from)?;
@@ -146,7 +146,7 @@ fn one_or_many(mut from: Bytes, depth: usize) -> Read {
     Ok(if many.is_empty() { one } else { json!(many) })
 }
 
-fn schema_or_bool(mut from: Bytes, depth: usize) -> Read {
+fn schema_or_bool(mut from: Bytes, depth: usize) -> ReadMessage {
     let (mut allows, mut found) = (false, Value::Null);
     while from.has_remaining() {
         let (number, wire) = decode_key(&mut from)?;

@@ -2,12 +2,12 @@
 
 use serde_json::Value;
 
-use super::{Fields, Write, object};
+use super::{BuiltInWrite, Fields, object};
 
 const CONTAINERS: [&str; 3] = ["containers", "initContainers", "ephemeralContainers"];
 
 /// Drops what the real server drops (`DropDisabledFields` and the like).
-pub(super) fn drop(fields: &mut Fields, old: Option<&Fields>, write: Write<'_>) {
+pub(super) fn drop(fields: &mut Fields, old: Option<&Fields>, write: BuiltInWrite<'_>) {
     let resource = write.resource;
     let at: &[&str] = match (resource.group.as_str(), resource.plural.as_str()) {
         ("coordination.k8s.io", "leases") => return lease(fields, old),
@@ -61,8 +61,11 @@ fn stateful(set: &mut Fields, old: Option<&Fields>) {
     {
         rolling.remove("maxUnavailable");
     }
-    let claims = object(set, "spec").and_then(|spec| spec.get_mut("volumeClaimTemplates"));
-    let claims = claims.and_then(Value::as_array_mut).into_iter().flatten();
+    let claims = object(set, "spec")
+        .and_then(|spec| spec.get_mut("volumeClaimTemplates"))
+        .and_then(Value::as_array_mut)
+        .into_iter()
+        .flatten();
     for claim in claims.filter_map(Value::as_object_mut) {
         // The defaults put them back.
         claim.remove("apiVersion");

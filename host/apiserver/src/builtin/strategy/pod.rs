@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Fields, Write, is_empty, object, priority, put, qos, runtime};
+use super::{BuiltInWrite, Fields, is_empty, object, priority, put, qos, runtime};
 use crate::json::text;
 use crate::status::{Named, Refusal};
 
@@ -11,7 +11,7 @@ const TOKEN_PATH: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 const MIRROR: &str = "kubernetes.io/config.mirror";
 
 /// What admission plugins add.
-pub(super) fn admit(pod: &mut Fields, write: Write<'_>) -> Result<(), Refusal> {
+pub(super) fn admit(pod: &mut Fields, write: BuiltInWrite<'_>) -> Result<(), Refusal> {
     let annotations = pod
         .get("metadata")
         .and_then(|metadata| metadata.get("annotations"));
@@ -25,7 +25,7 @@ pub(super) fn admit(pod: &mut Fields, write: Write<'_>) -> Result<(), Refusal> {
     runtime::admit(pod, write)
 }
 
-fn set_account(pod: &mut Fields, write: Write<'_>) -> Result<(), Refusal> {
+fn set_account(pod: &mut Fields, write: BuiltInWrite<'_>) -> Result<(), Refusal> {
     let spec = pod.get("spec").and_then(Value::as_object);
     let name = match spec.map(|spec| text(spec, "serviceAccountName")) {
         None | Some("") => "default".to_owned(),
@@ -62,7 +62,7 @@ fn set_account(pod: &mut Fields, write: Write<'_>) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn mount_token(spec: &mut Fields, write: Write<'_>) {
+fn mount_token(spec: &mut Fields, write: BuiltInWrite<'_>) {
     let volumes = spec
         .get("volumes")
         .and_then(Value::as_array)

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Fields, Write, object};
+use super::{BuiltInWrite, Fields, object};
 use crate::json::text;
 use crate::status::{Named, Refusal};
 
@@ -11,7 +11,7 @@ const CLASSES: Named<'_> = Named {
     resource: "priorityclasses",
 };
 /// Fills in what the class of a pod says.
-pub(super) fn admit(pod: &mut Fields, write: Write<'_>) -> Result<(), Refusal> {
+pub(super) fn admit(pod: &mut Fields, write: BuiltInWrite<'_>) -> Result<(), Refusal> {
     let spec = pod.get("spec").and_then(Value::as_object);
     let name = spec
         .map(|spec| text(spec, "priorityClassName").to_owned())
@@ -58,14 +58,14 @@ pub(super) fn admit(pod: &mut Fields, write: Write<'_>) -> Result<(), Refusal> {
 }
 
 /// The class for all pods that name none; the lowest of several.
-fn default_class(write: Write<'_>) -> Option<Value> {
+fn default_class(write: BuiltInWrite<'_>) -> Option<Value> {
     let classes = write.cluster.list(CLASSES).into_iter();
     let defaults = classes.filter(|class| class.get("globalDefault") == Some(&json!(true)));
     defaults.min_by_key(|class| class.get("value").and_then(Value::as_i64))
 }
 
 /// There is one default at most.
-pub(super) fn check(class: &Fields, write: Write<'_>) -> Result<(), Refusal> {
+pub(super) fn check(class: &Fields, write: BuiltInWrite<'_>) -> Result<(), Refusal> {
     if class.get("globalDefault") != Some(&json!(true)) {
         return Ok(());
     }

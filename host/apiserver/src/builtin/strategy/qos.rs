@@ -14,8 +14,8 @@ type Amounts = BTreeMap<&'static str, Option<Amount>>;
 /// `Guaranteed`, `Burstable` or `BestEffort`.
 pub(super) fn class(spec: &Fields) -> &'static str {
     let own = spec.get("resources").filter(|own| !own.is_null());
-    let containers = ["containers", "initContainers"].map(|list| spec.get(list));
-    let containers = containers
+    let containers = ["containers", "initContainers"]
+        .map(|list| spec.get(list))
         .into_iter()
         .flatten()
         .filter_map(Value::as_array)

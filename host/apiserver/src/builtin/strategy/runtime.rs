@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Fields, Write, fault, is_empty, object, put, tolerations};
+use super::{BuiltInWrite, Fields, fault, is_empty, object, put, tolerations};
 use crate::status::{Named, Refusal};
 
 const CLASSES: Named<'static> = Named {
@@ -14,7 +14,7 @@ const ALONE: &str =
     "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead";
 
 /// What the admission plugin for runtime classes adds, and refuses.
-pub(super) fn admit(pod: &mut Fields, write: Write<'_>) -> Result<(), Refusal> {
+pub(super) fn admit(pod: &mut Fields, write: BuiltInWrite<'_>) -> Result<(), Refusal> {
     let spec = pod.get("spec").and_then(Value::as_object);
     let name = spec.and_then(|spec| spec.get("runtimeClassName")?.as_str());
     let class = match name {
@@ -27,8 +27,10 @@ pub(super) fn admit(pod: &mut Fields, write: Write<'_>) -> Result<(), Refusal> {
         }
     };
     let held = spec.and_then(|spec| spec.get("overhead"));
-    let wanted = class.as_ref().and_then(|class| class.get("overhead"));
-    let wanted = wanted.map(|overhead| overhead.get("podFixed").cloned().unwrap_or(json!({})));
+    let wanted = class
+        .as_ref()
+        .and_then(|class| class.get("overhead"))
+        .map(|overhead| overhead.get("podFixed").cloned().unwrap_or(json!({})));
     match (&wanted, held) {
         (None, Some(held)) if !held.is_null() => return Err(write.forbidden(pod, ALONE)),
         (Some(wanted), Some(held)) if !is_empty(held) && wanted != held => {
@@ -46,7 +48,7 @@ pub(super) fn admit(pod: &mut Fields, write: Write<'_>) -> Result<(), Refusal> {
 }
 
 /// The pod goes to the nodes that have the class.
-fn schedule(pod: &mut Fields, scheduling: &Value, write: Write<'_>) -> Result<(), Refusal> {
+fn schedule(pod: &mut Fields, scheduling: &Value, write: BuiltInWrite<'_>) -> Result<(), Refusal> {
     let selector = scheduling.get("nodeSelector").and_then(Value::as_object);
     let spec = pod.get("spec").and_then(Value::as_object);
     let own = spec.and_then(|spec| spec.get("nodeSelector")?.as_object());

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::{Fields, Write, fault, is_empty, put};
+use super::{BuiltInWrite, Fields, fault, is_empty, put};
 use crate::builtin::default::objects;
 use crate::builtin::validate::validate_service_addresses;
 use crate::json::text;
@@ -26,7 +26,7 @@ const DRY_ADDRESS: &str = "10.0.0.0";
 pub(super) fn allocate(
     service: &mut Fields,
     old: Option<&Fields>,
-    write: Write<'_>,
+    write: BuiltInWrite<'_>,
 ) -> Result<(), Refusal> {
     let metadata = service.get("metadata").and_then(Value::as_object);
     let name = metadata
@@ -58,8 +58,8 @@ pub(super) fn allocate(
         set_addresses(spec, &taken, write).map_err(|cause| invalid(vec![cause]))?;
     }
     ports::set(spec, before, taken.ports, write).map_err(|wrong| match wrong {
-        ports::Wrong::Field(cause) => invalid(vec![cause]),
-        ports::Wrong::Refused(refusal) => refusal,
+        ports::PortError::Field(cause) => invalid(vec![cause]),
+        ports::PortError::Refused(refusal) => refusal,
     })
 }
 
@@ -75,7 +75,7 @@ struct Taken {
 }
 
 impl Taken {
-    fn by_others(write: Write<'_>, name: &str) -> Self {
+    fn by_others(write: BuiltInWrite<'_>, name: &str) -> Self {
         let mut taken = Self {
             addresses: BTreeSet::new(),
             ports: BTreeSet::new(),
@@ -110,7 +110,7 @@ fn needs_health_port(spec: &Fields) -> bool {
     text(spec, "type") == "LoadBalancer" && text(spec, "externalTrafficPolicy") == "Local"
 }
 
-fn set_addresses(spec: &mut Fields, taken: &Taken, write: Write<'_>) -> Result<(), Cause> {
+fn set_addresses(spec: &mut Fields, taken: &Taken, write: BuiltInWrite<'_>) -> Result<(), Cause> {
     let given = text(spec, "clusterIP").to_owned();
     if given == "None" {
         return Ok(());
@@ -132,7 +132,7 @@ fn set_addresses(spec: &mut Fields, taken: &Taken, write: Write<'_>) -> Result<(
 }
 
 /// An address that nobody has: a random one, or else the next.
-fn free_address(taken: &Taken, write: Write<'_>) -> String {
+fn free_address(taken: &Taken, write: BuiltInWrite<'_>) -> String {
     let start = write.rng.below(LAST - FIRST);
     let candidates = (0..=LAST - FIRST).map(|step| FIRST + (start + step) % (LAST - FIRST + 1));
     let mut addresses = candidates.map(|number| format!("10.0.{}.{}", number >> 8, number & 0xff));

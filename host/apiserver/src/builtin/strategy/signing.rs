@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::{Fields, Write, object, put};
+use super::{BuiltInWrite, Fields, object, put};
 use crate::json::text;
 
 /// Who decides about a request sees who made it, and nobody decides beforehand.
-pub(super) fn create(request: &mut Fields, write: Write<'_>) {
+pub(super) fn create(request: &mut Fields, write: BuiltInWrite<'_>) {
     let user = write.user;
     put(request, "spec", json!({}));
     if let Some(spec) = object(request, "spec") {
@@ -27,7 +27,7 @@ pub(super) fn create(request: &mut Fields, write: Write<'_>) {
 }
 
 /// Conditions get their times; those that the kind's status endpoint may not touch stay.
-pub(super) fn conditions(request: &mut Fields, old: &Fields, write: Write<'_>) {
+pub(super) fn conditions(request: &mut Fields, old: &Fields, write: BuiltInWrite<'_>) {
     let held = old
         .get("status")
         .and_then(|status| status.get("conditions"))
@@ -52,9 +52,12 @@ pub(super) fn conditions(request: &mut Fields, old: &Fields, write: Write<'_>) {
                     .iter()
                     .all(|field| other.get(field) == condition.get(*field))
             };
-            let since = held.iter().find(same);
-            let since = since.and_then(|other| other.get("lastTransitionTime"));
-            let since = since.cloned().unwrap_or_else(|| write.now.into());
+            let since = held
+                .iter()
+                .find(same)
+                .and_then(|other| other.get("lastTransitionTime"))
+                .cloned()
+                .unwrap_or_else(|| write.now.into());
             condition.insert("lastTransitionTime".to_owned(), since);
         }
     }

@@ -45,8 +45,12 @@ fn others() -> Others {
     ])
 }
 
-pub(super) fn write<'a>(resource: &'a Resource, cluster: &'a Others, rng: &'a Rng) -> Write<'a> {
-    Write {
+pub(super) fn write<'a>(
+    resource: &'a Resource,
+    cluster: &'a Others,
+    rng: &'a Rng,
+) -> BuiltInWrite<'a> {
+    BuiltInWrite {
         resource,
         namespace: if resource.namespaced { "probe" } else { "" },
         now: NOW,

@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::{Fields, Write, claim, disabled, object, only_names, put, reread, service, signing};
+use super::{
+    BuiltInWrite, Fields, claim, disabled, object, only_names, put, reread, service, signing,
+};
 use crate::builtin::default::{TEMPLATES, counts_generations};
 use crate::registry::Resource;
 use crate::status::Refusal;
@@ -12,7 +14,11 @@ use crate::status::Refusal;
 ///
 /// # Errors
 /// If the cluster does not allow it.
-pub fn prepare_update(object: &mut Value, old: &Value, write: Write<'_>) -> Result<(), Refusal> {
+pub fn prepare_update(
+    object: &mut Value,
+    old: &Value,
+    write: BuiltInWrite<'_>,
+) -> Result<(), Refusal> {
     if let (Value::Object(fields), Value::Object(old)) = (&mut *object, old) {
         if write.resource.subresource("status").is_some() {
             copy(fields, old, "status");
@@ -44,7 +50,7 @@ pub fn prepare_update(object: &mut Value, old: &Value, write: Write<'_>) -> Resu
 
 /// Completes an object whose status takes the place of that of `old`: all else stays, but for what a
 /// status update may say about metadata.
-pub fn prepare_update_status(object: &mut Value, old: &Value, write: Write<'_>) {
+pub fn prepare_update_status(object: &mut Value, old: &Value, write: BuiltInWrite<'_>) {
     if let (Value::Object(fields), Value::Object(old)) = (&mut *object, old) {
         match (
             write.resource.group.as_str(),
@@ -137,8 +143,8 @@ fn count(fields: &mut Fields, old: &Fields, resource: &Resource) {
     }
     if resource.group == "apps" && resource.plural == "daemonsets" {
         let template = |fields: &Fields| fields.get("spec")?.get("template").cloned();
-        let so_far = before("annotations").and_then(|found| found.get(TEMPLATES).cloned());
-        let so_far = so_far
+        let so_far = before("annotations")
+            .and_then(|found| found.get(TEMPLATES).cloned())
             .and_then(|found| found.as_str()?.parse().ok())
             .unwrap_or(0_i64);
         count_templates(

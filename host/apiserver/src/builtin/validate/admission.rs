@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::labels;
 use super::spot::{Causes, Spot};
 use crate::names;
-use crate::policy::check::{Names, Wanted};
+use crate::policy::check::{ExpectedType, PolicyVariables};
 use crate::status::Cause;
 
 pub(super) const FAILURE_POLICIES: &[&str] = &["Fail", "Ignore"];
@@ -132,14 +132,14 @@ pub(super) fn conditions(conditions: &Spot<'_>, params: bool, causes: &mut Cause
         let (path, most) = (conditions.path(), MOST_CONDITIONS as u64);
         causes.push(Cause::too_many(path, conditions.len(), most));
     }
-    let known = Names::new(params);
+    let known = PolicyVariables::new(params);
     let mut seen = BTreeSet::new();
     for condition in conditions.items() {
         let (name, expression) = (condition.of("name"), condition.of("expression"));
         match expression.text().trim() {
             "" => expression.required("", causes),
             text => {
-                if let Some(why) = known.fault(text, Wanted::Bool) {
+                if let Some(why) = known.fault(text, ExpectedType::Bool) {
                     causes.push(Cause::invalid(expression.path(), &text.into(), &why));
                 }
             }

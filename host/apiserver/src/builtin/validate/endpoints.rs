@@ -16,7 +16,7 @@ const MOST_PORTS: usize = 20_000;
 const MOST_LABELS: usize = 16;
 const MOST_HINTS: usize = 8;
 
-type Rule = fn(&str) -> Vec<String>;
+type NameCheck = fn(&str) -> Vec<String>;
 
 /// Judges endpoints; what was there already stays as it is.
 pub(super) fn endpoints(endpoints: &Spot<'_>, old: Option<&Spot<'_>>, causes: &mut Causes) {
@@ -52,16 +52,16 @@ pub(super) fn endpoints(endpoints: &Spot<'_>, old: Option<&Spot<'_>>, causes: &m
 
 fn of_subset(address: &Spot<'_>, causes: &mut Causes) {
     let (ip, node) = (address.of("ip"), address.of("nodeName"));
-    said(&ip, addresses::ip, causes);
+    check_text(&ip, addresses::ip, causes);
     address.of("hostname").fits_if_set(names::label, causes);
     if node.is_set() {
         node.fits(names::subdomain, causes);
     }
-    said(&ip, addresses::endpoint, causes);
+    check_text(&ip, addresses::endpoint, causes);
 }
 
 /// Judges a text that is empty where there is none.
-fn said(text: &Spot<'_>, rule: Rule, causes: &mut Causes) {
+fn check_text(text: &Spot<'_>, rule: NameCheck, causes: &mut Causes) {
     for why in rule(text.text()) {
         causes.push(Cause::invalid(text.path(), &text.text().into(), &why));
     }
@@ -179,7 +179,7 @@ fn domain(address: &Spot<'_>, causes: &mut Causes) {
 }
 
 fn hints(hints: &Spot<'_>, causes: &mut Causes) {
-    let rules: [(&str, Rule); 2] = [
+    let rules: [(&str, NameCheck); 2] = [
         ("forZones", names::label_value),
         ("forNodes", names::subdomain),
     ];
@@ -194,7 +194,7 @@ fn hints(hints: &Spot<'_>, causes: &mut Causes) {
             if !seen.insert(name.text().to_owned()) {
                 name.duplicate(causes);
             }
-            said(&name, rule, causes);
+            check_text(&name, rule, causes);
         }
     }
 }

@@ -29,10 +29,10 @@ fn kind(kind: &Spot<'_>, causes: &mut Causes) {
     let text = kind.text();
     let problems = names::label_key(text);
     for why in &problems {
-        kind.said(why, causes);
+        kind.invalid_text(why, causes);
     }
     if problems.is_empty() && !text.contains('/') && !TYPES.contains(&text) {
-        kind.said("must be a standard limit type or fully qualified", causes);
+        kind.invalid_text("must be a standard limit type or fully qualified", causes);
     }
 }
 
@@ -74,18 +74,18 @@ fn limit(limit: &Spot<'_>, causes: &mut Causes) {
         limit.of("limits").required(why, causes);
     }
     for name in &found {
-        Bounds::of(limit, name, is_pod).judge(causes);
+        LimitBounds::of(limit, name, is_pod).judge(causes);
     }
 }
 
 /// An amount, where it stands, and how it is written.
-struct Bound {
+struct LimitBound {
     path: String,
     text: String,
     amount: Amount,
 }
 
-impl Bound {
+impl LimitBound {
     fn of(limit: &Spot<'_>, field: &str, name: &str) -> Option<Self> {
         let amounts = limit.of(field);
         let spot = amounts.key(name);
@@ -102,18 +102,18 @@ impl Bound {
 }
 
 /// What a range says of one resource.
-struct Bounds<'a> {
+struct LimitBounds<'a> {
     name: &'a str,
-    min: Option<Bound>,
-    max: Option<Bound>,
-    default: Option<Bound>,
-    request: Option<Bound>,
-    ratio: Option<Bound>,
+    min: Option<LimitBound>,
+    max: Option<LimitBound>,
+    default: Option<LimitBound>,
+    request: Option<LimitBound>,
+    ratio: Option<LimitBound>,
 }
 
-impl<'a> Bounds<'a> {
+impl<'a> LimitBounds<'a> {
     fn of(limit: &Spot<'_>, name: &'a str, is_pod: bool) -> Self {
-        let of = |field| Bound::of(limit, field, name);
+        let of = |field| LimitBound::of(limit, field, name);
         Self {
             name,
             min: of("min"),

@@ -48,8 +48,12 @@ pub(super) fn node(node: &Spot<'_>, causes: &mut Causes) {
 
 /// Two ranges are one of each family.
 fn pair(ranges: &Spot<'_>, causes: &mut Causes) {
-    let texts = ranges.value().as_array().into_iter().flatten();
-    let texts = texts.map(|range| range.as_str().unwrap_or_default());
+    let texts = ranges
+        .value()
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|range| range.as_str().unwrap_or_default());
     let are_dual = addresses::are_dual_stack_cidrs(texts.clone());
     if let Some((index, bad)) = texts
         .enumerate()

@@ -27,9 +27,9 @@ pub(super) use update::validate_update;
 const POLICIES: &[&str] = &["Always", "OnFailure", "Never"];
 const DNS_POLICIES: &[&str] = &["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"];
 const PREEMPTION: &[&str] = &["PreemptLowerPriority", "Never"];
-type Rule = fn(&str) -> Vec<String>;
+type TextCheck = fn(&str) -> Vec<String>;
 /// Texts that have a form, if they are there.
-const NAMES: [(&str, Rule); 6] = [
+const NAMES: [(&str, TextCheck); 6] = [
     ("serviceAccountName", names::subdomain),
     ("nodeName", names::subdomain),
     ("hostname", names::label),
@@ -162,12 +162,12 @@ fn toleration(toleration: &Spot<'_>, causes: &mut Causes) {
     if key.is_empty() && operator.text() != "Exists" {
         let why = "operator must be Exists when `key` is empty, which means \"match all values and all \
                    keys\"";
-        said(&operator, why, causes);
+        operator.invalid_text(why, causes);
     }
     let effect = toleration.of("effect");
     if toleration.of("tolerationSeconds").is_set() && effect.text() != "NoExecute" {
         let why = "effect must be 'NoExecute' when `tolerationSeconds` is set";
-        said(&effect, why, causes);
+        effect.invalid_text(why, causes);
     }
     let value = toleration.of("value").text();
     let at_operator = |why: &str, causes: &mut Causes| {
@@ -189,10 +189,4 @@ fn toleration(toleration: &Spot<'_>, causes: &mut Causes) {
     }
     let effects = &["NoSchedule", "PreferNoSchedule", "NoExecute"];
     effect.one_of_if_set(effects, causes);
-}
-
-/// A text that is wrong, also if it is not there.
-fn said(spot: &Spot<'_>, why: &str, causes: &mut Causes) {
-    let cause = crate::status::Cause::invalid(spot.path(), &spot.text().into(), why);
-    causes.push(cause);
 }

@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 use super::admission::{self, FAILURE_POLICIES, REINVOCATIONS, is_unchanged};
 use super::conditions;
 use super::spot::{Causes, Spot};
-use crate::json_path::Path;
+use crate::json_path::JsonPath;
 use crate::names;
-use crate::policy::check::{Names, Wanted};
+use crate::policy::check::{ExpectedType, PolicyVariables};
 use crate::schema::rules::RESERVED;
 use crate::status::Cause;
 
@@ -94,7 +94,7 @@ pub(super) fn status(policy: &Spot<'_>, causes: &mut Causes) {
         let path = place.text().trim();
         if path.is_empty() {
             place.required("", causes);
-        } else if let Err(why) = Path::parse(path) {
+        } else if let Err(why) = JsonPath::parse(path) {
             let why = format!("invalid JSONPath: {why}");
             causes.push(Cause::invalid(place.path(), &path.into(), &why));
         }
@@ -103,7 +103,12 @@ pub(super) fn status(policy: &Spot<'_>, causes: &mut Causes) {
 }
 
 /// What both kinds of policies have; answers the names that expressions know.
-fn common(spec: &Spot<'_>, old: Option<&Spot<'_>>, mutates: bool, causes: &mut Causes) -> Names {
+fn common(
+    spec: &Spot<'_>,
+    old: Option<&Spot<'_>>,
+    mutates: bool,
+    causes: &mut Causes,
+) -> PolicyVariables {
     spec.of("failurePolicy")
         .set_and_one_of(FAILURE_POLICIES, causes);
     let kind = spec.of("paramKind");
@@ -128,7 +133,7 @@ fn common(spec: &Spot<'_>, old: Option<&Spot<'_>>, mutates: bool, causes: &mut C
     if !is_unchanged(spec, held, "paramKind") || !is_unchanged(spec, held, "matchConditions") {
         admission::conditions(&spec.of("matchConditions"), kind.is_set(), causes);
     }
-    Names::new(kind.is_set())
+    PolicyVariables::new(kind.is_set())
 }
 
 fn param_kind(param: &Spot<'_>, causes: &mut Causes) {
@@ -167,7 +172,7 @@ fn param_kind(param: &Spot<'_>, causes: &mut Causes) {
     }
 }
 
-fn variables(spec: &Spot<'_>, known: &mut Names, causes: &mut Causes) {
+fn variables(spec: &Spot<'_>, known: &mut PolicyVariables, causes: &mut Causes) {
     for variable in spec.of("variables").items() {
         let (name, expression) = (variable.of("name"), variable.of("expression"));
         if name.text().trim().is_empty() {
@@ -190,16 +195,22 @@ fn is_identifier(name: &str) -> bool {
         && !RESERVED.contains(&name)
 }
 
-fn validation(one: &Spot<'_>, known: &Names, causes: &mut Causes) {
+fn validation(one: &Spot<'_>, known: &PolicyVariables, causes: &mut Causes) {
     let (expression, message) = (one.of("expression"), one.of("message"));
-    judge(&expression, NO_EXPRESSION, known, Wanted::Bool, causes);
+    judge(
+        &expression,
+        NO_EXPRESSION,
+        known,
+        ExpectedType::Bool,
+        causes,
+    );
     let said = one.of("messageExpression");
     let blank = "must be non-empty if specified";
     if !said.text().is_empty() && said.text().trim().is_empty() {
         said.invalid(blank, causes);
     } else if !said.text().is_empty() {
         let known = known.without_rights();
-        judge(&said, "", &known, Wanted::Text, causes);
+        judge(&said, "", &known, ExpectedType::Text, causes);
     }
     let text = message.text();
     if !text.is_empty() && text.trim().is_empty() {
@@ -210,7 +221,7 @@ fn validation(one: &Spot<'_>, known: &Names, causes: &mut Causes) {
     one.of("reason").one_of_if_set(REASONS, causes);
 }
 
-fn annotation(one: &Spot<'_>, policy: &str, known: &Names, causes: &mut Causes) {
+fn annotation(one: &Spot<'_>, policy: &str, known: &PolicyVariables, causes: &mut Causes) {
     let (key, expression) = (one.of("key"), one.of("valueExpression"));
     if policy.is_empty() {
         key.invalid("requires metadata.name be non-empty", causes);
@@ -226,17 +237,17 @@ fn annotation(one: &Spot<'_>, policy: &str, known: &Names, causes: &mut Causes) 
     } else if text.len() > LONGEST_VALUE {
         let why = format!("must not exceed {LONGEST_VALUE} bytes in length");
         expression.required(&why, causes);
-    } else if let Some(why) = known.fault(text, Wanted::TextOrNull) {
+    } else if let Some(why) = known.fault(text, ExpectedType::TextOrNull) {
         expression.invalid(&why, causes);
     }
 }
 
-fn mutation(one: &Spot<'_>, known: &Names, causes: &mut Causes) {
+fn mutation(one: &Spot<'_>, known: &PolicyVariables, causes: &mut Causes) {
     let kind = one.of("patchType");
     let (apply, patch) = (one.of("applyConfiguration"), one.of("jsonPatch"));
     let (own, other, shown, wanted) = match kind.text() {
-        "JSONPatch" => (patch, apply, "{applyConfiguration}", Wanted::Patches),
-        "ApplyConfiguration" => (apply, patch, "{jsonPatch}", Wanted::Object),
+        "JSONPatch" => (patch, apply, "{applyConfiguration}", ExpectedType::Patches),
+        "ApplyConfiguration" => (apply, patch, "{jsonPatch}", ExpectedType::Object),
         _ => return kind.one_of(PATCH_TYPES, causes),
     };
     let name = kind.text();
@@ -261,7 +272,13 @@ fn mutation(one: &Spot<'_>, known: &Names, causes: &mut Causes) {
 }
 
 /// An expression that must be there, if `absent` says what is wrong without.
-fn judge(place: &Spot<'_>, absent: &str, known: &Names, wanted: Wanted, causes: &mut Causes) {
+fn judge(
+    place: &Spot<'_>,
+    absent: &str,
+    known: &PolicyVariables,
+    wanted: ExpectedType,
+    causes: &mut Causes,
+) {
     if place.text().trim().is_empty() {
         place.required(absent, causes);
     } else if let Some(why) = known.fault(place.text(), wanted) {

@@ -1,7 +1,7 @@
 //! Schedules of cron jobs, as robfig/cron v3 reads them, with its words for what is wrong.
 
 /// A field of a schedule: its least and its greatest number, and names for numbers from `first_name` on.
-struct Bounds {
+struct FieldBounds {
     least: u64,
     most: u64,
     names: &'static [&'static str],
@@ -13,7 +13,7 @@ const MONTHS: &[&str] = &[
 ];
 const DAYS: &[&str] = &["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
 /// Minute, hour, day of the month, month, day of the week.
-const FIELDS: [Bounds; 5] = [
+const FIELDS: [FieldBounds; 5] = [
     bounds(0, 59, NONE),
     bounds(0, 23, NONE),
     bounds(1, 31, NONE),
@@ -30,8 +30,8 @@ const DESCRIPTORS: [&str; 7] = [
     "@hourly",
 ];
 
-const fn bounds(least: u64, most: u64, names: &'static [&'static str]) -> Bounds {
-    Bounds { least, most, names }
+const fn bounds(least: u64, most: u64, names: &'static [&'static str]) -> FieldBounds {
+    FieldBounds { least, most, names }
 }
 
 /// Whether a schedule can be read.
@@ -110,7 +110,7 @@ fn check_duration(text: &str) -> Result<(), String> {
     Ok(())
 }
 
-fn check_range(range: &str, bounds: &Bounds) -> Result<(), String> {
+fn check_range(range: &str, bounds: &FieldBounds) -> Result<(), String> {
     let parts: Vec<&str> = range.split('/').collect();
     let (numbers, step) = match parts.as_slice() {
         [numbers] => (*numbers, None),
@@ -154,7 +154,7 @@ fn check_range(range: &str, bounds: &Bounds) -> Result<(), String> {
     Ok(())
 }
 
-fn ends_of(ends: &[&str], range: &str, bounds: &Bounds) -> Result<(u64, u64), String> {
+fn ends_of(ends: &[&str], range: &str, bounds: &FieldBounds) -> Result<(u64, u64), String> {
     match ends {
         ["*" | "?", ..] => Ok((bounds.least, bounds.most)),
         [one] => number_or_name(one, bounds).map(|number| (number, number)),
@@ -170,7 +170,7 @@ fn ends_of(ends: &[&str], range: &str, bounds: &Bounds) -> Result<(u64, u64), St
     }
 }
 
-fn number_or_name(text: &str, bounds: &Bounds) -> Result<u64, String> {
+fn number_or_name(text: &str, bounds: &FieldBounds) -> Result<u64, String> {
     let lower = text.to_lowercase();
     let mut names = (bounds.least..).zip(bounds.names);
     match names.find(|(_, name)| **name == lower) {

@@ -11,7 +11,7 @@ use super::spot::{Causes, Spot};
 use crate::names;
 use crate::status::Cause;
 use crate::status::shown::quoted;
-use addresses::{external_ips, kept, source_ranges};
+use addresses::{external_ips, keep_first, source_ranges};
 
 pub(super) use addresses::addresses;
 
@@ -235,10 +235,10 @@ fn update(new: &Spot<'_>, old: &Spot<'_>, causes: &mut Causes) {
     if !kinds.contains(&"ExternalName") {
         let is_headless = [is_headless(new), is_headless(old)];
         if is_headless != [true, true] {
-            kept(new, old, "clusterIP", "clusterIPs", causes);
+            keep_first(new, old, "clusterIP", "clusterIPs", causes);
         }
         if is_headless == [false, false] {
-            kept(new, old, "ipFamily", "ipFamilies", causes);
+            keep_first(new, old, "ipFamily", "ipFamilies", causes);
         }
     }
     let set_class = new.of("loadBalancerClass");

@@ -123,7 +123,7 @@ impl Spot<'_> {
     }
 
     /// The same for a text, also if it is not there.
-    pub(super) fn said(&self, why: &str, causes: &mut Causes) {
+    pub(super) fn invalid_text(&self, why: &str, causes: &mut Causes) {
         causes.push(Cause::invalid(self.path, &self.text().into(), why));
     }
 

@@ -15,16 +15,21 @@ mod templates;
 
 /// The part of an object that is written.
 #[derive(Clone, Copy, PartialEq)]
-enum Written {
+enum WriteUnderTest {
     Main,
     Status,
 }
 
 fn judge(place: &str, object: &Value, old: Option<&Value>) -> Vec<String> {
-    judge_part(place, object, old, Written::Main)
+    judge_part(place, object, old, WriteUnderTest::Main)
 }
 
-fn judge_part(place: &str, object: &Value, old: Option<&Value>, part: Written) -> Vec<String> {
+fn judge_part(
+    place: &str,
+    object: &Value,
+    old: Option<&Value>,
+    part: WriteUnderTest,
+) -> Vec<String> {
     let registry = Registry::new(crate::builtin::resources());
     let (version, plural) = place.rsplit_once('/').unwrap();
     let (group, version) = version.split_once('/').unwrap_or(("", version));
@@ -38,7 +43,7 @@ fn judge_part(place: &str, object: &Value, old: Option<&Value>, part: Written) -
         object
     };
     let causes = match old {
-        Some(old) if part == Written::Status => {
+        Some(old) if part == WriteUnderTest::Status => {
             validate_status_update(&complete(object), &complete(old), resource)
         }
         Some(old) => validate_update(&complete(object), &complete(old), resource),

@@ -128,11 +128,15 @@ fn with_claims(template: &Value, claims: &Spot<'_>) -> Value {
         .collect();
     let volume = |name| json!({ "name": name, "persistentVolumeClaim": { "claimName": name } });
     let mut volumes: Vec<Value> = names.iter().map(volume).collect();
-    let own = spec.get("volumes").and_then(Value::as_array);
-    let own = own.into_iter().flatten().filter(|volume| {
-        let name = volume.get("name").and_then(Value::as_str);
-        !names.contains(name.unwrap_or_default())
-    });
+    let own = spec
+        .get("volumes")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter(|volume| {
+            let name = volume.get("name").and_then(Value::as_str);
+            !names.contains(name.unwrap_or_default())
+        });
     volumes.extend(own.cloned());
     spec.insert("volumes".to_owned(), volumes.into());
     template

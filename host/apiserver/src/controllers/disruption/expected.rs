@@ -11,7 +11,7 @@ use crate::meta;
 use crate::registry::{Origin, Registry, Resource};
 use crate::server::Server;
 use crate::status::Named;
-use crate::store::{Entry, Key};
+use crate::store::{Entry, NamespacedName};
 use std::sync::Arc;
 
 /// How many pods are expected, and how many have to be healthy; or why nobody knows.
@@ -93,7 +93,7 @@ fn scale_of(
             owner.kind, owner.api_version
         ));
     };
-    let Some(entry) = held(server, resource, namespace, owner) else {
+    let Some(entry) = same_owner(server, resource, namespace, owner) else {
         return Ok(None);
     };
     let object = entry.value();
@@ -104,7 +104,7 @@ fn scale_of(
         .find(|above| above.controls() && above.kind == "Deployment");
     if let (Some(above), "ReplicaSet") = (above, owner.kind.as_str()) {
         let deployments = registry.of_kind("apps/v1", "Deployment");
-        let found = deployments.and_then(|kind| held(server, kind, namespace, above));
+        let found = deployments.and_then(|kind| same_owner(server, kind, namespace, above));
         return Ok(found.map(|found| (above.uid.clone(), replicas(&found.value()))));
     }
     let scale = match &resource.origin {
@@ -135,14 +135,14 @@ fn replicas(object: &Value) -> i64 {
 }
 
 /// An owner, if it is still the same object.
-fn held(
+fn same_owner(
     server: &Server,
     resource: &Resource,
     namespace: &str,
     owner: &Owner,
 ) -> Option<Arc<Entry>> {
     let namespace = if resource.namespaced { namespace } else { "" };
-    let key = Key::new(namespace, &owner.name);
+    let key = NamespacedName::new(namespace, &owner.name);
     let entry = server.store().get(&resource.place(), &key)?;
     (Meta::of(&entry).uid == owner.uid).then_some(entry)
 }

@@ -6,7 +6,7 @@ use crate::controllers::client::{At, Client, core, resource_at};
 use crate::controllers::feed::{Meta, Owner, Thing};
 use crate::meta;
 use crate::registry::Registry;
-use crate::store::Key;
+use crate::store::NamespacedName;
 
 /// Whether an owner that is not where it should be is in another namespace.
 pub(super) fn is_elsewhere(
@@ -24,7 +24,7 @@ pub(super) fn is_elsewhere(
     let store = client.server.store();
     let namespaces = store.list(&namespaces.place(), None).entries;
     namespaces.iter().any(|namespace| {
-        let key = Key::new(&namespace.key.name, &owner.name);
+        let key = NamespacedName::new(&namespace.key.name, &owner.name);
         let held =
             (key.namespace != dependent.key.namespace).then(|| store.get(&resource.place(), &key));
         held.flatten()
@@ -49,7 +49,7 @@ pub(super) fn tell(
     let (namespace, name) = (&*dependent.key.namespace, &*dependent.key.name);
     let seams = client.server.seams();
     let now = meta::time(seams.clock.wall());
-    let key = Key::new(
+    let key = NamespacedName::new(
         if namespace.is_empty() {
             "default"
         } else {

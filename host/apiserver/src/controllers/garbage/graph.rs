@@ -84,15 +84,15 @@ impl Graph {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::{Key, Place};
+    use crate::store::{GroupResource, NamespacedName};
 
     fn thing(name: &str) -> Thing {
         Thing {
-            place: Place {
+            place: GroupResource {
                 group: String::new(),
                 plural: "configmaps".to_owned(),
             },
-            key: Key::new("a", name),
+            key: NamespacedName::new("a", name),
         }
     }
 

@@ -24,7 +24,7 @@ pub(super) enum Standing {
 
 /// What an object needs next.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum GarbageStep {
     /// Nothing.
     Leave,
     /// Its owner's kind: later.
@@ -55,21 +55,21 @@ pub(super) enum Deletion {
 }
 
 /// What an object that is being deleted needs next.
-pub(super) fn ending(meta: &Meta, has_blocking: bool) -> Step {
+pub(super) fn ending(meta: &Meta, has_blocking: bool) -> GarbageStep {
     if meta.has(ORPHAN) {
-        return Step::Orphan;
+        return GarbageStep::Orphan;
     }
     let waits = mutant!(OwnersDoNotWaitForTheirDependents, has_blocking, false);
     match (meta.has(FOREGROUND), waits) {
-        (false, _) => Step::Leave,
-        (true, true) => Step::Wait,
-        (true, false) => Step::Release,
+        (false, _) => GarbageStep::Leave,
+        (true, true) => GarbageStep::Wait,
+        (true, false) => GarbageStep::Release,
     }
 }
 
 /// Its own dependents, for an object with owners.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Dependents {
+pub(super) enum OwnDependents {
     /// It has none.
     None,
     /// It has some.
@@ -79,28 +79,30 @@ pub(super) enum Dependents {
 }
 
 /// What an object needs next, given how each of its owners stands.
-pub(super) fn owned(meta: &Meta, standings: &[Standing], dependents: Dependents) -> Step {
+pub(super) fn owned(meta: &Meta, standings: &[Standing], dependents: OwnDependents) -> GarbageStep {
     for standing in standings {
         match standing {
-            Standing::Misplaced => return Step::Leave,
-            Standing::Unknown => return Step::AwaitKind,
+            Standing::Misplaced => return GarbageStep::Leave,
+            Standing::Unknown => return GarbageStep::AwaitKind,
             Standing::Solid | Standing::Ending | Standing::Absent => {}
         }
     }
     let owners = meta.owner_references.iter().zip(standings);
     if standings.contains(&Standing::Solid) {
-        let lost = owners.filter(|(_, standing)| **standing != Standing::Solid);
-        let lost: Vec<String> = lost.map(|(owner, _)| owner.uid.clone()).collect();
+        let lost: Vec<String> = owners
+            .filter(|(_, standing)| **standing != Standing::Solid)
+            .map(|(owner, _)| owner.uid.clone())
+            .collect();
         return if lost.is_empty() {
-            Step::Leave
+            GarbageStep::Leave
         } else {
-            Step::Disown(lost)
+            GarbageStep::Disown(lost)
         };
     }
     let ending = standings.contains(&Standing::Ending);
-    Step::Delete(match dependents {
-        Dependents::Some if ending => Deletion::Foreground,
-        Dependents::Waiting if ending => Deletion::Unblocked,
+    GarbageStep::Delete(match dependents {
+        OwnDependents::Some if ending => Deletion::Foreground,
+        OwnDependents::Waiting if ending => Deletion::Unblocked,
         _ if meta.has(ORPHAN) => Deletion::Orphan,
         _ if meta.has(FOREGROUND) => Deletion::Foreground,
         _ => Deletion::Background,
@@ -127,24 +129,25 @@ mod tests {
 
     #[test]
     fn owners_decide_what_becomes_of_a_dependent() {
-        let uids = |uids: &[&str]| Step::Disown(uids.iter().map(|uid| (*uid).to_owned()).collect());
-        let cases: [(&[Standing], Step); 11] = [
-            (&[Solid], Step::Leave),
-            (&[Solid, Solid], Step::Leave),
-            (&[Absent], Step::Delete(Deletion::Background)),
-            (&[Absent, Absent], Step::Delete(Deletion::Background)),
+        let uids =
+            |uids: &[&str]| GarbageStep::Disown(uids.iter().map(|uid| (*uid).to_owned()).collect());
+        let cases: [(&[Standing], GarbageStep); 11] = [
+            (&[Solid], GarbageStep::Leave),
+            (&[Solid, Solid], GarbageStep::Leave),
+            (&[Absent], GarbageStep::Delete(Deletion::Background)),
+            (&[Absent, Absent], GarbageStep::Delete(Deletion::Background)),
             (&[Absent, Solid], uids(&["0"])),
             (&[Ending, Solid, Absent], uids(&["0", "2"])),
-            (&[Ending], Step::Delete(Deletion::Background)),
-            (&[Unknown, Absent], Step::AwaitKind),
-            (&[Absent, Unknown], Step::AwaitKind),
-            (&[Misplaced, Absent], Step::Leave),
-            (&[Solid, Misplaced], Step::Leave),
+            (&[Ending], GarbageStep::Delete(Deletion::Background)),
+            (&[Unknown, Absent], GarbageStep::AwaitKind),
+            (&[Absent, Unknown], GarbageStep::AwaitKind),
+            (&[Misplaced, Absent], GarbageStep::Leave),
+            (&[Solid, Misplaced], GarbageStep::Leave),
         ];
         for (standings, want) in cases {
             let meta = meta(standings.len(), &[]);
             assert_eq!(
-                owned(&meta, standings, Dependents::None),
+                owned(&meta, standings, OwnDependents::None),
                 want,
                 "{standings:?}"
             );
@@ -153,26 +156,26 @@ mod tests {
 
     #[test]
     fn finalizers_and_dependents_decide_how_it_is_deleted() {
-        let cases: [(&[&str], Standing, Dependents, Deletion); 8] = [
-            (&[], Ending, Dependents::None, Deletion::Background),
-            (&[], Ending, Dependents::Some, Deletion::Foreground),
-            (&[], Ending, Dependents::Waiting, Deletion::Unblocked),
-            (&[], Absent, Dependents::Waiting, Deletion::Background),
-            (&[ORPHAN], Absent, Dependents::Some, Deletion::Orphan),
-            (&[ORPHAN], Ending, Dependents::Some, Deletion::Foreground),
+        let cases: [(&[&str], Standing, OwnDependents, Deletion); 8] = [
+            (&[], Ending, OwnDependents::None, Deletion::Background),
+            (&[], Ending, OwnDependents::Some, Deletion::Foreground),
+            (&[], Ending, OwnDependents::Waiting, Deletion::Unblocked),
+            (&[], Absent, OwnDependents::Waiting, Deletion::Background),
+            (&[ORPHAN], Absent, OwnDependents::Some, Deletion::Orphan),
+            (&[ORPHAN], Ending, OwnDependents::Some, Deletion::Foreground),
             (
                 &[FOREGROUND],
                 Absent,
-                Dependents::Some,
+                OwnDependents::Some,
                 Deletion::Foreground,
             ),
-            (&["x"], Absent, Dependents::Some, Deletion::Background),
+            (&["x"], Absent, OwnDependents::Some, Deletion::Background),
         ];
         for (finalizers, standing, dependents, want) in cases {
             let step = owned(&meta(1, finalizers), &[standing], dependents);
             assert_eq!(
                 step,
-                Step::Delete(want),
+                GarbageStep::Delete(want),
                 "{finalizers:?} {standing:?} {dependents:?}"
             );
         }
@@ -180,13 +183,13 @@ mod tests {
 
     #[test]
     fn an_object_that_is_deleted_waits_for_what_its_finalizers_say() {
-        let cases: [(&[&str], bool, Step); 6] = [
-            (&[], true, Step::Leave),
-            (&["x"], true, Step::Leave),
-            (&[FOREGROUND], true, Step::Wait),
-            (&[FOREGROUND], false, Step::Release),
-            (&[ORPHAN], true, Step::Orphan),
-            (&[FOREGROUND, ORPHAN], false, Step::Orphan),
+        let cases: [(&[&str], bool, GarbageStep); 6] = [
+            (&[], true, GarbageStep::Leave),
+            (&["x"], true, GarbageStep::Leave),
+            (&[FOREGROUND], true, GarbageStep::Wait),
+            (&[FOREGROUND], false, GarbageStep::Release),
+            (&[ORPHAN], true, GarbageStep::Orphan),
+            (&[FOREGROUND, ORPHAN], false, GarbageStep::Orphan),
         ];
         for (finalizers, blocking, want) in cases {
             assert_eq!(

@@ -41,7 +41,7 @@ fn change_owners(
     resource: &Resource,
     change: impl FnOnce(&mut Vec<Value>),
 ) -> Result<(), Failed> {
-    let entry = client.held(thing).ok_or(Failed::Absent)?;
+    let entry = client.stored(thing).ok_or(Failed::Absent)?;
     let owners = deep::roomy(deep::nesting(&entry.json), || {
         meta::get(&entry.value(), "ownerReferences").cloned()
     });

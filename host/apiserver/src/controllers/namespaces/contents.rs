@@ -11,7 +11,7 @@ use crate::controllers::client::{At, Client, Failed};
 use crate::controllers::feed::Meta;
 use crate::meta;
 use crate::registry::{Registry, Resource};
-use crate::store::{Entry, Key};
+use crate::store::{Entry, NamespacedName};
 
 /// How long finalizers are given, in seconds.
 const FINALIZERS_TAKE: i64 = 15;
@@ -95,7 +95,7 @@ fn delete_kind(client: Client<'_>, resource: &Resource, namespace: &str, age: i6
             .unwrap_or(0),
         ..Rest::default()
     };
-    let nobody = Key::new(namespace, "");
+    let nobody = NamespacedName::new(namespace, "");
     let background = json!({ "propagationPolicy": "Background" });
     if let Err(Failed::Refused(why)) = client.delete_all(At::new(resource, &nobody), &background) {
         rest.error = Some(why);

@@ -11,7 +11,7 @@ use crate::{conditions, meta};
 type Condition = (&'static str, &'static str, &'static str, String);
 
 /// The conditions after a pass over the contents.
-fn said(emptied: &Emptied) -> [Condition; 5] {
+fn conditions_of(emptied: &Emptied) -> [Condition; 5] {
     let mut conditions: [Condition; 5] = [
         (
             "NamespaceDeletionDiscoveryFailure",
@@ -55,16 +55,18 @@ fn said(emptied: &Emptied) -> [Condition; 5] {
         set(failure, "ContentDeletionFailed", message);
     }
     if !emptied.remaining.is_empty() {
-        let each = emptied.remaining.iter();
-        let each: Vec<String> = each
+        let each: Vec<String> = emptied
+            .remaining
+            .iter()
             .map(|(kind, count)| format!("{kind} has {count} resource instances"))
             .collect();
         let message = format!("Some resources are remaining: {}", each.join(", "));
         set(remaining, "SomeResourcesRemain", message);
     }
     if !emptied.finalizers.is_empty() {
-        let each = emptied.finalizers.iter();
-        let each: Vec<String> = each
+        let each: Vec<String> = emptied
+            .finalizers
+            .iter()
             .map(|(name, count)| format!("{name} in {count} resource instances"))
             .collect();
         let message = format!(
@@ -80,7 +82,7 @@ fn said(emptied: &Emptied) -> [Condition; 5] {
 pub(super) fn update(namespace: &mut Value, emptied: &Emptied, now: Timestamp) -> bool {
     let before = namespace.clone();
     meta::set_in(namespace, "status", "phase", Some("Terminating".into()));
-    for (kind, status, reason, message) in said(emptied) {
+    for (kind, status, reason, message) in conditions_of(emptied) {
         conditions::set(namespace, kind, status, (reason, &message), now);
     }
     *namespace != before

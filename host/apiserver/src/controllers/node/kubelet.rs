@@ -5,18 +5,18 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::pods::status::{self, Address};
-use super::pods::{self, Step};
+use super::pods::{self, PodStep};
 use super::{KUBELET, machine};
 use crate::controllers::client::{At, Client, Failed, core};
 use crate::meta;
 use crate::seams::Instant;
 use crate::server::Server;
-use crate::store::Key;
+use crate::store::NamespacedName;
 
 #[derive(Debug, Default)]
 pub(super) struct Kubelet {
     /// When pods start or end, by uid.
-    changes: BTreeMap<(String, Step), Instant>,
+    changes: BTreeMap<(String, PodStep), Instant>,
     /// Addresses given out.
     addresses: u32,
 }
@@ -39,7 +39,7 @@ impl Kubelet {
     pub(super) fn step(
         &mut self,
         server: &Server,
-        key: &Key,
+        key: &NamespacedName,
         pod: Value,
         now: Instant,
     ) -> Result<Option<Instant>, Failed> {
@@ -59,17 +59,19 @@ impl Kubelet {
         let agent = KUBELET;
         let kubelet = Client { server, agent };
         match step {
-            Step::Leave | Step::Schedule => {}
-            Step::Admit => kubelet.replace(part, &status::admitted(pod, wall))?,
-            Step::Start => {
+            PodStep::Leave | PodStep::Schedule => {}
+            PodStep::Admit => kubelet.replace(part, &status::admitted(pod, wall))?,
+            PodStep::Start => {
                 let address = self.address(&pod);
                 let number = || server.seams().rng.number();
                 kubelet.replace(part, &status::running(pod, &address, number, wall))?;
             }
-            Step::Refresh => kubelet.replace(part, &status::refreshed(pod, wall))?,
-            Step::Finish | Step::Stop => kubelet.replace(part, &status::stopped(pod, wall))?,
-            Step::Expire => kubelet.replace(part, &status::expired(pod, wall))?,
-            Step::Remove => {
+            PodStep::Refresh => kubelet.replace(part, &status::refreshed(pod, wall))?,
+            PodStep::Finish | PodStep::Stop => {
+                kubelet.replace(part, &status::stopped(pod, wall))?
+            }
+            PodStep::Expire => kubelet.replace(part, &status::expired(pod, wall))?,
+            PodStep::Remove => {
                 let options = json!({ "gracePeriodSeconds": 0, "preconditions": { "uid": uid } });
                 kubelet.delete(at, &options)?;
             }

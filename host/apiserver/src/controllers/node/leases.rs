@@ -8,7 +8,7 @@ use super::{KUBELET, NAME};
 use crate::controllers::client::{At, Client, Failed, core};
 use crate::meta;
 use crate::server::Server;
-use crate::store::Key;
+use crate::store::NamespacedName;
 
 const GROUP: &str = "coordination.k8s.io";
 /// How long the node counts as alive after it has said so.
@@ -20,7 +20,7 @@ pub(super) fn is_led(server: &Server, component: &str) -> bool {
     let Some(leases) = registry.find(GROUP, "v1", "leases") else {
         return false;
     };
-    let key = Key::new("kube-system", component);
+    let key = NamespacedName::new("kube-system", component);
     let held = server.store().get(&leases.place(), &key);
     held.is_some_and(|held| is_current(&held.value(), server.seams().clock.wall()))
 }
@@ -32,8 +32,10 @@ fn is_current(lease: &Value, now: Timestamp) -> bool {
             .and_then(Value::as_str)
             .unwrap_or_default()
     };
-    let seconds = lease.pointer("/spec/leaseDurationSeconds");
-    let seconds = seconds.and_then(Value::as_i64).unwrap_or(0);
+    let seconds = lease
+        .pointer("/spec/leaseDurationSeconds")
+        .and_then(Value::as_i64)
+        .unwrap_or(0);
     let renewed: Option<Timestamp> = text("/spec/renewTime").parse().ok();
     let ends =
         renewed.and_then(|renewed| renewed.checked_add(SignedDuration::from_secs(seconds)).ok());
@@ -45,9 +47,12 @@ pub(super) fn renew(server: &Server) -> Result<(), Failed> {
     let registry = server.registry();
     let leases = registry.find(GROUP, "v1", "leases").ok_or(Failed::Absent)?;
     let nodes = core(&registry, "nodes").ok_or(Failed::Absent)?;
-    let node = server.store().get(&nodes.place(), &Key::new("", NAME));
-    let node = node.ok_or(Failed::Absent)?.value();
-    let key = Key::new("kube-node-lease", NAME);
+    let node = server
+        .store()
+        .get(&nodes.place(), &NamespacedName::new("", NAME))
+        .ok_or(Failed::Absent)?
+        .value();
+    let key = NamespacedName::new("kube-node-lease", NAME);
     let agent = KUBELET;
     let client = Client { server, agent };
     let spec = json!({

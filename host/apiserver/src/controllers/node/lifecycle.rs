@@ -9,7 +9,7 @@ use crate::controllers::client::{At, Client, Failed, core};
 use crate::json::text;
 use crate::meta;
 use crate::server::Server;
-use crate::store::Key;
+use crate::store::NamespacedName;
 
 const EFFECT: &str = "NoSchedule";
 const CORDON: &str = "node.kubernetes.io/unschedulable";
@@ -33,8 +33,11 @@ const CONDITIONS: [(&str, &str, &str); 6] = [
 
 /// The taints that a node should have, unless it has them.
 fn taints(node: &Value, now: Timestamp) -> Option<Vec<Value>> {
-    let conditions = node.pointer("/status/conditions").and_then(Value::as_array);
-    let conditions = conditions.map(Vec::as_slice).unwrap_or_default();
+    let conditions = node
+        .pointer("/status/conditions")
+        .and_then(Value::as_array)
+        .map(Vec::as_slice)
+        .unwrap_or_default();
     let is = |kind: &str, status: &str| {
         let mut all = conditions.iter();
         all.any(|held| text(held, "type") == kind && text(held, "status") == status)
@@ -46,8 +49,11 @@ fn taints(node: &Value, now: Timestamp) -> Option<Vec<Value>> {
     if node.pointer("/spec/unschedulable") == Some(&Value::Bool(true)) {
         wanted.push(CORDON);
     }
-    let held = node.pointer("/spec/taints").and_then(Value::as_array);
-    let held = held.map(Vec::as_slice).unwrap_or_default();
+    let held = node
+        .pointer("/spec/taints")
+        .and_then(Value::as_array)
+        .map(Vec::as_slice)
+        .unwrap_or_default();
     let is_own = |taint: &Value| {
         let key = text(taint, "key");
         let known = key == CORDON || CONDITIONS.iter().any(|(_, _, known)| *known == key);
@@ -56,8 +62,9 @@ fn taints(node: &Value, now: Timestamp) -> Option<Vec<Value>> {
     let own: Vec<&str> = { held.iter().filter(|taint| is_own(taint)) }
         .map(|taint| text(taint, "key"))
         .collect();
-    let added = wanted.iter().filter(|key| !own.contains(key));
-    let mut added = added
+    let mut added = wanted
+        .iter()
+        .filter(|key| !own.contains(key))
         .map(|key| json!({ "key": key, "effect": EFFECT, "timeAdded": meta::time(now) }))
         .peekable();
     let stays = |taint: &&Value| !is_own(taint) || wanted.contains(&text(taint, "key"));
@@ -69,7 +76,7 @@ fn taints(node: &Value, now: Timestamp) -> Option<Vec<Value>> {
 }
 
 /// Gives a node the taints that it should have.
-pub(super) fn follow(server: &Server, key: &Key) -> Result<(), Failed> {
+pub(super) fn follow(server: &Server, key: &NamespacedName) -> Result<(), Failed> {
     let registry = server.registry();
     let nodes = core(&registry, "nodes").ok_or(Failed::Absent)?;
     let held = server.store().get(&nodes.place(), key);

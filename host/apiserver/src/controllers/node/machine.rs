@@ -7,7 +7,7 @@ use crate::controllers::client::{At, Client, Failed, core};
 use crate::meta;
 use crate::seams::Seams;
 use crate::server::Server;
-use crate::store::Key;
+use crate::store::NamespacedName;
 
 /// The node's address, of those that documents use.
 pub(super) const ADDRESS: &str = "192.0.2.10";
@@ -16,7 +16,7 @@ pub(super) const ADDRESS: &str = "192.0.2.10";
 pub(super) fn register(server: &Server) -> Result<(), Failed> {
     let registry = server.registry();
     let nodes = core(&registry, "nodes").ok_or(Failed::Absent)?;
-    let key = Key::new("", NAME);
+    let key = NamespacedName::new("", NAME);
     if server.store().get(&nodes.place(), &key).is_some() {
         return Ok(());
     }

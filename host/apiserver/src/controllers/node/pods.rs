@@ -14,7 +14,7 @@ use crate::{conditions, meta};
 
 /// What a pod needs next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Step {
+pub(super) enum PodStep {
     /// Nothing.
     Leave,
     /// To be put on a node.
@@ -36,7 +36,7 @@ pub(super) enum Step {
 }
 
 /// What a pod needs next.
-pub(super) fn next(pod: &Value) -> Step {
+pub(super) fn next(pod: &Value) -> PodStep {
     let phase = text_at(pod, "/status/phase");
     let ended = matches!(phase, "Succeeded" | "Failed");
     match text_at(pod, "/spec/nodeName") {
@@ -47,31 +47,31 @@ pub(super) fn next(pod: &Value) -> Step {
             );
             let held = !list_at(pod, "/spec/schedulingGates").is_empty();
             if meta::is_deleting(pod) || other || held || ended {
-                Step::Leave
+                PodStep::Leave
             } else {
-                Step::Schedule
+                PodStep::Schedule
             }
         }
         NAME => {
             if meta::is_deleting(pod) {
                 let grace = meta::number(pod, "deletionGracePeriodSeconds").unwrap_or(0);
                 return match (grace > 0, ended) {
-                    (false, _) => Step::Leave,
-                    (true, true) => Step::Remove,
-                    (true, false) => Step::Stop,
+                    (false, _) => PodStep::Leave,
+                    (true, true) => PodStep::Remove,
+                    (true, false) => PodStep::Stop,
                 };
             }
             if ended {
-                return Step::Leave;
+                return PodStep::Leave;
             }
             match phase {
-                "Running" if is_current(pod) => Step::Leave,
-                "Running" => Step::Refresh,
-                _ if text_at(pod, "/status/startTime").is_empty() => Step::Admit,
-                _ => Step::Start,
+                "Running" if is_current(pod) => PodStep::Leave,
+                "Running" => PodStep::Refresh,
+                _ if text_at(pod, "/status/startTime").is_empty() => PodStep::Admit,
+                _ => PodStep::Start,
             }
         }
-        _ => Step::Leave,
+        _ => PodStep::Leave,
     }
 }
 
@@ -81,18 +81,18 @@ pub(super) fn has_ended(pod: &Value) -> bool {
 }
 
 /// What a pod needs next, and how long that takes; nothing if it is done at once.
-pub(super) fn timed(pod: &Value, options: &Options, now: Timestamp) -> (Step, Option<Duration>) {
+pub(super) fn timed(pod: &Value, options: &Options, now: Timestamp) -> (PodStep, Option<Duration>) {
     match next(pod) {
-        Step::Start => (Step::Start, Some(options.pod_delay)),
-        Step::Stop => {
+        PodStep::Start => (PodStep::Start, Some(options.pod_delay)),
+        PodStep::Stop => {
             let grace = meta::number(pod, "deletionGracePeriodSeconds").unwrap_or(0);
             let grace = Duration::from_secs(grace.unsigned_abs());
-            (Step::Stop, Some(options.pod_delay.min(grace)))
+            (PodStep::Stop, Some(options.pod_delay.min(grace)))
         }
-        Step::Leave => match end(pod, options) {
-            Some(Step::Expire) => (Step::Expire, Some(remaining(pod, now))),
+        PodStep::Leave => match end(pod, options) {
+            Some(PodStep::Expire) => (PodStep::Expire, Some(remaining(pod, now))),
             Some(end) => (end, Some(options.job_duration)),
-            None => (Step::Leave, None),
+            None => (PodStep::Leave, None),
         },
         other => (other, None),
     }
@@ -100,7 +100,7 @@ pub(super) fn timed(pod: &Value, options: &Options, now: Timestamp) -> (Step, Op
 
 /// How a running pod that nobody deletes comes to its end: those of Jobs when their work is done, and any that
 /// has a deadline when that has passed, whatever comes first.
-fn end(pod: &Value, options: &Options) -> Option<Step> {
+fn end(pod: &Value, options: &Options) -> Option<PodStep> {
     let runs = text_at(pod, "/spec/nodeName") == NAME && text_at(pod, "/status/phase") == "Running";
     if !runs || meta::is_deleting(pod) {
         return None;
@@ -108,9 +108,9 @@ fn end(pod: &Value, options: &Options) -> Option<Step> {
     let deadline = deadline(pod);
     let works = is_of_job(pod).then_some(options.pod_delay + options.job_duration);
     match (works, deadline) {
-        (Some(works), Some(deadline)) if deadline < works => Some(Step::Expire),
-        (Some(_), _) => Some(Step::Finish),
-        (None, Some(_)) => Some(Step::Expire),
+        (Some(works), Some(deadline)) if deadline < works => Some(PodStep::Expire),
+        (Some(_), _) => Some(PodStep::Finish),
+        (None, Some(_)) => Some(PodStep::Expire),
         (None, None) => None,
     }
 }
@@ -186,15 +186,15 @@ mod tests {
     #[test]
     fn state_decides_what_a_pod_needs_next() {
         let cases = [
-            (pod("", "Pending", None), Step::Schedule),
-            (pod("", "Pending", Some(0)), Step::Leave),
-            (pod("other", "Pending", None), Step::Leave),
-            (pod(NAME, "Pending", None), Step::Admit),
-            (pod(NAME, "Running", None), Step::Refresh),
-            (pod(NAME, "Succeeded", None), Step::Leave),
-            (pod(NAME, "Running", Some(30)), Step::Stop),
-            (pod(NAME, "Succeeded", Some(30)), Step::Remove),
-            (pod(NAME, "Running", Some(0)), Step::Leave),
+            (pod("", "Pending", None), PodStep::Schedule),
+            (pod("", "Pending", Some(0)), PodStep::Leave),
+            (pod("other", "Pending", None), PodStep::Leave),
+            (pod(NAME, "Pending", None), PodStep::Admit),
+            (pod(NAME, "Running", None), PodStep::Refresh),
+            (pod(NAME, "Succeeded", None), PodStep::Leave),
+            (pod(NAME, "Running", Some(30)), PodStep::Stop),
+            (pod(NAME, "Succeeded", Some(30)), PodStep::Remove),
+            (pod(NAME, "Running", Some(0)), PodStep::Leave),
         ];
         for (pod, want) in cases {
             assert_eq!(next(&pod), want, "{pod}");
@@ -206,9 +206,9 @@ mod tests {
         };
         assert_eq!(
             held("schedulingGates", json!([{ "name": "x" }])),
-            Step::Leave
+            PodStep::Leave
         );
-        assert_eq!(held("schedulerName", json!("mine")), Step::Leave);
+        assert_eq!(held("schedulerName", json!("mine")), PodStep::Leave);
     }
 
     #[test]
@@ -230,9 +230,9 @@ mod tests {
             pod["status"]["conditions"] = json!([{ "type": "Ready", "status": "True" }]);
             timed(&pod, &options, now)
         };
-        let finish = (Step::Finish, Some(Duration::from_secs(4)));
-        let expire = |seconds| (Step::Expire, Some(Duration::from_secs(seconds)));
-        let leave = (Step::Leave, None);
+        let finish = (PodStep::Finish, Some(Duration::from_secs(4)));
+        let expire = |seconds| (PodStep::Expire, Some(Duration::from_secs(seconds)));
+        let leave = (PodStep::Leave, None);
         assert_eq!(ends("Job", "Never", Value::Null), finish);
         assert_eq!(ends("Job", "OnFailure", json!(5)), finish);
         assert_eq!(ends("Job", "Never", json!(4)), expire(2));

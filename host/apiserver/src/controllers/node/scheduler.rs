@@ -19,16 +19,16 @@ use crate::controllers::client::{At, Client, Failed, core};
 use crate::controllers::feed::Thing;
 use crate::registry::Registry;
 use crate::server::Server;
-use crate::store::Key;
+use crate::store::NamespacedName;
 use crate::{conditions, meta};
-use demand::{Demand, Usage};
-use fit::{Machine, Misfit};
+use demand::{PodRequests, Usage};
+use fit::{FitError, NodeInfo};
 
 /// A pod on a node.
 #[derive(Debug)]
 struct Placed {
     node: String,
-    demand: Demand,
+    demand: PodRequests,
 }
 
 /// What the scheduler knows.
@@ -54,7 +54,7 @@ impl Scheduler {
         match node.filter(|node| !node.is_empty() && !pods::has_ended(pod)) {
             Some(node) => {
                 self.waiting.remove(thing);
-                let demand = Demand::of(pod.get("spec").unwrap_or(&Value::Null));
+                let demand = PodRequests::of(pod.get("spec").unwrap_or(&Value::Null));
                 let node = node.to_owned();
                 self.placed.insert(thing.clone(), Placed { node, demand });
                 false
@@ -81,7 +81,7 @@ impl Scheduler {
             .get(&thing.place, &thing.key)
             .ok_or(Failed::Absent)?;
         let pod = held.value();
-        if pods::next(&pod) != pods::Step::Schedule {
+        if pods::next(&pod) != pods::PodStep::Schedule {
             return Ok(());
         }
         self.waiting.insert(thing.clone());
@@ -93,7 +93,7 @@ impl Scheduler {
         match self.choose(server, &registry, spec)? {
             Ok(node) => {
                 bind(server, &registry, &thing.key, &node)?;
-                let demand = Demand::of(spec);
+                let demand = PodRequests::of(spec);
                 self.placed.insert(thing.clone(), Placed { node, demand });
                 self.waiting.remove(thing);
                 Ok(())
@@ -110,7 +110,7 @@ impl Scheduler {
         spec: &Value,
     ) -> Result<Result<String, String>, Failed> {
         let machines = self.machines(server, registry)?;
-        let mut misfits: Vec<Misfit> = Vec::new();
+        let mut misfits: Vec<FitError> = Vec::new();
         let mut fitting = Vec::new();
         for machine in &machines {
             match fit::why_not(spec, machine) {
@@ -139,14 +139,14 @@ impl Scheduler {
         Ok(Room { suits, copies })
     }
 
-    fn machines(&self, server: &Server, registry: &Registry) -> Result<Vec<Machine>, Failed> {
+    fn machines(&self, server: &Server, registry: &Registry) -> Result<Vec<NodeInfo>, Failed> {
         let nodes = core(registry, "nodes").ok_or(Failed::Absent)?;
         let mut usage: BTreeMap<&str, Usage> = BTreeMap::new();
         for placed in self.placed.values() {
             usage.entry(&placed.node).or_default().add(&placed.demand);
         }
         let entries = server.store().list(&nodes.place(), None).entries;
-        let machines = entries.iter().map(|entry| Machine {
+        let machines = entries.iter().map(|entry| NodeInfo {
             node: entry.value(),
             usage: usage.remove(&*entry.key.name).unwrap_or_default(),
         });
@@ -154,7 +154,12 @@ impl Scheduler {
     }
 }
 
-fn bind(server: &Server, registry: &Registry, key: &Key, node: &str) -> Result<(), Failed> {
+fn bind(
+    server: &Server,
+    registry: &Registry,
+    key: &NamespacedName,
+    node: &str,
+) -> Result<(), Failed> {
     let pods = core(registry, "pods").ok_or(Failed::Absent)?;
     let binding = json!({
         "apiVersion": "v1",
@@ -178,14 +183,17 @@ fn refuse(server: &Server, registry: &Registry, mut pod: Value, why: &str) -> Re
     if said.and_then(Value::as_str) == Some(why) {
         return Ok(());
     }
-    let key = Key::new(meta::text(&pod, "namespace"), meta::text(&pod, "name"));
+    let key = NamespacedName::new(meta::text(&pod, "namespace"), meta::text(&pod, "name"));
     let agent = SCHEDULER;
     let client = Client { server, agent };
     if let Some(events) = registry.find("events.k8s.io", "v1", "events") {
         let name = format!("{}.{:016x}", key.name, server.seams().rng.number());
         let event = event(server, &pod, &name, why);
         // In a namespace that goes away there is no Event.
-        let _ = client.create(At::new(events, &Key::new(&key.namespace, &name)), &event);
+        let _ = client.create(
+            At::new(events, &NamespacedName::new(&key.namespace, &name)),
+            &event,
+        );
     }
     let mut condition = json!({
         "type": "PodScheduled",

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::scheduler::Room;
 use crate::meta;
 use crate::options::controllers as names;
-use crate::store::Place;
+use crate::store::GroupResource;
 pub(super) use follow::follow;
 
 /// A kind of workload.
@@ -40,7 +40,7 @@ pub(super) enum Stage {
 
 impl Workload {
     /// The workloads that lie at a place.
-    pub(super) fn of(place: &Place) -> Option<Self> {
+    pub(super) fn of(place: &GroupResource) -> Option<Self> {
         Some(match (place.group.as_str(), place.plural.as_str()) {
             ("apps", "deployments") => Self::Deployment,
             ("apps", "replicasets") => Self::ReplicaSet,

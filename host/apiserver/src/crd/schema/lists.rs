@@ -3,13 +3,13 @@
 
 use serde_json::Value;
 
-use super::walk::Walk;
+use super::walk::SchemaWalk;
 use super::{has, is_true, parts};
 use crate::field::Path;
 use crate::json::{items, text_at, texts};
 use crate::status::Cause;
 
-impl Walk {
+impl SchemaWalk {
     /// A word that belongs to a type, on a schema that has not that type.
     fn wrong_type(&mut self, schema: &Value, word: &str, wanted: &str, at: Path<'_>) -> bool {
         let kind = text_at(schema, "/type");

@@ -2,22 +2,22 @@
 
 use serde_json::Value;
 
-use super::walk::{Inside, Walk};
+use super::walk::{SchemaWalk, WalkContext};
 use super::{follow, parts};
 use crate::crd::shown;
 use crate::crd::structural::unsupported;
 use crate::field::Path;
 use crate::json::text_at;
-use crate::schema::rules::{self, Wanted};
+use crate::schema::rules::{self, ResultType};
 use crate::schema::{Schema, View};
 use crate::status::Cause;
 
-impl Walk {
+impl SchemaWalk {
     /// `x-kubernetes-validations`; whether they compile is looked at only if all else is fine so far.
     pub(super) fn rules(
         &mut self,
         schema: &Value,
-        inside: Inside<'_>,
+        inside: WalkContext<'_>,
         at: Path<'_>,
         before: usize,
     ) {
@@ -36,15 +36,15 @@ impl Walk {
         }
     }
 
-    fn compiles(&mut self, rule: &Value, schema: View<'_>, inside: Inside<'_>, at: Path<'_>) {
+    fn compiles(&mut self, rule: &Value, schema: View<'_>, inside: WalkContext<'_>, at: Path<'_>) {
         let of = text_at(rule, "/rule");
-        if let Some(why) = rules::fault(of, schema, inside.is_root, Wanted::Bool) {
+        if let Some(why) = rules::fault(of, schema, inside.is_root, ResultType::Bool) {
             let cause = Cause::invalid_as(at.child("rule"), &shown::rule(rule), &why);
             self.of_rules.push(cause);
             return;
         }
         let message = text_at(rule, "/messageExpression");
-        let wrong = || rules::fault(message, schema, inside.is_root, Wanted::Text);
+        let wrong = || rules::fault(message, schema, inside.is_root, ResultType::Text);
         if let Some(why) = (!message.is_empty()).then(wrong).flatten() {
             let at = at.child("messageExpression");
             self.of_rules
@@ -95,8 +95,8 @@ impl Walk {
             self.causes
                 .push(Cause::required(at.child("messageExpression"), why));
         }
-        let reasons = ["Duplicate", "Forbidden", "Invalid", "Required"];
-        let reasons = reasons.map(|reason| format!("FieldValue{reason}"));
+        let reasons = ["Duplicate", "Forbidden", "Invalid", "Required"]
+            .map(|reason| format!("FieldValue{reason}"));
         if let Some(reason) = rule.get("reason").and_then(Value::as_str)
             && !reasons.iter().any(|known| known == reason)
         {

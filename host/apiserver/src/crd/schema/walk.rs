@@ -12,7 +12,7 @@ const TYPES: [&str; 6] = ["array", "boolean", "integer", "number", "object", "st
 
 /// What the places around a place mean for it.
 #[derive(Clone, Copy)]
-pub(super) struct Inside<'a> {
+pub(super) struct WalkContext<'a> {
     pub(super) is_root: bool,
     pub(super) in_metadata: bool,
     /// Why there may be no defaults.
@@ -23,7 +23,7 @@ pub(super) struct Inside<'a> {
     pub(super) rules: bool,
 }
 
-impl Inside<'static> {
+impl WalkContext<'static> {
     pub(super) const ROOT: Self = Self {
         is_root: true,
         in_metadata: false,
@@ -33,7 +33,7 @@ impl Inside<'static> {
     };
 }
 
-pub(super) struct Walk {
+pub(super) struct SchemaWalk {
     pub(super) causes: Vec<Cause>,
     /// What is wrong with rules, which comes last.
     pub(super) of_rules: Vec<Cause>,
@@ -41,7 +41,7 @@ pub(super) struct Walk {
     pub(super) with_rules: bool,
 }
 
-impl Walk {
+impl SchemaWalk {
     pub(super) fn new(with_rules: bool) -> Self {
         Self {
             causes: Vec::new(),
@@ -58,7 +58,7 @@ impl Walk {
         self.causes.push(Cause::invalid(at, value, why));
     }
 
-    pub(super) fn place(&mut self, schema: &Value, inside: Inside<'_>, at: Path<'_>) {
+    pub(super) fn place(&mut self, schema: &Value, inside: WalkContext<'_>, at: Path<'_>) {
         let before = self.causes.len();
         self.words(schema, inside, at);
         self.below(schema, inside, at);
@@ -74,7 +74,7 @@ impl Walk {
     }
 
     /// Words that may not be said, or not like this.
-    fn words(&mut self, schema: &Value, inside: Inside<'_>, at: Path<'_>) {
+    fn words(&mut self, schema: &Value, inside: WalkContext<'_>, at: Path<'_>) {
         let kind = text_at(schema, "/type");
         if !kind.is_empty() && !TYPES.contains(&kind) {
             let types: Vec<String> = TYPES.iter().map(|kind| (*kind).to_owned()).collect();
@@ -124,8 +124,8 @@ impl Walk {
     }
 
     /// The schemas within a schema.
-    fn below(&mut self, schema: &Value, inside: Inside<'_>, at: Path<'_>) {
-        let inner = Inside {
+    fn below(&mut self, schema: &Value, inside: WalkContext<'_>, at: Path<'_>) {
+        let inner = WalkContext {
             is_root: false,
             ..inside
         };
@@ -150,7 +150,7 @@ impl Walk {
                 };
                 self.place(
                     values,
-                    Inside {
+                    WalkContext {
                         no_defaults,
                         ..inner
                     },
@@ -165,7 +165,7 @@ impl Walk {
             let no_old_self = inner.no_old_self.or_else(|| (!correlated).then_some(at));
             self.place(
                 items,
-                Inside {
+                WalkContext {
                     no_old_self,
                     ..inner
                 },
@@ -175,8 +175,8 @@ impl Walk {
     }
 
     /// The fields of a schema.
-    fn fields(&mut self, schema: &Value, inside: Inside<'_>, at: Path<'_>) {
-        let inner = Inside {
+    fn fields(&mut self, schema: &Value, inside: WalkContext<'_>, at: Path<'_>) {
+        let inner = WalkContext {
             is_root: false,
             ..inside
         };
@@ -199,8 +199,8 @@ impl Walk {
     }
 
     /// `not`, `allOf` and its like.
-    fn alternatives(&mut self, schema: &Value, inner: Inside<'_>, at: Path<'_>) {
-        let part_of = Inside {
+    fn alternatives(&mut self, schema: &Value, inner: WalkContext<'_>, at: Path<'_>) {
+        let part_of = WalkContext {
             rules: false,
             ..inner
         };

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::openapi::parameters;
-use crate::openapi::schemas::{Names, REFERENCE, meta};
+use crate::openapi::schemas::{REFERENCE, TypeNames, meta};
 
 /// What the requests of a path are about.
 #[derive(Clone, Debug)]
@@ -46,7 +46,7 @@ const STREAMS: [&str; 2] = [
 
 impl Operation<'_> {
     /// A request; `action` is the real server's word for it.
-    pub(super) fn of(&self, action: &str, names: &Names) -> Value {
+    pub(super) fn of(&self, action: &str, names: &TypeNames) -> Value {
         let mut operation = json!({
             "description": self.text(action),
             "operationId": self.id(action),
@@ -64,7 +64,7 @@ impl Operation<'_> {
     }
 
     /// The list over all namespaces.
-    pub(super) fn list_everywhere(&self, names: &Names) -> Value {
+    pub(super) fn list_everywhere(&self, names: &TypeNames) -> Value {
         let mut list = self.of("list", names);
         if let Value::Object(fields) = &mut list {
             let id = format!("list{}{}ForAllNamespaces", self.area(), self.noun);
@@ -105,7 +105,7 @@ impl Operation<'_> {
         }
     }
 
-    fn responses(&self, action: &str, names: &Names) -> Value {
+    fn responses(&self, action: &str, names: &TypeNames) -> Value {
         let status = meta("Status");
         let answer = match action {
             "list" => &names.list,

@@ -9,12 +9,12 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::Part;
+use super::DocumentPart;
 use crate::json::list;
-use message::Message;
+use message::MessageBuilder;
 
 /// The parts of a document, written.
-pub(super) struct Parts<'a> {
+pub(super) struct PartTable<'a> {
     pub(super) info: &'a [u8],
     pub(super) paths: &'a BTreeMap<String, Vec<u8>>,
     pub(super) types: &'a BTreeMap<String, Vec<u8>>,
@@ -24,8 +24,8 @@ pub(super) struct Parts<'a> {
 }
 
 /// A document of written parts.
-pub(super) fn document(parts: &Parts<'_>) -> Vec<u8> {
-    let mut document = Message::default();
+pub(super) fn document(parts: &PartTable<'_>) -> Vec<u8> {
+    let mut document = MessageBuilder::default();
     document.text(1, "2.0");
     document.bytes(2, parts.info);
     // In the message of paths, vendor extensions come first.
@@ -38,7 +38,7 @@ pub(super) fn document(parts: &Parts<'_>) -> Vec<u8> {
 }
 
 fn named(field: u32, parts: &BTreeMap<String, Vec<u8>>) -> Vec<u8> {
-    let mut all = Message::default();
+    let mut all = MessageBuilder::default();
     for (name, part) in parts {
         all.named(field, name, part);
     }
@@ -46,16 +46,16 @@ fn named(field: u32, parts: &BTreeMap<String, Vec<u8>>) -> Vec<u8> {
 }
 
 /// A part of a document.
-pub(super) fn part(part: Part, value: &Value) -> Vec<u8> {
+pub(super) fn part(part: DocumentPart, value: &Value) -> Vec<u8> {
     match part {
-        Part::Info => texts_of(value, &[("title", 1), ("version", 2)]),
-        Part::Path => path(value),
-        Part::Type => schema(value),
-        Part::Parameter => parameter(value),
-        Part::Security => security(value),
-        Part::SecurityDefinition => {
+        DocumentPart::Info => texts_of(value, &[("title", 1), ("version", 2)]),
+        DocumentPart::Path => path(value),
+        DocumentPart::Type => schema(value),
+        DocumentPart::Parameter => parameter(value),
+        DocumentPart::Security => security(value),
+        DocumentPart::SecurityDefinition => {
             let fields = [("type", 1), ("name", 2), ("in", 3), ("description", 4)];
-            let mut either = Message::default();
+            let mut either = MessageBuilder::default();
             either.bytes(2, &texts_of(value, &fields));
             either.done()
         }
@@ -63,7 +63,7 @@ pub(super) fn part(part: Part, value: &Value) -> Vec<u8> {
 }
 
 fn texts_of(value: &Value, fields: &[(&str, u32)]) -> Vec<u8> {
-    let mut message = Message::default();
+    let mut message = MessageBuilder::default();
     for (word, field) in fields {
         message.text_at(*field, value, word);
     }
@@ -72,7 +72,7 @@ fn texts_of(value: &Value, fields: &[(&str, u32)]) -> Vec<u8> {
 
 /// The first of the requirements, each of which names no scopes.
 fn security(value: &Value) -> Vec<u8> {
-    let mut requirement = Message::default();
+    let mut requirement = MessageBuilder::default();
     let all = value.as_array().into_iter().flatten();
     for (name, _) in all.filter_map(Value::as_object).flatten() {
         requirement.named(1, name, &[]);
@@ -81,7 +81,7 @@ fn security(value: &Value) -> Vec<u8> {
 }
 
 fn path(value: &Value) -> Vec<u8> {
-    let mut item = Message::default();
+    let mut item = MessageBuilder::default();
     for (method, field) in [
         ("get", 2),
         ("put", 3),
@@ -102,7 +102,7 @@ fn path(value: &Value) -> Vec<u8> {
 }
 
 fn operation(value: &Value) -> Vec<u8> {
-    let mut message = Message::default();
+    let mut message = MessageBuilder::default();
     message.texts_at(1, value, "tags");
     message.text_at(3, value, "description");
     message.text_at(5, value, "operationId");
@@ -112,9 +112,9 @@ fn operation(value: &Value) -> Vec<u8> {
         message.bytes(8, &parameter_or_reference(parameter));
     }
     if let Some(Value::Object(all)) = value.get("responses") {
-        let mut responses = Message::default();
+        let mut responses = MessageBuilder::default();
         for (code, answer) in all {
-            let mut either = Message::default();
+            let mut either = MessageBuilder::default();
             either.bytes(1, &response(answer));
             responses.named(1, code, &either.done());
         }
@@ -126,10 +126,10 @@ fn operation(value: &Value) -> Vec<u8> {
 }
 
 fn response(value: &Value) -> Vec<u8> {
-    let mut message = Message::default();
+    let mut message = MessageBuilder::default();
     message.text_at(1, value, "description");
     if let Some(found) = value.get("schema") {
-        let mut either = Message::default();
+        let mut either = MessageBuilder::default();
         either.bytes(1, &schema(found));
         message.bytes(2, &either.done());
     }
@@ -137,7 +137,7 @@ fn response(value: &Value) -> Vec<u8> {
 }
 
 fn parameter_or_reference(value: &Value) -> Vec<u8> {
-    let mut either = Message::default();
+    let mut either = MessageBuilder::default();
     if value.get("$ref").is_some() {
         either.bytes(2, &texts_of(value, &[("$ref", 1)]));
     } else {
@@ -148,8 +148,8 @@ fn parameter_or_reference(value: &Value) -> Vec<u8> {
 
 fn parameter(value: &Value) -> Vec<u8> {
     let place = value.get("in").and_then(Value::as_str).unwrap_or_default();
-    let mut message = Message::default();
-    let mut either = Message::default();
+    let mut message = MessageBuilder::default();
+    let mut either = MessageBuilder::default();
     if place == "body" {
         message.text_at(1, value, "description");
         message.text_at(2, value, "name");
@@ -173,7 +173,7 @@ fn parameter(value: &Value) -> Vec<u8> {
     };
     message.text_at(kind, value, "type");
     message.truth_at(unique, value, "uniqueItems");
-    let mut plain = Message::default();
+    let mut plain = MessageBuilder::default();
     plain.bytes(of_place, &message.done());
     either.bytes(2, &plain.done());
     either.done()
@@ -202,7 +202,7 @@ const COUNTS: [(&str, u32); 6] = [
 ];
 
 fn schema(value: &Value) -> Vec<u8> {
-    let mut message = Message::default();
+    let mut message = MessageBuilder::default();
     for (word, field) in TEXTS {
         message.text_at(field, value, word);
     }
@@ -221,7 +221,7 @@ fn schema(value: &Value) -> Vec<u8> {
     }
     match value.get("additionalProperties") {
         Some(Value::Bool(allowed)) => {
-            let mut either = Message::default();
+            let mut either = MessageBuilder::default();
             either.chosen(2, *allowed);
             message.bytes(21, &either.done());
         }
@@ -229,7 +229,7 @@ fn schema(value: &Value) -> Vec<u8> {
         None => {}
     }
     if let Some(kind) = value.get("type").and_then(Value::as_str) {
-        let mut kinds = Message::default();
+        let mut kinds = MessageBuilder::default();
         kinds.text(1, kind);
         message.bytes(22, &kinds.done());
     }
@@ -237,7 +237,7 @@ fn schema(value: &Value) -> Vec<u8> {
         message.bytes(23, &one(items));
     }
     if let Some(Value::Object(fields)) = value.get("properties") {
-        let mut properties = Message::default();
+        let mut properties = MessageBuilder::default();
         for (name, field) in fields {
             properties.named(1, name, &schema(field));
         }
@@ -255,7 +255,7 @@ fn schema(value: &Value) -> Vec<u8> {
 
 /// A message with one schema.
 fn one(value: &Value) -> Vec<u8> {
-    let mut message = Message::default();
+    let mut message = MessageBuilder::default();
     message.bytes(1, &schema(value));
     message.done()
 }

@@ -93,8 +93,11 @@ fn walk(schema: &mut Map<String, Value>) {
 /// What may be null need not be there.
 fn leave_out_nullable(schema: &mut Map<String, Value>) {
     let nullable = |value: &Value| value.get("nullable") == Some(&Value::Bool(true));
-    let fields = schema.get("properties").and_then(Value::as_object);
-    let fields = fields.into_iter().flatten();
+    let fields = schema
+        .get("properties")
+        .and_then(Value::as_object)
+        .into_iter()
+        .flatten();
     let names: Vec<String> = fields
         .filter(|(_, field)| nullable(field))
         .map(|(name, _)| name.clone())

@@ -44,7 +44,7 @@ fn registry(definition: &Value) -> Registry {
 
 fn read(definition: &Value) -> Value {
     let crds = |_: &str, _: &str| definition.pointer("/spec/versions/0").cloned();
-    let text = document(&registry(definition), &crds, Form::Json);
+    let text = document(&registry(definition), &crds, DocumentFormat::Json);
     serde_json::from_slice(&text).unwrap()
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::Operation;
+use super::PatchOperation;
 use super::places::{self, MISSING, Misplaced};
 
 /// What all `copy` operations may add, in bytes.
@@ -29,7 +29,7 @@ pub enum Undone {
 pub(super) fn patched(
     object: &Value,
     deepest: usize,
-    operations: &[Operation<'_>],
+    operations: &[PatchOperation<'_>],
 ) -> Result<Value, Undone> {
     let mut document = Document {
         root: object.clone(),
@@ -53,7 +53,7 @@ struct Document {
 }
 
 impl Document {
-    fn apply(&mut self, operation: &Operation<'_>) -> Result<(), Undone> {
+    fn apply(&mut self, operation: &PatchOperation<'_>) -> Result<(), Undone> {
         let value = || operation.value.cloned().unwrap_or_default();
         let kind = operation.kind.unwrap_or("unknown");
         let path = || {
@@ -102,7 +102,7 @@ impl Document {
         self.put(
             path,
             value,
-            Words {
+            PlaceMessages {
                 no_holder: |path| {
                     format!(
                         "add operation does not apply: doc is missing path: \"{path}\": {MISSING}"
@@ -114,7 +114,7 @@ impl Document {
     }
 
     /// Puts a value where there is none, or before an item of a list.
-    fn put(&mut self, path: &str, value: Value, words: Words) -> Result<(), Undone> {
+    fn put(&mut self, path: &str, value: Value, words: PlaceMessages) -> Result<(), Undone> {
         let depth = self.deepest.saturating_sub(path.split('/').count());
         if !is_shallow(&value, depth, &mut self.looks) {
             return Err(other("the result is nested too deep"));
@@ -164,9 +164,9 @@ impl Document {
             ))
         })?;
         let wrong = |why| other(format!("error in move for path: '{key}': {why}"));
-        places::found(holder, &key).map_err(wrong)?;
+        places::get(holder, &key).map_err(wrong)?;
         let moved = places::removed(holder, &key).map_err(wrong)?;
-        self.put(path()?, moved, Words {
+        self.put(path()?, moved, PlaceMessages {
             no_holder: |path| {
                 format!("move operation does not apply: doc is missing destination path: {path}: {MISSING}")
             },
@@ -184,7 +184,7 @@ impl Document {
                 "copy operation does not apply: doc is missing from path: {from}: {MISSING}"
             ))
         })?;
-        let copy = places::found(holder, &key)
+        let copy = places::get(holder, &key)
             .map_err(|why| other(format!("error in copy for from: '{from}': {why}")))?
             .clone();
         let path = path()?;
@@ -196,7 +196,7 @@ impl Document {
                 self.copied
             )));
         }
-        self.put(path, copy, Words {
+        self.put(path, copy, PlaceMessages {
             no_holder: |path| {
                 format!("copy operation does not apply: doc is missing destination path: {path}: {MISSING}")
             },
@@ -213,7 +213,7 @@ impl Document {
                         "test operation does not apply: is missing path: {path}: {MISSING}"
                     ))
                 })?;
-                places::found(holder, &key)
+                places::get(holder, &key)
                     .map_err(|why| other(format!("error in test for path: '{path}': {why}")))?
             }
         };
@@ -255,7 +255,7 @@ impl Document {
 
 /// What is said of a value that cannot be put somewhere.
 #[derive(Clone, Copy)]
-struct Words {
+struct PlaceMessages {
     no_holder: fn(&str) -> String,
     wrong: fn(&str, &str) -> String,
 }

@@ -15,10 +15,10 @@ pub(super) fn insert(holder: &mut Value, key: String, value: Value) {
 }
 
 /// What an object or a list holds. A field that is absent is null.
-pub(super) fn found<'a>(holder: &'a Value, key: &str) -> Result<&'a Value, String> {
+pub(super) fn get<'a>(holder: &'a Value, key: &str) -> Result<&'a Value, String> {
     match holder {
         Value::Array(items) => {
-            let index = index(key, items.len()).map_err(Misplaced::said)?;
+            let index = index(key, items.len()).map_err(Misplaced::message)?;
             items.get(index).ok_or_else(|| MISSING.to_owned())
         }
         holder => {
@@ -33,7 +33,7 @@ pub(super) fn found<'a>(holder: &'a Value, key: &str) -> Result<&'a Value, Strin
 pub(super) fn removed(holder: &mut Value, key: &str) -> Result<Value, String> {
     match holder {
         Value::Array(items) => {
-            let index = index(key, items.len()).map_err(Misplaced::said)?;
+            let index = index(key, items.len()).map_err(Misplaced::message)?;
             Ok(items.remove(index))
         }
         Value::Object(fields) => fields
@@ -50,7 +50,7 @@ pub(super) enum Misplaced {
 }
 
 impl Misplaced {
-    fn said(self) -> String {
+    fn message(self) -> String {
         match self {
             Self::NoNumber(why) | Self::Outside(why) => why,
         }

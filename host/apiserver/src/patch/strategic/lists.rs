@@ -4,18 +4,18 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
-use super::lookup::Place;
+use super::lookup::PatchPlace;
 use super::order::{normalize, partition};
-use super::{DIRECTIVE, Fields, Problem, merge_fields};
+use super::{DIRECTIVE, Fields, PatchError, merge_fields};
 use crate::patch::golang::{display_list, type_of};
 
 /// `mergeSlice`.
 pub(super) fn merge_lists(
     original: Vec<Value>,
     patch: Vec<Value>,
-    place: Place<'_>,
+    place: PatchPlace<'_>,
     key: Option<&str>,
-) -> Result<Vec<Value>, Problem> {
+) -> Result<Vec<Value>, PatchError> {
     if original.is_empty() && patch.is_empty() {
         return Ok(original);
     }
@@ -26,7 +26,7 @@ pub(super) fn merge_lists(
         return normalize(ours, theirs, &patch, &original, None);
     }
     let Some(key) = key else {
-        return Err(Problem::Fault(
+        return Err(PatchError::Fault(
             "cannot merge lists without merge key for struct".to_owned(),
         ));
     };
@@ -37,19 +37,19 @@ pub(super) fn merge_lists(
 }
 
 /// `sliceElementType`: fails unless all items have one type; says whether they are objects.
-pub(super) fn same_type(left: &[Value], right: &[Value]) -> Result<bool, Problem> {
+pub(super) fn same_type(left: &[Value], right: &[Value]) -> Result<bool, PatchError> {
     let mut all = left.iter().chain(right);
     let Some(first) = all.next() else {
-        return Err(Problem::Fault(
+        return Err(PatchError::Fault(
             "no elements in any of the given slices".to_owned(),
         ));
     };
     if first.is_array() {
-        return Err(Problem::Rejected);
+        return Err(PatchError::Rejected);
     }
     if all.any(|item| type_of(item) != type_of(first)) {
         let (left, right) = (display_list(left), display_list(right));
-        return Err(Problem::Fault(format!(
+        return Err(PatchError::Fault(format!(
             "list element types are not identical: [{left} {right}]"
         )));
     }
@@ -79,7 +79,7 @@ fn apply_directives(
     mut original: Vec<Value>,
     patch: Vec<Value>,
     key: &str,
-) -> Result<(Vec<Value>, Vec<Value>), Problem> {
+) -> Result<(Vec<Value>, Vec<Value>), PatchError> {
     let mut plain = Vec::new();
     let mut deleted = HashSet::new();
     let mut replaces = false;
@@ -90,17 +90,18 @@ fn apply_directives(
         };
         match directive.as_str() {
             Some("delete") => {
-                let value = fields.get(key);
-                let value = value.ok_or_else(|| Problem::no_merge_key(fields, key))?;
+                let value = fields
+                    .get(key)
+                    .ok_or_else(|| PatchError::no_merge_key(fields, key))?;
                 deleted.insert(value.to_string());
             }
             Some("replace") => replaces = true,
             Some("merge") => {
-                return Err(Problem::Fault(
+                return Err(PatchError::Fault(
                     "merging lists cannot yet be specified in the patch".to_owned(),
                 ));
             }
-            _ => return Err(Problem::unknown_directive(directive, fields)),
+            _ => return Err(PatchError::unknown_directive(directive, fields)),
         }
     }
     if replaces {
@@ -122,9 +123,9 @@ fn directive(item: &Value) -> Option<(&Fields, &Value)> {
 fn merge_items(
     mut merged: Vec<Value>,
     patch: Vec<Value>,
-    place: Place<'_>,
+    place: PatchPlace<'_>,
     key: &str,
-) -> Result<Vec<Value>, Problem> {
+) -> Result<Vec<Value>, PatchError> {
     let mut places = HashMap::new();
     for (index, item) in merged.iter().enumerate() {
         if let Some(value) = item.get(key) {
@@ -135,8 +136,9 @@ fn merge_items(
         let Value::Object(fields) = item else {
             continue;
         };
-        let value = fields.get(key);
-        let value = value.ok_or_else(|| Problem::no_merge_key(&fields, key))?;
+        let value = fields
+            .get(key)
+            .ok_or_else(|| PatchError::no_merge_key(&fields, key))?;
         let next = merged.len();
         let index = *places.entry(value.to_string()).or_insert(next);
         match merged.get_mut(index) {

@@ -4,9 +4,10 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::lookup::Place;
+use super::lookup::PatchPlace;
 use super::{
-    DIRECTIVE, Fields, Problem, SET_ELEMENT_ORDER, list_of, lists, merge_lists, without_directives,
+    DIRECTIVE, Fields, PatchError, SET_ELEMENT_ORDER, list_of, lists, merge_lists,
+    without_directives,
 };
 use crate::patch::golang::display_list;
 
@@ -14,17 +15,17 @@ use crate::patch::golang::display_list;
 pub(super) fn merge_ordered_lists(
     original: &mut Fields,
     patch: &mut Fields,
-    place: Place<'_>,
-) -> Result<(), Problem> {
-    let directives = patch.keys();
-    let directives: Vec<String> = directives
+    place: PatchPlace<'_>,
+) -> Result<(), PatchError> {
+    let directives: Vec<String> = patch
+        .keys()
         .filter(|name| name.starts_with(SET_ELEMENT_ORDER))
         .cloned()
         .collect();
     for directive in directives {
         let order = match patch.remove(&directive).unwrap_or_default() {
             Value::Array(order) => order,
-            other => return Err(Problem::unexpected("[]interface {}", &other)),
+            other => return Err(PatchError::unexpected("[]interface {}", &other)),
         };
         let Some(name) = list_of(&directive, SET_ELEMENT_ORDER)? else {
             continue;
@@ -93,16 +94,16 @@ fn overwritten(current: &[Value], change: &[Value], key: &str) -> Vec<Value> {
     list
 }
 
-fn as_list(value: Option<&Value>) -> Result<Option<&[Value]>, Problem> {
+fn as_list(value: Option<&Value>) -> Result<Option<&[Value]>, PatchError> {
     match value {
         None => Ok(None),
         Some(Value::Array(items)) => Ok(Some(items)),
-        Some(other) => Err(Problem::unexpected("[]interface {}", other)),
+        Some(other) => Err(PatchError::unexpected("[]interface {}", other)),
     }
 }
 
 /// `validatePatchWithSetOrderList`: items of the patch must stand in the order that it sets.
-fn check(patch: &[Value], order: &[Value], key: Option<&str>) -> Result<(), Problem> {
+fn check(patch: &[Value], order: &[Value], key: Option<&str>) -> Result<(), PatchError> {
     if order.is_empty() || patch.is_empty() {
         return Ok(());
     }
@@ -125,22 +126,22 @@ fn check(patch: &[Value], order: &[Value], key: Option<&str>) -> Result<(), Prob
         return Ok(());
     }
     let (patch, order) = (display_list(patch), display_list(order));
-    Err(Problem::Fault(format!(
+    Err(PatchError::Fault(format!(
         "The order in patch list:\n{patch}\n doesn't match {SET_ELEMENT_ORDER} list:\n{order}\n"
     )))
 }
 
 /// What tells an item apart: the value of its merge key, or itself.
-fn identity<'a>(item: &'a Value, key: Option<&str>) -> Result<&'a Value, Problem> {
+fn identity<'a>(item: &'a Value, key: Option<&str>) -> Result<&'a Value, PatchError> {
     let Some(key) = key else {
         return Ok(item);
     };
     match item {
         Value::Object(fields) => {
             let value = fields.get(key);
-            value.ok_or_else(|| Problem::no_merge_key(fields, key))
+            value.ok_or_else(|| PatchError::no_merge_key(fields, key))
         }
-        other => Err(Problem::unexpected("map[string]interface {}", other)),
+        other => Err(PatchError::unexpected("map[string]interface {}", other)),
     }
 }
 
@@ -149,7 +150,7 @@ pub(super) fn partition(
     items: Vec<Value>,
     by: &[Value],
     key: Option<&str>,
-) -> Result<(Vec<Value>, Vec<Value>), Problem> {
+) -> Result<(Vec<Value>, Vec<Value>), PatchError> {
     let known = Positions::of(by, key);
     let (mut inside, mut outside) = (Vec::new(), Vec::new());
     for item in items {
@@ -169,7 +170,7 @@ pub(super) fn normalize(
     patch_order: &[Value],
     server_order: &[Value],
     key: Option<&str>,
-) -> Result<Vec<Value>, Problem> {
+) -> Result<Vec<Value>, PatchError> {
     let patch = sorted(patch, patch_order, key)?;
     let server = sorted(server, server_order, key)?;
     let positions = Positions::of(server_order, key);
@@ -196,7 +197,7 @@ fn sorted(
     mut items: Vec<Value>,
     order: &[Value],
     key: Option<&str>,
-) -> Result<Vec<Value>, Problem> {
+) -> Result<Vec<Value>, PatchError> {
     for item in items.iter().chain(order) {
         identity(item, key)?;
     }

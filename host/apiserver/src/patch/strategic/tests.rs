@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::schema::{Node, Schema, Types};
+use crate::schema::{Schema, SchemaNode, Types};
 
 /// Each patch that the tests of apimachinery v0.36.4 apply to a `MergeItem`, then random ones, and what
 /// comes of it there.
@@ -42,8 +42,14 @@ fn merge_item() -> Schema {
     });
     fields["retainKeysMergingList"] = merged(item.clone(), "merge,retainKeys", Some("name"));
     let merge_item = json!({ "type": "object", "properties": fields });
-    let types = Types::new([("MergeItem".to_owned(), Node::parse(&merge_item).unwrap())].into());
-    Schema::new(Node::parse(&item).unwrap(), Arc::new(types))
+    let types = Types::new(
+        [(
+            "MergeItem".to_owned(),
+            SchemaNode::parse(&merge_item).unwrap(),
+        )]
+        .into(),
+    );
+    Schema::new(SchemaNode::parse(&item).unwrap(), Arc::new(types))
 }
 
 #[test]

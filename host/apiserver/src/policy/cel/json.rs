@@ -21,7 +21,7 @@ pub(crate) fn json(value: &Cel) -> Result<Value, String> {
         Cel::Float(number) => (*number).into(),
         Cel::String(text) => text.as_str().into(),
         Cel::Bytes(bytes) => BASE64_STANDARD.encode(bytes.as_slice()).into(),
-        Cel::Timestamp(time) => rules::shown_time(time).into(),
+        Cel::Timestamp(time) => rules::format_time(time).into(),
         Cel::List(items) => {
             let items: Result<Vec<Value>, String> = items.iter().map(json).collect();
             Value::Array(items?)

@@ -62,8 +62,9 @@ fn in_go(user: &User) -> String {
     let extra = if user.extra.is_empty() {
         "(nil)".to_owned()
     } else {
-        let each = user.extra.iter();
-        let each: Vec<String> = each
+        let each: Vec<String> = user
+            .extra
+            .iter()
             .map(|(key, values)| format!("{key:?}:[]string{}", list(values)))
             .collect();
         format!("{{{}}}", each.join(", "))

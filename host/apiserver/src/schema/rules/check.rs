@@ -21,12 +21,12 @@ pub(crate) use known::FUNCTIONS;
 use known::{MACROS, SPACES, YES_NO};
 
 use super::functions::TYPES;
-pub(crate) use types::Type;
+pub(crate) use types::CelType;
 use types::literal_type;
 
 /// What an expression is to result in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wanted {
+pub enum ResultType {
     /// `rule`.
     Bool,
     /// `messageExpression`.
@@ -36,20 +36,20 @@ pub enum Wanted {
 /// What is wrong with an expression on values of a schema, in the real server's words.
 ///
 /// `is_object` says that the values have `apiVersion`, `kind` and `metadata`.
-pub fn fault(text: &str, schema: View<'_>, is_object: bool, wanted: Wanted) -> Option<String> {
+pub fn fault(text: &str, schema: View<'_>, is_object: bool, wanted: ResultType) -> Option<String> {
     let failed = match wanted {
-        Wanted::Bool => "compilation failed",
-        Wanted::Text => "messageExpression compilation failed",
+        ResultType::Bool => "compilation failed",
+        ResultType::Text => "messageExpression compilation failed",
     };
-    let this = Type::of(schema, is_object);
+    let this = CelType::of(schema, is_object);
     let known = vec![("self".to_owned(), this), ("oldSelf".to_owned(), this)];
     match (wanted, typed(text, known)) {
         (_, Err(why)) => Some(format!("{failed}: {why}")),
-        (_, Ok(Type::Dyn)) | (Wanted::Bool, Ok(Type::Bool)) | (Wanted::Text, Ok(Type::Text)) => {
-            None
-        }
-        (Wanted::Bool, Ok(_)) => Some("cel expression must evaluate to a bool".to_owned()),
-        (Wanted::Text, Ok(_)) => Some("messageExpression must evaluate to a string".to_owned()),
+        (_, Ok(CelType::Dyn))
+        | (ResultType::Bool, Ok(CelType::Bool))
+        | (ResultType::Text, Ok(CelType::Text)) => None,
+        (ResultType::Bool, Ok(_)) => Some("cel expression must evaluate to a bool".to_owned()),
+        (ResultType::Text, Ok(_)) => Some("messageExpression must evaluate to a string".to_owned()),
     }
 }
 
@@ -57,7 +57,10 @@ pub fn fault(text: &str, schema: View<'_>, is_object: bool, wanted: Wanted) -> O
 ///
 /// # Errors
 /// What is wrong with it, in the real server's words.
-pub(crate) fn typed<'a>(text: &'a str, known: Vec<(String, Type<'a>)>) -> Result<Type<'a>, String> {
+pub(crate) fn typed<'a>(
+    text: &'a str,
+    known: Vec<(String, CelType<'a>)>,
+) -> Result<CelType<'a>, String> {
     let expression = parse::parse(text)?;
     let mut check = Check {
         text,
@@ -77,16 +80,18 @@ pub(crate) fn typed<'a>(text: &'a str, known: Vec<(String, Type<'a>)>) -> Result
     if check.faults.is_empty() {
         return Ok(result);
     }
-    let faults = check.faults.into_iter();
-    let faults = faults.map(|(at, why)| parse::Fault::at(text, at, why));
-    Err(parse::told(text, faults.collect(), check.more))
+    let faults = check
+        .faults
+        .into_iter()
+        .map(|(at, why)| parse::SyntaxError::at(text, at, why));
+    Err(parse::messages(text, faults.collect(), check.more))
 }
 
 struct Check<'a> {
     text: &'a str,
     /// Whether a field whose name CEL cannot say has another one.
     escapes: bool,
-    known: Vec<(String, Type<'a>)>,
+    known: Vec<(String, CelType<'a>)>,
     /// How often a field was named so far.
     seen: BTreeMap<String, usize>,
     /// How often a name was that nobody has declared.
@@ -98,21 +103,21 @@ struct Check<'a> {
 }
 
 impl<'a> Check<'a> {
-    fn of(&mut self, expression: &Expression) -> Type<'a> {
+    fn of(&mut self, expression: &Expression) -> CelType<'a> {
         match &expression.expr {
             Expr::Ident(name) => self.name(name),
             Expr::Literal(literal) => literal_type(literal),
             Expr::Select(select) => {
                 let of = self.of(&select.operand);
                 let found = self.field(of, &select.field, select.test);
-                if select.test { Type::Bool } else { found }
+                if select.test { CelType::Bool } else { found }
             }
             Expr::Call(call) => self.call(call),
             Expr::List(list) => {
                 for element in &list.elements {
                     self.of(element);
                 }
-                Type::Dyn
+                CelType::Dyn
             }
             Expr::Map(map) => {
                 for entry in &map.entries {
@@ -121,29 +126,29 @@ impl<'a> Check<'a> {
                         self.of(&entry.value);
                     }
                 }
-                Type::Dyn
+                CelType::Dyn
             }
             Expr::Comprehension(all) => {
                 let item = match self.of(&all.iter_range) {
-                    Type::List(items) => Type::of(items, false),
-                    Type::Map(_) => Type::Text,
-                    _ => Type::Dyn,
+                    CelType::List(items) => CelType::of(items, false),
+                    CelType::Map(_) => CelType::Text,
+                    _ => CelType::Dyn,
                 };
                 let before = self.known.len();
                 self.of(&all.accu_init);
                 self.known.push((all.iter_var.clone(), item));
-                self.known.push((all.accu_var.clone(), Type::Dyn));
+                self.known.push((all.accu_var.clone(), CelType::Dyn));
                 self.of(&all.loop_cond);
                 self.of(&all.loop_step);
                 let result = self.of(&all.result);
                 self.known.truncate(before);
                 result
             }
-            Expr::Struct(_) | Expr::Unspecified => Type::Dyn,
+            Expr::Struct(_) | Expr::Unspecified => CelType::Dyn,
         }
     }
 
-    fn name(&mut self, name: &str) -> Type<'a> {
+    fn name(&mut self, name: &str) -> CelType<'a> {
         let known = self.known.iter().rev().find(|(known, _)| known == name);
         if let Some((_, found)) = known {
             return *found;
@@ -152,7 +157,7 @@ impl<'a> Check<'a> {
         if !fine {
             self.undeclared(name, 0, |before, _| !before.ends_with('.'));
         }
-        Type::Dyn
+        CelType::Dyn
     }
 
     fn undeclared(&mut self, name: &str, beyond: usize, fits: impl Fn(&str, &str) -> bool) {
@@ -179,30 +184,35 @@ impl<'a> Check<'a> {
     }
 
     /// A field of a value; a fault if there can be no such field. `test` says that it is in a `has`.
-    fn field(&mut self, of: Type<'a>, name: &str, test: bool) -> Type<'a> {
+    fn field(&mut self, of: CelType<'a>, name: &str, test: bool) -> CelType<'a> {
         let seen = self.seen.entry(name.to_owned()).or_default();
         let nth = *seen;
         *seen += 1;
         let why = match of {
-            Type::Map(values) => return Type::of(values, false),
-            Type::Fields(schema, is_object) => {
+            CelType::Map(values) => return CelType::of(values, false),
+            CelType::Fields(schema, is_object) => {
                 let mut fields = schema.properties();
                 let escapes = self.escapes;
-                let found = fields.find(|(field, _)| match escapes {
-                    true => escaped(field) == name,
-                    false => *field == name,
+                let found = fields.find(|(field, _)| {
+                    if escapes {
+                        escaped(field) == name
+                    } else {
+                        *field == name
+                    }
                 });
                 match found {
-                    Some(_) if is_object && name == "metadata" => return Type::Dyn,
-                    Some((_, field)) if field.kind().is_some() => return Type::of(field, false),
-                    _ if is_object && ["apiVersion", "kind"].contains(&name) => return Type::Text,
-                    _ if is_object && name == "metadata" => return Type::Dyn,
+                    Some(_) if is_object && name == "metadata" => return CelType::Dyn,
+                    Some((_, field)) if field.kind().is_some() => return CelType::of(field, false),
+                    _ if is_object && ["apiVersion", "kind"].contains(&name) => {
+                        return CelType::Text;
+                    }
+                    _ if is_object && name == "metadata" => return CelType::Dyn,
                     _ => format!("undefined field '{name}'"),
                 }
             }
             of => match of.scalar() {
                 Some(of) => format!("type '{of}' does not support field selection"),
-                None => return Type::Dyn,
+                None => return CelType::Dyn,
             },
         };
         self.report(|check| {
@@ -215,14 +225,14 @@ impl<'a> Check<'a> {
             };
             (at, why)
         });
-        Type::Dyn
+        CelType::Dyn
     }
 
-    fn call(&mut self, call: &CallExpr) -> Type<'a> {
+    fn call(&mut self, call: &CallExpr) -> CelType<'a> {
         let name = call.func_name.as_str();
         if let ("_?._", [of, _]) = (name, call.args.as_slice()) {
             self.of(of);
-            return Type::Dyn;
+            return CelType::Dyn;
         }
         if let Some(target) = &call.target {
             self.of(target);
@@ -231,46 +241,47 @@ impl<'a> Check<'a> {
         if call.target.is_some() && MACROS.contains(&name) {
             for argument in &call.args {
                 if let Expr::Ident(name) = &argument.expr {
-                    self.known.push((name.clone(), Type::Dyn));
+                    self.known.push((name.clone(), CelType::Dyn));
                 }
             }
         }
-        let arguments: Vec<Type<'a>> = call.args.iter().map(|argument| self.of(argument)).collect();
+        let arguments: Vec<CelType<'a>> =
+            call.args.iter().map(|argument| self.of(argument)).collect();
         self.known.truncate(before);
         let is_operator = !name.starts_with(|c: char| c.is_ascii_alphabetic());
         if !is_operator && !FUNCTIONS.contains(&format!(" {name} ")) {
             let called = |_: &str, after: &str| after.trim_start().starts_with('(');
             self.undeclared(name, name.len(), called);
-            return Type::Dyn;
+            return CelType::Dyn;
         }
         self.result(name, &arguments)
     }
 
-    fn result(&mut self, name: &str, arguments: &[Type<'a>]) -> Type<'a> {
+    fn result(&mut self, name: &str, arguments: &[CelType<'a>]) -> CelType<'a> {
         match (name, arguments) {
             ("_==_" | "_!=_" | "_<_" | "_<=_" | "_>_" | "_>=_", [left, right]) => {
                 self.compare(name, *left, *right);
-                Type::Bool
+                CelType::Bool
             }
-            ("_&&_" | "_||_" | "!_" | "@in" | "_in_", _) => Type::Bool,
+            ("_&&_" | "_||_" | "!_" | "@in" | "_in_", _) => CelType::Bool,
             ("_?_:_", [_, yes, no]) if yes.scalar() == no.scalar() => *yes,
             ("_+_" | "_-_" | "_*_" | "_/_" | "_%_", [left, right])
                 if left.scalar() == right.scalar() =>
             {
                 *left
             }
-            ("_[_]", [Type::List(items), _]) => Type::of(*items, false),
-            ("_[_]", [Type::Map(values), _]) => Type::of(*values, false),
-            ("string", _) => Type::Text,
-            ("size" | "int", _) => Type::Int,
-            ("double", _) => Type::Double,
-            ("bool", _) => Type::Bool,
-            _ if YES_NO.contains(&name) => Type::Bool,
-            _ => Type::Dyn,
+            ("_[_]", [CelType::List(items), _]) => CelType::of(*items, false),
+            ("_[_]", [CelType::Map(values), _]) => CelType::of(*values, false),
+            ("string", _) => CelType::Text,
+            ("size" | "int", _) => CelType::Int,
+            ("double", _) => CelType::Double,
+            ("bool", _) => CelType::Bool,
+            _ if YES_NO.contains(&name) => CelType::Bool,
+            _ => CelType::Dyn,
         }
     }
 
-    fn compare(&mut self, name: &str, left: Type<'a>, right: Type<'a>) {
+    fn compare(&mut self, name: &str, left: CelType<'a>, right: CelType<'a>) {
         let (Some(one), Some(other)) = (left.scalar(), right.scalar()) else {
             return;
         };
@@ -289,8 +300,7 @@ impl<'a> Check<'a> {
     /// The place of a word of which `fits` says that it is meant, after `nth` others of them.
     fn nth_word(&self, word: &str, nth: usize, fits: impl Fn(&str, &str) -> bool) -> usize {
         let in_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        let places = self.text.match_indices(word);
-        let mut places = places.filter(|(at, _)| {
+        let mut places = self.text.match_indices(word).filter(|(at, _)| {
             let (before, rest) = self.text.split_at(*at);
             let after = rest.get(word.len()..).unwrap_or_default();
             !before.ends_with(in_word) && !after.starts_with(in_word) && fits(before, after)

@@ -13,18 +13,18 @@ use super::{functions, machine, mend};
 
 /// The rules of one place, compiled when they are first needed.
 #[derive(Clone, Debug, Default)]
-pub struct Rules {
+pub struct RuleSet {
     written: Vec<Value>,
-    compiled: OnceLock<Arc<Vec<Rule>>>,
+    compiled: OnceLock<Arc<Vec<CompiledRule>>>,
 }
 
-impl PartialEq for Rules {
+impl PartialEq for RuleSet {
     fn eq(&self, other: &Self) -> bool {
         self.written == other.written
     }
 }
 
-impl Rules {
+impl RuleSet {
     /// Rules as `x-kubernetes-validations` has them.
     pub fn new(written: Vec<Value>) -> Self {
         Self {
@@ -38,15 +38,15 @@ impl Rules {
         self.written.is_empty()
     }
 
-    pub(super) fn compiled(&self) -> &[Rule] {
-        let compiled = || Arc::new(self.written.iter().map(Rule::new).collect());
+    pub(super) fn compiled(&self) -> &[CompiledRule] {
+        let compiled = || Arc::new(self.written.iter().map(CompiledRule::new).collect());
         self.compiled.get_or_init(compiled)
     }
 }
 
 /// What a rule says of itself.
 #[derive(Debug)]
-pub(super) struct Said {
+pub(super) struct RuleText {
     rule: String,
     message: String,
     message_expression: String,
@@ -56,8 +56,8 @@ pub(super) struct Said {
 
 /// A rule that can be asked.
 #[derive(Debug)]
-pub(super) struct Rule {
-    pub(super) said: Said,
+pub(super) struct CompiledRule {
+    pub(super) said: RuleText,
     program: Result<Expression, String>,
     message: Option<Expression>,
     field_path: String,
@@ -66,7 +66,7 @@ pub(super) struct Rule {
 
 /// What a rule says of a value.
 #[derive(Debug)]
-pub(super) enum Answer {
+pub(super) enum RuleVerdict {
     Fine,
     /// It does not hold.
     Failed(String),
@@ -76,7 +76,7 @@ pub(super) enum Answer {
     Spent(String),
 }
 
-impl Rule {
+impl CompiledRule {
     fn new(written: &Value) -> Self {
         let text = |word: &str| {
             written
@@ -91,7 +91,7 @@ impl Rule {
             message: compile(message).ok().filter(|_| !message.is_empty()),
             program,
             field_path: normal_path(text("fieldPath")),
-            said: Said {
+            said: RuleText {
                 rule: text("rule").trim().to_owned(),
                 message: text("message").trim().to_owned(),
                 message_expression: message.to_owned(),
@@ -110,10 +110,10 @@ impl Rule {
         &self.field_path
     }
 
-    pub(super) fn ask(&self, this: &Cel, before: Option<&Cel>, budget: &mut Budget) -> Answer {
+    pub(super) fn ask(&self, this: &Cel, before: Option<&Cel>, budget: &mut Budget) -> RuleVerdict {
         let program = match &self.program {
             Ok(program) => program,
-            Err(why) => return Answer::Error(format!("rule compile error: {why}")),
+            Err(why) => return RuleVerdict::Error(format!("rule compile error: {why}")),
         };
         let plain = before.cloned();
         let before = if self.said.optional_old_self {
@@ -127,20 +127,20 @@ impl Rule {
         };
         let outcome = functions::run(program, this, before.as_ref());
         if let Err(why) = budget.spend(outcome.cost) {
-            return Answer::Spent(why);
+            return RuleVerdict::Spent(why);
         }
         match outcome.answer {
-            Ok(Cel::Bool(true)) => Answer::Fine,
+            Ok(Cel::Bool(true)) => RuleVerdict::Fine,
             Ok(_) => match self.why(this, plain.as_ref(), budget) {
-                Ok(why) => Answer::Failed(why),
-                Err(why) => Answer::Spent(why),
+                Ok(why) => RuleVerdict::Failed(why),
+                Err(why) => RuleVerdict::Spent(why),
             },
-            Err(error) if machine::is_spent(&error) => Answer::Spent(format!(
+            Err(error) if machine::is_spent(&error) => RuleVerdict::Spent(format!(
                 "'{}': no further validation rules will be run due to call cost exceeds limit for rule: {}",
-                told(&error),
+                error_message(&error),
                 self.name()
             )),
-            Err(error) => Answer::Error(self.error(&error)),
+            Err(error) => RuleVerdict::Error(self.error(&error)),
         }
     }
 
@@ -196,12 +196,12 @@ impl Rule {
                  macro signature for rule: {name}"
             );
         }
-        format!("{} evaluating rule: {name}", told(error))
+        format!("{} evaluating rule: {name}", error_message(error))
     }
 }
 
 /// An error of the interpreter in cel-go's words, as far as they are known.
-pub(crate) fn told(error: &ExecutionError) -> String {
+pub(crate) fn error_message(error: &ExecutionError) -> String {
     match error {
         ExecutionError::NoSuchOverload
         | ExecutionError::UnsupportedBinaryOperator(..)

@@ -9,7 +9,7 @@ use kube_cel::cel::objects::Opaque;
 use kube_cel::cel::parser::Expression;
 use kube_cel::cel::{Context, ExecutionError, FunctionContext, Value as Cel};
 
-use super::machine::{self, Names, Outcome};
+use super::machine::{self, Activation, Evaluation};
 use crate::schema::Pattern;
 
 thread_local! {
@@ -24,7 +24,7 @@ struct Values<'a> {
     before: Option<&'a Cel>,
 }
 
-impl Names for Values<'_> {
+impl Activation for Values<'_> {
     fn named(&self, name: &str) -> Option<Cel> {
         match name {
             "self" => Some(self.this.clone()),
@@ -35,7 +35,7 @@ impl Names for Values<'_> {
 }
 
 /// Runs a rule.
-pub(super) fn run(expression: &Expression, this: &Cel, before: Option<&Cel>) -> Outcome {
+pub(super) fn run(expression: &Expression, this: &Cel, before: Option<&Cel>) -> Evaluation {
     FUNCTIONS.with(|functions| machine::run(expression, functions, &Values { this, before }))
 }
 
@@ -68,16 +68,16 @@ pub(super) const TYPES: [&str; 12] = [
 
 /// A type as a value.
 #[derive(Debug, PartialEq, Eq)]
-struct Type(&'static str);
+struct TypeValue(&'static str);
 
-impl Opaque for Type {
+impl Opaque for TypeValue {
     fn runtime_type_name(&self) -> &str {
         "type"
     }
 }
 
 fn type_named(name: &'static str) -> Cel {
-    Cel::Opaque(Arc::new(Type(name)))
+    Cel::Opaque(Arc::new(TypeValue(name)))
 }
 
 /// `type(value)`.

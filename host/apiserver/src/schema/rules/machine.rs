@@ -23,9 +23,9 @@ use kube_cel::cel::{Context, ExecutionError, Value as Cel};
 use super::cost;
 use constant::{is_constant, is_folded, is_membership, is_type};
 
-pub(crate) use time::shown;
+pub(crate) use time::format as format_time;
 
-pub(super) type Answer = Result<Cel, ExecutionError>;
+pub(super) type CelResult = Result<Cel, ExecutionError>;
 
 /// What one evaluation may cost (apiserver `pkg/apis/cel`, `PerCallLimit`).
 const LIMIT: u64 = 1_000_000;
@@ -40,7 +40,7 @@ const SPENT: &str = "@cost";
 pub(crate) const VARIABLE: &str = "@variable";
 
 /// What an expression can name.
-pub(crate) trait Names {
+pub(crate) trait Activation {
     /// The value of a name; nothing if there is no such name.
     fn named(&self, name: &str) -> Option<Cel>;
 
@@ -48,7 +48,7 @@ pub(crate) trait Names {
     ///
     /// # Errors
     /// If it comes to nothing.
-    fn variable(&self, name: &str) -> Answer {
+    fn variable(&self, name: &str) -> CelResult {
         Err(ExecutionError::no_such_key(name))
     }
 
@@ -72,17 +72,17 @@ struct Scope<'a> {
 type Outer<'a> = Option<&'a Scope<'a>>;
 
 /// One evaluation.
-pub(crate) struct Machine<'a> {
+pub(crate) struct Interpreter<'a> {
     functions: &'a Context<'static>,
-    names: &'a dyn Names,
+    names: &'a dyn Activation,
     spent: Cell<u64>,
 }
 
 /// What an evaluation came to, and what it cost.
 #[derive(Debug)]
-pub(crate) struct Outcome {
+pub(crate) struct Evaluation {
     /// What it came to.
-    pub(crate) answer: Answer,
+    pub(crate) answer: CelResult,
     /// In the real server's units, also where it failed.
     pub(crate) cost: u64,
 }
@@ -91,15 +91,15 @@ pub(crate) struct Outcome {
 pub(crate) fn run(
     expression: &Expression,
     functions: &Context<'static>,
-    names: &dyn Names,
-) -> Outcome {
-    let machine = Machine {
+    names: &dyn Activation,
+) -> Evaluation {
+    let machine = Interpreter {
         functions,
         names,
         spent: Cell::new(0),
     };
     let answer = machine.eval(expression, None);
-    Outcome {
+    Evaluation {
         answer,
         cost: machine.spent.get(),
     }
@@ -110,7 +110,7 @@ pub(crate) fn is_spent(error: &ExecutionError) -> bool {
     matches!(error, ExecutionError::FunctionError { function, .. } if function == SPENT)
 }
 
-impl Machine<'_> {
+impl Interpreter<'_> {
     fn charge(&self, cost: u64) -> Result<(), ExecutionError> {
         let spent = self.spent.get().saturating_add(cost);
         self.spent.set(spent);
@@ -121,13 +121,13 @@ impl Machine<'_> {
         Ok(())
     }
 
-    fn eval(&self, expression: &Expression, scope: Outer<'_>) -> Answer {
+    fn eval(&self, expression: &Expression, scope: Outer<'_>) -> CelResult {
         stacker::maybe_grow(LEAST_STACK, MORE_STACK, || {
             self.eval_here(expression, scope)
         })
     }
 
-    fn eval_here(&self, expression: &Expression, scope: Outer<'_>) -> Answer {
+    fn eval_here(&self, expression: &Expression, scope: Outer<'_>) -> CelResult {
         if attribute::is_one(expression) {
             let value = self.attribute(expression, scope);
             if !attribute::begins_with_condition(expression) && !is_type(expression) {
@@ -154,7 +154,7 @@ impl Machine<'_> {
         }
     }
 
-    fn list(&self, list: &ListExpr, scope: Outer<'_>) -> Answer {
+    fn list(&self, list: &ListExpr, scope: Outer<'_>) -> CelResult {
         let mut items = Vec::with_capacity(list.elements.len());
         for (index, element) in list.elements.iter().enumerate() {
             let item = self.eval(element, scope)?;
@@ -171,7 +171,7 @@ impl Machine<'_> {
         Ok(Cel::List(Arc::new(items)))
     }
 
-    fn map(&self, map: &MapExpr, scope: Outer<'_>) -> Answer {
+    fn map(&self, map: &MapExpr, scope: Outer<'_>) -> CelResult {
         let mut entries = HashMap::with_capacity(map.entries.len());
         let mut constant = true;
         for entry in &map.entries {
@@ -195,7 +195,7 @@ impl Machine<'_> {
         Ok(Cel::Map(Map { map }))
     }
 
-    fn call(&self, call: &CallExpr, scope: Outer<'_>) -> Answer {
+    fn call(&self, call: &CallExpr, scope: Outer<'_>) -> CelResult {
         match (call.func_name.as_str(), call.args.as_slice(), &call.target) {
             ("@or", parts, None) => self.any(parts, true, scope),
             ("@and", parts, None) => self.any(parts, false, scope),
@@ -239,7 +239,7 @@ impl Machine<'_> {
         }
     }
 
-    fn function(&self, call: &CallExpr, scope: Outer<'_>) -> Answer {
+    fn function(&self, call: &CallExpr, scope: Outer<'_>) -> CelResult {
         let target = call.target.as_deref();
         let target = target.filter(|target| !self.is_namespace(target, scope));
         let parts: Vec<&Expression> = target.into_iter().chain(&call.args).collect();
@@ -276,7 +276,7 @@ impl Machine<'_> {
     }
 
     /// Has the interpreter apply a function to values.
-    fn apply(&self, call: &CallExpr, on_target: bool, values: &[Cel]) -> Answer {
+    fn apply(&self, call: &CallExpr, on_target: bool, values: &[Cel]) -> CelResult {
         if let Some(answer) = apply::apply(&call.func_name, values) {
             return answer;
         }

@@ -11,8 +11,8 @@ use kube_cel::cel::parser::{Expression, Parser};
 
 use crate::deep;
 use depth::Walked;
-pub(super) use faults::{Fault, SHOWN, told};
-use tokens::{Kind, Token};
+pub(super) use faults::{SHOWN, SyntaxError, messages};
+use tokens::{Token, TokenKind};
 
 /// How many characters an expression may have.
 const LONGEST: usize = 100_000;
@@ -28,11 +28,11 @@ pub(crate) fn parse(text: &str) -> Result<Expression, String> {
     if size > LONGEST {
         let why =
             format!("expression code point size exceeds limit: size: {size}, limit {LONGEST}");
-        return Err(Fault::whole(&why));
+        return Err(SyntaxError::whole(&why));
     }
     roomy(text, || {
         let tokens = tokens::all(text);
-        let walked = depth::walk(&tokens).map_err(|why| Fault::whole(&why))?;
+        let walked = depth::walk(&tokens).map_err(|why| SyntaxError::whole(&why))?;
         let readable = readable(text, &tokens, walked);
         let parser = Parser::new()
             .enable_optional_syntax(true)
@@ -55,7 +55,7 @@ fn readable<'a>(text: &'a str, tokens: &[Token], walked: Walked) -> Cow<'a, str>
     let mut end = text.len();
     if let Some(misfit) = walked.misfit {
         let signs = |index: usize| match tokens.get(index).map(|token| token.kind) {
-            Some(Kind::Sign(sign @ ("!" | "-"))) => Some(sign),
+            Some(TokenKind::Sign(sign @ ("!" | "-"))) => Some(sign),
             _ => None,
         };
         let after = misfit + 1..tokens.len().min(misfit + READ_ON);
@@ -81,13 +81,17 @@ fn readable<'a>(text: &'a str, tokens: &[Token], walked: Walked) -> Cow<'a, str>
 fn wrong(text: &str, errors: ParseErrors) -> String {
     let count = |number: isize| usize::try_from(number).unwrap_or_default();
     let all = errors.errors.len();
-    let faults = errors.errors.into_iter().take(SHOWN).map(|error| Fault {
-        line: count(error.pos.0),
-        column: count(error.pos.1).saturating_sub(1),
-        why: error.msg,
-    });
+    let faults = errors
+        .errors
+        .into_iter()
+        .take(SHOWN)
+        .map(|error| SyntaxError {
+            line: count(error.pos.0),
+            column: count(error.pos.1).saturating_sub(1),
+            why: error.msg,
+        });
     // cel-go reads no further after that many.
-    told(text, faults.collect(), usize::from(all > SHOWN))
+    messages(text, faults.collect(), usize::from(all > SHOWN))
 }
 
 #[cfg(test)]

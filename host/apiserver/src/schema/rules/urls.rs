@@ -9,7 +9,7 @@ use kube_cel::cel::{Context, ExecutionError, Value as Cel};
 
 use crate::schema::url::Url;
 
-type Answer = Result<Cel, ExecutionError>;
+type UrlResult = Result<Cel, ExecutionError>;
 
 impl Opaque for Url {
     fn runtime_type_name(&self) -> &str {
@@ -33,7 +33,7 @@ fn is_url(This(text): This<Arc<String>>) -> bool {
     Url::parse(&text).is_ok()
 }
 
-fn url(This(text): This<Arc<String>>) -> Answer {
+fn url(This(text): This<Arc<String>>) -> UrlResult {
     let url = Url::parse(&text).map_err(|why| {
         let why = format!("URL parse error during conversion from string: {why}");
         ExecutionError::function_error("url", why)
@@ -41,7 +41,7 @@ fn url(This(text): This<Arc<String>>) -> Answer {
     Ok(Cel::Opaque(Arc::new(url)))
 }
 
-fn read(this: &Cel, read: impl FnOnce(&Url) -> String) -> Answer {
+fn read(this: &Cel, read: impl FnOnce(&Url) -> String) -> UrlResult {
     let url = match this {
         Cel::Opaque(held) => held.downcast_ref::<Url>(),
         _ => None,
@@ -50,23 +50,23 @@ fn read(this: &Cel, read: impl FnOnce(&Url) -> String) -> Answer {
     Ok(Cel::String(Arc::new(read(url))))
 }
 
-fn scheme(This(this): This<Cel>) -> Answer {
+fn scheme(This(this): This<Cel>) -> UrlResult {
     read(&this, |url| url.scheme.clone())
 }
 
-fn host(This(this): This<Cel>) -> Answer {
+fn host(This(this): This<Cel>) -> UrlResult {
     read(&this, |url| url.host.clone())
 }
 
-fn host_name(This(this): This<Cel>) -> Answer {
+fn host_name(This(this): This<Cel>) -> UrlResult {
     read(&this, |url| url.host_name().to_owned())
 }
 
-fn port(This(this): This<Cel>) -> Answer {
+fn port(This(this): This<Cel>) -> UrlResult {
     read(&this, |url| url.port().to_owned())
 }
 
-fn escaped_path(This(this): This<Cel>) -> Answer {
+fn escaped_path(This(this): This<Cel>) -> UrlResult {
     read(&this, |url| {
         let fine = |b: u8| b.is_ascii_alphanumeric() || b"-_.~!$&'()*+,;=:@/%[]".contains(&b);
         let mut escaped = String::new();
@@ -81,7 +81,7 @@ fn escaped_path(This(this): This<Cel>) -> Answer {
     })
 }
 
-fn query(This(this): This<Cel>) -> Answer {
+fn query(This(this): This<Cel>) -> UrlResult {
     let url = match &this {
         Cel::Opaque(held) => held.downcast_ref::<Url>(),
         _ => None,

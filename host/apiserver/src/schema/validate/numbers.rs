@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::values::{Outcome, Site};
+use super::values::{Site, ValueMatch};
 use crate::schema::{Constraints, Kind};
 use crate::status::Cause;
 use crate::status::shown::shown_float;
@@ -29,7 +29,7 @@ impl Number {
         }
     }
 
-    fn shown(self) -> String {
+    fn format(self) -> String {
         match self {
             Self::Int(int) => int.to_string(),
             Self::Float(float) => shown_float(float),
@@ -55,14 +55,14 @@ pub(super) fn is_whole(float: f64) -> bool {
 }
 
 /// What is wrong with a number.
-pub(super) fn validate(number: Number, constraints: &Constraints, site: Site<'_>) -> Outcome {
-    let mut outcome = Outcome::default();
+pub(super) fn validate(number: Number, constraints: &Constraints, site: Site<'_>) -> ValueMatch {
+    let mut outcome = ValueMatch::default();
     outcome.extend(site.in_range(number, "Checked"));
     if let Some(factor) = &constraints.multiple_of {
         multiple(number, Number::of(factor), site, &mut outcome);
     }
     if let Some(least) = &constraints.minimum {
-        let bound = Bound {
+        let bound = NumberBound {
             at: Number::of(least),
             exclusive: constraints.exclusive_minimum,
             words: ("Minimum boundary", "greater than"),
@@ -70,7 +70,7 @@ pub(super) fn validate(number: Number, constraints: &Constraints, site: Site<'_>
         bound.check(number, site, &mut outcome, |value, bound| value < bound);
     }
     if let Some(most) = &constraints.maximum {
-        let bound = Bound {
+        let bound = NumberBound {
             at: Number::of(most),
             exclusive: constraints.exclusive_maximum,
             words: ("Maximum boundary", "less than"),
@@ -81,7 +81,7 @@ pub(super) fn validate(number: Number, constraints: &Constraints, site: Site<'_>
     outcome
 }
 
-fn multiple(number: Number, factor: Number, site: Site<'_>, outcome: &mut Outcome) {
+fn multiple(number: Number, factor: Number, site: Site<'_>, outcome: &mut ValueMatch) {
     let misfit = site.in_range(factor, "MultipleOf");
     let native = misfit.is_none();
     outcome.extend(misfit);
@@ -103,28 +103,28 @@ fn multiple(number: Number, factor: Number, site: Site<'_>, outcome: &mut Outcom
         }
     };
     if factor.float() <= 0.0 {
-        let shown = factor.shown();
+        let shown = factor.format();
         let why = format!("factor MultipleOf declared for {path} must be positive: {shown}");
         outcome.push(site.invalid(&factor.value(), &why));
     } else if !fits {
-        let shown = factor.shown();
+        let shown = factor.format();
         let why = format!("{path} in body should be a multiple of {shown}");
         outcome.push(site.invalid(&number.value(), &why));
     }
 }
 
-struct Bound {
+struct NumberBound {
     at: Number,
     exclusive: bool,
     words: (&'static str, &'static str),
 }
 
-impl Bound {
+impl NumberBound {
     fn check(
         &self,
         number: Number,
         site: Site<'_>,
-        outcome: &mut Outcome,
+        outcome: &mut ValueMatch,
         beyond: impl Fn(f64, f64) -> bool,
     ) {
         let misfit = site.in_range(self.at, self.words.0);
@@ -150,7 +150,7 @@ impl Bound {
         if out {
             let path = site.path.dotted();
             let or_equal = if self.exclusive { "" } else { " or equal to" };
-            let (words, shown) = (self.words.1, bound.shown());
+            let (words, shown) = (self.words.1, bound.format());
             let why = format!("{path} in body should be {words}{or_equal} {shown}");
             outcome.push(site.invalid(&number.value(), &why));
         }

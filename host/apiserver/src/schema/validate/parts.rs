@@ -2,12 +2,12 @@
 
 use serde_json::Value;
 
-use super::values::{Outcome, Site, validate as validate_value};
-use crate::schema::Node;
+use super::values::{Site, ValueMatch, validate as validate_value};
+use crate::schema::SchemaNode;
 
 /// What the parts of a schema say of a value. Nothing in them is spared for not having changed.
-pub(super) fn validate(value: &Value, site: Site<'_>) -> Outcome {
-    let mut outcome = Outcome::default();
+pub(super) fn validate(value: &Value, site: Site<'_>) -> ValueMatch {
+    let mut outcome = ValueMatch::default();
     if let Some(constraints) = site.schema.node().constraints.as_deref() {
         any_of(value, &constraints.any_of, site, &mut outcome);
         one_of(value, &constraints.one_of, site, &mut outcome);
@@ -22,7 +22,7 @@ pub(super) fn validate(value: &Value, site: Site<'_>) -> Outcome {
     outcome
 }
 
-fn part(value: &Value, node: &Node, site: Site<'_>) -> Outcome {
+fn part(value: &Value, node: &SchemaNode, site: Site<'_>) -> ValueMatch {
     let schema = site.schema.part(node);
     validate_value(value, Site::new(schema, site.path, site.base), None)
 }
@@ -32,14 +32,14 @@ fn about(site: Site<'_>, why: &str) -> crate::status::Cause {
 }
 
 /// The failure that came furthest; the first of those that came equally far.
-fn further(best: Option<Outcome>, found: Outcome) -> Outcome {
+fn further(best: Option<ValueMatch>, found: ValueMatch) -> ValueMatch {
     match best {
         Some(best) if found.matches <= best.matches => best,
         _ => found,
     }
 }
 
-fn any_of(value: &Value, parts: &[Node], site: Site<'_>, outcome: &mut Outcome) {
+fn any_of(value: &Value, parts: &[SchemaNode], site: Site<'_>, outcome: &mut ValueMatch) {
     let mut best = None;
     for node in parts {
         let found = part(value, node, site);
@@ -55,7 +55,7 @@ fn any_of(value: &Value, parts: &[Node], site: Site<'_>, outcome: &mut Outcome) 
     }
 }
 
-fn one_of(value: &Value, parts: &[Node], site: Site<'_>, outcome: &mut Outcome) {
+fn one_of(value: &Value, parts: &[SchemaNode], site: Site<'_>, outcome: &mut ValueMatch) {
     let mut best = None;
     let mut fits = Vec::new();
     for node in parts {
@@ -81,7 +81,7 @@ fn one_of(value: &Value, parts: &[Node], site: Site<'_>, outcome: &mut Outcome) 
     }
 }
 
-fn all_of(value: &Value, parts: &[Node], site: Site<'_>, outcome: &mut Outcome) {
+fn all_of(value: &Value, parts: &[SchemaNode], site: Site<'_>, outcome: &mut ValueMatch) {
     let mut fits = 0;
     for node in parts {
         let found = part(value, node, site);

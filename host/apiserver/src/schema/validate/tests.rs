@@ -70,8 +70,10 @@ fn recorded(case: &Value) -> Heard {
         texts.sort();
         texts
     };
-    let refused = case.get("refused").and_then(Value::as_str);
-    let refused = refused.map(|text| text.split_once("handled as a ").unwrap().1);
+    let refused = case
+        .get("refused")
+        .and_then(Value::as_str)
+        .map(|text| text.split_once("handled as a ").unwrap().1);
     let causes = texts("causes");
     let fine = causes.is_empty() && refused.is_none();
     Heard {

@@ -14,14 +14,14 @@ use crate::status::Cause;
 
 /// What a walk found.
 #[derive(Debug, Default)]
-pub(super) struct Outcome {
+pub(super) struct ValueMatch {
     pub(super) causes: Vec<Cause>,
     /// How much of the value was looked at: of several schemas that do not fit, the real server reports
     /// the one that came furthest.
     pub(super) matches: u64,
 }
 
-impl Outcome {
+impl ValueMatch {
     pub(super) fn push(&mut self, cause: Cause) {
         if !self.causes.contains(&cause) {
             self.causes.push(cause);
@@ -98,8 +98,8 @@ fn field(base: Path<'_>, path: &Path<'_>) -> String {
 }
 
 /// What is wrong with a value. With a [`Pair`], what has not changed is not wrong.
-pub(super) fn validate(value: &Value, site: Site<'_>, pair: Option<Pair<'_>>) -> Outcome {
-    let mut outcome = Outcome::default();
+pub(super) fn validate(value: &Value, site: Site<'_>, pair: Option<Pair<'_>>) -> ValueMatch {
+    let mut outcome = ValueMatch::default();
     if value.is_null() {
         outcome.merge(of_type(value, site));
         outcome.merge(allowed(value, site));
@@ -112,8 +112,8 @@ pub(super) fn validate(value: &Value, site: Site<'_>, pair: Option<Pair<'_>>) ->
     outcome
 }
 
-fn all(value: &Value, site: Site<'_>, pair: Option<Pair<'_>>, outcome: &mut Outcome) {
-    let mut step = |found: Outcome| {
+fn all(value: &Value, site: Site<'_>, pair: Option<Pair<'_>>, outcome: &mut ValueMatch) {
+    let mut step = |found: ValueMatch| {
         outcome.merge(found);
         outcome.matched();
     };
@@ -176,21 +176,22 @@ fn type_of(value: &Value) -> (&'static str, &'static str) {
     }
 }
 
-fn of_type(value: &Value, site: Site<'_>) -> Outcome {
+fn of_type(value: &Value, site: Site<'_>) -> ValueMatch {
     let types = types(site.schema.kind());
     let (own, own_format) = type_of(value);
-    let wrong = |wanted: &str, got: &str| Outcome {
+    let wrong = |wanted: &str, got: &str| ValueMatch {
         causes: vec![site.wrong_type(wanted, got)],
         matches: 0,
     };
-    let fine = Outcome {
+    let fine = ValueMatch {
         causes: Vec::new(),
         matches: 1,
     };
     if value.is_null() {
-        return match types.is_empty() || site.schema.is_nullable() {
-            true => fine,
-            false => wrong(&types.join(","), "null"),
+        return if types.is_empty() || site.schema.is_nullable() {
+            fine
+        } else {
+            wrong(&types.join(","), "null")
         };
     }
     let whole = value.as_f64().is_some_and(is_whole);
@@ -210,8 +211,8 @@ fn of_type(value: &Value, site: Site<'_>) -> Outcome {
     }
 }
 
-fn of_text(text: &str, site: Site<'_>) -> Outcome {
-    let mut outcome = Outcome::default();
+fn of_text(text: &str, site: Site<'_>) -> ValueMatch {
+    let mut outcome = ValueMatch::default();
     let Some(constraints) = site.constraints() else {
         return outcome;
     };
@@ -237,8 +238,8 @@ fn of_text(text: &str, site: Site<'_>) -> Outcome {
     outcome
 }
 
-fn of_format(format: &str, text: &str, site: Site<'_>) -> Outcome {
-    let mut outcome = Outcome::default();
+fn of_format(format: &str, text: &str, site: Site<'_>) -> ValueMatch {
+    let mut outcome = ValueMatch::default();
     if !formats::is_of(format, text) {
         let path = site.path.dotted();
         let shown = crate::status::shown::quoted(text);
@@ -248,8 +249,8 @@ fn of_format(format: &str, text: &str, site: Site<'_>) -> Outcome {
     outcome
 }
 
-fn of_items(items: &[Value], site: Site<'_>, pair: Option<Pair<'_>>) -> Outcome {
-    let mut outcome = Outcome::default();
+fn of_items(items: &[Value], site: Site<'_>, pair: Option<Pair<'_>>) -> ValueMatch {
+    let mut outcome = ValueMatch::default();
     if let Some(schema) = site.schema.items() {
         for (index, item) in items.iter().enumerate() {
             let pair = pair.and_then(|pair| pair.index(index));
@@ -284,10 +285,12 @@ fn of_items(items: &[Value], site: Site<'_>, pair: Option<Pair<'_>>) -> Outcome 
 }
 
 /// `enum`. Go compares after it has made the value one of the type of the allowed one.
-fn allowed(value: &Value, site: Site<'_>) -> Outcome {
-    let mut outcome = Outcome::default();
-    let allowed = site.constraints().map(|all| all.allowed.as_slice());
-    let allowed = allowed.unwrap_or_default();
+fn allowed(value: &Value, site: Site<'_>) -> ValueMatch {
+    let mut outcome = ValueMatch::default();
+    let allowed = site
+        .constraints()
+        .map(|all| all.allowed.as_slice())
+        .unwrap_or_default();
     let same = |allowed: &Value| match (value, allowed) {
         (Value::Number(value), Value::Number(allowed)) => {
             match (Number::of(value), Number::of(allowed)) {
@@ -312,8 +315,8 @@ fn word(allowed: &Value) -> String {
     }
 }
 
-fn of_fields(fields: &Map<String, Value>, site: Site<'_>, pair: Option<Pair<'_>>) -> Outcome {
-    let mut outcome = Outcome::default();
+fn of_fields(fields: &Map<String, Value>, site: Site<'_>, pair: Option<Pair<'_>>) -> ValueMatch {
+    let mut outcome = ValueMatch::default();
     let count = fields.len();
     if let Some(constraints) = site.constraints() {
         let least = constraints.min_properties;

@@ -145,7 +145,7 @@ mod tests {
     use crate::options::Options;
     use crate::seams::{Clock, Rng, Seams};
     use crate::server::Server;
-    use crate::store::{Key, Place};
+    use crate::store::{GroupResource, NamespacedName};
 
     #[test]
     fn a_server_for_clients_says_where_and_who_it_is() {
@@ -161,11 +161,13 @@ mod tests {
             };
             let server = Server::with(seams, options);
             move |group: &str, plural: &str, namespace: &str, name: &str| {
-                let place = Place {
+                let place = GroupResource {
                     group: group.to_owned(),
                     plural: plural.to_owned(),
                 };
-                let held = server.store().get(&place, &Key::new(namespace, name));
+                let held = server
+                    .store()
+                    .get(&place, &NamespacedName::new(namespace, name));
                 held.map(|held| held.value())
             }
         };

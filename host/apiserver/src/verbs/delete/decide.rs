@@ -15,7 +15,7 @@ pub(super) const FOREGROUND: &str = "foregroundDeletion";
 
 /// What a deletion does next.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Step {
+pub(super) enum DeletionStep {
     /// It has begun, and there is nothing to add.
     Stay,
     /// It waits in this state for finalizers, or for its time.
@@ -27,7 +27,12 @@ pub(super) enum Step {
 }
 
 /// What a deletion of this object does next.
-pub(super) fn next(old: &Value, options: &DeleteOptions, strategy: Strategy, now: &str) -> Step {
+pub(super) fn next(
+    old: &Value,
+    options: &DeleteOptions,
+    strategy: Strategy,
+    now: &str,
+) -> DeletionStep {
     let finalizers = finalizers(old, options, strategy.dependents);
     let mut new = old.clone();
     let list = (!finalizers.is_empty()).then(|| json!(finalizers));
@@ -46,22 +51,22 @@ pub(super) fn next(old: &Value, options: &DeleteOptions, strategy: Strategy, now
                 let began = later(meta::text(old, "deletionTimestamp"), -held);
                 mark(&mut new, &began, seconds);
             }
-            _ => return Step::Stay,
+            _ => return DeletionStep::Stay,
         },
         None if strategy.graceful || !begun => mark(&mut new, now, seconds),
         None => {}
     }
     if seconds == 0 && finalizers.is_empty() {
         return if strategy.graceful {
-            Step::End(new)
+            DeletionStep::End(new)
         } else {
-            Step::Go
+            DeletionStep::Go
         };
     }
     if new == *old {
-        Step::Stay
+        DeletionStep::Stay
     } else {
-        Step::Wait(new)
+        DeletionStep::Wait(new)
     }
 }
 
@@ -158,9 +163,9 @@ mod tests {
             strategy(plural),
             now,
         ) {
-            Step::Wait(new) => Some(meta::finalizers(&new)),
-            Step::Go | Step::End(_) => None,
-            Step::Stay => Some(vec!["stays".to_owned()]),
+            DeletionStep::Wait(new) => Some(meta::finalizers(&new)),
+            DeletionStep::Go | DeletionStep::End(_) => None,
+            DeletionStep::Stay => Some(vec!["stays".to_owned()]),
         };
         let waits = |old: &Value, propagation| does(old, propagation, "configmaps");
         let background = Some(Propagation::Background);
@@ -202,8 +207,8 @@ mod tests {
             "spec": { "nodeName": "n", "terminationGracePeriodSeconds": 30 },
         });
         let marked = |step| match step {
-            Step::Wait(new) => (false, new["metadata"].clone()),
-            Step::End(new) => (true, new["metadata"].clone()),
+            DeletionStep::Wait(new) => (false, new["metadata"].clone()),
+            DeletionStep::End(new) => (true, new["metadata"].clone()),
             other => panic!("{other:?}"),
         };
         let metadata = |at: &str, seconds: i64| {
@@ -217,10 +222,18 @@ mod tests {
             marked(begun.clone()),
             (false, metadata("2026-11-21T09:30:30Z", 30))
         );
-        let Step::Wait(begun) = begun else { panic!() };
+        let DeletionStep::Wait(begun) = begun else {
+            panic!()
+        };
         let later = "2026-11-21T09:30:05Z";
-        assert_eq!(next(&begun, &with(None), strategy, later), Step::Stay);
-        assert_eq!(next(&begun, &with(Some(60)), strategy, later), Step::Stay);
+        assert_eq!(
+            next(&begun, &with(None), strategy, later),
+            DeletionStep::Stay
+        );
+        assert_eq!(
+            next(&begun, &with(Some(60)), strategy, later),
+            DeletionStep::Stay
+        );
         let shorter = next(&begun, &with(Some(7)), strategy, later);
         assert_eq!(
             marked(shorter),

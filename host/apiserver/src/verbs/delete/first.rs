@@ -5,7 +5,7 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::decide::{FOREGROUND, ORPHAN, Step};
+use super::decide::{DeletionStep, FOREGROUND, ORPHAN};
 use crate::crd::names;
 use crate::definitions;
 use crate::meta;
@@ -55,10 +55,10 @@ pub(super) fn next(
     old: &Value,
     options: &DeleteOptions,
     now: Timestamp,
-) -> Option<Step> {
+) -> Option<DeletionStep> {
     if meta::is_deleting(old) {
         let waits = is_namespace(resource) && has_contents(old);
-        return waits.then_some(Step::Stay);
+        return waits.then_some(DeletionStep::Stay);
     }
     let mut new = old.clone();
     if is_namespace(resource) {
@@ -68,7 +68,7 @@ pub(super) fn next(
     } else {
         names::begin_deletion(&mut new, now);
     }
-    Some(Step::Wait(new))
+    Some(DeletionStep::Wait(new))
 }
 
 fn set_finalizers(object: &mut Value, finalizers: &[String]) {

@@ -28,13 +28,13 @@ pub(super) fn read(call: &Call<'_>) -> Result<DeleteOptions, Refusal> {
 }
 
 /// The options in a body, in any format and in the version of any group.
-fn body(body: &[u8], format: decode::Format) -> Result<Value, String> {
+fn body(body: &[u8], format: decode::BodyFormat) -> Result<Value, String> {
     let mut options = match format {
-        decode::Format::Protobuf => {
+        decode::BodyFormat::Protobuf => {
             builtin::decode_protobuf(body, ("v1", KIND)).map_err(|refused| refused.why)?
         }
-        decode::Format::Yaml => yaml::read(body)?.value,
-        decode::Format::Json => {
+        decode::BodyFormat::Yaml => yaml::read(body)?.value,
+        decode::BodyFormat::Json => {
             decode::json(body)
                 .map_err(|why| format!("couldn't get version/kind; json parse error: {why}"))?
                 .value
@@ -63,7 +63,7 @@ fn body(body: &[u8], format: decode::Format) -> Result<Value, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::request::decode::Format;
+    use crate::request::decode::BodyFormat;
     use serde_json::json;
 
     /// What client-go sends: the options in `runtime.Unknown`.
@@ -89,18 +89,18 @@ mod tests {
         let options = b"\x08\x1e\x12\x03\x0a\x01u\x22\x0aBackground\x2a\x03All";
         for version in ["v1", "policy/v1", "example.dev/v1", "meta.k8s.io/v1", ""] {
             let bytes = sent(version, "DeleteOptions", options);
-            let body = body(&bytes, Format::Protobuf).unwrap();
+            let body = body(&bytes, BodyFormat::Protobuf).unwrap();
             let query = crate::request::query::Query::default();
             let read = DeleteOptions::read(&query, Some(&body)).unwrap();
             assert_eq!(read.grace_seconds, Some(30), "{version}");
             assert_eq!(read.uid.as_deref(), Some("u"));
             assert!(read.dry_run && read.propagation.is_some());
         }
-        let none = body(&sent("v1", "DeleteOptions", b""), Format::Protobuf).unwrap();
+        let none = body(&sent("v1", "DeleteOptions", b""), BodyFormat::Protobuf).unwrap();
         let query = crate::request::query::Query::default();
         let read = DeleteOptions::read(&query, Some(&none)).unwrap();
         assert_eq!(read, DeleteOptions::default());
-        let other = body(&sent("v1", "ConfigMap", b""), Format::Protobuf);
+        let other = body(&sent("v1", "ConfigMap", b""), BodyFormat::Protobuf);
         assert_eq!(
             other.unwrap_err(),
             "no kind \"ConfigMap\" is registered for version \"v1\" in scheme \"pkg/runtime/scheme.go:111\""
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn options_of_the_wrong_type_are_refused() {
-        let read = |value: Value| body(value.to_string().as_bytes(), Format::Json);
+        let read = |value: Value| body(value.to_string().as_bytes(), BodyFormat::Json);
         assert_eq!(
             read(json!({ "gracePeriodSeconds": "5" })).unwrap_err(),
             "json: cannot unmarshal string into Go struct field DeleteOptions.gracePeriodSeconds of type int64"

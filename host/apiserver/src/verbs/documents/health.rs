@@ -54,8 +54,10 @@ fn all(endpoint: &str, verbose: bool, excluded: &[String]) -> String {
             format!("[+]{check}{how} ok\n")
         })
         .collect();
-    let unknown = { excluded.iter() }.filter(|excluded| !checks.contains(&excluded.as_str()));
-    let mut unknown: Vec<String> = unknown.map(|check| format!("{check:?}")).collect();
+    let mut unknown: Vec<String> = { excluded.iter() }
+        .filter(|excluded| !checks.contains(&excluded.as_str()))
+        .map(|check| format!("{check:?}"))
+        .collect();
     unknown.sort();
     if !unknown.is_empty() {
         let unknown = unknown.join(", ");

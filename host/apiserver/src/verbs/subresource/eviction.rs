@@ -12,15 +12,15 @@ use crate::admission::{self, Admission};
 use crate::answer::Answer;
 use crate::call::Call;
 use crate::registry::Resource;
-use crate::request::loopback::{self, Agent, At, Failed, Sent};
+use crate::request::loopback::{self, Agent, At, Failed, RequestBody};
 use crate::request::options::{DeleteOptions, WriteKind, WriteOptions};
 use crate::request::query::Query;
 use crate::request::route::Verb;
 use crate::state::State;
 use crate::status::{Cause, Named, Refusal};
-use crate::store::{Key, Write};
+use crate::store::{NamespacedName, Write};
 use crate::verbs::{delete, update};
-use crate::write::{Part, sent};
+use crate::write::{ObjectPart, sent};
 use crate::{budgets, conditions, meta};
 
 /// Other writes may come first this often.
@@ -44,12 +44,14 @@ pub(super) fn create(call: &Call<'_>) -> Result<Answer, Refusal> {
     let options = options(call)?;
     let mut last = Refusal::internal("too many writes came first");
     for _ in 0..TRIES {
-        let held = call.held()?;
+        let held = call.stored()?;
         let pod = held.value();
-        let leave = match is_free(&pod) {
-            true if is_over(&pod) => Leave::Freely,
-            true => Leave::Unchanged(None),
-            false => by_budget(call, &pod, &options)?,
+        let leave = if is_over(&pod) {
+            Leave::Freely
+        } else if is_free(&pod) {
+            Leave::Unchanged(None)
+        } else {
+            by_budget(call, &pod, &options)?
         };
         let own = options.resource_version.is_some();
         let mut wanted = options.clone();
@@ -136,7 +138,7 @@ fn by_budget(call: &Call<'_>, pod: &Value, options: &DeleteOptions) -> Result<Le
     if !conditions::is_true(pod, "Ready") && budgets::spares_unready(&budget) {
         return Ok(Leave::Unchanged(Some(name)));
     }
-    let place = Key::new(&key.namespace, &name);
+    let place = NamespacedName::new(&key.namespace, &name);
     let now = call.state.seams().clock.wall();
     for _ in 0..TRIES {
         let new = budgets::decremented(budget, &key.name, now)?;
@@ -166,13 +168,19 @@ fn by_budget(call: &Call<'_>, pod: &Value, options: &DeleteOptions) -> Result<Le
 fn replace_status(
     state: &State,
     budgets: &Arc<Resource>,
-    key: &Key,
+    key: &NamespacedName,
     new: &Value,
 ) -> Result<(), Failed> {
     let target = At::status(budgets, key).target(Some(&key.name));
-    let request = loopback::request(SERVER, Method::PUT, target.clone(), Sent::Object, new);
+    let request = loopback::request(
+        SERVER,
+        Method::PUT,
+        target.clone(),
+        RequestBody::Object,
+        new,
+    );
     let call = Call::new(state, &request, &target, budgets, Verb::Update);
-    update::part(&call, Part::Status)?;
+    update::part(&call, ObjectPart::Status)?;
     Ok(())
 }
 
@@ -182,7 +190,7 @@ fn delete_marked(call: &Call<'_>, mut options: DeleteOptions) -> Result<(), Refu
     if !options.dry_run {
         let now = call.state.seams().clock.wall();
         for left in (0..TRIES).rev() {
-            let held = call.held()?;
+            let held = call.stored()?;
             let pod = held.value();
             unchanged(&pod, &options)?;
             let write = Write::Put(crate::convert::to_stored(marked(pod, now), call.resource));

@@ -33,7 +33,7 @@ pub(super) fn bind(call: &Call<'_>) -> Result<Answer, Refusal> {
     admission::validate(&Admission::write(call, &options, &binding, None))?;
     let now = call.state.seams().clock.wall();
     for _ in 0..TRIES {
-        let held = call.held()?;
+        let held = call.stored()?;
         if let Some(other) = other(&binding, &held.value()) {
             let key = call.resource.etcd_key(&key);
             let why = format!(

@@ -19,7 +19,7 @@ use crate::request::route::Verb;
 use crate::schema::View;
 use crate::status::{Cause, Named, Refusal};
 use crate::verbs::patch::configuration;
-use crate::write::{Part, Wanted, Writing, accept, sent};
+use crate::write::{ObjectPart, WantedObject, Writing, accept, sent};
 use crate::{builtin, meta, patch, present, selector};
 
 const VERSION: &str = "autoscaling/v1";
@@ -44,7 +44,7 @@ pub(super) fn answer(call: &Call<'_>) -> Result<Answer, Refusal> {
         Ok(read)
     };
     if call.verb == Verb::Get {
-        let held = present::value(call.resource, &*call.held()?);
+        let held = present::value(call.resource, &*call.stored()?);
         let scale = read(&held)?;
         return Ok(present::scale(
             call.resource,
@@ -59,7 +59,7 @@ pub(super) fn answer(call: &Call<'_>) -> Result<Answer, Refusal> {
         _ => WriteKind::Patch,
     };
     let options = WriteOptions::read(&call.request.query, kind)?;
-    let writing = Writing::of(call, &options, Part::Scale);
+    let writing = Writing::of(call, &options, ObjectPart::Scale);
     let owners = owners(call);
     let written = writing.update(|old| {
         let old = old.unwrap_or(&Value::Null);
@@ -69,9 +69,12 @@ pub(super) fn answer(call: &Call<'_>) -> Result<Answer, Refusal> {
         judge(call, &wanted, old)?;
         admission::validate(&Admission::write(call, &options, &wanted, Some(&before)))?;
         let mut object = scale::write(old, &wanted, &paths)?;
-        mutant!(ScalingLeavesTheOldOwner, return Ok(Wanted::Applied(object)));
+        mutant!(
+            ScalingLeavesTheOldOwner,
+            return Ok(WantedObject::Applied(object))
+        );
         owners.to_object(&wanted, &mut object, &call.resource.api_version());
-        Ok(Wanted::Applied(object))
+        Ok(WantedObject::Applied(object))
     })?;
     let scale = read(&written.object.into_value(call.resource))?;
     Ok(present::scale(

@@ -27,7 +27,7 @@ const KIND: &str = "TokenRequest";
 /// Gives out a token that this server takes for the service account.
 pub(super) fn create(call: &Call<'_>) -> Result<Answer, Refusal> {
     let options = WriteOptions::read(&call.request.query, WriteKind::Create)?;
-    let held = call.held()?.value();
+    let held = call.stored()?.value();
     let mut review = sent::part(call, "token")?;
     let seconds = review
         .pointer("/spec/expirationSeconds")

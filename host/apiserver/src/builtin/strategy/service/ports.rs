@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::{Fields, Write, fault, needs_health_port, objects};
+use super::{BuiltInWrite, Fields, fault, needs_health_port, objects};
 use crate::json::text;
 use crate::status::{Cause, Refusal};
 
@@ -16,7 +16,7 @@ const OUTSIDE: &str =
     "provided port is not in the valid range. The range of valid ports is 30000-32767";
 
 /// Why a service gets no ports.
-pub(super) enum Wrong {
+pub(super) enum PortError {
     /// A field is wrong.
     Field(Cause),
     /// The request is.
@@ -69,7 +69,7 @@ pub(super) fn of(spec: &Fields) -> BTreeSet<u64> {
 struct Allocation<'a> {
     taken: BTreeSet<u64>,
     own: BTreeSet<u64>,
-    write: Write<'a>,
+    write: BuiltInWrite<'a>,
 }
 
 impl Allocation<'_> {
@@ -85,7 +85,7 @@ impl Allocation<'_> {
     }
 
     /// Takes any port: a random one, or else the next. A dry run only counts.
-    fn take_any(&mut self) -> Result<u64, Wrong> {
+    fn take_any(&mut self) -> Result<u64, PortError> {
         let number = if self.write.is_dry_run {
             Some(self.own.last().map_or(DRY_PORT, |last| last + 1))
         } else {
@@ -96,16 +96,16 @@ impl Allocation<'_> {
         };
         let number = number.ok_or_else(|| {
             let why = "Internal error occurred: failed to allocate a nodePort: range is full";
-            Wrong::Refused(fault(why))
+            PortError::Refused(fault(why))
         })?;
         self.own.insert(number);
         Ok(number)
     }
 
-    fn take_at(&mut self, index: usize, number: u64) -> Result<(), Wrong> {
+    fn take_at(&mut self, index: usize, number: u64) -> Result<(), PortError> {
         self.take(number).map_err(|why| {
             let field = format!("spec.ports[{index}].nodePort");
-            Wrong::Field(Cause::invalid(field, &number.into(), why))
+            PortError::Field(Cause::invalid(field, &number.into(), why))
         })
     }
 }
@@ -115,8 +115,8 @@ pub(super) fn set(
     spec: &mut Fields,
     old: Option<&Fields>,
     mut taken: BTreeSet<u64>,
-    write: Write<'_>,
-) -> Result<(), Wrong> {
+    write: BuiltInWrite<'_>,
+) -> Result<(), PortError> {
     if let Some(old) = old {
         taken.extend(of(old));
     }
@@ -136,7 +136,7 @@ pub(super) fn set(
                 spec.insert("healthCheckNodePort".to_owned(), number.into());
             }
             number => allocation.take(number).map_err(|why| {
-                Wrong::Refused(fault(format!(
+                PortError::Refused(fault(format!(
                     "Internal error occurred: failed to allocate requested HealthCheck NodePort \
                      {number}: {why}"
                 )))
@@ -147,7 +147,7 @@ pub(super) fn set(
 }
 
 /// `initNodePorts`: ports with the same number share one of the nodes.
-fn create(spec: &mut Fields, allocation: &mut Allocation<'_>) -> Result<(), Wrong> {
+fn create(spec: &mut Fields, allocation: &mut Allocation<'_>) -> Result<(), PortError> {
     let allocates = allocates(spec);
     let number = |port: &Fields| port.get("port").and_then(Value::as_u64).unwrap_or(0);
     let asked: Vec<(u64, u64)> = list(spec)
@@ -191,7 +191,7 @@ fn update(
     spec: &mut Fields,
     had: &BTreeSet<u64>,
     allocation: &mut Allocation<'_>,
-) -> Result<(), Wrong> {
+) -> Result<(), PortError> {
     let allocates = allocates(spec);
     let mut pairs: BTreeSet<(String, u64)> = BTreeSet::new();
     for (index, port) in objects(spec, "ports").enumerate() {
@@ -209,7 +209,7 @@ fn update(
         let protocol = text(port, "protocol").to_owned();
         if !pairs.insert((protocol.clone(), number)) {
             let why = format!("duplicate nodePort: {{{protocol} {number}}}");
-            return Err(Wrong::Refused(Refusal::unknown(why)));
+            return Err(PortError::Refused(Refusal::unknown(why)));
         }
     }
     Ok(())

@@ -28,7 +28,7 @@ fn written(sent: &Value, old: Option<&Value>, others: &Others, dry: bool) -> Res
     decode(&mut object, resource).unwrap();
     default(&mut object, resource);
     let rng = Rng::seeded(1);
-    let write = Write {
+    let write = BuiltInWrite {
         is_dry_run: dry,
         ..write(resource, others, &rng)
     };
@@ -56,8 +56,8 @@ fn a_service_changes_its_type_and_drops_what_the_old_type_needs() {
             patched["spec"]["type"] = json!(to);
             patched["spec"]["externalName"] = json!("a.b");
             for (how, sent) in [("patch", patched), ("apply", service(to, &json!({})))] {
-                let new = written(&sent, Some(&old), &others, false);
-                let new = new.unwrap_or_else(|why| panic!("{how} {from} to {to}: {why}"));
+                let new = written(&sent, Some(&old), &others, false)
+                    .unwrap_or_else(|why| panic!("{how} {from} to {to}: {why}"));
                 let has = |at: &str| new.pointer(at).is_some_and(|value| !is_empty(value));
                 let is_open = matches!(to, "NodePort" | "LoadBalancer");
                 for (at, is_there) in [

@@ -57,8 +57,9 @@ fn keep(spec: &mut Fields, old: &Fields) {
 
 /// A port keeps its number by its name, unless another port wants that.
 fn keep_ports(spec: &mut Fields, old: &Fields) {
-    let before = old.get("ports").and_then(Value::as_array);
-    let before: Vec<&Fields> = before
+    let before: Vec<&Fields> = old
+        .get("ports")
+        .and_then(Value::as_array)
         .into_iter()
         .flatten()
         .filter_map(Value::as_object)

@@ -19,7 +19,7 @@ pub(super) fn name(job: &Spot<'_>, causes: &mut Causes) {
     let host = format!("{}-{}", name.text(), last - 1);
     if !names::label(&host).is_empty() {
         let why = format!("will not able to create pod with invalid DNS label: {host}");
-        name.said(&why, causes);
+        name.invalid_text(&why, causes);
     }
 }
 

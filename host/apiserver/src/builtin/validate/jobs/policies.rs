@@ -35,7 +35,7 @@ pub(super) fn failure(spec: &Spot<'_>, causes: &mut Causes) {
         for pattern in conditions.items() {
             let kind = pattern.of("type");
             for why in names::label_key(kind.text()) {
-                kind.said(&why, causes);
+                kind.invalid_text(&why, causes);
             }
             choice(&pattern.of("status"), STATUSES, causes);
         }
@@ -163,8 +163,7 @@ fn total(text: &str, most: i64) -> Result<i64, String> {
 
 fn interval(text: &str, most: i64) -> Result<(i64, i64), String> {
     let number = |text: &str| {
-        let number = text.parse::<i64>();
-        let number = number.map_err(|_| {
+        let number = text.parse::<i64>().map_err(|_| {
             format!(
                 "cannot convert string to integer for index: {}",
                 quoted(text)

@@ -59,7 +59,7 @@ pub(super) fn dns(spec: &Spot<'_>, causes: &mut Causes) {
 pub(super) fn hosts(spec: &Spot<'_>, causes: &mut Causes) {
     for alias in spec.of("hostAliases").items() {
         for why in addresses::ip(alias.of("ip").text()) {
-            alias.of("ip").said(&why, causes);
+            alias.of("ip").invalid_text(&why, causes);
         }
         for host in alias.of("hostnames").items() {
             host.fits(names::subdomain, causes);

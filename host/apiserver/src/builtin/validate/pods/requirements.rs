@@ -66,7 +66,7 @@ pub(super) fn of_pod(spec: &Spot<'_>, causes: &mut Causes) {
     whole::judge(spec, causes);
 }
 
-type NameRule = fn(&str, &str) -> Vec<Cause>;
+type ResourceNameCheck = fn(&str, &str) -> Vec<Cause>;
 
 fn container_name(name: &str, told: &str) -> Vec<Cause> {
     let wrong = resources::of_container(name);
@@ -85,7 +85,7 @@ fn pod_name(name: &str, told: &str) -> Vec<Cause> {
     wrong.iter().map(cause).collect()
 }
 
-fn judge(resources: &Spot<'_>, spec: &Spot<'_>, rule: NameRule, causes: &mut Causes) {
+fn judge(resources: &Spot<'_>, spec: &Spot<'_>, rule: ResourceNameCheck, causes: &mut Causes) {
     let (limits, requests) = (resources.of("limits"), resources.of("requests"));
     for (list, is_request) in [(&limits, false), (&requests, true)] {
         for (name, amount) in list.entries() {
@@ -114,7 +114,7 @@ pub(super) fn overhead(overhead: &Spot<'_>, causes: &mut Causes) {
     }
 }
 
-fn amount(name: &str, amount: &Spot<'_>, told: &str, rule: NameRule, causes: &mut Causes) {
+fn amount(name: &str, amount: &Spot<'_>, told: &str, rule: ResourceNameCheck, causes: &mut Causes) {
     causes.extend(rule(name, told));
     causes.extend(resources::amount(name, amount, told));
     if let Some(size) = name.strip_prefix(HUGE) {

@@ -71,7 +71,7 @@ fn node_term(term: &Spot<'_>, is_strict: bool, causes: &mut Causes) {
                 values.required(why, causes);
             }
             "In" | "NotIn" | "Exists" | "DoesNotExist" | "Gt" | "Lt" => {}
-            _ => operator.said("not a valid selector operator", causes),
+            _ => operator.invalid_text("not a valid selector operator", causes),
         }
         label(&requirement.of("key"), causes);
         for value in values.items().filter(|_| is_strict) {
@@ -87,7 +87,7 @@ fn node_term(term: &Spot<'_>, is_strict: bool, causes: &mut Causes) {
                 values.required(why, causes);
             }
             "In" | "NotIn" => {}
-            _ => operator.said("not a valid selector operator", causes),
+            _ => operator.invalid_text("not a valid selector operator", causes),
         }
         if requirement.of("key").text() == "metadata.name" {
             values
@@ -96,14 +96,14 @@ fn node_term(term: &Spot<'_>, is_strict: bool, causes: &mut Causes) {
         } else {
             requirement
                 .of("key")
-                .said("not a valid field selector key", causes);
+                .invalid_text("not a valid field selector key", causes);
         }
     }
 }
 
 fn label(key: &Spot<'_>, causes: &mut Causes) {
     for why in names::label_key(key.text()) {
-        key.said(&why, causes);
+        key.invalid_text(&why, causes);
     }
 }
 

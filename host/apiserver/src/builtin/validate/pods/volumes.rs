@@ -127,7 +127,9 @@ fn source(volume: &Spot<'_>, kind: &str, causes: &mut Causes) {
             source.of("server").named(|_| Vec::new(), causes);
             source.of("path").named(|_| Vec::new(), causes);
             if !source.of("path").text().starts_with('/') {
-                source.of("path").said("must be an absolute path", causes);
+                source
+                    .of("path")
+                    .invalid_text("must be an absolute path", causes);
             }
         }
         "downwardAPI" => {

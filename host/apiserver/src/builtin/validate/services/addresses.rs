@@ -128,9 +128,11 @@ pub(super) fn source_ranges(service: &Spot<'_>, old: Option<&Spot<'_>>, causes: 
         if !is_balancer {
             causes.push(Cause::forbidden(field, ONLY_BALANCERS));
         }
-        let held = old.map(|old| old.of("spec.loadBalancerSourceRanges").value());
-        let held = held.and_then(Value::as_array).into_iter().flatten();
-        let held: Vec<&str> = held
+        let held: Vec<&str> = old
+            .map(|old| old.of("spec.loadBalancerSourceRanges").value())
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
             .filter_map(|range| Some(range.as_str()?.trim()))
             .collect();
         for (index, range) in ranges.items().enumerate() {
@@ -153,7 +155,13 @@ pub(super) fn source_ranges(service: &Spot<'_>, old: Option<&Spot<'_>>, causes: 
 }
 
 /// Of addresses and their families the first stays, and the second can only come and go.
-pub(super) fn kept(new: &Spot<'_>, old: &Spot<'_>, one: &str, field: &str, causes: &mut Causes) {
+pub(super) fn keep_first(
+    new: &Spot<'_>,
+    old: &Spot<'_>,
+    one: &str,
+    field: &str,
+    causes: &mut Causes,
+) {
     let (policy, new, old) = (new.of("ipFamilyPolicy"), new.of(field), old.of(field));
     let (wanted, held) = (new.len(), old.len());
     let both = if wanted == held { held } else { 1 };

@@ -109,7 +109,7 @@ fn the_status_of_a_node_has_whole_and_positive_amounts() {
         };
         let old = json!({});
         assert_eq!(
-            judge_part("v1/nodes", &new, Some(&old), Written::Status),
+            judge_part("v1/nodes", &new, Some(&old), WriteUnderTest::Status),
             wanted
         );
         assert_eq!(judge("v1/nodes", &new, None), wanted);
@@ -117,7 +117,7 @@ fn the_status_of_a_node_has_whole_and_positive_amounts() {
     let address = json!({ "type": "InternalIP", "address": "10.0.0.1" });
     let new = json!({ "status": { "addresses": [address, address] } });
     assert_eq!(
-        judge_part("v1/nodes", &new, Some(&json!({})), Written::Status),
+        judge_part("v1/nodes", &new, Some(&json!({})), WriteUnderTest::Status),
         [
             "status.addresses[1]: Duplicate value: {\"Type\":\"InternalIP\",\"Address\":\"10.0.0.1\"}"
         ]
@@ -200,7 +200,7 @@ fn the_status_of_a_pod_has_addresses_conditions_and_ends() {
     ];
     for (policy, held, status, wrong) in rows {
         let (new, old) = (pod(policy, &status), pod(policy, held));
-        let said = judge_part("v1/pods", &new, Some(&old), Written::Status);
+        let said = judge_part("v1/pods", &new, Some(&old), WriteUnderTest::Status);
         assert_eq!(said, wrong, "{policy} {status}");
     }
     let empty = pod("Always", &json!({ "conditions": [{ "type": "" }] }));
@@ -208,7 +208,7 @@ fn the_status_of_a_pod_has_addresses_conditions_and_ends() {
         "v1/pods",
         &empty,
         Some(&pod("Always", &none)),
-        Written::Status,
+        WriteUnderTest::Status,
     );
     assert!(
         said[0].starts_with("status.conditions[0].Type: Invalid value: \"\": name part must be")

@@ -221,13 +221,13 @@ fn variables(env: &Spot<'_>, all: &mut Vec<String>) {
 }
 
 /// A port that is there already.
-struct Known {
+struct HostPort {
     at: String,
     host: (String, i64),
 }
 
 fn ports(spec: &Spot<'_>, all: &mut Vec<String>) {
-    let mut numbers: BTreeMap<(i64, String), Vec<Known>> = BTreeMap::new();
+    let mut numbers: BTreeMap<(i64, String), Vec<HostPort>> = BTreeMap::new();
     let mut names: BTreeMap<String, String> = BTreeMap::new();
     let mut of_names = Vec::new();
     for list in CONTAINERS {
@@ -257,7 +257,7 @@ fn ports(spec: &Spot<'_>, all: &mut Vec<String>) {
                 } else if !name.is_empty() {
                     names.insert(name, at.clone());
                 }
-                others.push(Known { at, host });
+                others.push(HostPort { at, host });
             }
         }
     }

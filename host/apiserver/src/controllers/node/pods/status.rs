@@ -123,9 +123,10 @@ pub(in crate::controllers::node) fn refreshed(mut pod: Value, now: Timestamp) ->
         "ReadinessGatesNotReady",
         "corresponding condition of pod readiness gate is not \"True\"",
     );
-    let ready = match gates_are_open(&pod) {
-        true => Ok(true),
-        false => Err((closed.0, closed.1.to_owned())),
+    let ready = if gates_are_open(&pod) {
+        Ok(true)
+    } else {
+        Err((closed.0, closed.1.to_owned()))
     };
     condition(&mut pod, "Ready", ready, now);
     observed(pod)
@@ -256,17 +257,17 @@ fn condition(pod: &mut Value, kind: &str, holds: Result<bool, (&str, String)>, n
 #[cfg(test)]
 mod tests {
     use super::super::tests::pod;
-    use super::super::{NAME, Step, next};
+    use super::super::{NAME, PodStep, next};
     use super::*;
 
     #[test]
     fn a_pod_is_accepted_then_runs_then_ends() {
         let now: Timestamp = "2026-11-21T09:30:00Z".parse().unwrap();
         let accepted = admitted(pod(NAME, "Pending", None), now);
-        assert_eq!(next(&accepted), Step::Start);
+        assert_eq!(next(&accepted), PodStep::Start);
         assert!(!conditions::is_true(&accepted, "Ready"));
         let runs = running(accepted, &Address("10.244.0.1".to_owned()), || 7, now);
-        assert_eq!(next(&runs), Step::Leave);
+        assert_eq!(next(&runs), PodStep::Leave);
         assert!(conditions::is_true(&runs, "Ready"));
         let names: Vec<&str> = list_at(&runs, "/status/containerStatuses")
             .iter()
@@ -299,14 +300,14 @@ mod tests {
             || 7,
             now,
         );
-        assert_eq!(next(&runs), Step::Leave);
+        assert_eq!(next(&runs), PodStep::Leave);
         assert!(!conditions::is_true(&runs, "Ready"));
         let mut open = runs;
         conditions::put(
             &mut open,
             json!({ "type": "example.com/lb", "status": "True" }),
         );
-        assert_eq!(next(&open), Step::Refresh);
+        assert_eq!(next(&open), PodStep::Refresh);
         assert!(conditions::is_true(&refreshed(open, now), "Ready"));
     }
 }

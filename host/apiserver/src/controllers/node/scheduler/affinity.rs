@@ -37,8 +37,9 @@ fn meets(term: &Value, node: &Value) -> bool {
 }
 
 fn requires(requirement: &Value, held: Option<&str>) -> bool {
-    let values = requirement.get("values").and_then(Value::as_array);
-    let values: Vec<&str> = values
+    let values: Vec<&str> = requirement
+        .get("values")
+        .and_then(Value::as_array)
         .into_iter()
         .flatten()
         .filter_map(Value::as_str)

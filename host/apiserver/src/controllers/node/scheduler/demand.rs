@@ -16,7 +16,7 @@ type Port = (String, String, i64);
 
 /// What a pod asks of a node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(in crate::controllers::node) struct Demand {
+pub(in crate::controllers::node) struct PodRequests {
     /// In billionths, by resource.
     pub(super) requests: BTreeMap<String, i128>,
     pub(super) ports: BTreeSet<Port>,
@@ -45,7 +45,7 @@ pub(super) fn allocatable(node: &Value, resource: &str) -> i128 {
     found.and_then(amount).unwrap_or(0)
 }
 
-impl Demand {
+impl PodRequests {
     /// What a pod with this spec asks (component-helpers `resource/helpers.go`): its containers, or what the
     /// pod as a whole says, and its overhead.
     pub(in crate::controllers::node) fn of(spec: &Value) -> Self {
@@ -105,7 +105,7 @@ fn ports(spec: &Value) -> BTreeSet<Port> {
 
 impl Usage {
     /// Adds a pod.
-    pub(in crate::controllers::node) fn add(&mut self, demand: &Demand) {
+    pub(in crate::controllers::node) fn add(&mut self, demand: &PodRequests) {
         self.pods += 1;
         for (name, amount) in &demand.requests {
             *self.requests.entry(name.clone()).or_default() += amount;
@@ -142,7 +142,7 @@ mod tests {
             "initContainers": [{ "resources": { "requests": { "memory": "1Gi" } } }],
             "overhead": { "cpu": "100m" },
         });
-        let demand = Demand::of(&spec);
+        let demand = PodRequests::of(&spec);
         let want = [
             ("cpu", ONE * 16 / 10),
             ("example.com/gpu", ONE),
@@ -151,6 +151,6 @@ mod tests {
         let want = want.map(|(name, amount)| (name.to_owned(), amount));
         assert_eq!(demand.requests, BTreeMap::from(want));
         let whole = json!({ "resources": { "requests": { "cpu": "4" } }, "containers": spec["containers"] });
-        assert_eq!(Demand::of(&whole).requests["cpu"], ONE * 4);
+        assert_eq!(PodRequests::of(&whole).requests["cpu"], ONE * 4);
     }
 }

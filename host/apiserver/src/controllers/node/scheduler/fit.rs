@@ -4,25 +4,25 @@
 use serde_json::Value;
 
 use super::affinity;
-use super::demand::{Demand, Usage, allocatable};
+use super::demand::{PodRequests, Usage, allocatable};
 use super::tolerations::{tolerates, untolerated};
 
 /// A node, and what the pods on it take.
 #[derive(Clone, Debug, Default)]
-pub(in crate::controllers::node) struct Machine {
+pub(in crate::controllers::node) struct NodeInfo {
     pub(in crate::controllers::node) node: Value,
     pub(in crate::controllers::node) usage: Usage,
 }
 
 /// Why a pod does not fit on a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::controllers::node) struct Misfit {
+pub(in crate::controllers::node) struct FitError {
     pub(in crate::controllers::node) reasons: Vec<String>,
     /// Whether it would fit if other pods went.
     pub(in crate::controllers::node) is_resolvable: bool,
 }
 
-impl Misfit {
+impl FitError {
     fn for_good(reason: &str) -> Self {
         Self {
             reasons: vec![reason.to_owned()],
@@ -32,40 +32,40 @@ impl Misfit {
 }
 
 /// Why a pod does not fit on a node; nothing if it does. The first filter that refuses decides.
-pub(in crate::controllers::node) fn why_not(spec: &Value, machine: &Machine) -> Option<Misfit> {
+pub(in crate::controllers::node) fn why_not(spec: &Value, machine: &NodeInfo) -> Option<FitError> {
     unsuited(spec, &machine.node)
         .or_else(|| ports(spec, machine))
         .or_else(|| resources(spec, machine))
 }
 
 /// Why no pod like this may be on a node, however much room there is.
-pub(in crate::controllers::node) fn unsuited(spec: &Value, node: &Value) -> Option<Misfit> {
+pub(in crate::controllers::node) fn unsuited(spec: &Value, node: &Value) -> Option<FitError> {
     let cordoned = node.pointer("/spec/unschedulable") == Some(&Value::Bool(true));
     if cordoned && !tolerates(spec, "node.kubernetes.io/unschedulable", "", "NoSchedule") {
-        return Some(Misfit::for_good("node(s) were unschedulable"));
+        return Some(FitError::for_good("node(s) were unschedulable"));
     }
     if untolerated(spec, node).is_some() {
-        return Some(Misfit::for_good("node(s) had untolerated taint(s)"));
+        return Some(FitError::for_good("node(s) had untolerated taint(s)"));
     }
     if !affinity::matches(spec, node) {
-        return Some(Misfit::for_good(
+        return Some(FitError::for_good(
             "node(s) didn't match Pod's node affinity/selector",
         ));
     }
     None
 }
 
-fn ports(spec: &Value, machine: &Machine) -> Option<Misfit> {
-    let wanted = Demand::of(spec).ports;
+fn ports(spec: &Value, machine: &NodeInfo) -> Option<FitError> {
+    let wanted = PodRequests::of(spec).ports;
     let is_taken = wanted.iter().any(|port| machine.usage.takes(port));
-    is_taken.then(|| Misfit {
+    is_taken.then(|| FitError {
         reasons: vec!["node(s) didn't have free ports for the requested pod ports".to_owned()],
         is_resolvable: true,
     })
 }
 
-fn resources(spec: &Value, machine: &Machine) -> Option<Misfit> {
-    let demand = Demand::of(spec);
+fn resources(spec: &Value, machine: &NodeInfo) -> Option<FitError> {
+    let demand = PodRequests::of(spec);
     let mut reasons = Vec::new();
     let mut is_resolvable = true;
     if machine.usage.pods + 1 > allocatable(&machine.node, "pods") / super::demand::ONE {
@@ -78,15 +78,15 @@ fn resources(spec: &Value, machine: &Machine) -> Option<Misfit> {
             is_resolvable = is_resolvable && *wanted <= whole;
         }
     }
-    (!reasons.is_empty()).then_some(Misfit {
+    (!reasons.is_empty()).then_some(FitError {
         reasons,
         is_resolvable,
     })
 }
 
 /// How many pods like this there is room for on a node that suits them.
-pub(in crate::controllers::node) fn copies(spec: &Value, machine: &Machine) -> i64 {
-    let demand = Demand::of(spec);
+pub(in crate::controllers::node) fn copies(spec: &Value, machine: &NodeInfo) -> i64 {
+    let demand = PodRequests::of(spec);
     let pods = allocatable(&machine.node, "pods") / super::demand::ONE - machine.usage.pods;
     let mut room = pods.max(0);
     for (name, wanted) in demand.requests.iter().filter(|(_, wanted)| **wanted > 0) {
@@ -102,16 +102,19 @@ pub(in crate::controllers::node) fn copies(spec: &Value, machine: &Machine) -> i
 
 /// What kube-scheduler says of a pod that fits on none of the nodes (`FitError` in `framework/types.go`, and
 /// what `PostFilter` adds).
-pub(in crate::controllers::node) fn message(misfits: &[Misfit]) -> String {
+pub(in crate::controllers::node) fn message(misfits: &[FitError]) -> String {
     let count = misfits.len();
     if count == 0 {
         return "no nodes available to schedule pods".to_owned();
     }
     let reasons = misfits.iter().flat_map(|misfit| &misfit.reasons);
     let reasons = histogram(reasons.map(String::as_str));
-    let after = histogram(misfits.iter().map(|misfit| match misfit.is_resolvable {
-        true => "No preemption victims found for incoming pod",
-        false => "Preemption is not helpful for scheduling",
+    let after = histogram(misfits.iter().map(|misfit| {
+        if misfit.is_resolvable {
+            "No preemption victims found for incoming pod"
+        } else {
+            "Preemption is not helpful for scheduling"
+        }
     }));
     format!(
         "0/{count} nodes are available: {reasons}. no new claims to deallocate, preemption: 0/{count} nodes are \
@@ -125,8 +128,10 @@ fn histogram<'a>(texts: impl Iterator<Item = &'a str>) -> String {
     for text in texts {
         *counts.entry(text).or_default() += 1;
     }
-    let lines = counts.iter().map(|(text, count)| format!("{count} {text}"));
-    let mut lines: Vec<String> = lines.collect();
+    let mut lines: Vec<String> = counts
+        .iter()
+        .map(|(text, count)| format!("{count} {text}"))
+        .collect();
     lines.sort_unstable();
     lines.join(", ")
 }
@@ -137,24 +142,24 @@ mod tests {
 
     use super::*;
 
-    fn machine(spec: &Value, used: &[Value]) -> Machine {
+    fn machine(spec: &Value, used: &[Value]) -> NodeInfo {
         let mut usage = Usage::default();
         for spec in used {
-            usage.add(&Demand::of(spec));
+            usage.add(&PodRequests::of(spec));
         }
         let node = json!({
             "metadata": { "name": "n", "labels": { "disk": "ssd" } },
             "spec": spec,
             "status": { "allocatable": { "cpu": "8", "memory": "32Gi", "pods": "3" } },
         });
-        Machine { node, usage }
+        NodeInfo { node, usage }
     }
 
     fn asks(cpu: &str) -> Value {
         json!({ "containers": [{ "resources": { "requests": { "cpu": cpu } } }] })
     }
 
-    fn said(spec: &Value, machine: &Machine) -> Vec<String> {
+    fn said(spec: &Value, machine: &NodeInfo) -> Vec<String> {
         why_not(spec, machine).map_or_else(Vec::new, |misfit| misfit.reasons)
     }
 
@@ -205,7 +210,7 @@ mod tests {
 
     #[test]
     fn a_pod_that_fits_nowhere_is_told_of_as_kube_scheduler_does() {
-        let misfit = |spec: &Value, machine: &Machine| why_not(spec, machine).unwrap();
+        let misfit = |spec: &Value, machine: &NodeInfo| why_not(spec, machine).unwrap();
         let free = machine(&json!({}), &[]);
         let large = misfit(&asks("5000"), &free);
         assert_eq!(

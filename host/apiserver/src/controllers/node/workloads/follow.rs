@@ -14,7 +14,7 @@ use crate::meta;
 use crate::options::Options;
 use crate::seams::Instant;
 use crate::server::Server;
-use crate::store::Place;
+use crate::store::GroupResource;
 
 /// What has become of a workload.
 #[derive(Clone, Copy, Debug, Default)]
@@ -92,8 +92,10 @@ fn starts(workload: Workload, object: &Value, options: &Options) -> Duration {
 
 /// The spec of a workload's pods.
 fn spec(workload: Workload, object: &Value) -> Value {
-    let spec = object.pointer("/spec/template/spec");
-    let mut spec = spec.cloned().unwrap_or_else(|| json!({}));
+    let mut spec = object
+        .pointer("/spec/template/spec")
+        .cloned()
+        .unwrap_or_else(|| json!({}));
     if workload != Workload::DaemonSet {
         return spec;
     }
@@ -129,7 +131,7 @@ fn has_pods(server: &Server, workload: Workload, thing: &Thing, object: &Value) 
         Workload::Deployment => ("apps", "replicasets"),
         _ => ("", "pods"),
     };
-    let place = Place {
+    let place = GroupResource {
         group: group.to_owned(),
         plural: plural.to_owned(),
     };

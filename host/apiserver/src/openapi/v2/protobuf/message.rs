@@ -5,9 +5,9 @@ use serde_json::Value;
 
 /// A message: its fields so far.
 #[derive(Debug, Default)]
-pub(super) struct Message(Vec<u8>);
+pub(super) struct MessageBuilder(Vec<u8>);
 
-impl Message {
+impl MessageBuilder {
     /// The message.
     pub(super) fn done(self) -> Vec<u8> {
         self.0
@@ -99,7 +99,7 @@ impl Message {
 }
 
 fn yaml(value: &Value) -> Vec<u8> {
-    let mut any = Message::default();
+    let mut any = MessageBuilder::default();
     any.text(2, &value.to_string());
     any.0
 }

@@ -114,15 +114,15 @@ fn a_document_has_its_parts_where_gnostic_looks_for_them() {
         "responses": { "200": { "description": "OK", "schema": { "$ref": "#/definitions/a.B" } } },
         "x-kubernetes-action": "get",
     });
-    let written = document(&Parts {
-        info: &part(Part::Info, &json!({ "title": "T", "version": "v" })),
+    let written = document(&PartTable {
+        info: &part(DocumentPart::Info, &json!({ "title": "T", "version": "v" })),
         paths: &one("/p", path(&json!({ "get": get }))),
         types: &one("a.B", schema(&json!({ "type": "string" }))),
         parameters: &one(
             "pretty",
             parameter(&json!({ "in": "query", "name": "pretty" })),
         ),
-        security: &part(Part::Security, &json!([{ "Token": [] }])),
+        security: &part(DocumentPart::Security, &json!([{ "Token": [] }])),
         security_definitions: &one("Token", Vec::new()),
     });
     let read = Read::of(&written);

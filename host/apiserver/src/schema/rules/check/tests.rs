@@ -22,7 +22,7 @@ fn a_hundred_faults_are_shown() {
 
 #[test]
 fn equal_are_only_values_of_one_type() {
-    let known = || vec![("n".to_owned(), Type::Int)];
+    let known = || vec![("n".to_owned(), CelType::Int)];
     assert!(typed("n < 1.0 && n == 1", known()).is_ok());
     let why = typed("n == 1.0", known()).unwrap_err();
     let want = "ERROR: <input>:1:3: found no matching overload for '_==_' applied to '(int, double)'\n \

@@ -5,7 +5,7 @@ use kube_cel::cel::common::ast::LiteralValue;
 use crate::schema::{Kind, View};
 
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Type<'a> {
+pub(crate) enum CelType<'a> {
     /// Nobody knows.
     Dyn,
     Bool,
@@ -21,7 +21,7 @@ pub(crate) enum Type<'a> {
     Fields(View<'a>, bool),
 }
 
-impl<'a> Type<'a> {
+impl<'a> CelType<'a> {
     pub(crate) fn of(schema: View<'a>, is_object: bool) -> Self {
         let format = schema.node().format.as_deref().unwrap_or_default();
         match schema.kind() {
@@ -57,13 +57,13 @@ impl<'a> Type<'a> {
     }
 }
 
-pub(super) fn literal_type<'a>(literal: &LiteralValue) -> Type<'a> {
+pub(super) fn literal_type<'a>(literal: &LiteralValue) -> CelType<'a> {
     match literal {
-        LiteralValue::Boolean(_) => Type::Bool,
-        LiteralValue::Int(_) => Type::Int,
-        LiteralValue::Double(_) => Type::Double,
-        LiteralValue::String(_) => Type::Text,
-        LiteralValue::Bytes(_) => Type::Bytes,
-        LiteralValue::Null | LiteralValue::UInt(_) => Type::Dyn,
+        LiteralValue::Boolean(_) => CelType::Bool,
+        LiteralValue::Int(_) => CelType::Int,
+        LiteralValue::Double(_) => CelType::Double,
+        LiteralValue::String(_) => CelType::Text,
+        LiteralValue::Bytes(_) => CelType::Bytes,
+        LiteralValue::Null | LiteralValue::UInt(_) => CelType::Dyn,
     }
 }

@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use kube_cel::cel::{ExecutionError, Value as Cel};
 
-use super::{Answer, key, none, optional, some, time};
+use super::{CelResult, key, none, optional, some, time};
 use crate::schema::rules::functions::{size, type_of};
 
 /// The result of a function; nothing if the interpreter has it as cel-go does.
-pub(super) fn apply(name: &str, values: &[Cel]) -> Option<Answer> {
+pub(super) fn apply(name: &str, values: &[Cel]) -> Option<CelResult> {
     Some(match (name, values) {
         ("_==_", [left, right]) => Ok(Cel::Bool(left == right)),
         ("_!=_", [left, right]) => Ok(Cel::Bool(left != right)),
@@ -26,7 +26,7 @@ pub(super) fn apply(name: &str, values: &[Cel]) -> Option<Answer> {
         ("_+_", [Cel::Bytes(left), Cel::Bytes(right)]) => Ok(Cel::Bytes(Arc::new(
             [left.as_slice(), right.as_slice()].concat(),
         ))),
-        ("unwrapOpt" | "unwrap", [Cel::List(items)]) => held(items),
+        ("unwrapOpt" | "unwrap", [Cel::List(items)]) => present_values(items),
         ("bool", [Cel::Bool(_)])
         | ("bytes", [Cel::Bytes(_)])
         | ("duration", [Cel::Duration(_)])
@@ -35,7 +35,7 @@ pub(super) fn apply(name: &str, values: &[Cel]) -> Option<Answer> {
         ("bool", [Cel::String(text)]) => yes_or_no(text),
         ("string", [Cel::Bool(yes)]) => Ok(text(yes.to_string())),
         ("string", [Cel::Float(number)]) => Ok(text(double(*number))),
-        ("string", [Cel::Timestamp(time)]) => Ok(text(time::shown(time))),
+        ("string", [Cel::Timestamp(time)]) => Ok(text(time::format(time))),
         ("string", [Cel::Duration(long)]) => Ok(text(time::seconds(long))),
         ("string", [Cel::Bytes(bytes)]) => match String::from_utf8(bytes.to_vec()) {
             Ok(bytes) => Ok(text(bytes)),
@@ -57,7 +57,7 @@ pub(super) fn apply(name: &str, values: &[Cel]) -> Option<Answer> {
 }
 
 /// `format.named`: what the interpreter has is optional in the real server.
-pub(super) fn named(format: Answer) -> Cel {
+pub(super) fn named(format: CelResult) -> Cel {
     match format {
         Ok(format) if optional(&format).is_some() => format,
         Ok(Cel::Null) | Err(_) => none(),
@@ -69,7 +69,7 @@ fn text(text: String) -> Cel {
     Cel::String(Arc::new(text))
 }
 
-fn compared(name: &str, left: &Cel, right: &Cel) -> Answer {
+fn compared(name: &str, left: &Cel, right: &Cel) -> CelResult {
     let number = |value: &Cel| matches!(value, Cel::Int(_) | Cel::UInt(_) | Cel::Float(_));
     let order = match (left, right) {
         (Cel::Bytes(left), Cel::Bytes(right)) => Some(left.cmp(right)),
@@ -78,9 +78,10 @@ fn compared(name: &str, left: &Cel, right: &Cel) -> Answer {
     };
     let Some(order) = order else {
         // What is not a number is less and greater than none.
-        return match number(left) && number(right) {
-            true => Ok(Cel::Bool(false)),
-            false => Err(ExecutionError::NoSuchOverload),
+        return if number(left) && number(right) {
+            Ok(Cel::Bool(false))
+        } else {
+            Err(ExecutionError::NoSuchOverload)
         };
     };
     Ok(Cel::Bool(match name {
@@ -92,7 +93,7 @@ fn compared(name: &str, left: &Cel, right: &Cel) -> Answer {
 }
 
 /// What the optionals of a list hold.
-fn held(items: &[Cel]) -> Answer {
+fn present_values(items: &[Cel]) -> CelResult {
     let mut all = Vec::new();
     for item in items {
         match optional(item) {
@@ -103,7 +104,7 @@ fn held(items: &[Cel]) -> Answer {
     Ok(Cel::List(Arc::new(all)))
 }
 
-fn yes_or_no(text: &str) -> Answer {
+fn yes_or_no(text: &str) -> CelResult {
     match text {
         "1" | "t" | "T" | "true" | "TRUE" | "True" => Ok(Cel::Bool(true)),
         "0" | "f" | "F" | "false" | "FALSE" | "False" => Ok(Cel::Bool(false)),

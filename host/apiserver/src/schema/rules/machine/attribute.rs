@@ -5,7 +5,7 @@ use kube_cel::cel::objects::Key;
 use kube_cel::cel::parser::Expression;
 use kube_cel::cel::{ExecutionError, Value as Cel};
 
-use super::{Answer, Machine, Outer, bound, key, none, optional, some};
+use super::{CelResult, Interpreter, Outer, bound, key, none, optional, some};
 
 /// Whether an expression is an attribute, or a condition.
 pub(super) fn is_one(expression: &Expression) -> bool {
@@ -39,9 +39,9 @@ pub(super) fn has(of: &Cel, field: &str) -> bool {
     }
 }
 
-impl Machine<'_> {
+impl Interpreter<'_> {
     /// What a name holds.
-    pub(super) fn named(&self, name: &str, scope: Outer<'_>) -> Answer {
+    pub(super) fn named(&self, name: &str, scope: Outer<'_>) -> CelResult {
         if let Some(scope) = bound(name, scope) {
             return Ok(scope.value.clone());
         }
@@ -56,7 +56,7 @@ impl Machine<'_> {
     }
 
     /// The value of an attribute, without the cost of its name; of any other expression, its value.
-    pub(super) fn attribute(&self, expression: &Expression, scope: Outer<'_>) -> Answer {
+    pub(super) fn attribute(&self, expression: &Expression, scope: Outer<'_>) -> CelResult {
         match &expression.expr {
             Expr::Ident(name) => self.named(name, scope),
             Expr::Select(select) if !select.test => {
@@ -83,13 +83,13 @@ impl Machine<'_> {
 
     /// A field of a value, or what is at an index. Of an optional, it is optional itself; what is absent then
     /// costs nothing.
-    fn part(&self, of: Cel, at: &Cel, may_lack: bool) -> Answer {
+    fn part(&self, of: Cel, at: &Cel, may_lack: bool) -> CelResult {
         let (of, may_lack) = match optional(&of) {
             Some(None) => return Ok(none()),
             Some(Some(held)) => (held.clone(), true),
             None => (of, may_lack),
         };
-        let found = found(&of, at);
+        let found = element(&of, at);
         if may_lack {
             let Ok(value) = found else {
                 return Ok(none());
@@ -102,7 +102,7 @@ impl Machine<'_> {
     }
 }
 
-fn found(of: &Cel, at: &Cel) -> Answer {
+fn element(of: &Cel, at: &Cel) -> CelResult {
     match (of, at) {
         (Cel::Map(map), _) => {
             let key = key(at.clone())?;

@@ -6,16 +6,16 @@ use kube_cel::cel::common::ast::{ComprehensionExpr, Expr, LiteralValue};
 use kube_cel::cel::parser::Expression;
 use kube_cel::cel::{ExecutionError, Value as Cel};
 
-use super::{Answer, Machine, Outer, Scope, is_spent, none, optional, some};
+use super::{CelResult, Interpreter, Outer, Scope, is_spent, none, optional, some};
 
 /// What a loop that looks for one item costs at each, for whether it goes on and for what it has found so far.
 const LOOKED_FOR: u64 = 4;
 /// The same for a loop that looks whether all items fit.
 const LOOKED_AT: u64 = 3;
 
-impl Machine<'_> {
+impl Interpreter<'_> {
     /// A condition of several parts: one that is `on` decides.
-    pub(super) fn any(&self, parts: &[Expression], on: bool, scope: Outer<'_>) -> Answer {
+    pub(super) fn any(&self, parts: &[Expression], on: bool, scope: Outer<'_>) -> CelResult {
         let mut wrong = None;
         for part in parts {
             if decides(self.eval(part, scope), on, &mut wrong)? {
@@ -34,7 +34,7 @@ impl Machine<'_> {
         condition: &Expression,
         on: bool,
         scope: Outer<'_>,
-    ) -> Answer {
+    ) -> CelResult {
         let dynamic = self.is_dynamic(of, scope);
         let of = self.eval(of, scope)?;
         let each = if on { LOOKED_FOR } else { LOOKED_AT };
@@ -64,7 +64,7 @@ impl Machine<'_> {
         names: [&Expression; 2],
         condition: &Expression,
         scope: Outer<'_>,
-    ) -> Answer {
+    ) -> CelResult {
         let dynamic = self.is_dynamic(of, scope);
         let of = self.eval(of, scope)?;
         let mut holds = 0_usize;
@@ -90,7 +90,7 @@ impl Machine<'_> {
         dynamic: bool,
         condition: &Expression,
         outer: Outer<'_>,
-    ) -> Answer {
+    ) -> CelResult {
         let is_map = matches!(of, Cel::Map(_));
         let scope = |name, value, dynamic, outer| Scope {
             name,
@@ -124,7 +124,7 @@ impl Machine<'_> {
         made: &Expression,
         wrap: bool,
         outer: Outer<'_>,
-    ) -> Answer {
+    ) -> CelResult {
         let before = self.spent.get();
         let value = self.eval(of, outer)?;
         let cost = self.spent.get().saturating_sub(before);
@@ -151,7 +151,7 @@ impl Machine<'_> {
     }
 
     /// The other macros: `map`, `filter` and `exists_one`.
-    pub(super) fn fold(&self, all: &ComprehensionExpr, outer: Outer<'_>) -> Answer {
+    pub(super) fn fold(&self, all: &ComprehensionExpr, outer: Outer<'_>) -> CelResult {
         let dynamic = self.is_dynamic(&all.iter_range, outer);
         let of = self.eval(&all.iter_range, outer)?;
         let mut found = self.eval(&all.accu_init, outer)?;
@@ -196,7 +196,7 @@ impl Machine<'_> {
         step: &Expression,
         found: Cel,
         scope: &Scope<'_>,
-    ) -> Answer {
+    ) -> CelResult {
         let is_found =
             |part: &Expression| matches!(&part.expr, Expr::Ident(name) if *name == all.accu_var);
         if let Expr::Call(call) = &step.expr {
@@ -240,7 +240,7 @@ fn result<'a>(all: &'a ComprehensionExpr, found: &'a Cel, outer: Outer<'a>) -> S
     }
 }
 
-fn joined(found: Cel, more: Cel) -> Answer {
+fn joined(found: Cel, more: Cel) -> CelResult {
     match (found, more) {
         (Cel::List(mut items), Cel::List(more)) => {
             Arc::make_mut(&mut items).extend(more.iter().cloned());
@@ -252,7 +252,7 @@ fn joined(found: Cel, more: Cel) -> Answer {
 
 /// Whether a part of a condition decides; keeps the first error.
 fn decides(
-    part: Answer,
+    part: CelResult,
     on: bool,
     wrong: &mut Option<ExecutionError>,
 ) -> Result<bool, ExecutionError> {

@@ -18,12 +18,12 @@ const OF_POLICIES: &str = " allowed check error errored escapeKey fieldSelector 
 /// Those whose costs count, and that come to nothing on the real server.
 const FAIL: [&str; 1] = ["self.absent == 1"];
 
-struct Variables {
+struct TestVariables {
     all: Value,
     typed: bool,
 }
 
-impl Names for Variables {
+impl Activation for TestVariables {
     fn named(&self, name: &str) -> Option<Cel> {
         self.all.get(name).map(value)
     }
@@ -49,7 +49,7 @@ fn value(json: &Value) -> Cel {
 }
 
 /// The lines whose cost is another one here.
-fn wrong(lines: &str, variables: &Variables) -> Vec<String> {
+fn wrong(lines: &str, variables: &TestVariables) -> Vec<String> {
     let functions = functions::functions();
     let lines = lines.lines().filter_map(|line| {
         let (cost, text) = line.split_once('\t')?;
@@ -79,7 +79,7 @@ fn expressions_cost_what_they_cost_on_the_real_server() {
         "url": "https://example.com:80/path?x=y",
         "items": [{ "name": "a", "v": [1, 2] }, { "name": "b", "v": [3] }],
     });
-    let variables = Variables {
+    let variables = TestVariables {
         all: json!({ "self": own }),
         typed: false,
     };
@@ -95,14 +95,14 @@ fn texts_and_lists_cost_more_where_their_types_are_known() {
         "text": "hello world, this is text",
         "labels": { "x": 1, "y": 2 },
     });
-    let variables = Variables { all, typed: true };
+    let variables = TestVariables { all, typed: true };
     assert_eq!(wrong(TYPED, &variables), [""; 0]);
 }
 
 #[test]
 fn a_spent_limit_ends_an_expression_whatever_its_other_parts_say() {
     let items: Vec<Value> = (0..400).map(Value::from).collect();
-    let variables = Variables {
+    let variables = TestVariables {
         all: json!({ "self": items }),
         typed: true,
     };
@@ -125,7 +125,7 @@ fn a_spent_limit_ends_an_expression_whatever_its_other_parts_say() {
 #[test]
 fn every_function_that_is_known_runs_as_on_the_real_server() {
     let own = json!({ "x": 1, "l": [3, 1] });
-    let variables = Variables {
+    let variables = TestVariables {
         all: json!({ "self": own }),
         typed: false,
     };
@@ -143,7 +143,7 @@ fn every_function_that_is_known_runs_as_on_the_real_server() {
 
 #[test]
 fn a_list_that_costs_too_much_is_not_made() {
-    let variables = Variables {
+    let variables = TestVariables {
         all: Value::Null,
         typed: true,
     };

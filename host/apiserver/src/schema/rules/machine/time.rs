@@ -3,12 +3,12 @@
 use chrono::{DateTime, Datelike, FixedOffset, Timelike};
 use kube_cel::cel::{ExecutionError, Value as Cel};
 
-use super::Answer;
+use super::CelResult;
 
 type Time = DateTime<FixedOffset>;
 
 /// A part of a time in a zone; nothing if there is no such part.
-pub(super) fn part(name: &str, time: &Time, zone: &str) -> Option<Answer> {
+pub(super) fn part(name: &str, time: &Time, zone: &str) -> Option<CelResult> {
     let part: fn(&Time) -> i64 = match name {
         "getFullYear" => |time| time.year().into(),
         "getMonth" => |time| time.month0().into(),
@@ -48,7 +48,7 @@ fn offset(zone: &str) -> Option<FixedOffset> {
 }
 
 /// The time after so many seconds.
-pub(super) fn at(seconds: i64) -> Answer {
+pub(super) fn at(seconds: i64) -> CelResult {
     let time =
         DateTime::from_timestamp(seconds, 0).filter(|time| (1..=9999).contains(&time.year()));
     let time = time.ok_or_else(|| ExecutionError::function_error("@", "timestamp overflow"));
@@ -56,7 +56,7 @@ pub(super) fn at(seconds: i64) -> Answer {
 }
 
 /// A time as Go shows it (`time.RFC3339Nano`).
-pub(crate) fn shown(time: &Time) -> String {
+pub(crate) fn format(time: &Time) -> String {
     let mut shown = time.format("%Y-%m-%dT%H:%M:%S").to_string();
     let nanos = format!(".{:09}", time.nanosecond());
     shown.push_str(nanos.trim_end_matches('0').trim_end_matches('.'));

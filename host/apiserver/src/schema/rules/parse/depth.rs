@@ -7,7 +7,7 @@
 
 use std::ops::Range;
 
-use super::tokens::{Kind, Token};
+use super::tokens::{Token, TokenKind};
 
 /// Of both counts.
 const LIMIT: u16 = 250;
@@ -26,7 +26,7 @@ pub(super) struct Walked {
 /// # Errors
 /// If it is nested too deeply, in cel-go's words.
 pub(super) fn walk(tokens: &[Token]) -> Result<Walked, String> {
-    let mut walk = Walk {
+    let mut walk = DepthWalk {
         tokens,
         at: 0,
         expressions: 0,
@@ -62,13 +62,13 @@ type Height = Result<u16, Stop>;
 
 /// The rules that are inside themselves more often than any other.
 #[derive(Clone, Copy)]
-enum Rule {
+enum GrammarRule {
     Expression,
     Relation,
     Calculation,
 }
 
-struct Walk<'a> {
+struct DepthWalk<'a> {
     tokens: &'a [Token],
     at: usize,
     /// How often each rule is inside itself.
@@ -78,14 +78,14 @@ struct Walk<'a> {
     idle: Vec<Range<usize>>,
 }
 
-impl Walk<'_> {
-    fn kind(&self, ahead: usize) -> Option<Kind> {
+impl DepthWalk<'_> {
+    fn kind(&self, ahead: usize) -> Option<TokenKind> {
         self.tokens.get(self.at + ahead).map(|token| token.kind)
     }
 
     fn sign(&self) -> &'static str {
         match self.kind(0) {
-            Some(Kind::Sign(sign)) => sign,
+            Some(TokenKind::Sign(sign)) => sign,
             _ => "",
         }
     }
@@ -97,13 +97,14 @@ impl Walk<'_> {
     }
 
     fn demands(&mut self, sign: &str) -> Result<(), Stop> {
-        match self.takes(sign) {
-            true => Ok(()),
-            false => Err(Stop::Misfit),
+        if self.takes(sign) {
+            Ok(())
+        } else {
+            Err(Stop::Misfit)
         }
     }
 
-    fn within(&mut self, rule: Rule, work: impl FnOnce(&mut Self) -> Height) -> Height {
+    fn within(&mut self, rule: GrammarRule, work: impl FnOnce(&mut Self) -> Height) -> Height {
         *self.inside(rule) += 1;
         if *self.inside(rule) > LIMIT {
             return Err(Stop::TooDeep);
@@ -113,16 +114,16 @@ impl Walk<'_> {
         height
     }
 
-    fn inside(&mut self, rule: Rule) -> &mut u16 {
+    fn inside(&mut self, rule: GrammarRule) -> &mut u16 {
         match rule {
-            Rule::Expression => &mut self.expressions,
-            Rule::Relation => &mut self.relations,
-            Rule::Calculation => &mut self.calculations,
+            GrammarRule::Expression => &mut self.expressions,
+            GrammarRule::Relation => &mut self.relations,
+            GrammarRule::Calculation => &mut self.calculations,
         }
     }
 
     fn expression(&mut self) -> Height {
-        self.within(Rule::Expression, |walk| {
+        self.within(GrammarRule::Expression, |walk| {
             let mut height = walk.either()?;
             if walk.takes("?") {
                 height = height.max(walk.either()?);
@@ -144,7 +145,7 @@ impl Walk<'_> {
 
     /// A comparison; `right` says that it is the right side of another one.
     fn relation(&mut self, right: bool) -> Height {
-        self.within(Rule::Relation, |walk| {
+        self.within(GrammarRule::Relation, |walk| {
             let mut height = walk.calculation(1)?;
             let compares = ["<", "<=", ">=", ">", "==", "!=", "in"];
             while !right && compares.contains(&walk.sign()) {
@@ -157,7 +158,7 @@ impl Walk<'_> {
 
     /// Operators that bind at least so tightly.
     fn calculation(&mut self, tight: u8) -> Height {
-        self.within(Rule::Calculation, |walk| {
+        self.within(GrammarRule::Calculation, |walk| {
             let mut height = walk.unary()?;
             loop {
                 let binds = match walk.sign() {
@@ -193,7 +194,7 @@ impl Walk<'_> {
 
     /// Whether a number with a sign follows.
     fn is_number(&self) -> bool {
-        self.sign() == "-" && self.kind(1) == Some(Kind::Number)
+        self.sign() == "-" && self.kind(1) == Some(TokenKind::Number)
     }
 
     fn member(&mut self) -> Height {
@@ -206,11 +207,11 @@ impl Walk<'_> {
             } else if self.takes(".") {
                 let optional = self.takes("?");
                 let name = self.kind(0);
-                if !matches!(name, Some(Kind::Name | Kind::Quoted)) {
+                if !matches!(name, Some(TokenKind::Name | TokenKind::Quoted)) {
                     return Err(Stop::Misfit);
                 }
                 self.at += 1;
-                if name == Some(Kind::Name) && !optional && self.takes("(") {
+                if name == Some(TokenKind::Name) && !optional && self.takes("(") {
                     height = height.max(self.arguments(")", false)?);
                 }
             } else {
@@ -236,12 +237,12 @@ impl Walk<'_> {
         if self.takes("{") {
             return self.entries();
         }
-        if matches!(self.kind(0), Some(Kind::Number | Kind::Literal)) {
+        if matches!(self.kind(0), Some(TokenKind::Number | TokenKind::Literal)) {
             self.at += 1;
             return Ok(0);
         }
         self.takes(".");
-        if self.kind(0) != Some(Kind::Name) {
+        if self.kind(0) != Some(TokenKind::Name) {
             return Err(Stop::Misfit);
         }
         self.at += 1;
@@ -251,10 +252,10 @@ impl Walk<'_> {
         let dots = || self.tokens.get(self.at..).unwrap_or_default().chunks(2);
         let is_more = |pair: &&[Token]| {
             let kinds = pair.iter().map(|token| token.kind);
-            kinds.eq([Kind::Sign("."), Kind::Name])
+            kinds.eq([TokenKind::Sign("."), TokenKind::Name])
         };
         let names = dots().take_while(is_more).count();
-        if self.kind(2 * names) == Some(Kind::Sign("{")) {
+        if self.kind(2 * names) == Some(TokenKind::Sign("{")) {
             self.at += 2 * names + 1;
             return self.entries();
         }
@@ -298,7 +299,7 @@ impl Walk<'_> {
                 return Ok(height);
             }
             self.takes("?");
-            if self.kind(0) == Some(Kind::Quoted) {
+            if self.kind(0) == Some(TokenKind::Quoted) {
                 self.at += 1;
             } else {
                 height = height.max(self.expression()?);

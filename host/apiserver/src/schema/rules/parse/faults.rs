@@ -7,13 +7,13 @@ const LONGEST_LINE: usize = 16_384;
 
 /// What is wrong, and where: the line counts from one, the column from zero.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Fault {
+pub(crate) struct SyntaxError {
     pub(crate) line: usize,
     pub(crate) column: usize,
     pub(crate) why: String,
 }
 
-impl Fault {
+impl SyntaxError {
     /// One of the whole text.
     pub(super) fn whole(why: &str) -> String {
         format!("ERROR: <input>:-1:0: {why}")
@@ -30,7 +30,7 @@ impl Fault {
         }
     }
 
-    fn shown(&self, text: &str) -> String {
+    fn format(&self, text: &str) -> String {
         let mut shown = format!(
             "ERROR: <input>:{}:{}: {}",
             self.line,
@@ -55,11 +55,11 @@ impl Fault {
 }
 
 /// All that is wrong with a text, in the order of the places; `more` is how many there are beyond.
-pub(crate) fn told(text: &str, mut faults: Vec<Fault>, more: usize) -> String {
+pub(crate) fn messages(text: &str, mut faults: Vec<SyntaxError>, more: usize) -> String {
     let more = more + faults.len().saturating_sub(SHOWN);
     faults.truncate(SHOWN);
     faults.sort_by_key(|fault| (fault.line, fault.column));
-    let mut shown: Vec<String> = faults.iter().map(|fault| fault.shown(text)).collect();
+    let mut shown: Vec<String> = faults.iter().map(|fault| fault.format(text)).collect();
     if more > 0 {
         shown.push(format!("{more} more errors were truncated"));
     }

@@ -2,7 +2,7 @@
 
 /// What a token is, as far as it matters for how deeply an expression is nested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum TokenKind {
     Name,
     /// A name between backticks.
     Quoted,
@@ -18,7 +18,7 @@ pub(super) enum Kind {
 /// A token, and where it begins and ends.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Token {
-    pub(super) kind: Kind,
+    pub(super) kind: TokenKind,
     pub(super) at: usize,
     pub(super) end: usize,
 }
@@ -59,17 +59,22 @@ fn count(text: &str, fits: impl Fn(u8) -> bool) -> usize {
     text.bytes().take_while(|b| fits(*b)).count()
 }
 
-fn next(text: &str) -> (Kind, usize) {
-    let bad = || (Kind::Bad, text.chars().next().map_or(1, char::len_utf8));
+fn next(text: &str) -> (TokenKind, usize) {
+    let bad = || {
+        (
+            TokenKind::Bad,
+            text.chars().next().map_or(1, char::len_utf8),
+        )
+    };
     let first = text.bytes().next().unwrap_or_default();
     let after = text.get(1..).unwrap_or_default();
     if let Some(length) = string(text) {
-        return (Kind::Literal, length);
+        return (TokenKind::Literal, length);
     }
     if matches!(first, b'b' | b'B')
         && let Some(length) = string(after)
     {
-        return (Kind::Literal, length + 1);
+        return (TokenKind::Literal, length + 1);
     }
     let fraction = first == b'.' && after.starts_with(|c: char| c.is_ascii_digit());
     if first.is_ascii_digit() || fraction {
@@ -78,9 +83,9 @@ fn next(text: &str) -> (Kind, usize) {
     if first.is_ascii_alphabetic() || first == b'_' {
         let length = count(text, |b| b.is_ascii_alphanumeric() || b == b'_');
         let kind = match text.get(..length).unwrap_or_default() {
-            "in" => Kind::Sign("in"),
-            "true" | "false" | "null" => Kind::Literal,
-            _ => Kind::Name,
+            "in" => TokenKind::Sign("in"),
+            "true" | "false" | "null" => TokenKind::Literal,
+            _ => TokenKind::Name,
         };
         return (kind, length);
     }
@@ -91,23 +96,26 @@ fn next(text: &str) -> (Kind, usize) {
             .get(length..)
             .is_some_and(|rest| rest.starts_with('`'));
         return if length > 0 && closed {
-            (Kind::Quoted, length + 2)
+            (TokenKind::Quoted, length + 2)
         } else {
             bad()
         };
     }
     match SIGNS.iter().find(|sign| text.starts_with(**sign)) {
         Some(&"=") | None => bad(),
-        Some(sign) => (Kind::Sign(sign), sign.len()),
+        Some(sign) => (TokenKind::Sign(sign), sign.len()),
     }
 }
 
-fn number(text: &str) -> (Kind, usize) {
+fn number(text: &str) -> (TokenKind, usize) {
     let digits = |text: &str| count(text, |b| b.is_ascii_digit());
     let at = |length: usize| text.get(length..).unwrap_or_default();
-    let unsigned = |length: usize| match at(length).starts_with(['u', 'U']) {
-        true => (Kind::Literal, length + 1),
-        false => (Kind::Number, length),
+    let unsigned = |length: usize| {
+        if at(length).starts_with(['u', 'U']) {
+            (TokenKind::Literal, length + 1)
+        } else {
+            (TokenKind::Number, length)
+        }
     };
     if let Some(rest) = text.strip_prefix("0x") {
         let hex = count(rest, |b| b.is_ascii_hexdigit());
@@ -127,12 +135,13 @@ fn number(text: &str) -> (Kind, usize) {
         let sign = usize::from(rest.starts_with(['+', '-']));
         let exponent = digits(rest.get(sign..).unwrap_or_default());
         if exponent > 0 {
-            return (Kind::Number, length + 1 + sign + exponent);
+            return (TokenKind::Number, length + 1 + sign + exponent);
         }
     }
-    match whole {
-        true => unsigned(length),
-        false => (Kind::Number, length),
+    if whole {
+        unsigned(length)
+    } else {
+        (TokenKind::Number, length)
     }
 }
 
