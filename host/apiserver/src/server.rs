@@ -57,6 +57,11 @@ impl Server {
         Self(Arc::new(state))
     }
 
+    /// Answers one request whose body is there; it is not checked whether its user may make it.
+    pub fn answer(&self, request: &Request) -> Answer {
+        dispatch::answer(self, request)
+    }
+
     /// Answers a request of the server's own.
     pub(crate) fn ask(&self, request: &Request) -> Result<Answer, Refusal> {
         dispatch::ask(self, request)

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use http::Uri;
 use serde_json::{Value, json};
-use windlass_apiserver::rbac::{Attributes, Policy};
+use windlass_apiserver::rbac::{Attributes, RuleResolver};
 use windlass_apiserver::request::User;
 use windlass_apiserver::request::route::Route;
 
@@ -18,7 +18,7 @@ use crate::world::NAMESPACE;
 const HOST: &str = "host";
 
 pub(super) fn judge(run: &Evidence) -> Option<Failure> {
-    let policy = Policy::of(&roles(&run.grants));
+    let policy = RuleResolver::of(&roles(&run.grants));
     let mut judged = BTreeSet::new();
     for line in &run.trace {
         let What::Request { verb, uri, .. } = &line.what else {
@@ -33,7 +33,7 @@ pub(super) fn judge(run: &Evidence) -> Option<Failure> {
     None
 }
 
-fn covers(policy: &Policy, verb: &str, path: &str) -> bool {
+fn covers(policy: &RuleResolver, verb: &str, path: &str) -> bool {
     let Ok(uri) = path.parse::<Uri>() else {
         return false;
     };
